@@ -1,0 +1,64 @@
+# Every target makes its own virtual environment in .venv the first time, with the versions of constraints.txt.
+#   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
+#   make test      the tests                                              make test ARGS='-k doctor'
+#   make check     lint and types
+#   make bench     comparisons with other tools (minutes)
+#   make lab       JupyterLab on the notebooks
+#   make clean     remove the environment and what tools left behind; the build cache stays (lltm-inline cache clear)
+# Another Python: make PYTHON=python3.12 demo
+
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+BIN = $(VENV)/bin
+PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench lab clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: $(VENV)/.stamp-run
+	$(BIN)/python -m lltm_inline.demo $(ARGS)
+
+test: $(VENV)/.stamp-test
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.stamp-check
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.stamp-bench
+	@for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script" $(ARGS) || exit 1; done
+
+lab: $(VENV)/.stamp-run
+	$(BIN)/jupyter lab --notebook-dir=notebooks $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp for each set of packages: an install that fails or is interrupted leaves none, and runs again.
+$(VENV)/.stamp-venv:
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "make: no '$(PYTHON)' on PATH. Install Python 3.11 or newer, or say which: make PYTHON=/path/to/python3.12 ..." >&2; \
+	  exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: '$(PYTHON)' is $$("$(PYTHON)" --version 2>&1), want Python 3.11 or newer. Say which: make PYTHON=python3.12 ..." >&2; \
+	  exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "make: '$(PYTHON)' comes without venv. On Debian and Ubuntu: sudo apt-get install python3-venv" >&2; \
+	  exit 1; }
+	"$(PYTHON)" -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.stamp-run: $(VENV)/.stamp-venv pyproject.toml constraints.txt
+	@echo "installing the pinned packages into $(VENV) (a few minutes the first time)"
+	$(PIP_INSTALL) .
+	@touch $@
+
+$(VENV)/.stamp-test $(VENV)/.stamp-check $(VENV)/.stamp-bench: $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml constraints.txt
+	@echo "installing the pinned packages into $(VENV) (a few minutes the first time)"
+	$(PIP_INSTALL) '.[$*]'
+	@touch $@ $(VENV)/.stamp-run

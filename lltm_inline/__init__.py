@@ -1,0 +1,78 @@
+"""An inline-source kernel playground for PyTorch: edit a kernel, rebuild it, see whether it is right and whether it is faster.
+
+    import lltm_inline as li
+    k = li.registry["lltm/fused"].edit("std::tanh", "fast_tanh")
+    li.check(k)
+    li.plot(li.benchmark(["lltm/python", "lltm/fused", k]))
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import errors, ops
+
+# Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
+from .build.compiler import Build, build
+from .doctor import doctor
+from .errors import BuildError, CheckError
+from .registry import Kernel, Op, diff, registry
+
+if TYPE_CHECKING:
+    from . import nn
+    from .notebook.plot import plot
+    from .run.benchmark import benchmark
+    from .run.check import check, gradcheck
+    from .run.load import Function, load
+    from .run.report import Report
+    from .run.timings import Timings
+
+__version__ = "0.1.0"
+
+# Imported when first used, so that `import lltm_inline` costs hardly more than `import torch`.
+_LAZY = {
+    "plot": "notebook.plot",
+    "benchmark": "run.benchmark",
+    "check": "run.check",
+    "gradcheck": "run.check",
+    "Function": "run.load",
+    "load": "run.load",
+    "Report": "run.report",
+    "Timings": "run.timings",
+}
+
+__all__ = [
+    "Build",
+    "BuildError",
+    "CheckError",
+    "Function",
+    "Kernel",
+    "Op",
+    "Report",
+    "Timings",
+    "benchmark",
+    "build",
+    "check",
+    "diff",
+    "doctor",
+    "errors",
+    "gradcheck",
+    "load",
+    "nn",
+    "ops",
+    "plot",
+    "registry",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "nn":
+        return importlib.import_module(".nn", __name__)
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

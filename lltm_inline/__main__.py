@@ -1,0 +1,290 @@
+"""The command line, `python -m lltm_inline VERB`: thin twins of the public functions.
+
+Exit codes: 0 fine, 1 a wrong kernel or a gap in this machine, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import lltm_inline as li
+
+from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
+
+if TYPE_CHECKING:
+    from .build.cache import Entry
+
+FINE, WRONG, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
+_DAY = 24 * 3600.0
+_MIB = 2.0**20
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb of the command line.
+
+    Args:
+        arguments: words after the program's name; None takes those of this process.
+
+    Returns:
+        The exit code.
+
+    Example:
+        >>> main(["list", "lltm"])  # doctest: +ELLIPSIS
+        lltm: ...
+        0
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except (UnknownKernelError, InputError, DefinitionError) as error:
+        return _complain(error, USAGE)
+    except (LltmInlineError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
+        return _complain(error, WRONG)
+    except KeyboardInterrupt:
+        return _complain("interrupted", INTERRUPTED)
+    return code
+
+
+def _complain(error: object, code: int) -> int:
+    print(f"lltm-inline: {error}", file=sys.stderr)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lltm-inline",
+        description="A playground for PyTorch kernels written inline.",
+        epilog="The guided tour: python -m lltm_inline.demo",
+    )
+    parser.add_argument("--version", action="version", version=f"lltm-inline {li.__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+
+    verb = verbs.add_parser("list", help="list ops and their kernels")
+    verb.add_argument("op", nargs="?", help="only the kernels of this op")
+    verb.set_defaults(run=_list)
+
+    verb = verbs.add_parser("show", help="print the source of a kernel")
+    verb.add_argument("kernel", metavar="OP/VARIANT")
+    what = verb.add_mutually_exclusive_group()
+    what.add_argument("--binding", action="store_true", help="the C++ that binds it to PyTorch instead")
+    what.add_argument("--rendered", action="store_true", help="the complete file that is compiled instead")
+    verb.set_defaults(run=_show)
+
+    verb = verbs.add_parser("check", help="compare kernels and their gradients with the reference")
+    verb.add_argument("kernels", metavar="OP/VARIANT", nargs="+")
+    verb.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    verb.set_defaults(run=_check)
+
+    verb = verbs.add_parser("benchmark", help="check kernels, time them against each other, and plot")
+    verb.add_argument("kernels", metavar="OP/VARIANT", nargs="+", help="baseline: OP/python, else the first")
+    verb.add_argument("--sizes", metavar="SIZE", nargs="+", type=_size, help="such as 16,32,128 64,1024,128")
+    verb.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    verb.add_argument("--seconds", metavar="N", type=_amount, default=1.0, help="for each kernel and size (default 1)")
+    verb.add_argument("--json", metavar="FILE", type=_output, help="write the timings there")
+    verb.add_argument("--csv", metavar="FILE", type=_output, help="write the rows there")
+    verb.add_argument("--plot", metavar="FILE", type=_picture, help="save the plot there (.png, .svg, .pdf)")
+    verb.set_defaults(run=_benchmark)
+
+    verb = verbs.add_parser("doctor", help="say what this machine can do, and what mends the gaps")
+    verb.set_defaults(run=_doctor)
+
+    _add_cache(verbs.add_parser("cache", help="show, prune or clear the build cache"))
+    return parser
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    verbs.add_parser("show", help="list the entries").set_defaults(run=_cache_show)
+    verbs.add_parser("path", help="print the directory").set_defaults(run=_cache_path)
+    verbs.add_parser("clear", help="remove everything").set_defaults(run=_cache_clear)
+    verb = verbs.add_parser("prune", help="remove what was not used for long, then the oldest")
+    verb.add_argument("--max-age-days", metavar="N", type=_amount, help="remove what was not used for N days")
+    verb.add_argument("--max-mib", metavar="N", type=_amount, help="then remove the oldest until N MiB are left")
+    verb.set_defaults(run=_cache_prune)
+
+
+def _size(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(number) for number in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write whole numbers with commas: 16,32,128") from None
+
+
+def _amount(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not number >= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of 0 or more")
+    return number
+
+
+def _output(text: str) -> Path:
+    """Check before a minute of timing whether its result can be written."""
+    path = Path(text)
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"no directory {str(path.parent)!r}")
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is a directory")
+    return path
+
+
+def _picture(text: str) -> Path:
+    path = _output(text)
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise argparse.ArgumentTypeError(f"{text!r} ends in none of .png, .svg, .pdf")
+    return path
+
+
+def _list(options: argparse.Namespace) -> int:
+    if options.op is not None and options.op not in li.registry.ops:
+        raise UnknownKernelError(f"no op {options.op!r}. Ops: {', '.join(li.registry.ops)}")
+    for op in li.registry.ops.values():
+        if options.op not in (None, op.name):
+            continue
+        print(f"{op.name}: {_headline(op.doc)}")
+        kernels = [kernel for kernel in li.registry.values() if kernel.op == op.name]
+        width = max(len(kernel.label) for kernel in kernels)
+        for kernel in kernels:
+            print(f"  {kernel.label:<{width}}  {_headline(kernel.doc)}".rstrip())
+    return FINE
+
+
+def _headline(doc: str) -> str:
+    return doc.strip().partition("\n")[0]
+
+
+def _show(options: argparse.Namespace) -> int:
+    import inspect
+
+    from .template import render
+
+    kernel = li.registry[options.kernel]
+    if kernel.python is not None:
+        if options.binding or options.rendered:
+            raise InputError(f"kernel {kernel.label!r} is a Python function: it has no binding and nothing is rendered")
+        _print_source(inspect.getsource(kernel.python), "python")
+        return FINE
+    if options.binding or options.rendered:
+        rendered = render(kernel, li.registry.op_of(kernel))
+        _print_source(rendered.sources[f"{kernel.name} (binding)"] if options.binding else rendered.text, "cpp")
+        return FINE
+    for text in kernel.sources.values():
+        _print_source(text, "cpp")
+    return FINE
+
+
+def _print_source(text: str, language: str) -> None:
+    """Print with colours and line numbers in a terminal, and as it is in a pipe: what is written to a file compiles."""
+    text = text.strip("\n")
+    if not sys.stdout.isatty():
+        print(text)
+        return
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    Console().print(Syntax(text, language, line_numbers=True, theme="ansi_dark", background_color="default"))
+
+
+def _check(options: argparse.Namespace) -> int:
+    # All names first: a typing mistake in the last one should not show after a minute.
+    kernels = [li.registry[name] for name in options.kernels]
+    code = FINE
+    for kernel in kernels:
+        report = li.check(kernel, device=options.device)
+        print(report, flush=True)
+        if not report.ok:
+            code = WRONG
+    return code
+
+
+def _benchmark(options: argparse.Namespace) -> int:
+    kernels = [li.registry[name] for name in options.kernels]
+    timings = li.benchmark(kernels, sizes=options.sizes, device=options.device, seconds=options.seconds)
+    print(timings, flush=True)
+    if options.json:
+        timings.to_json(options.json)
+    if options.csv:
+        timings.to_csv(options.csv)
+    if options.plot:
+        li.plot(timings).savefig(options.plot)
+    return FINE
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.text import Text
+
+    diagnosis = li.doctor()
+    text = Text(str(diagnosis))
+    text.highlight_regex(r"(?m)^  ok\b", "green")
+    text.highlight_regex(r"(?m)^  MISSING\b", "bold red")
+    text.highlight_regex(r"(?m)^  optional\b", "yellow")
+    text.highlight_regex(r"(?m)^ +-> .*$", "bold")
+    # soft_wrap: a command that is broken over two lines cannot be copied.
+    Console(highlight=False, soft_wrap=True).print(text)
+    return FINE if diagnosis.ok else WRONG
+
+
+def _cache_show(_: argparse.Namespace) -> int:
+    from .build import cache
+
+    entries = cache.entries()
+    for entry in entries:
+        print(f"{entry.key:<24}  {entry.bytes / _MIB:8.1f} MiB  used {_ago(entry.age_s):>12}  {entry.what}")
+    print(f"{_sum(entries)} in {cache.cache_dir()}")
+    return FINE
+
+
+def _ago(seconds: float) -> str:
+    for unit, length in (("day", _DAY), ("hour", 3600.0), ("minute", 60.0)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}s ago" if seconds >= 1.5 * length else f"1 {unit} ago"
+    return "just now"
+
+
+def _sum(entries: Sequence[Entry]) -> str:
+    noun = "entry" if len(entries) == 1 else "entries"
+    return f"{len(entries)} {noun}, {sum(entry.bytes for entry in entries) / _MIB:.1f} MiB"
+
+
+def _cache_path(_: argparse.Namespace) -> int:
+    from .build import cache
+
+    print(cache.cache_dir())
+    return FINE
+
+
+def _cache_prune(options: argparse.Namespace) -> int:
+    from .build import cache
+
+    if options.max_age_days is None and options.max_mib is None:
+        raise InputError("cache prune: say what may stay, with --max-age-days N or --max-mib N")
+    removed = cache.prune(
+        max_age_s=None if options.max_age_days is None else options.max_age_days * _DAY,
+        max_bytes=None if options.max_mib is None else options.max_mib * _MIB,
+    )
+    print(f"removed {_sum(removed)}; left {_sum(cache.entries())}")
+    return FINE
+
+
+def _cache_clear(_: argparse.Namespace) -> int:
+    from .build import cache
+
+    print(f"removed {_sum(cache.clear())}")
+    return FINE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

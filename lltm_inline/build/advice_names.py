@@ -1,0 +1,269 @@
+"""Help for what a compiler says about characters, names and brackets."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from .causes import call_at, strange_in
+from .compiler_log import Record
+from .names import (
+    AT_TYPES,
+    MACRO_HEADERS,
+    MACROS,
+    PYTHON,
+    PYTHON_MODULES,
+    STD,
+    TENSOR_MEMBERS,
+    aten_functions,
+    is_near,
+    nearest,
+    nearest_of_text,
+)
+from .rules import Rules, guess_of, line_at, text_of
+from .source_text import declarations, definition, mask
+
+rules = Rules()
+
+# Characters and files
+
+
+@rules.rule(
+    r"extended character|unexpected character|stray|<U\+|\\U0|Unicode|not declared|undeclared|does not name|expected"
+)
+def _foreign_character(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    strange = strange_in(record, sources)
+    if strange is None:
+        return ""
+    record.column = strange[0]
+    return (
+        f"Column {strange[0]} holds {strange[1]}, which is no part of C++, perhaps pasted from a web "
+        f"page: type it anew."
+    )
+
+
+rules.fixed(r"missing terminating", "A quote is missing: a string begins here and is not closed on this line.")
+rules.fixed(r"unterminated (?:/\*|comment)", "Close the comment with */.")
+rules.fixed(r"unterminated (#\w+|conditional)", "Close it with #endif.")
+rules.fixed(r"#(\w+) without #if", r"There is no #if for this #\1.")
+
+
+@rules.rule(r"(?:'([^']+)' file not found|fatal error: (\S+): No such|^(\S+): No such file or directory)")
+def _no_header(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    header = match[1] or match[2] or match[3]
+    near = nearest(header, {*STD.values(), *MACRO_HEADERS.values(), "ATen/ATen.h", "ATen/Parallel.h", "omp.h"})
+    if "cuda" in header.lower():
+        return "This header comes with CUDA, which this build does not have: keep it out of the cpp text."
+    return (
+        f"Did you mean #include <{near}>?"
+        if near
+        else f"There is no header of this name: check the spelling of #include <{header}>."
+    )
+
+
+# Names
+
+
+@rules.rule(
+    r"'(?:::)?(forward|backward)' (?:was not declared|is not a member|has not been)"
+    r"|undeclared identifier '(forward|backward)'|no member named '(forward|backward)'"
+)
+def _no_forward(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    name = match[1] or match[2] or match[3]
+    for file, text in sources.items():
+        called = set() if file.endswith("(binding)") else set(re.findall(r"\w+(?=\s*\()", mask(text)))
+        near = nearest(name, called)
+        place = definition(text, near) if near else None
+        if place:
+            record.file, (record.line, record.column) = file, place
+            return f"The text defines no function '{name}'. Did you mean '{name}' where it says '{near}'?"
+    return f"The text defines no function '{name}', which the binding calls."
+
+
+rules.fixed(
+    r"'scalar_t' was not declared|(?:identifier|type name) 'scalar_t'|'scalar_t' does not name",
+    'scalar_t only exists inside AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "name", [&] { ... }), or in a '
+    "template that declares it.",
+)
+
+
+@rules.rule(
+    r"'(AT_\w+|TORCH_\w+|PYBIND11_\w+)' (?:was not|has not|does not)|identifier '(AT_\w+|TORCH_\w+|PYBIND11_\w+)'"
+)
+def _macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    name = match[1] or match[2]
+    header = next((header for start, header in MACRO_HEADERS.items() if name.startswith(start)), "")
+    if name in MACROS and header:
+        return f"Add #include <{header}> at the top."
+    near = nearest(name, MACROS) or guess_of(record)
+    return f"Did you mean '{near}'?" if near else ""
+
+
+@rules.rule(
+    r"'torch'.*has not been declared|'torch::.*' has not|undeclared identifier 'torch'|in namespace 'torch'"
+    r"|namespace 'torch'|not a member of 'torch'"
+)
+def _torch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    name = re.search(r"'(\w+)' is not a member|named '(\w+)'", record.message)
+    asked = (name[1] or name[2]) if name else ""
+    near = "" if asked in AT_TYPES else nearest(asked, aten_functions())
+    if near:
+        return f"Did you mean 'torch::{near}'?"
+    return (
+        "Write at::Tensor, at::zeros, ...; the names in torch:: need #include <torch/types.h>, which "
+        "takes long to compile."
+    )
+
+
+@rules.rule(r"'at' (?:has not been|was not) declared|undeclared identifier 'at'")
+def _at(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return _stable(text_of(record, sources)) or "Add #include <ATen/ATen.h> at the top."
+
+
+def _stable(text: str) -> str:
+    """Send the writer of a kernel on the stable ABI away from at::, whose headers would undo what that ABI is for."""
+    if "torch::stable" not in text:
+        return ""
+    return 'A kernel on the stable ABI does without at::, so use torch::stable::, or make it api="aten".'
+
+
+@rules.rule(
+    r"'(\w+)' is not a member of 'std'|no (?:member|type|template) named '(\w+)' in namespace 'std'"
+    r"|'(\w+)' in namespace 'std' does not name"
+)
+def _in_std(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    name = match[1] or match[2] or match[3]
+    if name in STD:
+        return f"Add #include <{STD[name]}> at the top."
+    guess = guess_of(record)
+    near = nearest(name, STD) or (guess if is_near(name, guess.removeprefix("std::")) else "")
+    return f"Did you mean '{near}'?" if near else f"There is no std::{name}: check the spelling."
+
+
+@rules.rule(
+    r"'(\w+)' is not a member of 'at'|no (?:member|type|template) named '(\w+)' in namespace 'at'"
+    r"|'(\w+)' in namespace 'at' does not name"
+)
+def _in_at(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    name = match[1] or match[2] or match[3]
+    if stable := _stable(text_of(record, sources)):
+        return stable
+    if name in aten_functions():
+        return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
+    if name in STD and STD[name] == "cmath":
+        return f"at:: has functions of tensors; for a number write std::{name}."
+    guess = guess_of(record).removeprefix("at::")
+    near = nearest(name, aten_functions() | AT_TYPES) or (guess if is_near(name, guess) else "")
+    return (
+        f"Did you mean 'at::{near}'?"
+        if near
+        else f"There is no at::{name}: functions of at:: are named as in Python's torch."
+    )
+
+
+_UNKNOWN = (
+    r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type)"
+    r"|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'|no template named '(\w+)'"
+    r"|'(\w+)': there are no arguments"
+)
+
+
+@rules.rule(_UNKNOWN)
+def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    name = next(group for group in match.groups() if group)
+    text = text_of(record, sources)
+    if name in PYTHON_MODULES and f"{name}." in line_at(record, sources):
+        return f"'{name}.' is Python: write {PYTHON_MODULES[name]}."
+    if name in PYTHON:
+        return f"'{name}' is Python: {PYTHON[name]}."
+    if name in AT_TYPES:
+        return f"Did you mean 'at::{name}'?"
+    elsewhere = _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
+    if elsewhere:
+        return elsewhere
+    if name in STD:
+        included = re.search(rf"#\s*include\s*<{STD[name]}>", text)
+        return f"Did you mean 'std::{name}'?" + ("" if included else f" It needs #include <{STD[name]}>.")
+    called = call_at(record, sources) == name
+    if called and name in aten_functions():
+        return f"Did you mean 'at::{name}'?"
+    near = nearest_of_text(name, text)
+    if not near and called:
+        near = nearest(name, aten_functions())
+        near = f"at::{near}" if near else ""
+    if not near and is_near(name, guess_of(record).rsplit("::", 1)[-1]):
+        near = guess_of(record)
+    return (
+        f"Did you mean '{near}'?"
+        if near
+        else f"Nothing called '{name}' is declared ahead of this line: check its spelling, or declare it first."
+    )
+
+
+def _declared_misspelt(name: str, text: str) -> str:
+    """Suspect the declaration when it is the odd one out: `name` stands in several places, its near twin in one."""
+    code = mask(text)
+    counts = Counter(re.findall(r"[A-Za-z_]\w*", code))
+    twin = nearest(name, [word for word, count in counts.items() if count == 1 and word != name])
+    places = declarations(text, twin) if twin and counts[name] > 1 else []
+    return f"Did you mean '{twin}', as it is spelt in line {places[0][0]}?" if places else ""
+
+
+def _declared_elsewhere(name: str, record: Record, text: str) -> str:
+    places = [line for line, _ in declarations(text, name) if line != record.line]
+    before = [line for line in places if line < record.line]
+    if before:
+        return f"'{name}' of line {before[-1]} lives only inside its own {{ }}: declare it ahead of that block."
+    return f"'{name}' is declared in line {places[0]}, too late for this line: move it up." if places else ""
+
+
+@rules.rule(r"has no member named '(\w+)'|no member named '(\w+)' in '([^']*)'|'(\w+)' is not a member of '([^']*)'")
+def _member(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    name = match[1] or match[2] or match[4]
+    tensor = "Tensor" in record.message
+    if tensor and name in TENSOR_MEMBERS:
+        return f"In C++: {TENSOR_MEMBERS[name]}."
+    guess = guess_of(record)
+    if is_near(name, guess):
+        return f"Did you mean '{guess}'?"
+    if tensor and name in aten_functions():
+        return f"It is a function, not a member: write at::{name}(...)."
+    near = nearest(name, aten_functions() if tensor else set(re.findall(r"\w+", mask(text_of(record, sources)))))
+    return f"Did you mean '{near}'?" if near else ""
+
+
+@rules.rule(r"'(\w+)' is not captured|variable '(\w+)' cannot be implicitly captured")
+def _capture(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return f"The lambda does not see '{match[1] or match[2]}': begin it with [&] in place of []."
+
+
+# Brackets and semicolons
+
+rules.fixed(r"expected ';' after (?:struct|class|enum|union)", "A struct ends with '};': add the ';'.")
+
+
+@rules.rule(r"expected (?:',' or )?';'|expected ';'|expected initializer before|expected ',' or '\.\.\.' before")
+def _semicolon(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    here = line_at(record, sources)[max(record.column - 1, 0) :].lstrip()
+    if here.startswith("("):
+        return "Check the name ahead of the '(': the compiler took it for something that cannot be called."
+    return "A ';' is missing at the end of this statement."
+
+
+rules.fixed(
+    r"'else' without a previous 'if'",
+    "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }.",
+)
+
+
+@rules.rule(r"^expected (?:primary-)?expression")
+def _expression(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    here = line_at(record, sources)[max(record.column - 1, 0) :].lstrip()
+    if here.startswith("else"):
+        return (
+            "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }."
+        )
+    if here.startswith((")", ",", ";")):
+        return "Something is missing here: an argument, or what stands behind an operator."
+    return ""

@@ -1,0 +1,383 @@
+"""Help for what a compiler, linker or loader says about calls, types, functions and the machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .causes import call_at
+from .compiler_log import Record
+from .names import arguments, count_arguments, is_near, nearest
+from .rules import Rules, line_at
+from .source_text import mask
+
+rules = Rules()
+
+
+def _types(text: str) -> str:
+    return re.sub(r"\s+([*&])", r"\1", text)
+
+
+# Calls
+
+
+@rules.rule(r"lambda.* to 'const char ?\*")
+def _dispatch_name(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return (
+        "AT_DISPATCH_... takes a name between dtype and lambda: "
+        'AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).'
+    )
+
+
+@rules.rule(r"DeprecatedTypeProperties|'type' is deprecated|::type\(\) const' is deprecated")
+def _dispatch_type(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    found = re.search(r"(\w+)\.type\(\)", line_at(record, sources))
+    tensor = found[1] if found else "x"
+    record.column = found.start() + 1 if found else record.column
+    return f"Write {tensor}.scalar_type() in place of {tensor}.type()."
+
+
+rules.fixed(
+    r"data(?:<\w+>)?' is deprecated|data\(\) const",
+    "Write x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write.",
+)
+
+
+def _called_from_binding(record: Record) -> bool:
+    return any(note.file.endswith("(binding)") for note in record.notes)
+
+
+@rules.rule(
+    r"'(?:[\w:]+::)?(forward|backward)\(|call to '(?:[\w:]+::)?(forward|backward)'"
+    r"|function '[^']*\b(forward|backward)\(|no matching function|convert|no viable conversion|too (?:few|many) arg"
+)
+def _binding(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    if not _called_from_binding(record):
+        return ""
+    name = re.search(r"\b(forward|backward)\b", line_at(record, sources) + record.message)
+    which = name[1] if name else "forward"
+    if "returned value" in record.message or "could not convert" in record.message:
+        return (
+            f"What {which} returns does not fit the op's signature: one tensor is returned bare, several "
+            f"as std::tuple<at::Tensor, ...>."
+        )
+    count = re.search(r"too (few|many) arguments", record.message) or next(
+        (found for note in record.notes if (found := re.search(r"requires .*argument|expects", note.message))), None
+    )
+    if count:
+        return (
+            f"The parameters of {which} do not fit the op's signature: their number differs from what the "
+            f"binding passes."
+        )
+    return (
+        f"The parameters of {which} do not fit the op's signature: a tensor is const at::Tensor&, a "
+        f"number double or int64_t."
+    )
+
+
+@rules.rule(
+    r"too (few|many) arguments to (?:function|method) '?(.*?)'?$"
+    r"|too (few|many) arguments to function call, expected (\d+), have (\d+)"
+)
+def _argument_count(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    if match[3]:
+        return f"It takes {arguments(int(match[4]))}, this call gives {match[5]}."
+    takes = count_arguments(match[2])
+    name = re.search(r"(\w+)\(", match[2])
+    if takes is None or name is None:
+        return ""
+    return f"'{name[1]}' takes {arguments(takes)}, this call gives {'fewer' if match[1] == 'few' else 'more'}."
+
+
+@rules.rule(r"no match(?:ing function)? for call to '?(.*)|no matching function for call to (.*)")
+def _no_match(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    said_name = re.search(r"call to '(?:[\w:]+::)?(\w+)\b", match[0])
+    if record.header and "parallel_for" in line_at(record, sources):
+        return (
+            "The lambda of parallel_for takes a range: [&](int64_t begin, int64_t end) { for (int64_t i = "
+            "begin; i < end; ++i) ... }."
+        )
+    name = call_at(record, sources) or (said_name[1] if said_name else "it")
+    said = " ; ".join(note.message for note in record.notes)
+    if "conflicting types" in said:
+        if name in ("max", "min", "clamp"):
+            return f"The arguments have two types; name one: std::{name}<int64_t>(a, b), or std::{name}<float>(a, b)."
+        return "The arguments have two types where the template wants one: convert one of them with static_cast."
+    if record.header and (counts := re.search(r"requires (?:\d+|single).*but (\d+) ", said)):
+        return f"What is handed to '{name}' must take {arguments(int(counts[1]))}."
+    counts = re.search(r"requires (\d+|single)[^,]*arguments?[^,]*, but (\d+) (?:arguments? )?(?:was|were)", said)
+    if counts:
+        takes = 1 if counts[1] == "single" else int(counts[1])
+        return f"'{name}' takes {arguments(takes)}, this call gives {counts[2]}."
+    pairs = re.findall(r"expects (\d+) arguments?, (\d+) provided", said)
+    if pairs and record.header:
+        return f"What is handed to '{name}' must take {arguments(int(pairs[0][1]))}."
+    if pairs:
+        # For a lambda g++ also lists a conversion to a function pointer, which takes one more.
+        takes, gives = min((int(a), int(b)) for a, b in pairs)
+        return f"'{name}' takes {arguments(takes)}, this call gives {gives}."
+    convert = re.search(r"no known conversion (?:for argument \d+ )?from '(.*?)'(?: \(aka '.*?'\))? to '(.*?)'", said)
+    if convert:
+        return (
+            _pointer_help(_types(convert[1]), _types(convert[2]), record, sources)
+            or f"'{name}' wants {_types(convert[2])} and gets {_types(convert[1])}."
+        )
+    return ""
+
+
+rules.fixed(
+    r"cannot be used as a function|called object type .* is not a function",
+    "What stands ahead of the '(' is no function; to multiply, write *.",
+)
+
+
+# Types
+
+
+@rules.rule(
+    r"(?:cannot|could not) convert .*?'([^']*)'(?: \{aka '.*?'\})? to (?:type )?'([^']*)'"
+    r"|invalid conversion from '(.*?)'(?: \{aka '.*?'\})? to '(.*?)'"
+)
+def _convert(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    source, target = _types(match[1] or match[3]), _types(match[2] or match[4])
+    return _conversion_help(source, target, record, sources)
+
+
+@rules.rule(
+    r"cannot (?:initialize|assign|convert).* type '([^']*)'(?: \(aka '.*?'\))? (?:with|from|to|for).*?type '([^']*)'"
+)
+def _clang_convert(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return _conversion_help(_types(match[2]), _types(match[1]), record, sources)
+
+
+@rules.rule(
+    r"assigning to '([^']*)' from (?:incompatible type )?'([^']*)'|no viable conversion from (?:returned "
+    r"value of type )?'([^']*)'(?: \(aka '.*?'\))? to (?:function return type )?'([^']*)'"
+)
+def _clang_assign(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    source, target = (match[2], match[1]) if match[1] else (match[3], match[4])
+    return _conversion_help(_types(source), _types(target), record, sources)
+
+
+def _conversion_help(source: str, target: str, record: Record, sources: Mapping[str, str]) -> str:
+    pointer = _pointer_help(source, target, record, sources)
+    if pointer:
+        return pointer
+    if re.search(r"\breturn\b", line_at(record, sources)):
+        return f"The function returns {target}, but this is {source}."
+    return f"A value of type {source} stands where {target} is wanted."
+
+
+def _pointer_help(source: str, target: str, record: Record, sources: Mapping[str, str]) -> str:
+    if not (source.endswith("*") and target.endswith("*")):
+        return ""
+    plain = target.removeprefix("const ").rstrip("*").strip()
+    if source in ("void*", "const void*"):
+        return f"data_ptr() without a type gives void*: write data_ptr<{plain}>()."
+    if source == f"const {target}":
+        if "const_data_ptr" in line_at(record, sources):
+            return (
+                f"const_data_ptr only lets you read: declare the variable as {source}, or take "
+                f"mutable_data_ptr<{plain}>() to write."
+            )
+        return (
+            f"{source} only lets you read: declare this as {source} too, or drop the const where it comes "
+            f"from if it has to be written."
+        )
+    return (
+        f"{source} and {target} are different types: take the pointer as {target}, or make the function a "
+        f"template over the element type."
+    )
+
+
+@rules.rule(
+    r"narrowing conversion of .* from '(.*?)'(?: \{aka '.*?'\})? to '(.*?)'"
+    r"|type '(.*?)'(?: \(aka '.*?'\))? cannot be narrowed to '(.*?)'"
+    r"|cannot be narrowed (?:from type '(.*?)')?.*to '(.*?)'"
+)
+def _narrowing(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    source, target = match[1] or match[3] or match[5] or "the value", match[2] or match[4] or match[6]
+    return (
+        f"{target} cannot hold every {source}: write static_cast<{target}>(...) if the loss is meant, "
+        f"else change the type."
+    )
+
+
+@rules.rule(
+    r"discards qualifiers|but function is not marked const|drops 'const'|assignment of (?:read-only|data-member)"
+    r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '='"
+    r"|cannot assign to .*const|increment of read-only|decrement of read-only|assignment of function"
+)
+def _constant(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    if "overloaded '='" in record.message and not any("not marked const" in note.message for note in record.notes):
+        return ""
+    if ("Tensor" in record.message and "passing" in record.message) or "overloaded '='" in record.message:
+        return "A const at::Tensor& cannot be made another tensor: give the result a name of its own."
+    through = "location" in record.message or "read-only variable is" in record.message
+    what = "A pointer to const only lets you read" if through else "It was declared const"
+    return f"{what}: drop the const where it is declared if it has to change, else write to another variable."
+
+
+@rules.rule(
+    r"invalid operands (?:of types '([^']*)' and '([^']*)' )?to binary (?:'operator(\S+)'|expression)(?: "
+    r"\('([^']*)' and '([^']*)'\))?|no match for 'operator(\S+)'.*\(operand types are '([^']*)' and '([^']*)'\)"
+)
+def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    operator = match[3] or match[6] or line_at(record, sources)[max(record.column - 1, 0) :][:1]
+    types = [match[index] for index in (1, 2, 4, 5, 7, 8) if match[index]]
+    if record.header:
+        name = call_at(record, sources) or "this call"
+        return (
+            f"'{name}' needs an operation that {types[0] if types else 'the type'} does not have: define "
+            f"its operator, or hand over a lambda."
+        )
+    if types and all("Tensor" in item for item in types):
+        return "Operators on tensors need #include <ATen/ATen.h>."
+    if operator.startswith("%"):
+        return "% is for whole numbers: write std::fmod(a, b)."
+    if operator.startswith("^"):
+        return "^ is not a power: write std::pow(a, b), or x * x."
+    if operator.startswith("*") and line_has_power(line_at(record, sources)):
+        return "C++ has no **: write std::pow(a, b), or x * x."
+    return f"There is no '{operator}' for these types." if types else ""
+
+
+def line_has_power(line: str) -> bool:
+    """Tell whether a line has Python's power operator."""
+    return bool(re.search(r"[\w)]\s*\*\*\s*[\w(]", line))
+
+
+@rules.rule(r"invalid type argument of unary '\*'|indirection requires pointer operand")
+def _power(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    if line_has_power(line_at(record, sources)):
+        return "C++ has no **: write std::pow(a, b), or x * x."
+    return "Only a pointer can have a * in front."
+
+
+rules.fixed(
+    r"which is of pointer type|is a pointer; did you mean to use '->'", "It is a pointer: write -> in place of the dot."
+)
+rules.fixed(
+    r"which is of non-class type '(.*?)'|member reference base type '(.*?)' is not a structure",
+    r"'\1\2' is a plain value and has no members.",
+)
+rules.fixed(
+    r"has non-pointer type|is not a pointer; did you mean to use '\.'|base operand of '->'",
+    "It is no pointer: write a dot in place of ->.",
+)
+rules.fixed(
+    r"invalid types .* for array subscript|subscripted value is not an array",
+    "Only arrays, pointers and accessors can be indexed with [ ].",
+)
+rules.fixed(
+    r"lvalue required as left operand|expression is not assignable",
+    "What stands left of '=' is a value, not a variable: it cannot be assigned to. A comparison is written ==.",
+)
+
+
+# Functions
+
+
+@rules.rule(r"return.statement with a value, in function returning 'void'|void function '.*' should not return")
+def _void(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return "The function is declared void: put the type of what it returns in place of void, or return nothing."
+
+
+rules.fixed(
+    r"no return statement in function returning|non-void function does not return|control reaches end of non-void"
+    r"|return-statement with no value|non-void function .* should return",
+    "The function promises a result: add a return statement, on every way through it.",
+)
+
+
+@rules.rule(
+    r"redefinition of|redeclaration of|conflicting declaration|previously (?:declared|defined)"
+    r"|already (?:been )?defined"
+)
+def _twice(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    earlier = next((note.line for note in record.notes if note.file == record.file and note.line), 0)
+    where = f" in line {earlier}" if earlier else " before"
+    return f"This name is declared{where} already: choose another name, or leave out the type to assign to it."
+
+
+@rules.rule(r"no matching function for call to object|assignment used as truth value|assignment as a condition")
+def _assignment(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return "A single = assigns: write == to compare." if "assignment" in match[0] else ""
+
+
+@rules.rule(r"ambiguous")
+def _ambiguous(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return (
+        "Several functions fit equally well: convert the arguments to one type with static_cast, or write "
+        "the namespace, std:: or at::."
+    )
+
+
+@rules.rule(
+    r"unterminated argument list|requires (?:at least )?\d+ arguments?, but only|passed \d+ arguments, but takes"
+    r"|too (?:few|many) arguments provided to function-like macro"
+)
+def _macro_arguments(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    if "unterminated" in match[0]:
+        return "A ')' is missing at the end of this macro's call."
+    return (
+        "The macro wants another number of arguments; a comma outside of ( ) separates two, even one inside { } or < >."
+    )
+
+
+rules.fixed(
+    r"goes out of scope|returning reference to local|reference to stack memory|address of (?:stack|local)",
+    "What is returned dies with the function: return it by value.",
+)
+
+
+@rules.rule(r"ignoring '?#pragma (\w+)|unknown pragma ignored")
+def _pragma(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    found = re.match(r"\s*#\s*pragma\s+(\w+)", line_at(record, sources))
+    name = found[1] if found else match[1] or ""
+    if name == "omp":
+        return "OpenMP is off, so this loop stays serial: add -fopenmp to the flags."
+    return (
+        "Did you mean #pragma omp?"
+        if is_near(name, "omp") or sorted(name) == sorted("omp")
+        else "The compiler does not know it: check its spelling."
+    )
+
+
+# Link, load, machine
+
+
+@rules.rule(r"defined nowhere")
+def _undefined(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    symbol = record.symbol
+    if re.match(r"(?:.*[ *&])?(?:at|c10|torch|caffe2)::", symbol.split("(")[0]):
+        return (
+            "It belongs to PyTorch: the library was linked against another version, or the header "
+            "declares what this build of torch does not have."
+        )
+    name = re.sub(r".*::", "", re.sub(r"[(<].*", "", symbol)).split(" ")[-1]
+    near = ""
+    if record.file in sources:
+        text = mask(sources[record.file])
+        near = nearest(name, set(re.findall(r"\w+(?=\s*\([^;{}]*\)\s*\{)", text)) - {name, "if", "for", "while"})
+    if near:
+        return f"Did you mean '{near}', which has a body?"
+    return "Write its body, with exactly these parameter types, or link the library that has it."
+
+
+rules.fixed(r"defined several times", "Two texts define it: make it static, or give one of them another name.")
+rules.fixed(r"linker cannot find (-l\S+)", r"Install the library of \1, or take the flag away.")
+rules.fixed(
+    r"Killed|virtual memory exhausted|out of memory",
+    "The compiler ran out of memory: close other programs, or build fewer kernels at a time.",
+)
+rules.fixed(r"No space left", "The disk is full: make room, or set LLTM_INLINE_CACHE to a directory elsewhere.")
+rules.fixed(
+    r"unrecognized .*option|unknown argument|unsupported option",
+    "This compiler does not know that flag: take it out of cflags or of the kernel's flags.",
+)
+rules.fixed(r"internal compiler error", "The compiler itself failed: simplify this line, or try the other compiler.")
+rules.fixed(
+    r"static assertion failed|static_assert failed",
+    "A header checks its template arguments here: the type is not one that it takes.",
+)

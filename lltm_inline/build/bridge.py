@@ -1,0 +1,261 @@
+"""The autograd bridge: C++ that gives any registered `forward` and `backward` pair a place in autograd.
+
+It is compiled once per machine and serves every kernel. In the text of each kernel the same thing
+(`torch::autograd::Function`) would cost four seconds per edit, and kernels on the stable ABI could not have it at all;
+in Python it would cost several microseconds per call.
+
+`attach` defines the operator `call` of a kernel's namespace:
+
+    forward:   results = forward(inputs);  keep the inputs and outputs that backward saves, and the extra results
+    backward:  gradients = backward(d_outputs, saved, extras, which gradients are wanted)
+
+Undefined incoming gradients become zeros. A gradient of a wrong shape is an error: autograd alone would sum it to size.
+A second derivative is an error when it is asked for, as with `once_differentiable`.
+"""
+
+from __future__ import annotations
+
+BRIDGE = r"""
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/basic_ops.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+#include <torch/library.h>
+
+namespace {
+
+using at::Tensor;
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+using torch::jit::Stack;
+
+// What is known of one kernel: its two operators, and which values go where.
+struct Spec {
+  std::string kernel;
+  c10::OperatorHandle forward;
+  std::optional<c10::OperatorHandle> backward;
+  std::vector<std::string> names;  // of the tensor inputs
+  std::vector<int64_t> tensors;    // positions of the tensor inputs among the inputs
+  std::vector<int64_t> saves;      // position among the inputs, or number of inputs + position among the outputs
+  int64_t inputs, outputs, extras;
+};
+
+struct OutputKind {
+  c10::SymDimVector sizes;
+  at::TensorOptions options;
+};
+
+struct KernelNode : public torch::autograd::Node {
+  explicit KernelNode(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
+
+  std::string name() const override {
+    return spec->kernel;
+  }
+
+  variable_list apply(variable_list&& gradients) override {
+    std::lock_guard<std::mutex> guard(mutex_);
+    TORCH_CHECK(!released, torch::autograd::ERR_BACKWARD_TWICE);
+    Stack stack;
+    stack.reserve(gradients.size() + saved.size() + extras.size() + spec->tensors.size());
+    bool differentiable = false;
+    auto push = [&](Tensor tensor) {
+      differentiable |= tensor.defined() && tensor.requires_grad();
+      stack.emplace_back(std::move(tensor));
+    };
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      push(gradients[i].defined() ? std::move(gradients[i]) : at::zeros_symint(output_kinds[i].sizes, output_kinds[i].options));
+    }
+    for (size_t i = 0; i < saved.size(); ++i) {
+      if (constants[i].has_value()) {
+        stack.push_back(*constants[i]);
+      } else {
+        push(saved[i].unpack(spec->saves[i] >= spec->inputs ? getptr() : nullptr));
+      }
+    }
+    for (auto& extra : extras) {
+      push(extra.unpack(getptr()));
+    }
+    const size_t count = spec->tensors.size();
+    for (size_t i = 0; i < count; ++i) {
+      stack.emplace_back(task_should_compute_output(i));
+    }
+    {
+      at::AutoDispatchBelowADInplaceOrView below;
+      spec->backward->callBoxed(stack);
+    }
+    TORCH_CHECK(stack.size() == count, spec->kernel, ": backward returned ", stack.size(), " gradients, want ", count);
+    variable_list results(count);
+    for (size_t i = 0; i < count; ++i) {
+      Tensor gradient = stack[i].isTensor() ? std::move(stack[i]).toTensor() : Tensor();
+      if (task_should_compute_output(i) && gradient.defined()) {
+        check_shape(i, gradient);
+        results[i] = std::move(gradient);
+      }
+    }
+    if (differentiable && c10::GradMode::is_enabled()) {
+      torch::autograd::DelayedError refuse(
+          "kernel " + spec->kernel + " has no second derivative: its backward is not differentiable. "
+          "Use a kernel that differentiates through ATen, or the reference",
+          count);
+      results = refuse.apply(std::move(results));
+    }
+    return results;
+  }
+
+  // Autograd sums a gradient of shape (1, N) to (N) without a word; a kernel that returns one is wrong.
+  void check_shape(size_t i, const Tensor& gradient) {
+    const auto& edge = next_edge(i);
+    const auto want = edge.function->input_metadata(edge.input_nr).shape_as_dim_vector();
+    TORCH_CHECK(
+        gradient.sym_sizes() == c10::SymIntArrayRef(want), spec->kernel, ": backward returned d_", spec->names[i], " of shape ",
+        gradient.sym_sizes(), ", want ", c10::SymIntArrayRef(want));
+  }
+
+  void release_variables() override {
+    std::lock_guard<std::mutex> guard(mutex_);
+    for (auto& variable : saved) variable.reset_data();
+    for (auto& variable : extras) variable.reset_data();
+    released = true;
+  }
+
+  std::shared_ptr<const Spec> spec;
+  std::vector<SavedVariable> saved;
+  std::vector<std::optional<c10::IValue>> constants;  // saved values that are no tensors, beside `saved`
+  std::vector<SavedVariable> extras;
+  std::vector<OutputKind> output_kinds;
+  bool released = false;
+};
+
+// Up to torch 2.12 autograd holds its nodes in std::shared_ptr, since then in c10::intrusive_ptr.
+using NodePointer = decltype(torch::autograd::Edge::function);
+
+template <class Pointer, class T>
+c10::intrusive_ptr<T> make_node(const std::shared_ptr<const Spec>& spec)
+  requires(!std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>)
+{
+  return c10::make_intrusive<T>(spec);
+}
+
+template <class Pointer, class T>
+std::shared_ptr<T> make_node(const std::shared_ptr<const Spec>& spec)
+  requires(std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>)
+{
+  // deleteNode takes long graphs down without recursion; only older versions of torch have it, so it is found by its argument.
+  return std::shared_ptr<T>(new T(spec), [](auto* node) { deleteNode(node); });
+}
+
+// Run `forward` and leave only the outputs on the stack.
+void forward_only(const Spec& spec, Stack* stack) {
+  spec.forward.callBoxed(*stack);
+  torch::jit::drop(*stack, spec.extras);
+}
+
+void forward_with_graph(const std::shared_ptr<const Spec>& spec, Stack* stack, variable_list inputs) {
+  const auto node = make_node<NodePointer, KernelNode>(spec);
+  node->set_next_edges(torch::autograd::collect_next_edges(inputs));
+  const size_t base = stack->size() - spec->inputs;
+  const std::vector<c10::IValue> arguments(stack->begin() + base, stack->end());
+  {
+    at::AutoDispatchBelowADInplaceOrView below;
+    spec->forward.callBoxed(*stack);
+  }
+  auto results = torch::jit::last(*stack, spec->outputs + spec->extras);
+  for (int64_t i = 0; i < spec->outputs; ++i) {
+    const Tensor& output = results[i].toTensor();
+    for (const Tensor& input : inputs) {
+      TORCH_CHECK(!output.is_same(input), spec->kernel, ": output ", i, " is an input itself; return a new tensor");
+    }
+    node->output_kinds.push_back({c10::SymDimVector(output.sym_sizes()), output.options()});
+    torch::autograd::set_history(output, node);
+  }
+  for (const int64_t index : spec->saves) {
+    const bool is_output = index >= spec->inputs;
+    const c10::IValue& value = is_output ? c10::IValue(results[index - spec->inputs]) : arguments[index];
+    const bool is_tensor = value.isTensor();
+    node->saved.emplace_back(is_tensor ? SavedVariable(value.toTensor(), is_output) : SavedVariable());
+    node->constants.emplace_back(is_tensor ? std::nullopt : std::make_optional(value));
+  }
+  for (int64_t i = 0; i < spec->extras; ++i) {
+    const Tensor& extra = results[spec->outputs + i].toTensor();
+    // An output that is returned again to be saved must be known as one: the node would own itself.
+    bool is_output = false;
+    for (int64_t j = 0; j < spec->outputs; ++j) is_output |= results[j].toTensor().is_same(extra);
+    node->extras.emplace_back(extra, is_output);
+  }
+  torch::jit::drop(*stack, spec->extras);
+}
+
+// The kernel of `call` for tensors that autograd watches.
+struct AutogradCall : public c10::OperatorKernel {
+  explicit AutogradCall(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
+    const auto arguments = torch::jit::last(*stack, spec->inputs);
+    variable_list inputs;
+    inputs.reserve(spec->tensors.size());
+    bool any = false;
+    for (const int64_t position : spec->tensors) {
+      inputs.push_back(arguments[position].isTensor() ? arguments[position].toTensor() : Tensor());
+      const Tensor& input = inputs.back();
+      any |= input.defined() && input.requires_grad();
+      TORCH_CHECK_NOT_IMPLEMENTED(
+          !input.defined() || !input._fw_grad(0).defined(), spec->kernel, ": forward-mode differentiation is not supported");
+    }
+    if (any && c10::GradMode::is_enabled()) {
+      forward_with_graph(spec, stack, std::move(inputs));
+    } else {
+      at::AutoDispatchBelowADInplaceOrView below;
+      forward_only(*spec, stack);
+    }
+  }
+  std::shared_ptr<const Spec> spec;
+};
+
+// The kernel of `call` for everything else (inference mode, meta tensors), and for kernels that differentiate through ATen.
+struct PlainCall : public c10::OperatorKernel {
+  explicit PlainCall(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
+    forward_only(*spec, stack);
+  }
+  std::shared_ptr<const Spec> spec;
+};
+
+void attach(
+    const std::string& space, const std::string& kernel, const std::string& schema, bool has_backward, const std::vector<std::string>& names,
+    std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs, int64_t outputs, int64_t extras) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  const auto find = [&](const char* name) { return dispatcher.findSchemaOrThrow((space + "::" + name).c_str(), ""); };
+  auto spec = std::make_shared<Spec>(Spec{
+      kernel, find("forward"), has_backward ? std::make_optional(find("backward")) : std::nullopt, names, std::move(tensors),
+      std::move(saves), inputs, outputs, extras});
+  // Registrations live as long as their Library; a kernel's stay for the life of the process, as its library does.
+  auto* library = new torch::Library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
+  library->def(schema.c_str());
+  const auto plain = has_backward ? c10::DispatchKey::CompositeExplicitAutograd : c10::DispatchKey::CompositeImplicitAutograd;
+  library->impl("call", torch::dispatch(plain, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<PlainCall>(spec))));
+  if (has_backward) {
+    library->impl(
+        "call", torch::dispatch(c10::DispatchKey::Autograd, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<AutogradCall>(spec))));
+  }
+}
+
+TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {
+  m.def(
+      "attach(str space, str kernel, str schema, bool has_backward, str[] names, int[] tensors, int[] saves, int inputs, int outputs, "
+      "int extras) -> ()",
+      [](std::string space, std::string kernel, std::string schema, bool has_backward, std::vector<std::string> names,
+         std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs, int64_t outputs, int64_t extras) {
+        attach(space, kernel, schema, has_backward, names, std::move(tensors), std::move(saves), inputs, outputs, extras);
+      });
+}
+
+}  // namespace
+"""
+
+
+def bridge_text() -> str:
+    """Return the C++ text of the bridge."""
+    return BRIDGE

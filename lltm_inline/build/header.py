@@ -1,0 +1,120 @@
+"""The precompiled headers: two thirds of a kernel's compile time, paid once.
+
+A header serves exactly one compiler and one set of flags. It is made by a process of its own, at low priority, while
+the first kernel is compiled without it: nothing ever waits for it. It lives in our cache; torch's own precompiled
+header (`use_pch=True`) is neither used nor touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ..template import PRELUDE
+from . import cache
+from .toolchain import Toolchain
+
+#: g++ writes up to half a gigabyte; with less room than this the header is left out.
+MIN_FREE_BYTES = 2 * 2**30
+
+#: Words in a compiler's log that tell of the machine, not of the text: such a failure is not remembered.
+PASSING_FAILURES = ("No space left", "Killed", "terminated program", "out of memory", "cannot allocate", "ninja: error", "Input/output error")
+
+_NAMES = {"gcc": "prelude.h.gch", "clang": "prelude.h.pch"}
+
+
+def torch_cflags() -> tuple[str, ...]:
+    """Return the flags that `load_inline` itself puts in front: a precompiled header must be made with the same."""
+    from torch.utils.cpp_extension import include_paths
+
+    system = [flag for path in [*include_paths(), _python_include()] for flag in ("-isystem", path)]
+    return ("-DTORCH_API_INCLUDE_EXTENSION_H", *system, "-fPIC", "-std=c++20")
+
+
+def _python_include() -> str:
+    import sysconfig
+
+    return sysconfig.get_path("include", scheme="posix_prefix")
+
+
+def header_key(toolchain: Toolchain, prelude: str) -> str:
+    """Return the digest of a precompiled header: compiler, flags, its headers, and this very torch."""
+    import torch
+
+    version_file = Path(torch.__file__).parent / "version.py"
+    stamp = f"{torch.__version__} {version_file} {version_file.stat().st_mtime_ns}"
+    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), PRELUDE[prelude], stamp)
+
+
+def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
+    """Return the flags that use the precompiled header, or none while there is no such header; start making it then."""
+    directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
+    if (directory / _NAMES[toolchain.kind]).exists():
+        cache.touch(directory)
+        if toolchain.kind == "clang":
+            return ("-include-pch", shlex.quote(str(directory / _NAMES["clang"])))
+        return ("-include", shlex.quote(str(directory / "prelude.h")), "-Winvalid-pch")
+    if not directory.exists():
+        start(toolchain, prelude)
+    return ()
+
+
+def start(toolchain: Toolchain, prelude: str) -> subprocess.Popen[bytes] | None:
+    """Start making a precompiled header in a process of its own; None when there is no room for it.
+
+    The process outlives this one, so that a short script leaves a faster second start behind. It holds the entry's
+    lock; a second one finds it taken and ends.
+    """
+    if cache.free_bytes() < MIN_FREE_BYTES or os.environ.get("LLTM_INLINE_NO_HEADER"):
+        return None
+    key = header_key(toolchain, prelude)
+    name = _NAMES[toolchain.kind]
+    pch = ("-fpch-instantiate-templates", "-Xclang", "-fno-pch-timestamp") if toolchain.kind == "clang" else ()
+    # clang from standard input: it would refuse the header later, when the file it was made from has moved. g++ cannot do that.
+    source = "-" if toolchain.kind == "clang" else "prelude.h"
+    # clang refuses a header whose file has moved since, so it reads standard input; g++ wants a file.
+    source = "-" if toolchain.kind == "clang" else "prelude.h"
+    job = {
+        "command": [toolchain.compiler, *torch_cflags(), *toolchain.cflags, *pch, "-x", "c++-header", source, "-o", name],
+        "text": PRELUDE[prelude],
+        "cache": str(cache.cache_dir()),
+        "passing_failures": PASSING_FAILURES,
+        "key": key,
+    }
+    script = Path(__file__).with_name("header_process.py")
+    return subprocess.Popen(
+        [sys.executable, "-I", str(script), json.dumps(job)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+
+
+def is_to_blame(log: str) -> bool:
+    """Tell whether a compiler's complaint is about the precompiled header itself."""
+    return bool(re.search(r"AST file|PCH file|precompiled header|prelude\.h\.(?:gch|pch)['\"]? ?(?::|not|is|was|has)", log))
+
+
+def discard(toolchain: Toolchain, prelude: str) -> None:
+    """Remove a precompiled header; the next build starts a new one."""
+    shutil.rmtree(cache.cache_dir() / "headers" / header_key(toolchain, prelude), ignore_errors=True)
+
+
+def wait(toolchain: Toolchain, prelude: str, seconds: float = 300.0) -> bool:
+    """Wait until the precompiled header is there (for benchmarks and tests); False when it did not come."""
+    deadline = time.monotonic() + seconds
+    directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
+    if not directory.exists():
+        start(toolchain, prelude)
+    while not directory.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return (directory / _NAMES[toolchain.kind]).exists()

@@ -1,0 +1,217 @@
+"""Names that C++ and PyTorch know: what a beginner may have meant, and which header has it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from .source_text import words
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_STD_BY_HEADER = {
+    "cmath": "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 "
+    "fabs floor fma fmax"
+    " fmin fmod hypot isfinite isinf isnan ldexp lgamma log log10 log1p log2 pow round rsqrt sin sinh sqrt "
+    "tan tanh tgamma trunc",
+    "algorithm": "max min sort fill fill_n copy copy_n clamp transform max_element min_element any_of all_of "
+    "reverse nth_element"
+    " partial_sort lower_bound upper_bound",
+    "numeric": "accumulate iota inner_product reduce partial_sum",
+    "vector": "vector",
+    "array": "array",
+    "tuple": "tuple make_tuple tie get apply",
+    "utility": "pair make_pair move swap exchange forward",
+    "optional": "optional nullopt",
+    "string": "string to_string stoi stof stod",
+    "cstdio": "printf fprintf snprintf puts",
+    "iostream": "cout cerr endl",
+    "limits": "numeric_limits",
+    "memory": "unique_ptr shared_ptr make_unique make_shared",
+    "cstring": "memcpy memset memmove strcmp",
+    "cstdint": "int64_t int32_t int16_t int8_t uint64_t uint32_t uint16_t uint8_t",
+    "cstddef": "size_t ptrdiff_t",
+    "functional": "function plus multiplies",
+    "complex": "complex",
+    "map": "map",
+    "unordered_map": "unordered_map",
+    "set": "set",
+    "thread": "thread",
+    "mutex": "mutex lock_guard",
+    "atomic": "atomic",
+    "chrono": "chrono",
+    "stdexcept": "runtime_error invalid_argument",
+    "type_traits": "is_same_v is_same enable_if_t conditional_t",
+    "bit": "bit_cast",
+    "span": "span",
+}
+#: Header of a name in std.
+STD: Mapping[str, str] = {name: header for header, names in _STD_BY_HEADER.items() for name in names.split()}
+
+#: What a Python programmer writes, and what C++ wants there.
+PYTHON: Mapping[str, str] = {
+    "None": "write nullptr for a pointer, std::nullopt for an optional, at::Tensor() for no tensor",
+    "True": "write true",
+    "False": "write false",
+    "elif": "write else if",
+    "def": "a function starts with the type it returns, at::Tensor forward(...)",
+    "len": "write x.size(0) for a tensor, v.size() for a vector",
+    "range": "write for (int64_t i = 0; i < n; ++i)",
+    "print": 'write std::cout << x << "\\n" with #include <iostream>',
+    "pass": "write nothing, or {}",
+    "self": "C++ functions take their tensors by name",
+    "lambda": "write [&](float x) { return ...; }",
+    "is": "write ==",
+    "in": "write for (const auto& item : items)",
+}
+#: Modules that are written with a dot in Python.
+PYTHON_MODULES: Mapping[str, str] = {
+    "np": "std:: for numbers, at:: for tensors",
+    "math": "std::",
+    "F": "at::",
+    "nn": "at::",
+    "torch": "at::",
+}
+#: Members of a tensor that are called otherwise in C++.
+TENSOR_MEMBERS: Mapping[str, str] = {
+    "shape": "write x.size(0) for one extent, x.sizes() for all",
+    "ndim": "write x.dim()",
+    "T": "write x.t()",
+    "mT": "write x.mT()",
+    "data": "write x.data_ptr<float>()",
+    "tolist": "read the elements through x.accessor<float, 2>() or x.const_data_ptr<float>()",
+    "numpy": "read the elements through x.const_data_ptr<float>()",
+    "float": "write x.to(at::kFloat)",
+    "double": "write x.to(at::kDouble)",
+    "half": "write x.to(at::kHalf)",
+    "int": "write x.to(at::kInt)",
+    "long": "write x.to(at::kLong)",
+    "bool": "write x.to(at::kBool)",
+    "new_zeros": "write x.new_zeros({rows, columns}), or at::zeros({rows, columns}, x.options())",
+    "type_as": "write x.to(other.scalar_type())",
+    "length": "write x.numel() for all elements, x.size(0) for the rows",
+    "len": "write x.numel() for all elements, x.size(0) for the rows",
+}
+#: Types of ATen that people write without `at::`.
+AT_TYPES = frozenset(
+    _names(
+        "Tensor TensorOptions ScalarType IntArrayRef ArrayRef TensorAccessor Scalar kFloat kDouble kCPU kCUDA "
+        "parallel_for"
+    )
+)
+MACRO_HEADERS: Mapping[str, str] = {
+    "AT_DISPATCH_": "ATen/Dispatch.h",
+    "TORCH_CHECK": "c10/util/Exception.h",
+    "TORCH_LIBRARY": "torch/library.h",
+    "PYBIND11_MODULE": "torch/extension.h",
+    "AT_ERROR": "c10/util/Exception.h",
+}
+MACROS = _names(
+    "AT_DISPATCH_FLOATING_TYPES AT_DISPATCH_ALL_TYPES AT_DISPATCH_FLOATING_TYPES_AND_HALF "
+    "AT_DISPATCH_FLOATING_TYPES_AND2 "
+    "AT_DISPATCH_INTEGRAL_TYPES AT_DISPATCH_SWITCH AT_DISPATCH_CASE TORCH_CHECK TORCH_LIBRARY TORCH_LIBRARY_FRAGMENT "
+    "TORCH_LIBRARY_IMPL PYBIND11_MODULE TORCH_WARN TORCH_EXTENSION_NAME"
+)
+_KEYWORDS = _names(
+    "float double int bool char long short void auto const unsigned signed static struct class template "
+    "typename return "
+    "while switch case break continue default nullptr true false constexpr inline namespace using sizeof"
+)
+
+
+@lru_cache(maxsize=1)
+def aten_functions() -> frozenset[str]:
+    """Return the functions of namespace `at`, as torch's own headers name them; empty without torch."""
+    torch = sys.modules.get("torch")
+    spec = None if torch is not None else find_spec("torch")
+    roots = list(getattr(torch, "__path__", ())) or list(spec.submodule_search_locations or () if spec else ())
+    for root in roots:
+        folder = Path(root) / "include" / "ATen" / "ops"
+        if folder.is_dir():
+            names = (path.name.removesuffix(".h") for path in folder.glob("*.h"))
+            return frozenset(
+                name
+                for name in names
+                if not name.endswith(("_native", "_ops", "_dispatch")) and not name.startswith("_")
+            )
+    return frozenset()
+
+
+def is_near(name: str, other: str) -> bool:
+    """Tell whether `name` can be a misspelling of `other`.
+
+    >>> is_near("tanhh", "tanh"), is_near("alpha", "isalpha"), is_near("sort", "sqrt")
+    (True, False, False)
+    """
+    if name == other or not name or not other:
+        return False
+    if name.lower() == other.lower():
+        return True
+    slips = _slips(name, other)
+    return (slips <= 1 and len(name) > 4) or (
+        slips <= max(1, len(name) // 4) and len(name) > 3 and slips < 4 and not _is_word(name)
+    )
+
+
+def _is_word(name: str) -> bool:
+    """Names that exist are not misspelt: `sort` is no `sqrt`, `close` no `clone`."""
+    return name in STD
+
+
+def _slips(name: str, other: str) -> int:
+    """Count letters added, lost, changed or swapped with their neighbour."""
+    if abs(len(name) - len(other)) > 3:
+        return 4
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(name, 1):
+        before2, before, row = before, row, [i]
+        for j, b in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and name[i - 2] == b:
+                cost = min(cost, before2[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the one of `names` that `name` is a misspelling of, or nothing."""
+    close = difflib.get_close_matches(
+        name, [other for other in names if abs(len(other) - len(name)) < 3], n=3, cutoff=0.6
+    )
+    return next((other for other in sorted(close, key=lambda other: _slips(name, other)) if is_near(name, other)), "")
+
+
+def nearest_of_text(name: str, text: str) -> str:
+    """Return what a name may be a misspelling of: another name of the text, a keyword, a macro, or a name of std."""
+    used = words(text)
+    return nearest(name, used - {name}) or nearest(name, _KEYWORDS) or nearest(name, MACROS) or nearest(name, STD)
+
+
+def arguments(count: int) -> str:
+    """Say a number of arguments: `1 argument`, `2 arguments`."""
+    return f"{count} argument{'s' * (count != 1)}"
+
+
+def count_arguments(signature: str) -> int | None:
+    """Count the parameters in the text of a signature.
+
+    >>> count_arguments("float gate(float, std::pair<int, int>)"), count_arguments("void f()")
+    (2, 0)
+    """
+    match = re.search(r"\((.*)\)[^()]*$", signature)
+    if match is None:
+        return None
+    depth, count, inside = 0, 1, match[1].strip()
+    for char in inside:
+        depth += (char in "<([{") - (char in ">)]}")
+        count += char == "," and depth == 0
+    return count if inside and inside != "void" else 0

@@ -1,0 +1,251 @@
+"""Questions that can be answered from a C++ text without a compiler: where a bracket is open, where a name is declared.
+
+All of them look at the masked text, in which comments and the insides of strings are blank and every line and
+column is where it was.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+_OPAQUE = re.compile(
+    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|R"([^()\s\\]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"?|(?<!\w)'(?:\\.|[^'\\\n])*'?""",
+    re.S,
+)
+_NOT_NEWLINE = re.compile(r"[^\n]")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_PAIRS = {")": "(", "}": "{", "]": "["}
+_CLOSERS = {opener: closer for closer, opener in _PAIRS.items()}
+
+
+@lru_cache(maxsize=64)
+def mask(text: str) -> str:
+    """Blank out comments and literals, line and column kept.
+
+    Args:
+        text: a C++ source.
+
+    Returns:
+        A text of the same length.
+
+    Example:
+        >>> mask('f("(") // {')
+        'f(   )     '
+    """
+    return _OPAQUE.sub(lambda match: _NOT_NEWLINE.sub(" ", match[0]), text)
+
+
+@lru_cache(maxsize=64)
+def words(text: str) -> frozenset[str]:
+    """Return the identifiers of a text, those in comments and strings left out."""
+    return frozenset(_WORD.findall(mask(text)))
+
+
+def position(text: str, offset: int) -> tuple[int, int]:
+    """Turn an offset into (line, column), both counted from 1."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def line_of(text: str, number: int) -> str:
+    """Return line `number` (from 1), or nothing where there is no such line."""
+    lines = text.split("\n")
+    return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+def end_of_code_before(text: str, number: int) -> tuple[int, int] | None:
+    """Return (line, column) just behind the last code ahead of line `number`: where a missing `;` belongs."""
+    lines = mask(text).split("\n")
+    original = text.split("\n")
+    for index in range(min(number - 1, len(lines)) - 1, -1, -1):
+        # A literal at the end of a line is masked too, so ask the original where the code ends.
+        if original[index].strip() and not original[index].lstrip().startswith(("//", "/*", "*")):
+            code = re.sub(r"\s*(//.*|/\*.*\*/\s*)$", "", original[index]) if lines[index].rstrip() else original[index]
+            return index + 1, len(code.rstrip()) + 1
+    return None
+
+
+def strange_character(line: str) -> tuple[int, str] | None:
+    """Find the first character of a line that C++ code does not hold, outside literals and comments.
+
+    Returns:
+        Its column from 1 and what to call it.
+
+    Example:
+        >>> strange_character("a =\\N{NO-BREAK SPACE}b;")
+        (4, 'U+00A0 NO-BREAK SPACE')
+    """
+    for column, character in enumerate(mask(line), 1):
+        if ord(character) > 127:
+            return column, f"U+{ord(character):04X} {unicodedata.name(character, 'a character without a name')}"
+    return None
+
+
+def declarations(text: str, name: str) -> list[tuple[int, int]]:
+    """List the places, as (line, column), that look as if they declare `name`."""
+    code = mask(text)
+    places = []
+    pattern = rf"(?:[\w>*&]\s+[*&]?\s*|[>*&]|\[)(?<!\w)({re.escape(name)})\s*(?=[=;,){{(\[:\]])"
+    for match in re.finditer(pattern, code):
+        before = re.search(r"(\w+)\s*$", code[: match.start(1)])
+        if before and before[1] in {"return", "else", "case", "goto", "throw", "new", "delete", "co_return"}:
+            continue
+        places.append(position(code, match.start(1)))
+    return places
+
+
+def definition(text: str, name: str) -> tuple[int, int] | None:
+    """Find where a function `name` is declared or defined at file scope, as (line, column)."""
+    code = mask(text)
+    for match in re.finditer(rf"(?<![\w:.>])({re.escape(name)})\s*\(", code):
+        start = match.start(1)
+        if code.count("{", 0, start) == code.count("}", 0, start):
+            return position(code, start)
+    return None
+
+
+def uses(text: str, name: str) -> list[tuple[int, int]]:
+    """List the places, as (line, column), where `name` is used; places that declare it come last."""
+    code = mask(text)
+    places = [position(code, match.start()) for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", code)]
+    declared = set(declarations(text, name))
+    return sorted(places, key=lambda place: place in declared)
+
+
+@dataclass(frozen=True)
+class BracketFault:
+    """One bracket without its partner.
+
+    Attributes:
+        bracket: the bracket that stands alone.
+        missing: the one that should be added (`{` for the body of a lambda), or nothing when `bracket` is one too many.
+        line, column: of `bracket`.
+        wanted: (line, column) where the missing one was found missing.
+    """
+
+    bracket: str
+    missing: str
+    line: int
+    column: int
+    wanted: tuple[int, int]
+
+
+def bracket_fault(text: str) -> BracketFault | None:
+    """Find the bracket that has no partner; indentation tells which of several it is.
+
+    Returns:
+        The likeliest culprit, or None when all brackets match.
+
+    Example:
+        >>> bracket_fault("int f() {\\n  if (a) {\\n    b();\\n}\\n").line
+        2
+    """
+    code = _one_branch(mask(text))
+    if _balanced(code):
+        return None
+    stack: list[int] = []
+    suspect: BracketFault | None = None
+    for match in re.finditer(r"[()\[\]{};]", code):
+        here, char = match.start(), match[0]
+        top = code[stack[-1]] if stack else ""
+        if char == ";":
+            if top == "(" and not re.search(r"\b(?:for|if|while|switch)\s*(?:constexpr\s*)?$", code[: stack[-1]][-20:]):
+                return suspect if suspect and suspect.bracket == "(" else _unclosed(code, stack[-1], here)
+        elif char in "([{":
+            if char == "{" and stack and suspect is None and _opens_too_early(code, stack[-1], here):
+                suspect = _unclosed(code, stack[-1], here)
+            stack.append(here)
+        elif top == _PAIRS[char]:
+            opener = stack.pop()
+            outer = code[stack[-1]] if stack else ""
+            if char == "}" and suspect is None and outer != "(" and _closes_too_far_left(code, opener, here):
+                suspect = _unclosed(code, opener, here)
+        else:
+            return _mismatch(code, stack, here, suspect)
+    return suspect or (_unclosed(code, stack[-1], len(code.rstrip())) if stack else None)
+
+
+def _one_branch(code: str) -> str:
+    """Blank out directives, and what stands behind `#else` and `#elif`: two branches may open the same bracket."""
+    lines, hidden, continued = code.split("\n"), 0, False
+    for index, line in enumerate(lines):
+        directive = re.match(r"\s*#\s*(\w*)", line)
+        word = directive[1] if directive else ""
+        if hidden and word.startswith("if"):
+            hidden += 1
+        elif word in ("else", "elif") and hidden < 2:
+            hidden = 1
+        elif word == "endif" and hidden:
+            hidden -= 1
+        if directive or continued or hidden:
+            lines[index] = " " * len(line)
+        continued = (directive is not None or continued) and line.endswith("\\")
+    return "\n".join(lines)
+
+
+def _balanced(code: str) -> bool:
+    stack: list[str] = []
+    for char in re.findall(r"[()\[\]{}]", code):
+        if char in "([{":
+            stack.append(char)
+        elif not stack or stack.pop() != _PAIRS[char]:
+            return False
+    return not stack
+
+
+def _mismatch(code: str, stack: list[int], here: int, suspect: BracketFault | None) -> BracketFault:
+    char = code[here]
+    if not stack:
+        return suspect or BracketFault(char, "", *position(code, here), position(code, here))
+    top = code[stack[-1]]
+    if suspect and suspect.bracket == top == "(":
+        return suspect
+    if char == ")" and top == "{":
+        # `});` with a '}' missing has its ')' at the start of the line; `f(x));` has it in the middle.
+        line_start = code.rfind("\n", 0, here) + 1
+        if code[line_start:here].strip(" }\t"):
+            return BracketFault(char, "", *position(code, here), position(code, here))
+        return suspect or _unclosed(code, stack[-1], here)
+    return _unclosed(code, stack[-1], here)
+
+
+def _unclosed(code: str, opener: int, here: int) -> BracketFault:
+    headless = re.search(r"\]\s*\([^()]*\)(?:\s*mutable)?[ \t]*\n", code[opener:here]) if code[opener] == "(" else None
+    if headless:  # `[&](int i)` and then the body: what is missing is its '{'
+        end = opener + len(code[opener : opener + headless.end()].rstrip())
+        return BracketFault("(", "{", *position(code, end), position(code, end))
+    return BracketFault(code[opener], _CLOSERS[code[opener]], *position(code, opener), position(code, here))
+
+
+def _indent(code: str, offset: int) -> int:
+    """Return how far the statement is indented that a bracket belongs to: its head may be spread over several lines."""
+    head = code[:offset].rstrip()
+    if code[offset] == "{" and head.endswith(")"):
+        depth = 0
+        for offset in range(len(head) - 1, -1, -1):
+            depth += (code[offset] == ")") - (code[offset] == "(")
+            if depth == 0:
+                break
+    start = code.rfind("\n", 0, offset) + 1
+    end = code.find("\n", offset)
+    line = code[start : end if end >= 0 else len(code)]
+    return len(line) - len(line.lstrip())
+
+
+def _closes_too_far_left(code: str, opener: int, here: int) -> bool:
+    starts_line = not code[code.rfind("\n", 0, here) + 1 : here].strip()
+    return starts_line and _indent(code, here) < _indent(code, opener)
+
+
+def _opens_too_early(code: str, opener: int, here: int) -> bool:
+    """Tell whether a block that opens at `here` shows that the bracket at `opener` was meant to be closed before."""
+    before = code[:opener]
+    if code[opener] == "(":
+        # `if (a > b {`: a '{' straight behind a value, where the condition is still open.
+        return (
+            bool(re.search(r"\b(if|for|while|switch)\s*$", before[-10:])) and code[:here].rstrip()[-1:] not in "=,(]{"
+        )
+    left_margin = _indent(code, here) == 0 and _indent(code, opener) == 0
+    return left_margin and not re.search(r"\b(namespace|extern|struct|class|union|enum)\b[^;{}]*$", before[-200:])

@@ -1,0 +1,188 @@
+"""Which compiler, and with which flags. Everything here ends up in the digest of a build, and beside every plot."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, ToolchainError
+from ..packages import install_command, pip_command
+from . import cache
+
+#: Searched in this order when neither the caller nor CXX names a compiler.
+COMPILERS = ("g++", "c++", "clang++")
+
+_LINKERS = ("mold", "lld")
+
+# Whatever the user's flags are. A missing return is undefined behaviour that beginners read as a wrong result, narrowing in
+# braces is an error in clang anyway, the two warnings explain an error that follows. Hidden visibility keeps the globals of
+# one kernel from being those of the next: g++ makes statics in templates unique over the whole process otherwise.
+_ALWAYS = ("-Werror=return-type", "-Werror=narrowing", "-Wparentheses", "-Wunknown-pragmas", "-fvisibility=hidden")
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler and its flags.
+
+    Attributes:
+        compiler: absolute path.
+        kind: `"gcc"` or `"clang"`.
+        version: `"g++ 12.2.0"`.
+        identity: everything that tells this compiler from another.
+        cflags: flags of compilation, in order.
+        ldflags: flags of linking, in order.
+    """
+
+    compiler: str
+    kind: str
+    version: str
+    identity: str
+    cflags: tuple[str, ...]
+    ldflags: tuple[str, ...]
+
+
+def find_toolchain(compiler: str | None = None, cflags: Sequence[str] | None = None) -> Toolchain:
+    """Choose the compiler and its flags.
+
+    Args:
+        compiler: name or path; None takes the environment's CXX, else the first of g++, c++, clang++ that is there.
+        cflags: in place of the default optimisation flags (`-O3 -march=native -fopenmp` and the vector width of ATen).
+
+    Raises:
+        ToolchainError: there is no such compiler, or no ninja.
+        InputError: a flag that would break the build or is none.
+
+    Example:
+        >>> "-O3" in find_toolchain().cflags
+        True
+    """
+    path = _find_compiler(compiler)
+    probe = _probed(path, os.environ.get("PATH", ""), os.stat(path).st_mtime_ns)
+    kind, version, identity, linker = probe["kind"], probe["version"], probe["identity"], probe["linker"]
+    flags = default_cflags(openmp=kind == "gcc" and probe["openmp"]) if cflags is None else validated_cflags(cflags)
+    # -z defs: an undefined function is a link error here, with a name, instead of a load error without one.
+    ldflags = ["-Wl,-z,defs"] if sys.platform == "linux" else []
+    ldflags += ["-fopenmp"] if "-fopenmp" in flags else []
+    ldflags += [f"-fuse-ld={linker}"] if linker else []
+    return Toolchain(path, kind, version, identity, (*flags, *_ALWAYS), tuple(ldflags))
+
+
+def _find_compiler(compiler: str | None) -> str:
+    wanted = compiler or os.environ.get("CXX") or None
+    for name in [wanted] if wanted else COMPILERS:
+        path = shutil.which(name)
+        if path:
+            return os.path.abspath(path)
+    if wanted:
+        origin = "" if compiler else " (from the environment variable CXX)"
+        raise ToolchainError(f"no compiler {wanted!r}{origin} on PATH. Install one with: {install_command('compiler')}")
+    raise ToolchainError(f"no C++ compiler: looked for {', '.join(COMPILERS)} on PATH. Install one with: {install_command('compiler')}")
+
+
+@lru_cache(maxsize=32)
+def _probed(path: str, search_path: str, mtime: int) -> dict[str, Any]:
+    """Find out what a compiler is and can do; remembered in the cache, because trying costs a fifth of a second.
+
+    Compiler and linkers are recognised by path and modification time, so that an upgrade is noticed.
+    """
+    linkers = [found for name in _LINKERS if (found := shutil.which(f"ld.{name}", path=search_path))]
+    stamps = [f"{file} {os.stat(file).st_mtime_ns}" for file in linkers]
+    store = cache.cache_dir() / "toolchains" / f"{cache.digest(path, str(mtime), os.path.realpath(path), stamps)}.json"
+    try:
+        return dict(json.loads(store.read_text()))
+    except (OSError, ValueError):
+        probe = {**_identify(path), "openmp": _has_openmp(path), "linker": _fast_linker(path)}
+        temporary = store.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps(probe))
+        temporary.rename(store)
+        return probe
+
+
+def _identify(path: str) -> dict[str, str]:
+    """Return kind, short version and full identity of a compiler."""
+    try:
+        text = subprocess.run([path, "--version"], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ToolchainError(f"{path} --version failed: {error}. Is it a C++ compiler? Set CXX to one that works") from error
+    first = text.partition("\n")[0]
+    kind = "clang" if "clang" in text else "gcc"
+    number = re.search(r"\d+\.\d+(?:\.\d+)?", re.sub(r"\([^)]*\)", "", first)) or re.search(r"\d+\.\d+(?:\.\d+)?", first)
+    name = "clang++" if kind == "clang" else "g++"
+    return {"kind": kind, "version": f"{name} {number[0] if number else '?'}", "identity": f"{os.path.realpath(path)}\n{text}"}
+
+
+def default_cflags(*, openmp: bool) -> tuple[str, ...]:
+    """Return the optimisation flags: what `load_inline` leaves out, and what ATen's own vector code is compiled with.
+
+    No OpenMP with clang: its runtime is another than torch's. Rendered texts run `at::parallel_for` on torch's threads then.
+    """
+    import torch
+
+    capability = torch.backends.cpu.get_cpu_capability()
+    vector = (f"-DCPU_CAPABILITY={capability}", f"-DCPU_CAPABILITY_{capability}") if capability in ("AVX2", "AVX512") else ("-DCPU_CAPABILITY=DEFAULT",)
+    native = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
+    return ("-O3", native, *(("-fopenmp",) if openmp else ()), *vector)
+
+
+def _has_openmp(compiler: str) -> bool:
+    """Try whether `-fopenmp` works."""
+    program = "#include <omp.h>\nint main() { return omp_get_max_threads() == 0; }\n"
+    command = [compiler, "-fopenmp", "-x", "c++", "-", "-o", os.devnull]
+    return subprocess.run(command, input=program, text=True, capture_output=True).returncode == 0
+
+
+def _fast_linker(compiler: str) -> str | None:
+    """Return the name of a faster linker than the default, when this compiler can use one."""
+    for linker in _LINKERS:
+        probe = [compiler, f"-fuse-ld={linker}", "-shared", "-x", "c++", "-", "-o", os.devnull]
+        if shutil.which(f"ld.{linker}") and subprocess.run(probe, input="", text=True, capture_output=True).returncode == 0:
+            return linker
+    return None
+
+
+def validated_cflags(cflags: Sequence[str]) -> tuple[str, ...]:
+    """Check flags that a user gives: each is one word that ninja and the shell take as it is.
+
+    Raises:
+        InputError: a string in place of a list, a flag with spaces or shell characters, or a standard older than C++20.
+    """
+    if isinstance(cflags, str):
+        raise InputError(f"cflags={cflags!r} is a string, want a list: {cflags.split()!r}")
+    flags = tuple(flag.strip() for flag in cflags)
+    for flag in flags:
+        if not flag.startswith("-") or re.search(r"[\s'\"`$;|&<>()\\]", flag):
+            raise InputError(f"flag {flag!r} must start with '-' and hold no spaces or shell characters: give one list item per flag")
+        if flag.startswith("-std=") and not re.search(r"(?:20|2a|23|2b|26|2c)$", flag):
+            raise InputError(f"flag {flag!r}: the headers of torch need C++20; leave it out")
+    return flags
+
+
+def ninja_directory() -> Path | None:
+    """Find the directory that has to be put on PATH for ninja; None when ninja is on PATH.
+
+    `load_inline` looks on PATH only; a kernel of a virtual environment that is not activated has it beside the
+    interpreter, and a read-only or zipped install may have it as a module only.
+
+    Raises:
+        ToolchainError: there is no ninja anywhere.
+    """
+    if shutil.which("ninja"):
+        return None
+    beside = Path(sys.executable).parent
+    if os.access(beside / "ninja", os.X_OK):
+        return beside
+    try:
+        import ninja
+    except ImportError:
+        raise ToolchainError(f"no ninja on PATH, beside {sys.executable}, or as a Python module. Install it with: {pip_command('ninja')}") from None
+    return Path(ninja.BIN_DIR)

@@ -1,0 +1,220 @@
+"""The playground in one go: build, check, edit, get it wrong twice, time, plot. Run it with `python -m lltm_inline.demo`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from . import BuildError, Kernel, benchmark, build, check, diff, doctor, plot, registry
+from .errors import InputError, LltmInlineError
+from .run.timings import Timings
+
+KERNELS = ("lltm/python", "lltm/aten", "lltm/fused", "lltm/stable")
+#: (B, F, S): the sizes of the tutorial, and a sweep over B.
+TUTORIAL_SIZES = ((16, 32, 128), (64, 1024, 128))
+SWEEP = tuple((batch, 32, 128) for batch in (1, 4, 16, 64, 256, 1024))
+QUICK_SWEEP = tuple((batch, 32, 128) for batch in (4, 16, 64))
+
+# The line of lltm/fused that the demo edits: the gradient of the input gate.
+LINE = "const V d_i = d_cell * c * i * (V(1) - i);"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for."""
+
+    kernels: tuple[str, ...]
+    sizes: tuple[tuple[int, ...], ...]
+    device: str
+    seconds: float
+    out: Path
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the demo; return the exit code: 0, or 1 after an error of the playground, or 130 after Ctrl-C."""
+    console = Console(highlight=False)
+    try:
+        options = parse(argv)
+        run(options, console)
+    except LltmInlineError as error:
+        Console(stderr=True, highlight=False).print(f"{type(error).__name__}: {error}", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        Console(stderr=True).print("stopped; the cache is clean")
+        return 130
+    return 0
+
+
+def parse(argv: Sequence[str] | None = None) -> Options:
+    """Read the command line.
+
+    Raises:
+        InputError: a size that is not three numbers, or an unknown device.
+        UnknownKernelError: a kernel that is not in the registry.
+    """
+    parser = argparse.ArgumentParser(prog="python -m lltm_inline.demo", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer sizes and less time for each")
+    parser.add_argument("--sizes", nargs="+", metavar="B,F,S", help="sizes to time, in place of the tutorial's and a sweep over B")
+    parser.add_argument("--kernels", nargs="+", metavar="NAME", default=KERNELS, help=f"default: {' '.join(KERNELS)}")
+    parser.add_argument("--device", default="cpu", help="cpu")
+    parser.add_argument("--out", type=Path, default=Path("demo-output"), metavar="DIR", help="where the plot and the numbers go (default: demo-output)")
+    given = parser.parse_args(argv)
+    if given.device != "cpu":
+        raise InputError(f"device {given.device!r}: this version runs kernels on 'cpu'")
+    op = registry.ops["lltm"]
+    for name in given.kernels:
+        if registry[name].op != op.name:
+            raise InputError(f"kernel {name!r}: the demo is about the LLTM. Its kernels: {', '.join(KERNELS)}")
+    sizes = [_size(text) for text in given.sizes or ()] or [*TUTORIAL_SIZES, *(QUICK_SWEEP if given.quick else SWEEP)]
+    for size in sizes:
+        op.named(size)
+    return Options(tuple(given.kernels), tuple(dict.fromkeys(sizes)), given.device, 0.15 if given.quick else 0.4, given.out)
+
+
+def _size(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"size {text!r}: want three numbers B,F,S, like 16,32,128") from None
+
+
+def run(options: Options, console: Console) -> Timings:
+    """Run all steps, printing what happens as it happens."""
+    started = time.perf_counter()
+    diagnosis = doctor()
+    if not diagnosis.ok:
+        console.print(str(diagnosis), markup=False, soft_wrap=True)
+    _build_all(options, console)
+    _check_all(options, console)
+    if "lltm/fused" in options.kernels:
+        _edit(console)
+        _wrong_gradient(console)
+        _compile_error(console)
+    timings = _benchmark(options, console)
+    _save(timings, options, console)
+    _title(console, "What to try next")
+    console.print(
+        "  python -m lltm_inline show lltm/fused          the source, with line numbers\n"
+        "  python -m lltm_inline check lltm/aten          what the check looks at\n"
+        "  python -m lltm_inline.demo --sizes 64,64,64    your own sizes\n"
+        "  make lab                                       the same in a notebook",
+        markup=False,
+    )
+    console.print(f"\nAll of it took {time.perf_counter() - started:.0f} s.")
+    return timings
+
+
+def _title(console: Console, text: str) -> None:
+    console.print(f"\n[bold]{text}[/]")
+
+
+@contextmanager
+def _busy(console: Console, text: str) -> Iterator[None]:
+    """Show that something is going on: a spinner in a terminal, nothing in a pipe."""
+    if console.is_terminal:
+        with console.status(text):
+            yield
+    else:
+        yield
+
+
+def _build_all(options: Options, console: Console) -> None:
+    sources = [registry[name] for name in options.kernels if registry[name].python is None]
+    _title(console, f"1. Build {', '.join(kernel.label for kernel in sources)}: C++ strings through load_inline, in parallel")
+    with _busy(console, "compiling (the first time without a precompiled header, which is being made meanwhile)"):
+        builds = build(sources, progress=False)
+    console.print(f"  {builds[0].compiler} {' '.join(builds[0].flags)}", soft_wrap=True, markup=False)
+    for item in builds:
+        how = "from the cache" if item.cached else "built"
+        console.print(f"  {item.kernel:<12} {how} in {item.seconds:.2f} s", markup=False)
+
+
+def _check_all(options: Options, console: Console) -> None:
+    _title(console, "2. Check: parity with the reference in float32 and float64, purity, gradcheck")
+    for name in options.kernels:
+        with _busy(console, f"checking {name}"):
+            report = check(name, device=options.device, progress=False)
+        console.print(f"  {'[green]right[/]' if report.ok else '[red]WRONG[/]'}  {report.headline}, {report.seconds:.1f} s", soft_wrap=True)
+
+
+def _edit(console: Console) -> None:
+    _title(console, "3. Edit one line and rebuild: the loop that you will live in")
+    kernel = registry["lltm/fused"]
+    # The time of day makes it an edit that the cache has never seen, so that a compiler really runs.
+    edited = kernel.edit(LINE, f"const V d_i = d_cell * c * (i - i * i);  // {time.strftime('%H:%M:%S')}")
+    _show_diff(console, kernel, edited)
+    with _busy(console, "rebuilding"):
+        result = build(edited, progress=False)
+    with _busy(console, "checking"):
+        report = check(edited, progress=False)
+    verdict = "right" if report.ok else "WRONG"
+    console.print(f"  rebuilt in [bold]{result.seconds:.1f} s[/], checked in {report.seconds:.1f} s: {verdict}")
+
+
+def _wrong_gradient(console: Console) -> None:
+    _title(console, "4. A wrong edit is caught, by the gradient's name")
+    kernel = registry["lltm/fused"]
+    wrong = kernel.edit(LINE, LINE.replace("V(1) - i", "V(1) + i"))
+    _show_diff(console, kernel, wrong)
+    with _busy(console, "building and checking"):
+        report = check(wrong, progress=False)
+    if report.ok:
+        raise AssertionError("the check let a wrong kernel pass")
+    for finding in report.findings[:2]:
+        console.print(f"  [red]{finding.section}[/]  ", end="")
+        console.print(str(finding), markup=False, soft_wrap=True)
+
+
+def _compile_error(console: Console) -> None:
+    _title(console, "5. A compile error is explained, at your own line")
+    broken = registry["lltm/fused"].edit("const V i = sigmoid(load(gate_i)", "const V i = sigmiod(load(gate_i)")
+    try:
+        with _busy(console, "building"):
+            build(broken, progress=False)
+    except BuildError as error:
+        console.print("\n".join(f"  {line}" for line in str(error).split("\n")), markup=False, soft_wrap=True)
+
+
+def _show_diff(console: Console, before: Kernel, after: Kernel) -> None:
+    for line in diff(before, after).text.split("\n"):
+        if line[:1] in "+-" and line[:3] not in ("+++", "---"):
+            console.print(f"  {line}", style="green" if line[0] == "+" else "red", markup=False)
+
+
+def _benchmark(options: Options, console: Console) -> Timings:
+    _title(console, "6. Benchmark: kernels interleaved, fresh inputs for every call, outputs checked before and after")
+    columns = (TextColumn("  {task.description}"), BarColumn(24), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("starting")
+        timings = benchmark(
+            list(options.kernels),
+            list(options.sizes),
+            device=options.device,
+            seconds=options.seconds,
+            check=False,  # step 2 has done it; the quick comparison at every size remains
+            progress=lambda done, total, text: bar.update(task, completed=done, total=total, description=text),
+        )
+    console.print(str(timings), markup=False, soft_wrap=True)
+    console.print(timings.verdict(), markup=False, soft_wrap=True)
+    return timings
+
+
+def _save(timings: Timings, options: Options, console: Console) -> None:
+    _title(console, "7. Plot")
+    options.out.mkdir(parents=True, exist_ok=True)
+    picture = options.out / "lltm.png"
+    plot(timings).savefig(picture, dpi=150)
+    numbers = timings.to_json(options.out / "lltm.json")
+    console.print(f"  {picture}\n  {numbers}", markup=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

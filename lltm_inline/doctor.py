@@ -1,0 +1,287 @@
+"""What this machine can do, and the one command that mends each gap."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from dataclasses import dataclass
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from .build import cache
+from .build.toolchain import Toolchain, find_toolchain
+from .errors import CacheError, ToolchainError
+from .packages import install_command, pip_command
+
+TORCH_WANTED = (2, 10)
+PYTHON_WANTED = (3, 11)
+#: The oldest compilers that take the C++20 of torch's headers.
+COMPILERS_WANTED = {"gcc": 11, "clang": 14}
+FREE_WANTED = 2e9
+
+_NEW_CACHE = "export LLTM_INLINE_CACHE=~/lltm_inline-cache"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        what: its name, `"C++ compiler"`.
+        state: `"ok"`, `"missing"` (nothing can be built until it is mended), or `"optional"` (something is slower,
+            or cannot be tried).
+        detail: what was found, or what the gap means.
+        cure: the one command that mends it; empty when nothing needs mending, or no command can.
+    """
+
+    what: str
+    state: Literal["ok", "missing", "optional"]
+    detail: str
+    cure: str = ""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What `doctor` found. It shows itself as a table."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether kernels can be built and run here; optional gaps do not count."""
+        return not any(finding.state == "missing" for finding in self.findings)
+
+    @property
+    def headline(self) -> str:
+        """The result in one sentence."""
+        missing = [finding.what for finding in self.findings if finding.state == "missing"]
+        if missing:
+            return f"Not ready, missing: {', '.join(missing)}."
+        return "Ready: kernels can be built, checked and timed here."
+
+    def __getitem__(self, what: str) -> Finding:
+        return next(finding for finding in self.findings if finding.what == what)
+
+    def __str__(self) -> str:
+        width = max((len(finding.what) for finding in self.findings), default=0)
+        lines = [self.headline]
+        for finding in self.findings:
+            state = finding.state.upper() if finding.state == "missing" else finding.state
+            lines.append(f"  {state:<8}  {finding.what:<{width}}  {finding.detail}")
+            if finding.cure:
+                lines.append(f"  {'':<8}  {'':<{width}}  -> {finding.cure}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        colours = {"ok": "#2e7d32", "missing": "#c62828", "optional": "#6d6d6d"}
+        rows = "".join(
+            f"<tr><td style='color:{colours[finding.state]}'>{finding.state}</td>"
+            f"<th style='text-align:left'>{escape(finding.what)}</th>"
+            f"<td style='text-align:left'>{escape(finding.detail)}"
+            + (f"<br><code>{escape(finding.cure)}</code>" if finding.cure else "")
+            + "</td></tr>"
+            for finding in self.findings
+        )
+        return f"<p>{escape(self.headline)}</p><table>{rows}</table>"
+
+
+def doctor() -> Diagnosis:
+    """Look at what this machine can build and run; takes well under two seconds.
+
+    Returns:
+        A finding each for Python, its headers, torch, the C++ compiler, OpenMP, clang++, ninja, the cache directory,
+        the free disk space, vector instructions, nvcc and the GPU. Every gap has the one command that mends it.
+
+    Example:
+        >>> doctor()["Python"].state
+        'ok'
+    """
+    try:
+        toolchain: Toolchain | None = find_toolchain()
+        trouble = ""
+    except ToolchainError as error:
+        toolchain, trouble = None, str(error)
+    return Diagnosis(
+        (
+            _python(),
+            _headers(),
+            _torch(),
+            _compiler(toolchain, trouble),
+            _openmp(toolchain),
+            _clang(),
+            _ninja(),
+            _cache(),
+            _disk(),
+            _vectors(),
+            _nvcc(),
+            _gpu(),
+        )
+    )
+
+
+def _python() -> Finding:
+    detail = f"{platform.python_version()} ({sys.executable}) on {platform.system()} {platform.machine()}"
+    if sys.version_info < PYTHON_WANTED:
+        wanted = ".".join(map(str, PYTHON_WANTED))
+        return Finding("Python", "missing", f"{detail}, want {wanted} or newer", "conda env create -f environment.yml")
+    return Finding("Python", "ok", detail)
+
+
+def _headers() -> Finding:
+    folder = sysconfig.get_path("include")
+    if Path(folder, "Python.h").is_file():
+        return Finding("Python headers", "ok", folder)
+    return Finding("Python headers", "missing", f"no Python.h in {folder}", install_command("python headers"))
+
+
+def _torch() -> Finding:
+    wanted = ".".join(map(str, TORCH_WANTED))
+    cure = pip_command(f"torch>={wanted}")
+    try:
+        import torch
+    except ImportError as error:
+        return Finding("torch", "missing", f"cannot be imported: {error}", cure)
+    cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
+    detail = f"{torch.__version__} ({cuda}, {torch.get_num_threads()} threads)"
+    numbers = re.match(r"(\d+)\.(\d+)", torch.__version__)
+    if numbers and (int(numbers[1]), int(numbers[2])) < TORCH_WANTED:
+        return Finding("torch", "missing", f"{detail}, want {wanted} or newer", f"{cure} --upgrade")
+    return Finding("torch", "ok", detail)
+
+
+def _compiler(toolchain: Toolchain | None, trouble: str) -> Finding:
+    if toolchain is None:
+        cxx = os.environ.get("CXX")
+        if cxx:
+            detail = f"the environment variable CXX={cxx!r} names no compiler"
+            return Finding("C++ compiler", "missing", detail, "unset CXX")
+        return Finding("C++ compiler", "missing", _without_advice(trouble), install_command("compiler"))
+    detail = f"{toolchain.version} ({toolchain.compiler})"
+    number = re.search(r"(\d+)\.", toolchain.version)
+    wanted = COMPILERS_WANTED[toolchain.kind]
+    if number and int(number[1]) < wanted:
+        what = "clang" if toolchain.kind == "clang" else "compiler"
+        return Finding("C++ compiler", "missing", f"{detail}, want {wanted} or newer for C++20", install_command(what))
+    return Finding("C++ compiler", "ok", detail)
+
+
+def _without_advice(message: str) -> str:
+    """Cut the cure off an error's message: it stands in the finding's own column."""
+    return re.split(r"\. (?:Install|Set|Close) ", message)[0]
+
+
+def _openmp(toolchain: Toolchain | None) -> Finding:
+    if toolchain is None:
+        return Finding("OpenMP", "optional", "not tried: there is no compiler")
+    # find_toolchain tries a program with -fopenmp, and takes the flag only where that worked.
+    if "-fopenmp" in toolchain.cflags:
+        return Finding("OpenMP", "ok", f"{toolchain.version} -fopenmp")
+    if toolchain.kind == "clang":
+        return Finding("OpenMP", "ok", "not used with clang: at::parallel_for runs on torch's own threads")
+    detail = f"{toolchain.version} cannot compile with -fopenmp: kernels run on one thread"
+    return Finding("OpenMP", "optional", detail, install_command("openmp of gcc"))
+
+
+def _clang() -> Finding:
+    try:
+        toolchain = find_toolchain("clang++")
+    except ToolchainError:
+        detail = 'not there: it builds kernels about twice as fast as g++ (compiler="clang++")'
+        return Finding("clang++", "optional", detail, install_command("clang"))
+    return Finding("clang++", "ok", f"{toolchain.version} ({toolchain.compiler})")
+
+
+def _ninja() -> Finding:
+    places = []
+    on_path = shutil.which("ninja")
+    if on_path:
+        places.append(f"on PATH ({on_path})")
+    if os.access(Path(sys.executable).parent / "ninja", os.X_OK):
+        places.append("beside the interpreter")
+    if find_spec("ninja"):
+        places.append("as a Python module")
+    if places:
+        return Finding("ninja", "ok", ", ".join(places))
+    detail = f"not on PATH, not beside {sys.executable}, not a Python module"
+    return Finding("ninja", "missing", detail, pip_command("ninja"))
+
+
+def _cache() -> Finding:
+    try:
+        path = cache.cache_dir()
+        with tempfile.TemporaryFile(dir=path / "tmp"):
+            pass
+    except CacheError as error:
+        chmod = re.search(r"chmod 700 .*", str(error))
+        return Finding("cache directory", "missing", _without_advice(str(error)), chmod[0] if chmod else _NEW_CACHE)
+    except OSError as error:
+        return Finding("cache directory", "missing", f"cannot write to {error.filename}: {error.strerror}", _NEW_CACHE)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        detail = f"{path} can be read by others (mode {mode:o})"
+        return Finding("cache directory", "optional", detail, f"chmod 700 {path}")
+    return Finding("cache directory", "ok", f"{path} (yours, writable, mode {mode:o})")
+
+
+def _disk() -> Finding:
+    try:
+        free = cache.free_bytes()
+    except (CacheError, OSError):
+        return Finding("free disk", "optional", "not measured: there is no cache directory")
+    # A precompiled header of g++ alone takes 0.4 GB for each set of flags.
+    if free < FREE_WANTED:
+        detail = f"{free / 1e9:.1f} GB beside the cache, want {FREE_WANTED / 1e9:.0f} GB"
+        return Finding("free disk", "missing", detail, "python -m lltm_inline cache clear")
+    return Finding("free disk", "ok", f"{free / 1e9:.0f} GB")
+
+
+def _vectors() -> Finding:
+    try:
+        import torch
+    except ImportError:
+        return Finding("vector instructions", "optional", "not known without torch")
+    capability = torch.backends.cpu.get_cpu_capability()
+    if capability == "DEFAULT":
+        detail = "neither AVX2 nor AVX512: kernels run, but the vectorised ones gain little"
+        return Finding("vector instructions", "optional", detail)
+    return Finding("vector instructions", "ok", capability)
+
+
+def _nvcc() -> Finding:
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
+    candidates = [shutil.which("nvcc"), shutil.which("nvcc", path=os.path.join(home, "bin"))]
+    path = next((candidate for candidate in candidates if candidate), None)
+    if path is None:
+        detail = "not there: CUDA source cannot be compiled for a GPU"
+        return Finding("nvcc", "optional", detail, install_command("nvcc"))
+    try:
+        text = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("nvcc", "optional", f"{path} does not run: {error}", install_command("nvcc"))
+    version = re.search(r"release (\d+\.\d+)", text)
+    return Finding("nvcc", "ok", f"{version[1] if version else '?'} ({path})")
+
+
+def _gpu() -> Finding:
+    try:
+        import torch
+    except ImportError:
+        return Finding("GPU", "optional", "not known without torch")
+    if torch.cuda.is_available():
+        major, minor = torch.cuda.get_device_capability()
+        return Finding("GPU", "ok", f"{torch.cuda.get_device_name()} (sm_{major}{minor})")
+    if shutil.which("nvidia-smi") and not torch.version.cuda:
+        detail = "there may be one (nvidia-smi is there), but this torch is a CPU build"
+        return Finding("GPU", "optional", detail, pip_command("torch") + " --force-reinstall")
+    return Finding("GPU", "optional", "none that torch can use: everything runs on the CPU")

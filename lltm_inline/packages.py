@@ -1,0 +1,80 @@
+"""The one command that installs a thing on this machine, whichever package manager it has."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import sys
+
+#: Names of packages by thing and package manager. `{python}` stands for this interpreter's "3.11".
+PACKAGES = {
+    "compiler": {"apt-get": "g++", "dnf": "gcc-c++", "conda": "cxx-compiler", "brew": "gcc"},
+    "clang": {"apt-get": "clang", "dnf": "clang", "conda": "clangxx", "brew": "llvm"},
+    "openmp of gcc": {"apt-get": "g++", "dnf": "libgomp", "conda": "cxx-compiler", "brew": "gcc"},
+    "python headers": {
+        "apt-get": "python{python}-dev",
+        "dnf": "python{python}-devel",
+        "conda": "python={python}",
+        "brew": "python@{python}",
+    },
+    "nvcc": {"apt-get": "nvidia-cuda-toolkit", "dnf": "cuda-toolkit", "conda": "cuda-nvcc"},
+}
+
+_COMMANDS = {
+    "apt-get": "sudo apt-get install -y",
+    "dnf": "sudo dnf install -y",
+    "conda": "conda install -y -c conda-forge",
+    "brew": "brew install",
+}
+
+
+def package_manager() -> str:
+    """Name the package manager to recommend: `"conda"`, `"apt-get"`, `"dnf"` or `"brew"`.
+
+    An active conda environment comes first, then what is on PATH; with nothing on PATH the name of the system decides.
+    """
+    if os.environ.get("CONDA_PREFIX"):
+        return "conda"
+    for manager in ("apt-get", "dnf", "brew", "conda"):
+        if shutil.which(manager):
+            return manager
+    if sys.platform == "darwin":
+        return "brew"
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return "conda"
+    families = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
+    if families & {"debian", "ubuntu"}:
+        return "apt-get"
+    return "dnf" if families & {"fedora", "rhel", "centos"} else "conda"
+
+
+def install_command(what: str) -> str:
+    """Return the command that installs `what`, a key of `PACKAGES`; empty where no package brings it.
+
+    Example:
+        >>> install_command("clang") != ""
+        True
+    """
+    manager = package_manager()
+    package = PACKAGES[what].get(manager)
+    if package is None:
+        return ""
+    command = _COMMANDS[manager]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # Root needs no sudo, and slim containers have none.
+        command = command.removeprefix("sudo ")
+    return f"{command} {package.format(python=f'{sys.version_info[0]}.{sys.version_info[1]}')}"
+
+
+def pip_command(requirement: str) -> str:
+    """Return the command that installs a Python package for this very interpreter.
+
+    Example:
+        >>> pip_command("ninja").endswith("-m pip install ninja")
+        True
+    """
+    return f"{shlex.quote(sys.executable)} -m pip install {shlex.quote(requirement)}"

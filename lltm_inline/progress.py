@@ -1,0 +1,69 @@
+"""Signs of life for whatever takes over a second.
+
+In a terminal or notebook a live line with the elapsed time; in a pipe or a log one plain line per step.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+#: Called as `progress(text)` whenever a step begins.
+Progress = Callable[[str], None]
+
+QUIET_SECONDS = 1.0
+
+
+class LiveLine:
+    """One line on standard error that appears after a second and shows what is being done and for how long."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._started = time.monotonic()
+        self._status: Any = None
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lltm_inline progress", daemon=True)
+
+    def __call__(self, text: str) -> None:
+        self._text = text
+
+    def __enter__(self) -> LiveLine:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        if self._done.wait(QUIET_SECONDS):
+            return
+        if not sys.stderr.isatty() and "ipykernel" not in sys.modules:
+            print(self._text, file=sys.stderr, flush=True)
+            return
+        from rich.console import Console
+
+        with Console(stderr=True).status(self._line()) as status:
+            while not self._done.wait(0.1):
+                status.update(self._line())
+
+    def _line(self) -> str:
+        return f"{self._text} [dim]{time.monotonic() - self._started:.0f} s[/]"
+
+
+@contextmanager
+def showing(text: str, progress: Progress | bool | None) -> Iterator[Progress]:
+    """Yield a function to call with each step: the caller's own, a live line (None, True) or nothing (False)."""
+    if callable(progress):
+        progress(text)
+        yield progress
+    elif progress is False:
+        yield lambda _: None
+    else:
+        with LiveLine(text) as line:
+            yield line

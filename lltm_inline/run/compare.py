@@ -1,0 +1,259 @@
+"""Compares one tensor with what it should be, and says in words how it differs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+#: Unit roundoff of the arithmetic that may hide inside a wider dtype.
+_FLOAT32_ROUNDING = (1e-10, 1e-5)
+_HALF_ROUNDING = (2e-5, 5e-3)
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """An element is right when it is within `rtol * |want| + atol * (largest |want|, at least 1)`."""
+
+    rtol: float
+    atol: float
+
+    def limit(self, want: Tensor) -> Tensor:
+        size = want.abs()
+        finite = size[size.isfinite()]
+        scale = max(1.0, finite.max().item()) if finite.numel() else 1.0
+        return size * self.rtol + self.atol * scale
+
+
+@dataclass(frozen=True, eq=False)
+class Mismatch:
+    """One quantity that is not what it should be.
+
+    Attributes:
+        quantity: `new_h`, `d_weights`, `forward`, `backward`.
+        sentence: what is wrong; empty for values that differ, whose sentence is made on demand by `text`.
+        cell: the same in a word or two for a table.
+        got, want: the tensors, when they could be compared element by element (want in double precision).
+        wrong: which elements differ.
+        parts: names of equal parts of the first axis.
+    """
+
+    quantity: str
+    sentence: str
+    cell: str
+    got: Tensor | None = None
+    want: Tensor | None = None
+    wrong: Tensor | None = None
+    parts: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """`d_weights (15, 22) float64 differs in 110 of 330 elements, all in rows 5:10 = output gate; worst [7, 3]: ...`."""
+        if self.got is None or self.want is None or self.wrong is None:
+            return self.sentence
+        total, count = self.wrong.numel(), int(self.wrong.sum())
+        amount = f"{count} of {total} elements" if count < total else f"all {total} elements" if total > 1 else "its one element"
+        places = [where for where in (self._rows(), self._columns()) if where]
+        where = f", all in {', '.join(places)}" if places else ""
+        index = self.worst
+        got, want = _two_numbers(self.got[index].item(), self.want[index].item())
+        spot = f" {list(index)}" if index else ""
+        return f"{self.quantity} {shape_text(self.got)} differs in {amount}{where}; worst{spot}: got {got}, want {want}"
+
+    @property
+    def worst(self) -> tuple[int, ...]:
+        """Index of the element that is furthest off, NaN and infinity first."""
+        assert self.got is not None and self.want is not None and self.wrong is not None
+        error = (self.got.to(self.want.dtype) - self.want).abs().nan_to_num(nan=math.inf).where(self.wrong, -1.0)
+        flat = int(error.flatten().argmax())
+        return tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), error.shape)) if error.dim() else ()
+
+    def _axis(self, axis: int) -> list[int]:
+        assert self.wrong is not None
+        others = tuple(d for d in range(self.wrong.dim()) if d != axis)
+        return torch.nonzero(self.wrong.any(dim=others) if others else self.wrong).flatten().tolist()
+
+    def _rows(self) -> str:
+        assert self.wrong is not None
+        if not self.wrong.dim():
+            return ""
+        rows, length = self._axis(0), self.wrong.shape[0]
+        noun = "row" if self.wrong.dim() > 1 else "element"
+        if len(rows) == length or (not self.parts and noun == "element"):
+            return ""
+        names = _part_names(rows, length, self.parts)
+        span = _span(rows)
+        if span:
+            return f"{noun}{'s' * (len(rows) > 1)} {span}{names}"
+        return names.removeprefix(" = ").strip(" ()") and f"{noun}s of {names.removeprefix(' = ').strip(' ()')}"
+
+    def _columns(self) -> str:
+        assert self.wrong is not None
+        if self.wrong.dim() < 2:
+            return ""
+        columns, length = self._axis(-1 + self.wrong.dim()), self.wrong.shape[-1]
+        span = _span(columns)
+        if len(columns) == length or not span:
+            return ""
+        tail = f" (the last {len(columns)} of {length})" if columns[-1] == length - 1 else ""
+        return f"column{'s' * (len(columns) > 1)} {span}{tail}"
+
+
+def shape_text(tensor: Tensor) -> str:
+    """`(15, 22) float64`."""
+    return f"{tuple(tensor.shape)} {dtype_name(tensor.dtype)}"
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """`float64` for `torch.float64`."""
+    return str(dtype).removeprefix("torch.")
+
+
+def compare(quantity: str, got: Any, want: Tensor, dtype: torch.dtype, tolerance: Tolerance, parts: Sequence[str] = ()) -> Mismatch | None:
+    """Compare one output or gradient with the reference.
+
+    Args:
+        quantity: its name.
+        got: what the kernel gave; anything.
+        want: what the reference gave, in double precision.
+        dtype: what dtype `got` should have.
+        tolerance: how far an element may be off.
+        parts: names of equal parts of the first axis.
+
+    Returns:
+        None when it is right.
+    """
+    if got is None:
+        return Mismatch(quantity, f"{quantity} is missing (None or undefined), want {tuple(want.shape)}", "missing")
+    if not isinstance(got, Tensor):
+        return Mismatch(quantity, f"{quantity} is a {type(got).__name__}, want a Tensor", "no tensor")
+    if tuple(got.shape) != tuple(want.shape):
+        return Mismatch(quantity, f"{quantity} has shape {tuple(got.shape)}, want {tuple(want.shape)}", "shape")
+    if got.dtype != dtype:
+        return Mismatch(quantity, f"{quantity} is {dtype_name(got.dtype)}, want {dtype_name(dtype)}", "dtype")
+    got = got.detach().cpu()
+    wide = got.to(want.dtype)
+    near = (wide - want).abs() <= tolerance.limit(want)
+    if near.all():
+        return None
+    wrong = ~(near | (wide == want) | (wide.isnan() & want.isnan()))
+    if not wrong.any():
+        return None
+    return Mismatch(quantity, "", f"{int(wrong.sum())}/{wrong.numel()}", got.clone(), want, wrong, tuple(parts))
+
+
+def hints(mismatch: Mismatch, peers: Mapping[str, Tensor]) -> list[str]:
+    """Guess the cause from the pattern of the error.
+
+    Args:
+        mismatch: what differs.
+        peers: the reference's values of the other outputs and gradients, by name.
+    """
+    got, want, wrong = mismatch.got, mismatch.want, mismatch.wrong
+    if got is None or want is None or wrong is None:
+        return []
+    wide = got.to(want.dtype)
+    bad, good = wide[wrong], want[wrong]
+    if not bad.isfinite().all():
+        count = int((~wide.isfinite()).sum())
+        return [
+            f"{count} elements are NaN or infinite: an overflow, memory that was never written, or a read outside a tensor "
+            "(the check fills fresh memory and the gaps around inputs with NaN)"
+        ]
+    rounding = _rounding(got.dtype, bad, good, want)
+    if rounding:
+        return [rounding]
+    found = _pattern(mismatch, wide, bad, good)
+    if found:
+        return [found]
+    tolerance = Tolerance(1e-4, 1e-5) if got.dtype in (torch.float32, torch.complex64) else Tolerance(1e-9, 1e-10)
+    for name, other in peers.items():
+        if name != mismatch.quantity and other.shape == wide.shape and _close(wide, other, tolerance):
+            return [f"it equals what {name} should be: are the two swapped?"]
+    return []
+
+
+def _rounding(dtype: torch.dtype, bad: Tensor, good: Tensor, want: Tensor) -> str:
+    """Tell the error of a narrower dtype from a real one, by its size."""
+    error = ((bad - good).abs() / torch.maximum(good.abs(), want.abs().mean())).max().item()
+    if dtype in (torch.float64, torch.complex128) and _FLOAT32_ROUNDING[0] < error < _FLOAT32_ROUNDING[1]:
+        return f"looks like float32 arithmetic: error {error:.0e} relative in float64 (a float variable, literal or function inside double?)"
+    if dtype == torch.float32 and _HALF_ROUNDING[0] < error < _HALF_ROUNDING[1]:
+        return f"looks like half precision or a rough approximation: error {error:.0e} relative in float32"
+    return ""
+
+
+def _pattern(mismatch: Mismatch, wide: Tensor, bad: Tensor, good: Tensor) -> str:
+    tolerance = Tolerance(1e-4, 1e-6)
+    if not bad.any():
+        return "they are zero" if bad.numel() < wide.numel() else "it is zero everywhere"
+    if _close(bad, -good, tolerance):
+        return "wrong sign: got is -want"
+    swapped = _swapped_parts(wide, mismatch)
+    if swapped:
+        return swapped
+    want = mismatch.want
+    assert want is not None
+    if want.dim() == 2 and min(want.shape) > 1 and _close(wide.flatten(), want.t().flatten(), tolerance):
+        return "it is transposed"
+    if bad.numel() > 2 and good.abs().min() > 0:
+        ratio = bad / good
+        if _close(ratio, ratio.mean().expand_as(ratio), tolerance) and not math.isclose(abs(ratio.mean().item()), 1, rel_tol=1e-4):
+            return f"got is {ratio.mean().item():.4g} times want throughout"
+        step = bad - good
+        if _close(step, step.mean().expand_as(step), tolerance) and step.abs().mean() > 1e-4:
+            return f"got is want {step.mean().item():+.4g} throughout"
+    if bad.numel() > 2 and not wide.is_complex() and _close(bad.sort().values, good.sort().values, tolerance):
+        return "the right values stand in the wrong places"
+    return ""
+
+
+def _swapped_parts(wide: Tensor, mismatch: Mismatch) -> str:
+    parts, want = mismatch.parts, mismatch.want
+    assert want is not None
+    if len(parts) < 2 or not wide.dim() or wide.shape[0] % len(parts) or not wide.numel():
+        return ""
+    got_parts, want_parts = wide.chunk(len(parts)), want.chunk(len(parts))
+    tolerance = Tolerance(1e-4, 1e-6)
+    for i in range(len(parts)):
+        for j in range(i + 1, len(parts)):
+            if _close(got_parts[i], want_parts[j], tolerance) and _close(got_parts[j], want_parts[i], tolerance):
+                return f"{parts[i]} and {parts[j]} are swapped"
+    return ""
+
+
+def _close(one: Tensor, other: Tensor, tolerance: Tolerance) -> bool:
+    scale = other.abs().max() if other.numel() else 0.0
+    return bool(((one - other).abs() <= tolerance.rtol * other.abs() + tolerance.atol * scale).all())
+
+
+def _span(indices: list[int]) -> str:
+    """`5:10` for neighbours, `7` for one, nothing for scattered indices."""
+    if len(indices) == 1:
+        return str(indices[0])
+    return f"{indices[0]}:{indices[-1] + 1}" if indices[-1] - indices[0] + 1 == len(indices) else ""
+
+
+def _part_names(rows: list[int], length: int, parts: tuple[str, ...]) -> str:
+    """` = output gate` when the rows are exactly that part, ` (in the output gate)` when they are some of it."""
+    if not parts or length % len(parts):
+        return ""
+    step = length // len(parts)
+    touched = sorted({row // step for row in rows})
+    names = " and ".join(parts[part] for part in touched)
+    return f" = {names}" if len(rows) == step * len(touched) else f" (in the {names})"
+
+
+def _two_numbers(got: Any, want: Any) -> tuple[str, str]:
+    """Print both with as few digits as show the difference, three at least."""
+    if isinstance(got, complex) or isinstance(want, complex):
+        return f"{got:.6g}", f"{want:.6g}"
+    for digits in range(3, 18):
+        texts = f"{got:.{digits}g}", f"{want:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts

@@ -1,0 +1,115 @@
+"""The section `gradcheck`: gradients in float64 against the reference and finite differences, and what a second derivative does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .cases import Case, Size, as_tuple, differentiable
+from .explain import explain
+from .report import Finding
+from .runner import Matrix, Outcome, Part, Runner, fill
+
+COLUMN = "gradcheck"
+
+
+def derivatives(runner: Runner, sizes: Sequence[Size], matrix: Matrix) -> Part:
+    """Check gradients at each size: the reference's first, since it tells which elements are wrong.
+
+    Args:
+        runner: of the kernel.
+        sizes: small ones; every input element costs two calls of forward.
+        matrix: gets the column `gradcheck`.
+    """
+    part = Part(0, [], [])
+    count = 0
+    for size in sizes:
+        case = Case("", size)
+        outcome = runner.run(case)
+        if outcome.skipped:
+            part.skipped.append(outcome.skipped)
+            continue
+        count += 1
+        fill(matrix, COLUMN, outcome, ())
+        known = {finding.quantity for finding in part.findings}
+        wrong = [name for name in ("forward", "backward", *runner.gradients) if name in outcome.wrong]
+        part.findings.extend(explain(runner, [case], "gradcheck", name, case) for name in wrong if name not in known)
+        if not wrong:
+            count += 2
+            found = [*_finite_differences(runner, case, matrix), *_second_derivative(runner, case)]
+            part.findings.extend(finding for finding in found if finding.quantity not in known)
+    for name in runner.outputs:
+        matrix[name][COLUMN] = ""
+    return part._replace(cases=count)
+
+
+def _finding(runner: Runner, quantity: str, text: str, case: Case) -> Finding:
+    return Finding(runner.kernel.label, "gradcheck", quantity, text, case.describe(runner.op))
+
+
+def _finite_differences(runner: Runner, case: Case, matrix: Matrix) -> list[Finding]:
+    """Run torch.autograd.gradcheck, and translate the numbers in its message to names."""
+    call = runner.begin(case, Outcome())
+    assert call is not None
+    try:
+        torch.autograd.gradcheck(lambda *inputs: as_tuple(runner.function(*inputs)), tuple(call.leaves))
+    except Exception as error:
+        quantity, text = _translate(str(error), runner)
+        if quantity in matrix:
+            matrix[quantity][COLUMN] = COLUMN
+        return [_finding(runner, quantity, text, case)]
+    return []
+
+
+def _translate(message: str, runner: Runner) -> tuple[str, str]:
+    """Turn gradcheck's "output 0 with respect to input 1" into names."""
+    match = re.search(r"output (\d+) with respect to input (\d+)", message)
+    if match is None:
+        return "gradcheck", f"torch.autograd.gradcheck fails: {message.strip().splitlines()[0]}"
+    name = runner.op.signature.inputs[int(match[2])].name
+    output = runner.outputs[int(match[1])]
+    return f"d_{name}", f"d_{name} is not the derivative of {output}: torch.autograd.gradcheck finds another by finite differences"
+
+
+def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
+    """Differentiate twice: the result is right or a clear error; a wrong second derivative must not come silently."""
+    call = runner.begin(case, Outcome())
+    assert call is not None
+    here = [leaf.cpu() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
+    want = _twice(runner.op.reference, here, call.expected.grads)
+    if want is None:
+        return []
+    try:
+        got = _twice(runner.function, call.leaves, [grad.to(runner.device) for grad in call.expected.grads])
+    except Exception:
+        # An error is one of the two right answers: it stands where the user differentiates twice.
+        return []
+    cure = "let backward be differentiable itself, or raise (once_differentiable)"
+    if got is None:
+        return [_finding(runner, "second derivative", f"second derivative is silently taken as zero: {cure}", case)]
+    for argument, one, other in zip(runner.op.signature.inputs, got, want, strict=True):
+        if other is None:
+            continue
+        if one is None or not torch.allclose(one.cpu(), other, rtol=1e-8, atol=1e-8):
+            return [_finding(runner, "second derivative", f"second derivative for {argument.name} is wrong without an error: {cure}", case)]
+    return []
+
+
+def _twice(function: Callable[..., Any], leaves: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None] | None:
+    """Differentiate the sum of the squared first derivatives for each input; None when no first derivative can be differentiated."""
+    inputs = [leaf.detach().requires_grad_() if differentiable(leaf) else leaf for leaf in leaves]
+    wanted = [value for value in inputs if differentiable(value)]
+    outputs = as_tuple(function(*inputs))
+    incoming = [grad.clone().requires_grad_() for grad in grads]
+    first = torch.autograd.grad(outputs, wanted, incoming, create_graph=True, allow_unused=True)
+    squares = [(gradient.abs() ** 2).sum() for gradient in first if gradient is not None and gradient.requires_grad]
+    if not squares:
+        return None
+    second = iter(torch.autograd.grad(torch.stack(squares).sum(), wanted, allow_unused=True))
+    found = [next(second) if differentiable(value) else None for value in inputs]
+    # An input on which the first derivatives do not depend: the same as zero.
+    return [torch.zeros_like(value) if one is None and differentiable(value) else one for one, value in zip(found, inputs, strict=True)]

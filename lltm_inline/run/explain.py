@@ -1,0 +1,135 @@
+"""Turns mismatches into findings: the smallest size at which it fails, and what sets the failing cases apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .cases import Case, Size, expect, size_text, with_last
+from .compare import Mismatch, dtype_name, hints
+from .report import Finding
+from .runner import STRUCTURAL, Runner
+
+#: Extents tried, smallest first, when the smallest failing size is looked for.
+SMALLER = (*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 128)
+_WIDTHS = (2, 4, 8, 16, 32, 64)
+_ADVICE = {
+    "transposed": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
+    "strided": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
+    "padded": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
+    "misaligned": "it relies on alignment: use unaligned vector loads",
+    "expanded": "a gradient from .sum() has stride 0: call .contiguous() on it before reading through a pointer",
+}
+
+
+def findings_of(runner: Runner, cases: Sequence[Case], structural: bool) -> list[Finding]:
+    """Make one finding for each quantity that is wrong in any of the cases, from the first case that shows it.
+
+    Args:
+        runner: which ran the cases.
+        cases: in the order of telling, plain ones first.
+        structural: whether to report wrong counts, shapes and dtypes, or wrong values.
+    """
+    first: dict[str, Case] = {}
+    for case in cases:
+        for quantity, mismatch in runner.run(case).wrong.items():
+            if (mismatch.cell in STRUCTURAL) == structural:
+                first.setdefault(quantity, case)
+    order = ["forward", *runner.outputs, "backward", *runner.gradients]
+    section = "interface" if structural else "parity"
+    return [explain(runner, cases, section, quantity, first[quantity]) for quantity in order if quantity in first]
+
+
+def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, case: Case) -> Finding:
+    """Make the finding for one quantity that is wrong in `case`."""
+    mismatch = runner.run(case).wrong[quantity]
+    expected = expect(runner.op, case)
+    peers = dict(zip(runner.outputs, expected.outputs, strict=True))
+    peers |= {name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None}
+    found = hints(mismatch, peers)
+    found += _where(runner, cases, quantity, case) if case.plain else _unlike_plain(runner, quantity, case)
+    smallest = smallest_size(runner, quantity, case)
+    return Finding(
+        runner.kernel.label, section, quantity, mismatch.text, case.describe(runner.op), size_text(runner.op, smallest), tuple(found)
+    )
+
+
+def fails(runner: Runner, quantity: str, case: Case) -> Mismatch | None:
+    """Return what is wrong with the quantity in this case, or None."""
+    return runner.run(case).wrong.get(quantity)
+
+
+def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
+    """Shrink each extent as far as the quantity stays wrong, twice over."""
+    size = case.size
+    for _ in range(2):
+        for axis in range(len(size)):
+            for extent in SMALLER:
+                if extent >= size[axis]:
+                    break
+                smaller = (*size[:axis], extent, *size[axis + 1 :])
+                if fails(runner, quantity, replace(case, size=smaller)):
+                    size = smaller
+                    break
+    return size
+
+
+def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case) -> list[str]:
+    """Say which sizes or which dtype fail, where a simple rule tells the failing from the right ones."""
+    found = []
+    plain = [c for c in cases if c.plain and not runner.run(c).skipped]
+    bad = [c for c in plain if fails(runner, quantity, c)]
+    others = [c for c in plain if c.dtype != case.dtype]
+    if others and all(c.dtype == case.dtype for c in bad):
+        found.append(f"only in {dtype_name(case.dtype)}; {dtype_name(others[0].dtype)} is right")
+    rule = _size_rule(runner, quantity, case, [c for c in plain if c.dtype == case.dtype])
+    return [*found, *([rule] if rule else [])]
+
+
+def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> str:
+    bad = [c.size for c in plain if fails(runner, quantity, c)]
+    good = [c.size for c in plain if not fails(runner, quantity, c)]
+    if not all(0 in size for size in bad):  # what has no elements is right by itself
+        bad, good = ([size for size in sizes if 0 not in size] for sizes in (bad, good))
+    if not good:
+        return ""
+    for axis, letter in enumerate(runner.op.letters):
+        wrong, right = {size[axis] for size in bad}, {size[axis] for size in good}
+        if wrong & right:
+            continue
+        if len(wrong) == 1 and wrong <= {0, 1}:
+            return f"only where {letter} = {wrong.pop()}"
+        if axis == len(case.size) - 1:
+            # Powers of two tell a vector's width from a mere threshold.
+            probes = [replace(case, size=with_last(case.size, width)) for width in _WIDTHS]
+            wrong |= {probe.size[-1] for probe in probes if fails(runner, quantity, probe)}
+            right |= {probe.size[-1] for probe in probes if not fails(runner, quantity, probe) and not runner.run(probe).skipped}
+        for width in _WIDTHS:
+            if all(n % width for n in wrong) and not any(n % width for n in right):
+                return f"only where {letter} is not a multiple of {width}: look at what is left over after whole vectors"
+        if min(wrong) > max(right):
+            return f"only where {letter} >= {min(wrong)}; right for {letter} <= {max(right)}"
+        if max(wrong) < min(right):
+            return f"only where {letter} <= {max(wrong)}; right for {letter} >= {min(right)}"
+    return ""
+
+
+def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
+    """Say what in this case makes the difference, given that the plain case of its size is right."""
+    if fails(runner, quantity, Case("", case.size, case.dtype)):
+        return []
+    if case.layout != "contiguous":
+        names = [tensor.name for tensor in runner.op.signature.tensors]
+        guilty = [name for name in names if fails(runner, quantity, replace(case, only=name))]
+        who = f"{' or '.join(guilty) or 'inputs together'}"
+        return [f"right for contiguous inputs, wrong when {who} {'are' if not guilty else 'is'} {case.layout}: {_ADVICE[case.layout]}"]
+    if case.grads != "contiguous":
+        return [f"right for contiguous incoming gradients, wrong when they are {case.grads}: {_ADVICE[case.grads]}"]
+    if case.gain != 1:
+        return [f"right for ordinary inputs, wrong when they are {case.gain:g} times larger: exp() overflows; use the saved activation or expm1"]
+    if case.wanted:
+        wanted = [name for name, want in zip(runner.gradients, case.wanted, strict=True) if want]
+        return [f"right when all gradients are wanted, wrong when only {', '.join(wanted) or 'none'}: look at how `wanted` is used"]
+    if case.used:
+        return ["right when all outputs are used: the gradient of an unused output arrives as zeros or undefined"]
+    return []

@@ -1,0 +1,172 @@
+"""The section `interface`: what a kernel returns, ahead of any value, and what it must refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..registry import Op
+from ..shapes import Shape
+from .cases import Case, Size, as_tuple, differentiable, make_inputs, place, subset_cases, tensor_inputs
+from .compare import dtype_name
+from .explain import findings_of
+from .report import Finding
+from .runner import Call, Outcome, Part, Runner, one_line
+
+#: A shape that fits nothing: this many more than an extent should have.
+_MORE = 1
+
+
+def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
+    """Look at numbers, shapes and dtypes of all that the kernel returns, and hand it inputs that make no sense."""
+    findings = findings_of(runner, cases, structural=True)
+    known = {finding.quantity for finding in findings}
+    count, raw = _raw_gradients(runner, size)
+    refused, accepted, skipped = _refusals(runner, size)
+    return Part(count + refused, [*findings, *(f for f in raw if f.quantity not in known), *accepted], skipped)
+
+
+def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding]]:
+    """Look at what backward itself returns: autograd would sum a (1, N) gradient to (N) and drop unwanted ones."""
+    texts: dict[str, tuple[str, Case]] = {}
+    count = 0
+    for case in [Case("", size), *(case for case in subset_cases(runner.op, size) if not case.used)]:
+        call = runner.begin(case, Outcome())
+        seen = runner.run(case).wrong
+        if call is None or "forward" in seen:
+            continue
+        try:
+            gradients = backward_itself(runner, call, case)
+        except Exception as error:
+            # Where autograd raises too, the section `parity` tells it.
+            if "backward" not in seen:
+                texts.setdefault("backward", (f"backward raises {one_line(error)} when called by itself", case))
+            continue
+        if gradients is None:
+            continue
+        count += 1
+        names = runner.gradients
+        if len(gradients) != len(names):
+            texts.setdefault("backward", (f"backward returns {len(gradients)} gradients, want {len(names)}: {', '.join(names)}", case))
+            continue
+        for name, got, want, wanted in zip(names, gradients, call.expected.gradients, case.wanted or (True,) * len(names), strict=True):
+            text = _wrong_form(name, got, want, wanted, case.dtype)
+            if text:
+                texts.setdefault(name, (text, case))
+    label = runner.kernel.label
+    return count, [Finding(label, "interface", name, text, case.describe(runner.op)) for name, (text, case) in texts.items()]
+
+
+def backward_itself(runner: Runner, call: Call, case: Case) -> Sequence[Any] | None:
+    """Return what a kernel's own backward returns, ahead of what autograd makes of it; None where that is not to be had."""
+    function, op = runner.function, runner.op
+    grads = [place(grad, "contiguous", runner.device).tensor for grad in call.expected.grads]
+    wanted = case.wanted or (True,) * len(runner.gradients)
+    if function.interface is not None:
+        if not function.interface.has_backward:
+            return None
+        plain = [leaf.detach() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
+        return as_tuple(function.backward(grads, plain, function.forward(*plain), wanted))
+    if not any(wanted):
+        return None
+    outputs = as_tuple(function(*call.leaves))
+    node = outputs[0].grad_fn
+    if not isinstance(node, torch.autograd.function.BackwardCFunction) or any(output.grad_fn is not node for output in outputs):
+        return None
+    gradients = as_tuple(node.apply(*grads))
+    if len(gradients) != len(call.leaves):
+        return None
+    # A Python autograd.Function may return what is not wanted: PyTorch drops it.
+    kept = tensor_inputs(op, gradients)
+    return [gradient if want else None for gradient, want in zip(kept, wanted, strict=True)]
+
+
+def _wrong_form(name: str, got: Any, want: Tensor | None, wanted: bool, dtype: torch.dtype) -> str:
+    """Say what is wrong with a gradient before one looks at its values."""
+    if not wanted:
+        return f"backward computes {name} although it is not wanted: return an undefined tensor for it" if got is not None else ""
+    if want is None or got is None:
+        return ""
+    if tuple(got.shape) != tuple(want.shape):
+        return f"{name} has shape {tuple(got.shape)}, want {tuple(want.shape)}: backward must sum over what was broadcast"
+    return f"{name} is {dtype_name(got.dtype)}, want {dtype_name(want.dtype)}" if got.dtype != want.dtype else ""
+
+
+def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
+    """Hand the kernel inputs that make no sense; each must raise. A kernel in Python may compute what the reference computes."""
+    findings: list[Finding] = []
+    skipped: list[str] = []
+    count = 0
+    for argument, what, inputs in _nonsense(runner.op, size, runner.device):
+        if what.startswith("on device") and findings:
+            skipped.append(f"{argument} {what}: a kernel that takes a wrong shape or dtype could crash on it")
+            continue
+        if runner.kernel.python is not None and (what.startswith("on device") or not _refuses(runner.op.reference, inputs)):
+            # (PyTorch itself answers for devices; on a meta tensor it imports its compiler first, which takes a second.)
+            continue
+        count += 1
+        if not _refuses(runner.function, inputs):
+            text = f"computes with {argument} {what}, want a clear error"
+            findings.append(Finding(runner.kernel.label, "interface", argument, text))
+    return count, findings, skipped
+
+
+def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
+    try:
+        with torch.no_grad():
+            function(*inputs)
+    except Exception:
+        # Which exception and in what words is the kernel's business; that there is one, is ours.
+        return True
+    return False
+
+
+def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
+    """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device."""
+    made = make_inputs(op, Case("", size, torch.float32))
+    inputs = [value.to(device) if isinstance(value, Tensor) else value for value in made]
+    places = [(i, argument.name) for i, argument in enumerate(op.signature.inputs) if differentiable(inputs[i])]
+
+    def using(index: int, value: Tensor) -> list[Any]:
+        return [*inputs[:index], value, *inputs[index + 1 :]]
+
+    for dtype in (torch.int64, torch.float16):
+        whole = [value.to(dtype) if differentiable(value) else value for value in inputs]
+        yield "all inputs", f"in {dtype_name(dtype)}", whole
+    for i, name in places:
+        for dtype in (torch.int64, torch.float16, torch.float64):
+            if len(places) > 1:
+                yield name, f"in {dtype_name(dtype)} and the others in {dtype_name(inputs[i].dtype)}", using(i, inputs[i].to(dtype))
+    for i, name in places:
+        for shape in _misfits(op, name, size):
+            yield name, f"of shape {shape}, where {op.shape_of[name]} = {tuple(inputs[i].shape)}", using(i, inputs[i].new_zeros(shape))
+    for i, name in places:
+        if len(places) > 1:
+            yield name, "on device meta and the others not", using(i, inputs[i].to("meta"))
+
+
+def _misfits(op: Op, name: str, size: Size) -> list[tuple[int, ...]]:
+    """List shapes of one input that no size allows, given the shapes of the others: an extent more, an axis more or fewer.
+
+    Never smaller ones: a kernel that does not refuse would read outside of the tensor, and might crash.
+    """
+    sizes = op.named(size)
+    shape = op.shape_of[name](sizes)
+    longer = [(*shape[:axis], extent + _MORE, *shape[axis + 1 :]) for axis, extent in enumerate(shape)]
+    others = {t.name: op.shape_of[t.name](sizes) for t in op.signature.tensors if t.type == "Tensor" or t.name == name}
+    found = [misfit for misfit in longer if not _consistent(op.shape_of, {**others, name: misfit})]
+    return [*found, (1, *shape), (*shape[:-1], shape[-1], 1)] if shape else [*found, (1,)]
+
+
+def _consistent(shape_of: dict[str, Shape], shapes: dict[str, tuple[int, ...]]) -> bool:
+    """Return True when some size gives all these shapes."""
+    sizes: dict[str, int] = {}
+    for name, shape in shapes.items():
+        for dim, extent in zip(shape_of[name].dims, shape, strict=True):
+            if dim.letter:
+                sizes.setdefault(dim.letter, extent)
+    known = all(letter in sizes for name in shapes for letter in shape_of[name].letters)
+    return not known or all(shape_of[name](sizes) == shape for name, shape in shapes.items())

@@ -1,0 +1,254 @@
+"""Makes a kernel callable: its library is loaded, and its `forward` and `backward` take their place in autograd."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import torch
+
+from ..build import cache
+from ..build.compiler import Build, bridge_job, make_job, resolve, run_jobs
+from ..build.toolchain import Toolchain, find_toolchain
+from ..errors import CacheError, InputError
+from ..progress import Progress
+from ..registry import Kernel, Op, registry
+from ..signature import Interface
+from ..template import render, schemas
+
+
+@dataclass(frozen=True)
+class Function:
+    """A loaded kernel: call it like the op's reference; it differentiates.
+
+    Attributes:
+        kernel: what was loaded.
+        op: what it computes.
+        build: its library; None for a Python kernel.
+        interface: of its C++ text; None for a Python kernel.
+    """
+
+    kernel: Kernel
+    op: Op
+    build: Build | None
+    interface: Interface | None
+    _call: Callable[..., Any] = field(repr=False)
+    _forward: Callable[..., Any] | None = field(default=None, repr=False)
+    _backward: Callable[..., Any] | None = field(default=None, repr=False)
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        try:
+            return self._call(*inputs, **named)
+        except RuntimeError as error:
+            # The dispatcher names the digest and not the kernel when the arguments do not fit the schema.
+            complaint, _, declaration = str(error).partition("Declaration: li_")
+            if not declaration:
+                raise
+            raise TypeError(f"{self.kernel.label}{self.op.signature}: {complaint.partition('::call() ')[2] or complaint}") from None
+
+    def forward(self, *inputs: Any) -> tuple[torch.Tensor, ...]:
+        """Run the kernel's own `forward`, without autograd.
+
+        Returns:
+            The outputs, then the extra tensors that `backward` needs.
+
+        Raises:
+            InputError: a Python kernel has no `forward` of its own.
+        """
+        if self._forward is None:
+            raise InputError(f"kernel {self.kernel.label!r} is a Python function: it has no raw forward")
+        return _as_tuple(self._forward(*inputs))
+
+    def backward(
+        self,
+        gradients: Sequence[torch.Tensor],
+        inputs: Sequence[Any],
+        results: Sequence[torch.Tensor],
+        wanted: Sequence[bool],
+    ) -> tuple[torch.Tensor | None, ...]:
+        """Run the kernel's own `backward`, without autograd.
+
+        Args:
+            gradients: one for each output.
+            inputs: what `forward` was given.
+            results: what `forward` returned, extra tensors included.
+            wanted: which gradients to compute, one flag for each tensor input.
+
+        Returns:
+            One gradient for each tensor input, None where the kernel left it undefined.
+
+        Raises:
+            InputError: the kernel has no `backward`.
+        """
+        if self._backward is None:
+            raise InputError(f"kernel {self.kernel.label!r} has no backward of its own")
+        returned = _as_tuple(self._backward(*gradients, *self._saved(inputs, results), *wanted))
+        return returned
+
+    def _saved(self, inputs: Sequence[Any], results: Sequence[torch.Tensor]) -> list[Any]:
+        signature = self.op.signature
+        names = [argument.name for argument in (*signature.inputs, *signature.outputs)]
+        values = dict(zip(names, [*inputs, *results], strict=False))
+        return [*(values[name] for name in self.kernel.saves), *results[len(signature.outputs) :]]
+
+    def __repr__(self) -> str:
+        names = ", ".join(argument.name for argument in self.op.signature.inputs)
+        return f"<Function {self.kernel.label}({names})>"
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+def load(
+    kernel: Kernel | str,
+    *,
+    device: str = "cpu",
+    compiler: str | None = None,
+    cflags: Sequence[str] | None = None,
+    progress: Progress | bool | None = None,
+) -> Function:
+    """Build a kernel if need be and make it callable.
+
+    Args:
+        kernel: a kernel or its label.
+        device: `"cpu"`.
+        compiler, cflags, progress: as for `build`.
+
+    Returns:
+        A function of the op's signature, differentiable.
+
+    Raises:
+        BuildError, SignatureError, ToolchainError, CacheError: as for `build`.
+
+    Example:
+        >>> import torch
+        >>> lltm = load("lltm/fused")
+        >>> B, F, S = 3, 17, 5
+        >>> h, cell = lltm(torch.randn(B, F), torch.randn(3 * S, S + F), torch.randn(3 * S), torch.zeros(B, S), torch.zeros(B, S))
+        >>> h.shape
+        torch.Size([3, 5])
+    """
+    if device != "cpu":
+        raise InputError(f"device {device!r}: this version runs kernels on 'cpu'")
+    kernel = resolve(kernel)
+    op = registry.op_of(kernel)
+    if kernel.python is not None:
+        return Function(kernel, op, None, None, kernel.python)
+    toolchain = find_toolchain(compiler, cflags)
+    job = make_job(kernel, toolchain)
+    key = (job.key, kernel.saves)  # the text of a pybind11 binding does not say what is saved
+    if key in _functions:  # two revisions may hold the same text
+        return replace(_functions[key], kernel=kernel, op=op)
+    interface = render(kernel, op).interface
+    bridge = [] if job.python_module else [bridge_job(_bridge_toolchain(toolchain))]
+    built, *bridges = run_jobs([job, *bridge], progress)
+    verify(built)
+    if job.python_module:
+        function = _load_module(kernel, op, interface, built)
+    else:
+        function = _load_library(kernel, op, interface, built, *bridges)
+    _functions[key] = function
+    return function
+
+
+# By digest: a library is never unloaded, so a second load of the same thing is the first one's.
+_functions: dict[tuple[str, tuple[str, ...]], Function] = {}
+_bridges: dict[str, Any] = {}
+
+
+def _bridge_toolchain(toolchain: Toolchain) -> Toolchain:
+    """The bridge is compiled with the default flags, whatever the kernel's are: one bridge serves all."""
+    return find_toolchain(toolchain.compiler)
+
+
+def verify(build: Build) -> None:
+    """Check that a library is the one that was built, right before it is loaded.
+
+    Raises:
+        CacheError: it is gone or its hash is another.
+    """
+    if not build.path.exists() or cache.hash_file(build.path) != build.sha256:
+        raise CacheError(f"the library of {build.kernel!r} in the cache was changed or removed after it was built ({build.path}). Build it again")
+
+
+def _attach(bridge: Build) -> Callable[..., None]:
+    """Load the bridge, once, and return its `attach`."""
+    if bridge.digest not in _bridges:
+        verify(bridge)
+        torch.ops.load_library(str(bridge.path))
+        _bridges[bridge.digest] = getattr(torch.ops, bridge.namespace).attach
+    return cast(Callable[..., None], _bridges[bridge.digest])
+
+
+def _load_library(kernel: Kernel, op: Op, interface: Interface, build: Build, bridge: Build) -> Function:
+    """Load a library of registered operators and attach it to autograd through the bridge."""
+    torch.ops.load_library(str(build.path))
+    signature = op.signature
+    inputs = [argument.name for argument in signature.inputs]
+    places = {argument.name: index for index, argument in enumerate((*signature.inputs, *signature.outputs))}
+    tensors = [argument.name for argument in signature.tensors]
+    _attach(bridge)(
+        build.namespace,
+        kernel.name,
+        schemas(kernel, op, interface)["call"],
+        interface.has_backward,
+        tensors,
+        [inputs.index(name) for name in tensors],
+        [places[name] for name in kernel.saves],
+        len(inputs),
+        len(signature.outputs),
+        interface.extras,
+    )
+    space = getattr(torch.ops, build.namespace)
+    backward = space.backward.default if interface.has_backward else None
+    return Function(kernel, op, build, interface, space.call.default, space.forward.default, backward)
+
+
+def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> Function:
+    """Import a pybind11 module and wrap it the classic way, in a Python `autograd.Function`."""
+    spec = importlib.util.spec_from_file_location(build.namespace, build.path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    count = len(op.signature.outputs)
+
+    def backward(*arguments: Any) -> Any:
+        """Gather the flags of wanted gradients, which pybind11 takes as one array."""
+        flags = len(op.signature.tensors)
+        return module.backward(*arguments[:-flags], list(arguments[-flags:]))
+
+    if not interface.has_backward:
+        return Function(kernel, op, build, interface, module.forward, module.forward)
+    function = Function(kernel, op, build, interface, module.forward, module.forward, backward)
+    positions = [index for index, argument in enumerate(op.signature.inputs) if argument.is_tensor]
+
+    class Classic(torch.autograd.Function):
+        """The kernel between Python's `forward` and `backward`, as the tutorials write it."""
+
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            results = function.forward(*inputs)
+            ctx.inputs = [None if isinstance(value, torch.Tensor) else value for value in inputs]
+            ctx.save_for_backward(*(value for value in inputs if isinstance(value, torch.Tensor)), *results)
+            return results[0] if count == 1 else results[:count]
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+            saved = iter(ctx.saved_tensors)
+            inputs = [next(saved) if value is None else value for value in ctx.inputs]
+            wanted = [ctx.needs_input_grad[position] for position in positions]
+            computed = iter(function.backward(gradients, inputs, list(saved), wanted))
+            slots = [next(computed) if index in positions else None for index in range(len(inputs))]
+            for index, gradient in enumerate(slots):
+                if gradient is not None and gradient.shape != inputs[index].shape:
+                    raise RuntimeError(
+                        f"{kernel.name}: backward returned d_{op.signature.inputs[index].name} of shape {list(gradient.shape)}, "
+                        f"want {list(inputs[index].shape)}"
+                    )
+            return tuple(gradient if need else None for gradient, need in zip(slots, ctx.needs_input_grad, strict=True))
+
+    return replace(function, _call=Classic.apply)

@@ -1,0 +1,293 @@
+"""Runs a kernel on one case at a time and compares everything it gives with the reference."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..registry import Kernel, Op
+from .cases import (
+    MANY,
+    Case,
+    Expected,
+    Placed,
+    as_tuple,
+    differentiable,
+    expect,
+    place,
+    quantities,
+    tensor_inputs,
+    tolerance,
+)
+from .compare import Mismatch, Tolerance, compare
+from .report import Finding
+
+#: Enough to show a race or a wrong cut of the work.
+_MOST_THREADS = 3
+#: Mismatches of these cells are about what a kernel returns, not about values: they belong to the section `interface`.
+STRUCTURAL = ("count", "no tensor", "shape", "dtype")
+
+
+#: For each output and gradient and each column of cases what was found.
+Matrix = dict[str, dict[str, str]]
+
+
+class Part(NamedTuple):
+    """What one section of a check found: number of cases, findings, and what could not be tried."""
+
+    cases: int
+    findings: list[Finding]
+    skipped: list[str]
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What one case gave.
+
+    Attributes:
+        wrong: mismatches by quantity; `forward` and `backward` stand for calls that raised.
+        seen: the quantities that were compared.
+        impure: inputs that changed and outputs that alias, as (quantity, sentence).
+        skipped: why the case could not be tried: the reference refuses it.
+    """
+
+    wrong: dict[str, Mismatch] = field(default_factory=dict)
+    seen: list[str] = field(default_factory=list)
+    impure: list[tuple[str, str]] = field(default_factory=list)
+    skipped: str = ""
+
+
+@dataclass(eq=False)
+class Call:
+    """One call of a kernel: what went in and what came out."""
+
+    expected: Expected
+    placed: list[Any]
+    leaves: list[Any]
+    outputs: tuple[Any, ...] = ()
+    grads: list[Placed] = field(default_factory=list)
+
+
+# What torch.use_deterministic_algorithms calls, after it has imported the whole of torch._inductor (1.4 s) to tell it too.
+_set_deterministic = torch._C._set_deterministic_algorithms
+
+
+@contextmanager
+def laboratory() -> Iterator[None]:
+    """Set torch up for a check, and back afterwards.
+
+    `at::empty` returns NaN, so that what a kernel never writes is not right by the luck of reused memory. One thread,
+    but where a case asks for more: waking several for a few elements costs far more than the work, on a busy machine
+    above all.
+    """
+    enabled, warn_only = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    with warnings.catch_warnings(), _threads(1):
+        warnings.filterwarnings("ignore", message=".*deterministic.*")
+        _set_deterministic(True, warn_only=True)
+        torch.utils.deterministic.fill_uninitialized_memory = True  # type: ignore[attr-defined]
+        try:
+            yield
+        finally:
+            _set_deterministic(enabled, warn_only=warn_only)
+            torch.utils.deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Run with this many threads."""
+    before = torch.get_num_threads()
+    if count == before:
+        yield
+        return
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def one_line(error: BaseException) -> str:
+    """`RuntimeError: weights has shape ...`: the type and first line of an exception."""
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text.splitlines()[0]}" if text else type(error).__name__
+
+
+class Runner:
+    """One loaded kernel, its op, and the outcome of every case it was run on."""
+
+    def __init__(self, function: Any, kernel: Kernel, op: Op, device: str) -> None:
+        self.function, self.kernel, self.op = function, kernel, op
+        self.device = "cuda" if device == "cuda" else "cpu"
+        self.outputs = [output.name for output in op.signature.outputs]
+        self.gradients = [f"d_{tensor.name}" for tensor in op.signature.tensors]
+        self.threads = torch.get_num_threads()
+        self._outcomes: dict[Case, Outcome] = {}
+
+    def run(self, case: Case) -> Outcome:
+        """Run a case, once; the outcome is remembered."""
+        outcome = self._outcomes.get(case)
+        if outcome is None:
+            outcome = self._outcomes[case] = self.run_again(case)
+        return outcome
+
+    def run_again(self, case: Case) -> Outcome:
+        """Run a case whether it was run before or not."""
+        outcome = Outcome()
+        call = self.begin(case, outcome)
+        if call is not None and self.forward(call, case, outcome):
+            self.backward(call, case, outcome)
+        return outcome
+
+    def begin(self, case: Case, outcome: Outcome) -> Call | None:
+        """Lay out the inputs of a case; None when the reference refuses it."""
+        try:
+            expected = expect(self.op, case)
+        except Exception as error:
+            outcome.skipped = f"{case.describe(self.op)}: the reference refuses it ({one_line(error)})"
+            return None
+        placed: list[Any] = []
+        wanted = iter(case.wanted or (True,) * len(self.gradients))
+        leaves: list[Any] = []
+        for argument, value in zip(self.op.signature.inputs, expected.inputs, strict=True):
+            if not isinstance(value, Tensor):
+                placed.append(None)
+                leaves.append(value)
+                if argument.is_tensor:
+                    next(wanted)
+                continue
+            layout = case.layout if case.only in ("", argument.name) else "contiguous"
+            placed.append(place(value, layout, self.device))
+            leaf = placed[-1].tensor.detach()
+            leaves.append(leaf.requires_grad_() if next(wanted) and differentiable(value) else leaf)
+        return Call(expected, placed, leaves)
+
+    def forward(self, call: Call, case: Case, outcome: Outcome) -> bool:
+        """Call the kernel and compare its outputs; False when there is nothing to go on with."""
+        try:
+            with _threads(self._threads_for(case)):
+                call.outputs = as_tuple(self.function(*call.leaves))
+        except Exception as error:
+            outcome.wrong["forward"] = Mismatch("forward", f"forward raises {one_line(error)}", "raises")
+            return False
+        want = call.expected.outputs
+        if len(call.outputs) != len(want):
+            sentence = f"forward returns {len(call.outputs)} tensors, want {len(want)}: {', '.join(self.outputs)}"
+            outcome.wrong["forward"] = Mismatch("forward", sentence, "count")
+            return False
+        self.compare_outputs(call, case, outcome)
+        self._purity(call, outcome, "forward")
+        self._aliases(call, outcome)
+        return all(isinstance(output, Tensor) for output in call.outputs)
+
+    def _threads_for(self, case: Case) -> int:
+        return min(self.threads, _MOST_THREADS) if case.group == MANY else 1
+
+    def compare_outputs(self, call: Call, case: Case, outcome: Outcome) -> None:
+        """Compare the outputs of a call as they are now."""
+        limit = tolerance(self.op, case)
+        for name, got, want, dtype in zip(self.outputs, call.outputs, call.expected.outputs, call.expected.dtypes, strict=True):
+            self._compare(outcome, call.expected, name, got, want, dtype, limit)
+
+    def backward(self, call: Call, case: Case, outcome: Outcome) -> list[Tensor | None]:
+        """Differentiate the outputs and compare the gradients that are wanted."""
+        expected = call.expected
+        leaves = tensor_inputs(self.op, call.leaves)
+        wanted = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and leaf.requires_grad]
+        if not wanted:
+            for name, output in zip(self.outputs, call.outputs, strict=True):
+                if output.requires_grad:
+                    outcome.wrong[name] = Mismatch(name, f"{name} requires grad although no input does", "requires grad")
+            return []
+        call.grads = [place(grad, case.grads, self.device) for grad in expected.grads]
+        chosen = [
+            (output, grad.tensor)
+            for output, grad, use in zip(call.outputs, call.grads, expected.used, strict=True)
+            if use and output.requires_grad and output.shape == grad.tensor.shape
+        ]
+        found: Sequence[Tensor | None] = [None] * len(wanted)
+        try:
+            if chosen:
+                heads, grads = zip(*chosen, strict=True)
+                with _threads(self._threads_for(case)):
+                    found = torch.autograd.grad(heads, [leaves[i] for i in wanted], grads, allow_unused=True)
+        except Exception as error:
+            outcome.wrong["backward"] = Mismatch("backward", f"backward raises {one_line(error)}", "raises")
+            return []
+        limit = tolerance(self.op, case)
+        for i, got in zip(wanted, found, strict=True):
+            want = expected.gradients[i]
+            assert want is not None
+            if got is not None or want.count_nonzero():
+                self._compare(outcome, expected, self.gradients[i], got, want, leaves[i].dtype, limit)
+            else:
+                outcome.seen.append(self.gradients[i])
+        self._purity(call, outcome, "backward")
+        return list(found)
+
+    def _compare(self, outcome: Outcome, expected: Expected, name: str, got: Any, want: Tensor, dtype: torch.dtype, limit: Tolerance) -> None:
+        outcome.seen.append(name)
+        parts = self.op.parts.get(name.removeprefix("d_"), ())
+        mismatch = compare(name, got, want, dtype, limit, parts)
+        if mismatch is not None and mismatch.got is not None and dtype in (torch.float32, torch.complex64):
+            # Before a kernel is called wrong in single precision: how far off is PyTorch itself on these inputs?
+            error = expected.float32_error.get(name, 0.0)
+            mismatch = compare(name, got, want, dtype, Tolerance(limit.rtol, limit.atol + 4 * error), parts)
+        if mismatch is not None:
+            outcome.wrong[name] = mismatch
+
+    def _purity(self, call: Call, outcome: Outcome, when: str) -> None:
+        named = [(argument.name, placed) for argument, placed in zip(self.op.signature.inputs, call.placed, strict=True) if placed]
+        named += [(f"d_{name}", placed) for name, placed in zip(self.outputs, call.grads, strict=False)]
+        done = {name for name, _ in outcome.impure}
+        for name, placed in named:
+            changed = placed.changed()
+            if changed is None or name in done:
+                continue
+            itemsize = placed.storage.element_size()
+            elements = changed.view(-1, itemsize).any(dim=1)
+            mine = torch.zeros_like(placed.storage, dtype=torch.bool)
+            mine.as_strided(placed.tensor.shape, placed.tensor.stride(), placed.tensor.storage_offset()).fill_(True)
+            inside, outside = int((elements & mine).sum()), int((elements & ~mine).sum())
+            if inside:
+                what = "the incoming gradient" if name.startswith("d_") else "the input"
+                total = placed.tensor.numel()
+                outcome.impure.append((name, f"{when} changes {what} {name} in {inside} of {total} elements"))
+            if outside:
+                outcome.impure.append((name, f"{when} writes outside of {name}: {outside} elements around it changed"))
+
+    def _aliases(self, call: Call, outcome: Outcome) -> None:
+        for name, output in zip(self.outputs, call.outputs, strict=True):
+            if not isinstance(output, Tensor) or not output.numel():
+                continue
+            for argument, placed in zip(self.op.signature.inputs, call.placed, strict=True):
+                if placed and output.untyped_storage().data_ptr() == placed.storage.untyped_storage().data_ptr() and not self._reference_aliases(call, name):
+                    outcome.impure.append((name, f"{name} shares its memory with the input {argument.name}: return a new tensor"))
+
+    def _reference_aliases(self, call: Call, name: str) -> bool:
+        inputs = call.expected.inputs
+        output = as_tuple(self.op.reference(*inputs))[self.outputs.index(name)]
+        return any(isinstance(v, Tensor) and v.untyped_storage().data_ptr() == output.untyped_storage().data_ptr() for v in inputs)
+
+
+def matrix_of(op: Op, columns: Sequence[str]) -> Matrix:
+    """Make an empty matrix: a row for each output and gradient, a column for each group of cases."""
+    return {quantity: dict.fromkeys(columns, "") for quantity in quantities(op)}
+
+
+def fill(matrix: Matrix, column: str, outcome: Outcome, outputs: Sequence[str]) -> None:
+    """Enter an outcome into its column; the first thing that is wrong stays."""
+    for quantity, cells in matrix.items():
+        call = outcome.wrong.get("forward") or (outcome.wrong.get("backward") if quantity not in outputs else None)
+        mismatch = outcome.wrong.get(quantity) or call
+        if mismatch is not None:
+            if cells[column] in ("", "ok"):
+                cells[column] = mismatch.cell
+        elif quantity in outcome.seen and not cells[column]:
+            cells[column] = "ok"

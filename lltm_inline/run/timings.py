@@ -1,0 +1,380 @@
+"""What a benchmark found: rows of numbers, a table, a verdict in words, and the way to files and back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .words import comparison, outcome, sentence, spread_text, three
+
+#: What can be timed: `both` is forward and backward in one go.
+DIRECTIONS = ("forward", "backward", "both")
+
+_COLUMNS = ("kernel", "time", "speed-up", "GFLOP/s", "GB/s", "share of peak")
+_FORMAT = "lltm_inline timings 1"
+_WARNING = re.compile(r"-W(?![alp],)")
+_NOISY = 0.3
+_INTS = frozenset({"samples", "calls", "threads"})
+_TEXTS = frozenset({"kernel", "op", "direction", "dtype", "device", "bound_by", "torch", "compiler", "cpu"})
+
+
+@dataclass(frozen=True)
+class Row:
+    """The times of one kernel at one size in one direction.
+
+    Args:
+        kernel: label, `lltm/fused@2`.
+        op: name of the op.
+        size: numbers by letter, `{"B": 16, "F": 32, "S": 128}`.
+        direction: `forward`, `backward` (the graph was built outside of the timed region) or `both`.
+        dtype: `float32`.
+        device: `cpu`.
+        median: seconds a call; so are `q1` and `q3`, the quartiles.
+        samples: number of rounds, one sample each.
+        calls: number of calls over which one sample is the mean.
+        speedup: the baseline's time over this kernel's, median over the rounds; more than 1 is faster.
+        speedup_low: lower end of its 99 % confidence interval; None with too few rounds. `speedup_high` likewise.
+        gb_per_s: bytes that the op must move, over the median; None where the op declares no cost. `gflop_per_s` too.
+        share: the larger of the shares of this machine's own copy and GEMM speed (1.0 is all of it).
+        bound_by: which of the two, `copy` or `GEMM`; empty without a cost.
+        flags: compiler flags; empty for a Python kernel.
+        threads: number of PyTorch's threads.
+        torch: its version.
+        compiler: its name and version; empty for a Python kernel.
+        cpu: name of the processor, or of the GPU for the device `cuda`.
+    """
+
+    kernel: str
+    op: str
+    size: Mapping[str, int] = field(hash=False)
+    direction: str
+    dtype: str
+    device: str
+    median: float
+    q1: float
+    q3: float
+    samples: int
+    calls: int
+    speedup: float
+    speedup_low: float | None
+    speedup_high: float | None
+    gb_per_s: float | None = None
+    gflop_per_s: float | None = None
+    share: float | None = None
+    bound_by: str = ""
+    flags: tuple[str, ...] = ()
+    threads: int = 1
+    torch: str = ""
+    compiler: str = ""
+    cpu: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", dict(self.size))
+        object.__setattr__(self, "flags", tuple(self.flags))
+
+    @property
+    def size_text(self) -> str:
+        """The size as a reader wants it, `B=16 F=32 S=128`."""
+        return " ".join(f"{letter}={number}" for letter, number in self.size.items())
+
+    @property
+    def outcome(self) -> str:
+        """`faster`, `slower`, `same` (no measurable difference) or `unknown` (too few rounds), against the baseline."""
+        return outcome(self.speedup_low, self.speedup_high)
+
+    @property
+    def words(self) -> str:
+        """The comparison with the baseline in words, `1.31x faster (1.27-1.35)`."""
+        return comparison(self.speedup, self.speedup_low, self.speedup_high)
+
+
+@dataclass(frozen=True)
+class Timings:
+    """All rows of one benchmark. Shows itself as a table; see `verdict` for the findings in words.
+
+    Args:
+        rows: one `Row` for each kernel, size and direction.
+        baseline: label of the kernel against which speed-ups are counted.
+
+    Example:
+        >>> what = dict(op="axpy", size={"B": 3}, direction="forward", dtype="float32", device="cpu", calls=100)
+        >>> what |= dict(samples=50, q1=0.9e-6, q3=2.1e-6)
+        >>> slow = Row("axpy/python", **what, median=2e-6, speedup=1, speedup_low=1, speedup_high=1)
+        >>> fast = Row("axpy/cpp", **what, median=1e-6, speedup=2, speedup_low=1.9, speedup_high=2.1)
+        >>> print(Timings((slow, fast), "axpy/python").verdict())
+        axpy/cpp is 2.00x faster than axpy/python (1.90-2.10)
+    """
+
+    rows: tuple[Row, ...]
+    baseline: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(self.rows))
+
+    def select(
+        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
+    ) -> Timings:
+        """Keep the rows of one kernel, direction or size.
+
+        Args:
+            kernel: label.
+            direction: one of `DIRECTIONS`.
+            size: numbers by letter.
+
+        Returns:
+            Timings with these rows only, and the same baseline.
+        """
+        return Timings(
+            tuple(
+                row
+                for row in self.rows
+                if kernel in (None, row.kernel) and direction in (None, row.direction) and size in (None, row.size)
+            ),
+            self.baseline,
+        )
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Labels, the baseline first, then in the order of the rows."""
+        labels = dict.fromkeys(row.kernel for row in self.rows)
+        return tuple(sorted(labels, key=lambda label: label != self.baseline))
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions that were timed, in the order of `DIRECTIONS`."""
+        timed = {row.direction for row in self.rows}
+        return tuple(direction for direction in DIRECTIONS if direction in timed)
+
+    @property
+    def sizes(self) -> tuple[dict[str, int], ...]:
+        """The sizes in the order of the rows."""
+        return tuple(dict(items) for items in dict.fromkeys(tuple(row.size.items()) for row in self.rows))
+
+    def verdict(self) -> str:
+        """Say in words which kernels are faster than the baseline, by how much and how surely.
+
+        A difference is claimed only where the whole 99 % confidence interval lies on one side of 1, by at least 1 %.
+        The overall figure is the geometric mean over the sizes, of `both` where it was timed, else of all directions.
+
+        Returns:
+            One line for each kernel, and beneath it one for each size and direction if there are several.
+        """
+        lines = []
+        for kernel in self.kernels:
+            rows = self.select(kernel=kernel).rows
+            if kernel == self.baseline and len(self.kernels) > 1:
+                continue
+            if kernel == self.baseline:
+                lines.append(f"{kernel} was timed alone: nothing to compare it with")
+            elif len(rows) == 1:
+                lines.append(sentence(kernel, self.baseline, rows[0].words))
+            else:
+                lines += [
+                    self._overall(kernel, rows),
+                    *(f"  {row.size_text}, {row.direction}: {row.words}" for row in rows),
+                ]
+        return "\n".join([*lines, *self._noise()]) or "nothing was timed"
+
+    def _noise(self) -> list[str]:
+        """Return a line of warning if in most rows the middle half of the samples is far apart."""
+        noisy = sum(row.q3 - row.q1 > _NOISY * row.median for row in self.rows)
+        if noisy * 2 <= len(self.rows):
+            return []
+        threads = max(row.threads for row in self.rows)
+        spread = f"The quartiles are over {_NOISY:.0%} apart in {noisy} of {len(self.rows)} rows: is this machine busy?"
+        return [f"{spread} Free it, or call torch.set_num_threads with less than {threads}" if threads > 1 else spread]
+
+    def _overall(self, kernel: str, rows: Sequence[Row]) -> str:
+        judged = [row for row in rows if row.direction == "both"] or list(rows)
+        # The cases were timed one after the other, so their errors are independent: they add up in squares.
+        middle = sum(math.log(row.speedup) for row in judged) / len(judged)
+        low = high = None
+        ends = [(row.speedup, row.speedup_low, row.speedup_high) for row in judged]
+        if all(lower and upper for _, lower, upper in ends):
+            low = math.exp(middle - math.hypot(*(math.log(at / lower) for at, lower, _ in ends if lower)) / len(ends))
+            high = math.exp(middle + math.hypot(*(math.log(upper / at) for at, _, upper in ends if upper)) / len(ends))
+        text = sentence(kernel, self.baseline, comparison(math.exp(middle), low, high))
+        timed = {"both": "forward and backward together"}.get(judged[0].direction, " and ".join(self.directions))
+        text += f", {timed}" + (f", mean of {len(judged)} cases" if len(judged) > 1 else "")
+        counts = {found: sum(row.outcome == found for row in judged) for found in ("faster", "slower")}
+        if counts["faster"] and counts["slower"]:
+            text += f": faster in {counts['faster']}, slower in {counts['slower']}"
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dicts, lists, strings and numbers; `from_dict` is the way back."""
+        rows = [{**asdict(row), "flags": list(row.flags)} for row in self.rows]
+        return {"format": _FORMAT, "baseline": self.baseline, "rows": rows}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Timings:
+        """Rebuild what `to_dict` gave.
+
+        Raises:
+            InputError: the data does not come from `to_dict`.
+        """
+        if data.get("format") != _FORMAT:
+            raise InputError(f"not a benchmark's timings: format is {data.get('format')!r}, want {_FORMAT!r}")
+        try:
+            return cls(tuple(Row(**row) for row in data["rows"]), data["baseline"])
+        except (KeyError, TypeError) as error:
+            raise InputError(f"timings are incomplete or from another version: {error}") from error
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write the timings to a JSON file and return its path."""
+        path = Path(path)
+        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        return path
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Timings:
+        """Read what `to_json` wrote.
+
+        Raises:
+            InputError: the file holds something else.
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InputError(f"{path} is no JSON file: {error}") from error
+        if not isinstance(data, dict):
+            raise InputError(f"{path} holds a {type(data).__name__}, want timings written by to_json")
+        return cls.from_dict(data)
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write one line a row, a column for each letter of the sizes, and return the path; times are in seconds."""
+        path = Path(path)
+        letters = list(dict.fromkeys(letter for row in self.rows for letter in row.size))
+        names = [name for name in _names() if name != "size"]
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["baseline", *names[:2], *letters, *names[2:]])
+            for row in self.rows:
+                cells = [_cell(getattr(row, name)) for name in names]
+                writer.writerow(
+                    [self.baseline, *cells[:2], *(_cell(row.size.get(letter)) for letter in letters), *cells[2:]]
+                )
+        return path
+
+    @classmethod
+    def from_csv(cls, path: str | Path) -> Timings:
+        """Read what `to_csv` wrote: every number comes back exactly.
+
+        Raises:
+            InputError: columns are missing, or a cell is no number.
+        """
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            records = list(csv.DictReader(file))
+        try:
+            rows = [_row_of(record) for record in records]
+            baselines = {record["baseline"] for record in records}
+        except (KeyError, ValueError, TypeError) as error:
+            raise InputError(f"{path} was not written by to_csv: {error!r}") from error
+        if len(baselines) > 1:
+            raise InputError(f"{path} holds several baselines ({', '.join(sorted(baselines))}), want one")
+        return cls(tuple(rows), next(iter(baselines), ""))
+
+    def conditions(self, separator: str = ", ") -> str:
+        """Name what the times depend on in one line: flags, threads, compiler, torch, processor."""
+        parts: list[str] = []
+        for texts in (
+            # Flags for warnings change no time.
+            (shlex.join(flag for flag in row.flags if not _WARNING.match(flag)) for row in self.rows),
+            (f"{row.threads} thread{'s' * (row.threads != 1)}" for row in self.rows),
+            (row.compiler for row in self.rows),
+            (f"torch {row.torch}" for row in self.rows if row.torch),
+            (row.cpu for row in self.rows),
+        ):
+            parts += [" or ".join(dict.fromkeys(filter(None, texts)))]
+        return separator.join(filter(None, parts))
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return "Timings: nothing was timed"
+        body: list[tuple[str, ...]] = []
+        for (size, direction), cells in self._cases().items():
+            body.append((f"{size}, {direction}",))
+            body += [(f"  {line[0]}", *line[1:]) for line in cells]
+        head = ("", *_COLUMNS[1:])
+        table = [line for line in body if len(line) > 1]
+        widths = [max(len(line[column]) for line in (head, *table)) for column in range(len(head))]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=False)).rstrip()
+            for line in (head, *body)
+        ]
+        return "\n".join([self._title(), "", *lines, "", self.conditions()])
+
+    def _title(self) -> str:
+        first = self.rows[0]
+        columns = f"median (quartiles), speed-up over {self.baseline} (99 % interval)"
+        return f"{first.op}, {first.dtype}, {first.device}: {columns}"
+
+    def _cases(self) -> dict[tuple[str, str], list[tuple[str, ...]]]:
+        """Return the cells of the table by size and direction, the baseline first."""
+        cases: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+        for row in sorted(self.rows, key=lambda row: self.kernels.index(row.kernel)):
+            cases.setdefault((row.size_text, row.direction), []).append(_figures(row, row.kernel == self.baseline))
+        return cases
+
+    def _repr_html_(self) -> str:
+        if not self.rows:
+            return f"<p>{escape(str(self))}</p>"
+        left = "style='text-align:left'"
+        rows = ""
+        for (size, direction), cells in self._cases().items():
+            rows += f"<tr><th {left} colspan={len(_COLUMNS)}>{escape(f'{size}, {direction}')}</th></tr>"
+            for line in cells:
+                rows += "<tr>" + "".join(f"<td {left}>{escape(text)}</td>" for text in line) + "</tr>"
+        titles = "".join(f"<th {left}>{escape(text)}</th>" for text in _COLUMNS)
+        return (
+            f"<p>{escape(self._title())}</p><table><tr>{titles}</tr>{rows}</table>"
+            f"<p><small>{escape(self.conditions())}</small></p><pre>{escape(self.verdict())}</pre>"
+        )
+
+
+def _figures(row: Row, is_baseline: bool) -> tuple[str, ...]:
+    ratio = "1x" if is_baseline else f"{three(row.speedup)}x"
+    if not is_baseline and row.speedup_low and row.speedup_high:
+        ratio += f" ({three(row.speedup_low)}-{three(row.speedup_high)})"
+    rates = [three(rate) if rate else "" for rate in (row.gflop_per_s, row.gb_per_s)]
+    share = f"{row.share:.0%} of {row.bound_by}" if row.share is not None else ""
+    return (row.kernel, spread_text(row.median, row.q1, row.q3), ratio, *rates, share)
+
+
+def _names() -> list[str]:
+    return [item.name for item in fields(Row)]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return shlex.join(value)
+    return value if isinstance(value, str) else repr(value)
+
+
+def _row_of(record: Mapping[str, str]) -> Row:
+    values: dict[str, Any] = {"size": {name: int(text) for name, text in record.items() if name.isupper() and text}}
+    for name in _names():
+        if name != "size":
+            values[name] = _value(name, record[name])
+    return Row(**values)
+
+
+def _value(name: str, text: str) -> str | int | float | tuple[str, ...] | None:
+    if name == "flags":
+        return tuple(shlex.split(text))
+    if name in _TEXTS:
+        return text
+    if name in _INTS:
+        return int(text)
+    return float(text) if text else None

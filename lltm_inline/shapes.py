@@ -1,0 +1,95 @@
+"""Shapes written in letters: `"3S S+F"` is a matrix of 3*S rows and S+F columns.
+
+An op declares the shape of every tensor this way once. Input generators, the checks in generated bindings,
+error messages and the names of sizes all follow from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .errors import DefinitionError, InputError
+
+_TERM = re.compile(r"([+-]?)(\d*)\*?([A-Z]?)")
+
+
+@dataclass(frozen=True)
+class Dim:
+    """One extent: the sum of `count * letter` terms and a constant; `3S+1` is `(("S", 3),), 1`."""
+
+    terms: tuple[tuple[str, int], ...]
+    constant: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Dim:
+        terms: list[tuple[str, int]] = []
+        constant = 0
+        position = 0
+        while position < len(text):
+            match = _TERM.match(text, position)
+            if match is None or not (match[2] or match[3]) or (position and not match[1]):
+                raise DefinitionError(f"extent {text!r} is not a sum of terms like B, 3S or 1 (at {text[position:]!r})")
+            count = int(f"{match[1]}{match[2] or 1}")
+            if match[3]:
+                terms.append((match[3], count))
+            else:
+                constant += count
+            position = match.end()
+        return cls(tuple(terms), constant)
+
+    def __call__(self, sizes: Mapping[str, int]) -> int:
+        return sum(count * sizes[letter] for letter, count in self.terms) + self.constant
+
+    @property
+    def letter(self) -> str | None:
+        """The letter, when the extent is just one."""
+        return self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 and not self.constant else None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The extents of one tensor, with the text they were written in.
+
+    >>> shape = Shape.parse("3S S+F")
+    >>> shape({"S": 5, "F": 17})
+    (15, 22)
+    >>> str(shape)
+    '(3S, S+F)'
+    """
+
+    dims: tuple[Dim, ...]
+    words: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Shape:
+        words = tuple(text.split())
+        return cls(tuple(Dim.parse(word) for word in words), words)
+
+    def __call__(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        return tuple(dim(sizes) for dim in self.dims)
+
+    def __str__(self) -> str:
+        return f"({', '.join(self.words)})"
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(letter for dim in self.dims for letter, _ in dim.terms))
+
+
+def letters_of(shapes: Sequence[Shape]) -> tuple[str, ...]:
+    """List the letters of several shapes in the order in which a reader meets them as whole extents."""
+    whole = [dim.letter for shape in shapes for dim in shape.dims if dim.letter]
+    letters = tuple(dict.fromkeys(whole))
+    unbound = {letter for shape in shapes for letter in shape.letters} - set(letters)
+    if unbound:
+        raise DefinitionError(f"no tensor has {', '.join(sorted(unbound))} as a whole extent, so it cannot be told from the inputs")
+    return letters
+
+
+def named_size(letters: Sequence[str], size: Sequence[int]) -> dict[str, int]:
+    """Pair the letters of an op with the numbers of one size; refuse what does not fit."""
+    if len(size) != len(letters) or any(not isinstance(n, int) or n < 0 for n in size):
+        raise InputError(f"size {tuple(size)} does not fit: want {len(letters)} non-negative integers ({', '.join(letters)})")
+    return dict(zip(letters, size, strict=True))

@@ -1,0 +1,286 @@
+"""Reads `forward` and `backward` out of a kernel's C++ text and holds them against the op's schema.
+
+This is what makes a wrong argument count an instant, plain message in place of a page of template errors. It is
+no C++ parser: it looks at functions defined at file scope, with comments, strings and preprocessor lines masked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .registry import Argument, Kernel, Op
+
+_MASK = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|R"(?P<tag>[^\s()\\]{0,16})\(.*?\)(?P=tag)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL
+)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+_LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
+_TENSOR = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
+_SPELLING = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a text does not fit its op, at a line and column of the named source."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function definition: types and names as they stand in the text."""
+
+    returns: str
+    types: tuple[str, ...]
+    names: tuple[str, ...]
+    offset: int
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What a kernel's text offers: how many extra tensors `forward` returns, and whether there is a `backward`."""
+
+    extras: int
+    has_backward: bool
+    problems: tuple[Problem, ...] = ()
+
+
+def mask(text: str) -> str:
+    """Blank comments, strings and preprocessor lines; every other character keeps its place.
+
+    >>> mask('int x; // {')
+    'int x;     '
+    """
+
+    def blank(match: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", match[0])
+
+    return _DIRECTIVE.sub(blank, _MASK.sub(blank, text))
+
+
+def find_function(masked: str, name: str) -> Function | None:
+    """Find the definition of `name` at file scope in a masked text, or None."""
+    for match in re.finditer(rf"\b{name}\s*\(", masked):
+        before = masked[: match.start()]
+        if before.count("{") != before.count("}"):
+            continue
+        close = _closing(masked, match.end() - 1)
+        if close < 0 or not re.match(r"\s*(?:noexcept\s*)?(?:->[^{;]*)?\{", masked[close + 1 :]):
+            continue
+        returns = re.split(r"[;{}]", before)[-1]
+        trailing = re.match(r"\s*(?:noexcept\s*)?->([^{;]*)\{", masked[close + 1 :])
+        words = trailing[1] if trailing else returns
+        parameters = [_parameter(part) for part in _split(masked[match.end() : close])]
+        types, names = zip(*parameters, strict=True) if parameters else ((), ())
+        return Function(_squeeze(re.sub(r"\b(?:static|inline)\b", " ", words)), types, names, match.start())
+    return None
+
+
+def examine(kernel: Kernel, op: Op, text: str) -> Interface:
+    """Hold the functions of a kernel's C++ text against its op.
+
+    Args:
+        kernel: whose text this is.
+        op: what it computes.
+        text: the rendered C++ part, with `#line` directives.
+    """
+    masked = mask(text)
+    forward = find_function(masked, "forward")
+    backward = find_function(masked, "backward")
+    if forward is None:
+        spelled = cpp_declaration(kernel, op)
+        return Interface(0, backward is not None, (Problem(kernel.name, 1, 1, "no function 'forward' at file scope", f"Define it as: {spelled}"),))
+    check = _Examination(kernel, op, text)
+    extras = check.forward(forward)
+    if backward is not None and not check.problems:
+        check.backward(backward, extras)
+    return Interface(extras, backward is not None, tuple(check.problems))
+
+
+def cpp_type(argument: Argument, api: str) -> str:
+    """Return the C++ type in which `forward` takes an argument."""
+    tensor = _SPELLING[api]
+    return {
+        "Tensor": f"const {tensor}&",
+        "Tensor?": f"const std::optional<{tensor}>&",
+        "float": "double",
+        "int": "int64_t",
+        "bool": "bool",
+    }[argument.type]
+
+
+def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
+    """Spell out the `forward` that the op asks for."""
+    count = len(op.signature.outputs) + extras
+    parameters = ", ".join(f"{cpp_type(a, kernel.api)} {a.name}" for a in op.signature.inputs)
+    return f"{_tuple_of(count, kernel.api)} forward({parameters})"
+
+
+def _tuple_of(count: int, api: str) -> str:
+    return _SPELLING[api] if count == 1 else f"std::tuple<{', '.join([_SPELLING[api]] * count)}>"
+
+
+class _Examination:
+    """Collects the problems of one kernel; a class only so that kernel, op and text need no passing around."""
+
+    def __init__(self, kernel: Kernel, op: Op, text: str) -> None:
+        self.kernel, self.op, self.text = kernel, op, text
+        self.tensor = _TENSOR[kernel.api]
+        self.problems: list[Problem] = []
+
+    def problem(self, function: Function, message: str, help: str) -> None:
+        file, line, column = _locate(self.text, function.offset, self.kernel.name)
+        self.problems.append(Problem(file, line, column, message, help))
+
+    def forward(self, function: Function) -> int:
+        inputs = self.op.signature.inputs
+        want = cpp_declaration(self.kernel, self.op)
+        if len(function.types) != len(inputs):
+            self.problem(
+                function,
+                f"'forward' takes {len(function.types)} arguments, op '{self.op.name}' has {len(inputs)}: "
+                f"{', '.join(argument.name for argument in inputs)}",
+                f"Want: {want}, then any extra tensors in the returned tuple.",
+            )
+            return 0
+        self._order(function, inputs)
+        for number, (argument, type_) in enumerate(zip(inputs, function.types, strict=True), 1):
+            self._type(function, f"argument {number} of 'forward'", argument, type_)
+        returned = self._returned(function)
+        outputs = self.op.signature.outputs
+        if returned is None:
+            self.problem(
+                function,
+                f"'forward' returns '{function.returns}', want {_tuple_of(len(outputs), self.kernel.api)}, or a longer tuple",
+                f"Return {', '.join(output.name for output in outputs)}, then whatever extra tensors 'backward' needs.",
+            )
+            return 0
+        if returned < len(outputs):
+            self.problem(
+                function,
+                f"'forward' returns {returned} tensor{'s' * (returned != 1)}, op '{self.op.name}' has {len(outputs)} outputs: "
+                f"{', '.join(output.name for output in outputs)}",
+                "Return the outputs first, then whatever extra tensors 'backward' needs.",
+            )
+        return max(returned - len(outputs), 0)
+
+    def backward(self, function: Function, extras: int) -> None:
+        arguments = backward_arguments(self.kernel, self.op, extras)
+        gradients = len(self.op.signature.tensors)
+        names = [*(argument.name for argument in arguments), "wanted"]
+        if len(function.types) != len(names):
+            self.problem(
+                function,
+                f"'backward' takes {len(function.types)} arguments, want {len(names)}: {', '.join(names)}",
+                "That is a gradient for each output, then what saves= names, then the extra tensors of 'forward', "
+                f"then std::array<bool, {gradients}>.",
+            )
+            return
+        for number, (argument, type_) in enumerate(zip(arguments, function.types, strict=False), 1):
+            self._type(function, f"argument {number} of 'backward'", argument, type_)
+        mask_type = _squeeze(function.types[-1]).replace("const ", "").rstrip("& ")
+        if not re.fullmatch(rf"std::array<bool, ?{gradients}>", mask_type):
+            self.problem(
+                function,
+                f"the last argument of 'backward' is '{function.types[-1]}', want std::array<bool, {gradients}>",
+                f"It says which of the {gradients} gradients are wanted; leave the others undefined.",
+            )
+        returned = self._returned(function)
+        if returned != gradients:
+            self.problem(
+                function,
+                f"'backward' returns {'a ' + function.returns if returned is None else f'{returned} gradients'}, "
+                f"want {gradients}: {', '.join('d_' + argument.name for argument in self.op.signature.tensors)}",
+                f"Return {_tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted.",
+            )
+
+    def _order(self, function: Function, inputs: tuple[Argument, ...]) -> None:
+        want = [argument.name for argument in inputs]
+        if list(function.names) != want and sorted(function.names) == sorted(want):
+            self.problem(
+                function,
+                f"'forward' takes its arguments in the order {', '.join(function.names)}; op '{self.op.name}' passes {', '.join(want)}",
+                "Arguments are passed by position: bring them into the op's order.",
+            )
+
+    def _type(self, function: Function, where: str, argument: Argument, type_: str) -> None:
+        spelled = _squeeze(type_)
+        plain = re.sub(r"\bconst\b", "", spelled).replace("&", "").strip()
+        by_reference = "&" in spelled and not spelled.startswith("const ") and " const" not in spelled
+        patterns = {
+            "Tensor": self.tensor,
+            "Tensor?": rf"(?:std|c10|torch)::optional<\s*{self.tensor}\s*>",
+            "float": "double",
+            "int": r"(?:std::)?int64_t|long",
+            "bool": "bool",
+        }
+        if by_reference or not re.fullmatch(patterns[argument.type], plain):
+            self.problem(
+                function,
+                f"{where} ({argument.name}) is '{spelled}', want {cpp_type(argument, self.kernel.api)}",
+                f"The op declares it as '{argument.type} {argument.name}'.",
+            )
+
+    def _returned(self, function: Function) -> int | None:
+        """Count the tensors that a function returns; None when that is not to be told from its return type."""
+        returns = function.returns
+        if re.fullmatch(self.tensor, returns):
+            return 1
+        inner = re.fullmatch(r"std::tuple<(.*)>", returns)
+        parts = _split(inner[1]) if inner else []
+        return len(parts) if parts and all(re.fullmatch(self.tensor, _squeeze(part)) for part in parts) else None
+
+
+def backward_arguments(kernel: Kernel, op: Op, extras: int) -> tuple[Argument, ...]:
+    """List what `backward` takes ahead of the mask: gradients of the outputs, saved values, extra tensors."""
+    known = {argument.name: argument for argument in (*op.signature.inputs, *op.signature.outputs)}
+    return (
+        *(Argument(f"d_{output.name}", "Tensor") for output in op.signature.outputs),
+        *(known[name] for name in kernel.saves),
+        *(Argument(f"extra{number}", "Tensor") for number in range(extras)),
+    )
+
+
+def _locate(text: str, offset: int, name: str) -> tuple[str, int, int]:
+    """Turn an offset in a rendered text into (source, line, column), following its `#line` directives."""
+    file, base, start = name, 1, 0
+    for match in _LINE.finditer(text, 0, offset):
+        file, base, start = match[2], int(match[1]), match.end() + 1
+    line = base + text.count("\n", start, offset)
+    return file, line, offset - (text.rfind("\n", 0, offset) + 1) + 1
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 0
+    for position in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        if depth == 0:
+            return position
+    return -1
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that stand outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for position, letter in enumerate(text):
+        depth += {"<": 1, "(": 1, "{": 1, ">": -1, ")": -1, "}": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    return [part for part in [*parts, text[start:]] if part.strip()]
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    text = _squeeze(text.partition("=")[0])
+    match = re.fullmatch(r"(.*[>&\s])([A-Za-z_]\w*)", text)
+    named = match and not (match[1].strip() in ("const", "unsigned", "long") or match[2] in ("double", "bool", "int64_t"))
+    return (_squeeze(match[1]), match[2]) if match and named else (text, "")
+
+
+def _squeeze(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

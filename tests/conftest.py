@@ -1,0 +1,213 @@
+"""What the tests share: a cache of their own, a throwaway op, compilers that are watched, and plain `load_inline`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests import tiny as tiny_module
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: A header-free text that keeps g++ busy for half a minute, longer than any test waits.
+HEAVY = """
+template <unsigned K>
+constexpr unsigned spin() {
+  unsigned x = K;
+  for (unsigned i = 0; i < 200000; ++i) x = x * 1664525u + 1013904223u;
+  return x;
+}
+template <unsigned K> struct All { static constexpr unsigned value = spin<K>() + All<K - 1>::value; };
+template <> struct All<0> { static constexpr unsigned value = 0; };
+unsigned heavy = All<100>::value;
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the whole session one cache, so that bridge and precompiled headers are built once; and keep ccache out."""
+    directory = tmp_path_factory.mktemp("cache", numbered=True)
+    before = {name: os.environ.get(name) for name in ("LLTM_INLINE_CACHE", "CCACHE_DISABLE")}
+    os.environ.update(LLTM_INLINE_CACHE=str(directory), CCACHE_DISABLE="1")
+    yield
+    for process in psutil.Process().children(recursive=True):  # precompiled headers that nobody waits for any more
+        if "header_process.py" in " ".join(process.cmdline()):
+            process.terminate()
+    for name, value in before.items():
+        os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give one test an empty cache of its own, in which no precompiled header is made."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("LLTM_INLINE_CACHE", str(directory))
+    monkeypatch.setenv("LLTM_INLINE_NO_HEADER", "1")
+    return directory
+
+
+@pytest.fixture
+def tiny() -> Iterator[Callable[..., Any]]:
+    """Register the op `tiny` for one test; `tiny(3)` makes a kernel that multiplies by three."""
+    tiny_module.register()
+    yield tiny_module.kernel
+    tiny_module.forget("tiny")
+
+
+@dataclass
+class Watched:
+    """A compiler that writes down how often it is run, and can be made slow or mortal.
+
+    `slow()` lets every compilation take half a minute, `deadly()` kills the compiler in each; `honest()` ends both.
+    """
+
+    path: Path
+    real: str
+
+    @property
+    def compilations(self) -> int:
+        """How often a text was compiled, links and version questions not counted."""
+        log = self.path.with_name("calls")
+        lines = log.read_text().splitlines() if log.exists() else []
+        return sum(" -c " in f" {line} " for line in lines)
+
+    @property
+    def calls(self) -> int:
+        """How often it was run at all."""
+        log = self.path.with_name("calls")
+        return len(log.read_text().splitlines()) if log.exists() else 0
+
+    def slow(self) -> None:
+        """Make the next compilations take half a minute each."""
+        self.path.with_name("heavy.cpp").write_text(HEAVY)
+
+    def deadly(self) -> None:
+        """Have the next compilations killed, as a machine without memory does."""
+        self.path.with_name("deadly").touch()
+
+    def honest(self) -> None:
+        """Compile as the real compiler does."""
+        for name in ("heavy.cpp", "deadly"):
+            self.path.with_name(name).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
+    """Put a watched g++ into CXX."""
+    real = shutil.which("g++")
+    if real is None:
+        pytest.skip("needs g++")
+    directory = tmp_path / "watched"
+    directory.mkdir()
+    path = directory / "g++"
+    path.write_text(
+        "#!/bin/sh\n"
+        f'echo "$*" >> {directory}/calls\n'
+        'case " $* " in *" -c "*)\n'
+        f"  [ -e {directory}/deadly ] && kill -KILL $$\n"
+        f"  [ -e {directory}/heavy.cpp ] && exec {real} -c {directory}/heavy.cpp -o /dev/null\n"
+        "esac\n"
+        f'exec {real} "$@"\n'
+    )
+    path.chmod(0o755)
+    monkeypatch.setenv("CXX", str(path))
+    return Watched(path, real)
+
+
+@dataclass
+class Naive:
+    """Plain `load_inline`, as everybody calls it, of texts that need no header and build in a tenth of a second."""
+
+    directory: Path
+
+    def __call__(self, name: str, sources: Any, **options: Any) -> int:
+        """Build and load a text, in a directory that bears its name; return what its `answer()` returns."""
+        from torch.utils.cpp_extension import load_inline
+
+        directory = self.directory / name
+        directory.mkdir(exist_ok=True)
+        library = load_inline(
+            name=name,
+            cpp_sources=sources,
+            build_directory=str(directory),
+            no_implicit_headers=True,
+            is_python_module=False,
+            **options,
+        )
+        return int(ctypes.CDLL(library).answer())
+
+
+@pytest.fixture
+def naive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _session_cache: None) -> Naive:
+    """Give plain `load_inline` in a directory of this test, without memory of the names of other tests."""
+    from torch.utils import _cpp_extension_versioner, cpp_extension
+
+    monkeypatch.setattr(cpp_extension, "JIT_EXTENSION_VERSIONER", _cpp_extension_versioner.ExtensionVersioner())
+    directory = tmp_path / "naive"
+    directory.mkdir()
+    return Naive(directory)
+
+
+@dataclass
+class Script:
+    """A Python program running in a process of its own."""
+
+    process: subprocess.Popen[str]
+
+    def output(self, timeout: float = 90) -> str:
+        """Wait for its end and return what it printed, errors included."""
+        return self.process.communicate(timeout=timeout)[0]
+
+    def compilers(self) -> list[psutil.Process]:
+        """List the compilers at work for it."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        return [child for child in children if child.name().startswith("cc1plus")]
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Script]]:
+    """Give `start(text, *arguments)`, which runs a Python program; whatever is still running afterwards is killed."""
+    running: list[subprocess.Popen[str]] = []
+    files: list[str] = []
+
+    def start(text: str, *arguments: str) -> Script:
+        with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
+            file.write(text)
+        files.append(file.name)
+        process = subprocess.Popen(
+            [sys.executable, file.name, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            start_new_session=True,
+        )
+        running.append(process)
+        return Script(process)
+
+    yield start
+    for process in running:
+        # Its session holds the compilers that a killed program left behind.
+        for other in psutil.process_iter():
+            try:
+                if os.getsid(other.pid) == process.pid:
+                    other.kill()
+            except (psutil.Error, ProcessLookupError):
+                continue
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+    for name in files:
+        os.unlink(name)

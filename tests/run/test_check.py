@@ -1,0 +1,204 @@
+"""Tests of check and gradcheck: right kernels pass, every planted error is found for its own reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import lltm_inline.ops  # noqa: F401  (fills the registry)
+from lltm_inline.build.compiler import build
+from lltm_inline.errors import BuildError, InputError, UnknownKernelError
+from lltm_inline.registry import Kernel, Op, registry
+from lltm_inline.run.check import check, gradcheck
+from lltm_inline.run.report import Finding, Report, Section
+from tests.planted import PLANTED, Planted
+from tests.planted import hand
+from tests.planted.kernels import plain
+
+SECTIONS = ["interface", "parity", "purity", "gradcheck"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    """Build all planted kernels at once, several compilers beside each other."""
+    kernels = [planted.kernel() for planted in PLANTED.values() if planted.python is None]
+    build([plain(), *kernels], progress=False)
+
+
+@pytest.fixture
+def op() -> Iterator[Op]:
+    """Register a small op for the length of one test: y = x * w + b with an optional b, and a number."""
+
+    def reference(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor | None, c: float = 2.0) -> torch.Tensor:
+        return x * w * c if b is None else x * w * c + b
+
+    def inputs(randn: Any, N: int) -> tuple[Any, ...]:
+        return randn(N), randn(N), randn(N), 3.0
+
+    op = Op("small", "(Tensor x, Tensor w, Tensor? b, float c=2) -> Tensor y", reference, dict.fromkeys("xwby", "N"), inputs)
+    registry.register(op)
+    yield op
+    for table in (registry._ops, registry._shipped, registry._current):
+        for name in [name for name in table if name.partition("/")[0] == "small"]:
+            del table[name]
+
+
+def finding(report: Report, section: str, quantity: str) -> Finding:
+    """Return the one finding of a section about a quantity."""
+    found = [finding for finding in report[section].findings if finding.quantity == quantity]
+    assert found, f"no finding about {quantity} in {section}:\n{report}"
+    return found[0]
+
+
+@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
+    """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
+    report = check(planted.kernel(), progress=False)
+    assert not report.ok
+    assert [section.name for section in report.sections] == SECTIONS
+    quantity = planted.quantity
+    found = [str(f) for f in report[planted.section].findings if f.quantity == quantity]
+    assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"
+
+
+@pytest.mark.parametrize("name", ["lltm/python", "lltm/aten", "lltm/fused", "lltm/stable"])
+def test_shipped_kernels_are_right(name: str) -> None:
+    """What ships passes every section, and every section looked at something."""
+    report = check(name, progress=False)
+    assert report.ok, str(report)
+    assert [section.name for section in report.sections] == SECTIONS
+    assert all(section.cases > 0 and not section.skipped for section in report.sections)
+    assert all(cell == "ok" for row in report.matrix.values() for column, cell in row.items() if (column, cell) != ("gradcheck", ""))
+
+
+def test_bases_of_the_planted_kernels_are_right() -> None:
+    """The kernels into which errors are planted are right, so that each is rejected for the planted error alone."""
+    for kernel in (plain(), Kernel("lltm/hand", python=hand.right)):
+        report = check(kernel, progress=False)
+        assert report.ok, str(report)
+
+
+def test_finding_reads_like_the_style_guide_says() -> None:
+    """One sentence holds quantity, shape, dtype, how many, where, the part's name, the worst element, got and want."""
+    planted = PLANTED["one_gate_scaled"]
+    text = str(finding(check(planted.kernel(), progress=False), "parity", "d_weights"))
+    first, second, *_ = text.splitlines()
+    start = "'lltm/one_gate_scaled' d_weights (15, 22) float64 differs in 110 of 330 elements, all in rows 5:10 = output gate; worst ["
+    assert first.startswith(start)
+    assert ": got " in first and ", want " in first
+    assert second.strip() == "at B=3, F=17, S=5, float64; smallest failing size: B=1, F=1, S=1"
+
+
+def test_matrix_tells_the_failing_cases_from_the_right_ones() -> None:
+    """The cells of one wrong quantity are red where it fails, all others say ok."""
+    matrix = check(PLANTED["wrong_for_one_row"].kernel(), progress=False).matrix
+    wrong = {(quantity, column) for quantity, row in matrix.items() for column, cell in row.items() if cell not in ("ok", "")}
+    assert wrong == {("d_bias", "1,1,1"), ("d_bias", "one of 1")}
+
+
+def test_gradcheck_is_the_gradient_section_alone() -> None:
+    """gradcheck finds a wrong gradient by name and leaves everything else to check."""
+    report = gradcheck(PLANTED["wrong_sign"].kernel(), progress=False)
+    assert [section.name for section in report.sections] == ["gradcheck"]
+    assert {finding.quantity for finding in report.findings} == {"d_old_cell"}
+    assert gradcheck("lltm/python", progress=False).ok
+
+
+def test_sizes_of_the_caller_replace_the_corner_sizes() -> None:
+    """A kernel that is wrong for B = 1 only passes when it is not asked about B = 1."""
+    kernel = PLANTED["wrong_for_one_row"].kernel()
+    assert check(kernel, sizes=[(4, 3, 8)], progress=False).ok
+    report = check(kernel, sizes=[(4, 3, 8), (1, 3, 8)], progress=False)
+    assert finding(report, "parity", "d_bias").case.startswith("B=1, F=3, S=8")
+
+
+def test_kernel_that_does_not_compile_raises() -> None:
+    """A text that does not compile is no verdict: BuildError."""
+    broken = Kernel("lltm/broken", cpp=plain().cpp.replace("std::tanh(cell[at])", "std::tanhh(cell[at])"), saves=plain().saves)
+    with pytest.raises(BuildError, match="tanhh"):
+        check(broken, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"device": "tpu"}, InputError, "no device 'tpu'"),
+        ({"sizes": []}, InputError, "sizes is empty"),
+        ({"sizes": [(1, 2)]}, InputError, "B, F, S"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
+    """Device and sizes are looked at before anything runs."""
+    with pytest.raises(error, match=words):
+        check("lltm/python", progress=False, **arguments)
+    with pytest.raises(UnknownKernelError, match="lltm/pythn"):
+        check("lltm/pythn", progress=False)
+
+
+def test_torch_is_left_as_it_was() -> None:
+    """The NaN in fresh memory is gone after a check, also after one that raises."""
+    check("lltm/python", sizes=[(1, 1, 1)], progress=False)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_kernel_that_raises_everywhere_is_a_finding_and_not_an_exception() -> None:
+    """Whatever forward raises comes back in the report, once, with its type and text."""
+
+    def raises(*inputs: torch.Tensor) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    report = check(Kernel("lltm/raises", python=raises), progress=False)
+    assert "forward raises ZeroDivisionError: division by zero" in finding(report, "parity", "forward").text
+    assert len(report["parity"].findings) == 1
+    assert set(report.matrix["new_h"].values()) - {""} == {"raises"}
+
+
+def test_backward_that_raises_is_a_finding() -> None:
+    """The bridge refuses a gradient of the wrong shape; that shows as a raising backward beside the shape itself."""
+    report = check(PLANTED["bias_gradient_keeps_a_dimension"].kernel(), progress=False)
+    assert "backward raises RuntimeError" in finding(report, "parity", "backward").text
+
+
+def test_what_returns_no_tensors_is_a_finding() -> None:
+    """None, a number or a tuple of them in place of tensors is said to be that."""
+    report = check(Kernel("lltm/none", python=lambda *inputs: (None, 3.0)), progress=False)
+    assert finding(report, "parity", "new_h").text == "new_h is missing (None or undefined), want (3, 5)"
+    assert finding(report, "interface", "new_cell").text == "new_cell is a float, want a Tensor"
+
+
+def test_op_with_optional_input_number_and_one_letter(op: Op) -> None:
+    """Nothing in a check is about the LLTM: optional inputs are left out in turn, numbers are passed through."""
+    assert check("small/python", progress=False).ok
+
+    def forgets(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor | None, c: float = 2.0) -> torch.Tensor:
+        return x * w * c + (x if b is None else b)
+
+    report = check(Kernel("small/forgets", python=forgets), progress=False)
+    assert "without b" in finding(report, "parity", "y").case
+
+
+def test_report_is_plain_data_and_shows_itself() -> None:
+    """A report goes to JSON whole, and reads as text and as a table in which wrong cells are marked."""
+    report = check(PLANTED["wrong_sign"].kernel(), progress=False)
+    data = json.loads(json.dumps(report.to_dict()))
+    assert data["ok"] is False and [section["name"] for section in data["sections"]] == SECTIONS
+    assert data["matrix"]["d_old_cell"]["3,17,5"] == "15/15"
+    text = str(report)
+    assert text.startswith("check of lltm/wrong_sign on cpu: WRONG") and max(map(len, text.split("\n\n")[0].splitlines())) <= 100
+    assert text.count("worst") == 1, "gradcheck tells again what parity told"
+    html = report._repr_html_()
+    assert "wrong sign" in html and html.count("15/15") > 1 and "<script" not in html
+
+
+def test_report_that_saw_nothing_is_not_ok() -> None:
+    """A check fails closed: no sections, or a section without cases, is not a pass."""
+    assert not Report("lltm/x", "cpu", ()).ok
+    assert not Report("lltm/x", "cpu", (Section("parity", 0),)).ok
+    assert "nothing" in Report("lltm/x", "cpu", (Section("parity", 0),)).headline
+    assert Report("lltm/x", "cpu", (Section("parity", 1),)).ok
+    with pytest.raises(KeyError, match="no section 'speed'; this report has parity"):
+        Report("lltm/x", "cpu", (Section("parity", 1),))["speed"]

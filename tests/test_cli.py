@@ -1,0 +1,275 @@
+"""The command line: what it prints, where, and with which exit code.
+
+Each verb runs in a real process at least once; where only the words differ, `main` is called instead, as a process
+needs seconds to import torch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lltm_inline import __version__, registry
+from lltm_inline.__main__ import main
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m lltm_inline` with these words."""
+    command = [sys.executable, "-m", "lltm_inline", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+
+
+def refused(result: subprocess.CompletedProcess[str], code: int) -> str:
+    """Assert that a command failed with one clear message on standard error only, and return it."""
+    assert result.returncode == code, result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    return result.stderr
+
+
+def call(*arguments: str) -> int:
+    """Run `main` here; a refusal of argparse counts as the exit code that it is."""
+    try:
+        return main(arguments)
+    except SystemExit as end:
+        assert isinstance(end.code, int)
+        return end.code
+
+
+def test_help_and_version() -> None:
+    """`--help` lists the verbs and `--version` says the package's own."""
+    text = run("--help").stdout
+    for verb in ("list", "show", "check", "benchmark", "doctor", "cache"):
+        assert re.search(rf"^    {verb}\b", text, flags=re.MULTILINE), verb
+    assert run("--version").stdout == f"lltm-inline {__version__}\n"
+
+
+def test_script_entry() -> None:
+    """The installed command `lltm-inline` is the same program."""
+    script = Path(sys.executable).with_name("lltm-inline")
+    if not script.exists():
+        pytest.skip("the package is not installed into this environment")
+    result = subprocess.run([script, "--version"], capture_output=True, text=True)
+    assert result.stdout == f"lltm-inline {__version__}\n"
+
+
+def test_list() -> None:
+    """`list` names every op and kernel, `list OP` those of one."""
+    result = run("list")
+    assert result.returncode == 0, result.stderr
+    assert all(f"  {name}" in result.stdout for name in registry)
+    assert run("list", "lltm").stdout.startswith("lltm: ")
+
+
+def test_list_of_an_unknown_op() -> None:
+    """An op that does not exist is a usage error that names those that do."""
+    message = refused(run("list", "lstm"), 2)
+    assert message.startswith("lltm-inline: no op 'lstm'. Ops: lltm")
+
+
+def test_show_is_the_source() -> None:
+    """In a pipe `show` prints a kernel's text as it is, and a reference's Python."""
+    assert run("show", "lltm/fused").stdout.strip("\n") == registry["lltm/fused"].cpp.strip("\n")
+    assert run("show", "lltm/python").stdout.startswith("def ")
+
+
+def test_show_binding_and_rendered() -> None:
+    """`--binding` prints the generated binding, `--rendered` the complete file with source and binding."""
+    binding = run("show", "lltm/fused", "--binding").stdout
+    rendered = run("show", "lltm/fused", "--rendered").stdout
+    assert "TORCH_LIBRARY_FRAGMENT" in binding
+    assert '#line 1 "lltm/fused"' in rendered
+    assert binding.strip("\n") in rendered
+    assert "#include <" in rendered
+
+
+def test_show_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt kernel gets the nearest name, a Python kernel has no binding, and two views are one too many."""
+    assert "Did you mean 'lltm/fused'?" in refused(run("show", "lltm/fusd"), 2)
+    for words, message in (
+        (("lltm/python", "--binding"), "is a Python function"),
+        (("lltm/fused", "--binding", "--rendered"), "not allowed with"),
+    ):
+        assert call("show", *words) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "required: VERB"),
+        (("chekc",), "invalid choice: 'chekc'"),
+        (("check",), "required: OP/VARIANT"),
+        (("check", "lltm/fusd"), "no kernel 'lltm/fusd'"),
+        (("check", "lltm/python", "--device", "tpu"), "tpu"),
+        (("benchmark", "lltm/python", "--sizes", "16,x"), "'16,x' is no size"),
+        (("benchmark", "lltm/python", "--sizes", "16,32"), "16, 32"),
+        (("benchmark", "lltm/python", "--seconds", "-1"), "'-1' is no number"),
+        (("benchmark", "lltm/python", "--json", "no-such-directory/t.json"), "no directory 'no-such-directory'"),
+        (("benchmark", "lltm/python", "--csv", "."), "'.' is a directory"),
+        (("benchmark", "lltm/python", "--plot", "plot.xls"), "'plot.xls' ends in none of"),
+        (("cache",), "required: VERB"),
+        (("cache", "prune"), "--max-age-days N or --max-mib N"),
+        (("cache", "prune", "--max-mib", "lots"), "'lots' is no number"),
+    ],
+)
+def test_wrong_usage(words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistake in the words gives exit code 2 and a message that names the word."""
+    assert call(*words) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""
+
+
+def test_check_of_a_right_kernel() -> None:
+    """A right kernel gives exit code 0 and its report."""
+    result = run("check", "lltm/python")
+    assert result.returncode == 0, result.stderr
+    assert "lltm/python" in result.stdout
+
+
+def test_check_of_a_wrong_kernel(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """One wrong kernel among several gives exit code 1, and all of them are reported."""
+    import lltm_inline as li
+
+    class Report:
+        def __init__(self, label: str) -> None:
+            self.label, self.ok = label, label == "lltm/python"
+
+        def __str__(self) -> str:
+            return f"{self.label}: {self.ok}"
+
+    monkeypatch.setattr(li, "check", lambda kernel, device: Report(kernel.label))
+    assert main(["check", "lltm/fused", "lltm/python"]) == 1
+    assert capsys.readouterr().out == "lltm/fused: False\nlltm/python: True\n"
+
+
+def test_failures_have_their_codes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel that is wrong or does not build and a gap in the machine give 1, Ctrl-C 130; each has one message."""
+    import lltm_inline as li
+    from lltm_inline.errors import BuildError, CheckError, ToolchainError
+
+    raised: list[BaseException] = [
+        BuildError("it does not compile", kernel="lltm/fused"),
+        CheckError("d_weights differs"),
+        ToolchainError("no C++ compiler"),
+        OSError("disk full"),
+        KeyboardInterrupt(),
+    ]
+    for error, code in zip(raised, (1, 1, 1, 1, 130), strict=True):
+
+        def fail(*_: object, error: BaseException = error, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(li, "benchmark", fail)
+        assert main(["benchmark", "lltm/python"]) == code
+        assert capsys.readouterr().err == f"lltm-inline: {str(error) or 'interrupted'}\n"
+
+
+def test_benchmark_writes_its_files(tmp_path: Path) -> None:
+    """`benchmark` prints the table and writes the timings as JSON and CSV, and the plot."""
+    files = {kind: tmp_path / f"timings.{kind}" for kind in ("json", "csv", "png")}
+    outputs = [f"--json={files['json']}", f"--csv={files['csv']}", f"--plot={files['png']}"]
+    result = run("benchmark", "lltm/python", "--sizes", "2,3,5", "3,3,5", "--seconds", "0.05", *outputs)
+    assert result.returncode == 0, result.stderr
+    assert "lltm/python" in result.stdout
+    rows = json.loads(files["json"].read_text())["rows"]
+    assert [row["size"] for row in rows if row["direction"] == "forward"] == [
+        {"B": 2, "F": 3, "S": 5},
+        {"B": 3, "F": 3, "S": 5},
+    ]
+    assert len(files["csv"].read_text().splitlines()) == len(rows) + 1
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_doctor() -> None:
+    """`doctor` is ready here, and prints no colour codes into a pipe."""
+    result = run("doctor")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.startswith("Ready: ")
+    assert "\x1b" not in result.stdout
+
+
+def entry(cache: Path, key: str, size: int, age_s: float) -> None:
+    """Put an entry of this size into a cache, last used so long ago."""
+    import time
+
+    folder = cache / "kernels" / key
+    folder.mkdir(parents=True)
+    (folder / "library.so").write_bytes(bytes(size))
+    (folder / "build.json").write_text(json.dumps({"ok": True, "kernel": f"lltm/{key}"}))
+    os.utime(folder, (time.time() - age_s,) * 2)
+
+
+def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`cache` shows the entries, prunes by age and by size, and clears; each says what it removed."""
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    for key, age in (("young", 60.0), ("older", 3 * 86400.0), ("oldest", 40 * 86400.0)):
+        entry(cache, key, 2**20, age)
+
+    def verb(*words: str) -> str:
+        assert call("cache", *words) == 0
+        return capsys.readouterr().out
+
+    monkeypatch.setenv("LLTM_INLINE_CACHE", str(cache))
+    assert verb("path") == f"{cache}\n"
+    lines = verb("show").splitlines()
+    assert [line.split()[-1] for line in lines[:3]] == ["lltm/young", "lltm/older", "lltm/oldest"]
+    assert ["1 minute ago" in lines[0], "3 days ago" in lines[1], "40 days ago" in lines[2]] == [True] * 3
+    assert lines[3] == f"3 entries, 3.0 MiB in {cache}"
+    assert verb("prune", "--max-age-days", "30") == "removed 1 entry, 1.0 MiB; left 2 entries, 2.0 MiB\n"
+    assert verb("prune", "--max-mib", "1.5") == "removed 1 entry, 1.0 MiB; left 1 entry, 1.0 MiB\n"
+    assert "lltm/young" in verb("show")
+    assert verb("clear") == "removed 1 entry, 1.0 MiB\n"
+    assert verb("show") == f"0 entries, 0.0 MiB in {cache}\n"
+
+
+def test_unusable_cache(tmp_path: Path) -> None:
+    """A cache directory that cannot be made is a gap: exit code 1 and its message."""
+    (tmp_path / "file").write_text("")
+    message = refused(run("cache", "show", LLTM_INLINE_CACHE=str(tmp_path / "file" / "cache")), 1)
+    assert message.startswith("lltm-inline: cannot use the cache directory ")
+
+
+def test_reader_that_leaves_early() -> None:
+    """`| head` ends the command quietly."""
+    command = f"{sys.executable} -m lltm_inline show lltm/fused --rendered | head -c 2"
+    result = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
+    assert (result.stdout, result.stderr) == ("//", "")
+    assert result.returncode in (0, 141)
+
+
+def test_terminal_gets_colours_and_no_color_is_honoured() -> None:
+    """In a terminal the doctor's states are coloured, and with NO_COLOR they are not."""
+    import pty
+
+    def in_terminal(**environment: str) -> str:
+        reader, writer = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lltm_inline", "doctor"],
+            stdout=writer,
+            env={**os.environ, "TERM": "xterm-256color", **environment},
+        )
+        os.close(writer)
+        output = b""
+        while True:
+            try:
+                piece = os.read(reader, 4096)
+            except OSError:  # Linux says EIO where others say end of file
+                break
+            if not piece:
+                break
+            output += piece
+        os.close(reader)
+        assert process.wait() == 0
+        return output.decode()
+
+    assert "\x1b[32m" in in_terminal(NO_COLOR="")
+    assert "\x1b[32m" not in in_terminal(NO_COLOR="1")

@@ -1,0 +1,77 @@
+"""A throwaway op with kernels that build in about a second, for tests that are about builds and not about kernels.
+
+    y = factor * x
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from lltm_inline.registry import Kernel, Op, _journal, registry
+
+#: Both functions on LibTorch's stable ABI: no ATen header, so that a build costs a second and not six.
+STABLE = r"""
+#include <torch/csrc/stable/ops.h>
+
+using torch::stable::Tensor;
+
+Tensor times(const Tensor& tensor, double factor) {
+  Tensor from = torch::stable::contiguous(tensor), to = torch::stable::empty_like(from);
+  const bool wide = from.scalar_type() == torch::headeronly::ScalarType::Double;
+  for (int64_t i = 0; i < from.numel(); ++i) {
+    if (wide) {
+      static_cast<double*>(to.mutable_data_ptr())[i] = factor * static_cast<const double*>(from.const_data_ptr())[i];
+    } else {
+      static_cast<float*>(to.mutable_data_ptr())[i] = factor * static_cast<const float*>(from.const_data_ptr())[i];
+    }
+  }
+  return to;
+}
+
+Tensor forward(const Tensor& x) {
+  return times(x, FACTOR);
+}
+
+Tensor backward(const Tensor& d_y, std::array<bool, 1> wanted) {
+  return wanted[0] ? times(d_y, FACTOR) : Tensor();
+}
+"""
+
+#: A text that any C++ compiler refuses, in a line of its own.
+BROKEN = STABLE.replace("return times(x, FACTOR);", "return times(x, FACTORY);")
+
+
+def reference(x: torch.Tensor) -> torch.Tensor:
+    """Double a tensor."""
+    return x * 2
+
+
+def inputs(randn: Any, N: int) -> tuple[Any, ...]:
+    """Draw the one input."""
+    return (randn(N),)
+
+
+def register() -> Op:
+    """Put the op into the registry, if it is not there."""
+    if "tiny" not in registry.ops:
+        registry.register(Op("tiny", "(Tensor x) -> Tensor y", reference, {"x": "N", "y": "N"}, inputs))
+    return registry.ops["tiny"]
+
+
+def kernel(factor: float = 2, text: str = STABLE, variant: str = "stable", **fields: Any) -> Kernel:
+    """Make a kernel of the op; another factor is another text, and so another build."""
+    return Kernel(f"tiny/{variant}", cpp=text, api=fields.pop("api", "stable"), params={"FACTOR": factor}, **fields)
+
+
+def forget(op: str) -> None:
+    """Take an op, its kernels and their revisions out of the registry."""
+    for table in (registry._ops, registry._shipped, registry._current, _journal):
+        for name in [name for name in table if name.partition("/")[0] == op]:
+            del table[name]
+
+
+def answer(number: int) -> str:
+    """Return a header-free text for plain `load_inline` whose `answer()` is `number`."""
+    return f'extern "C" int answer() {{ return {number}; }}\n'
