@@ -1,7 +1,7 @@
 """An inline-source kernel playground for PyTorch: edit a kernel, rebuild it, see whether it is right and whether it is faster.
 
     import lltm_inline as li
-    k = li.registry["lltm/fused"].edit("std::tanh", "fast_tanh")
+    k = li.registry["lltm/fused"].edit("tanh(next) * o", "o * tanh(next)")
     li.check(k)
     li.plot(li.benchmark(["lltm/python", "lltm/fused", k]))
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import errors, ops
+from . import errors, nn, ops
 
 # Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
 from .build.compiler import Build, build
@@ -20,7 +20,6 @@ from .errors import BuildError, CheckError
 from .registry import Kernel, Op, diff, registry
 
 if TYPE_CHECKING:
-    from . import nn
     from .notebook.plot import plot
     from .run.benchmark import benchmark
     from .run.check import check, gradcheck
@@ -67,8 +66,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "nn":
-        return importlib.import_module(".nn", __name__)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)

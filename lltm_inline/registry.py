@@ -108,7 +108,7 @@ class _FrozenDict(dict[str, Any]):
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise TypeError("an op or kernel is frozen: use kernel.replace(params={...}) to make a new one")
 
-    __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = __ior__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = __ior__ = _refuse
 
     def __reduce__(self) -> Any:
         return (_FrozenDict, (dict(self),))
@@ -597,8 +597,9 @@ def diff(before: Kernel | str, after: Kernel | str) -> Diff:
     one, two = (registry[k] if isinstance(k, str) else k for k in (before, after))
     lines: list[str] = []
     for kind in ("params", "slots", "flags", "cpp", "cuda", "binding"):
-        texts = [_as_lines(getattr(kernel, kind)) for kernel in (one, two)]
-        lines += difflib.unified_diff(*texts, f"{one.label} ({kind})", f"{two.label} ({kind})", lineterm="")
+        before_lines, after_lines = (_as_lines(getattr(kernel, kind)) for kernel in (one, two))
+        names = (f"{one.label} ({kind})", f"{two.label} ({kind})")
+        lines += difflib.unified_diff(before_lines, after_lines, *names, lineterm="")
     return Diff(one.label, two.label, "\n".join(lines))
 
 

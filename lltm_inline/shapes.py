@@ -27,7 +27,7 @@ class Dim:
         terms: list[tuple[str, int]] = []
         constant = 0
         position = 0
-        while position < len(text):
+        while position < len(text) or not text:
             match = _TERM.match(text, position)
             if match is None or not (match[2] or match[3]) or (position and not match[1]):
                 raise DefinitionError(f"extent {text!r} is not a sum of terms like B, 3S or 1 (at {text[position:]!r})")

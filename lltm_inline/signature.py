@@ -16,8 +16,9 @@ _MASK = re.compile(
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 _LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
-_TENSOR = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
-_SPELLING = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
+_TENSOR_PATTERN = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
+#: How each API spells a tensor.
+TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
 
 def cpp_type(argument: Argument, api: str) -> str:
     """Return the C++ type in which `forward` takes an argument."""
-    tensor = _SPELLING[api]
+    tensor = TENSOR[api]
     return {
         "Tensor": f"const {tensor}&",
         "Tensor?": f"const std::optional<{tensor}>&",
@@ -122,7 +123,7 @@ def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
 
 
 def _tuple_of(count: int, api: str) -> str:
-    return _SPELLING[api] if count == 1 else f"std::tuple<{', '.join([_SPELLING[api]] * count)}>"
+    return TENSOR[api] if count == 1 else f"std::tuple<{', '.join([TENSOR[api]] * count)}>"
 
 
 class _Examination:
@@ -130,7 +131,7 @@ class _Examination:
 
     def __init__(self, kernel: Kernel, op: Op, text: str) -> None:
         self.kernel, self.op, self.text = kernel, op, text
-        self.tensor = _TENSOR[kernel.api]
+        self.tensor = _TENSOR_PATTERN[kernel.api]
         self.problems: list[Problem] = []
 
     def problem(self, function: Function, message: str, help: str) -> None:

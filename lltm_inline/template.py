@@ -7,13 +7,14 @@ directive (so that every message counts in the user's own string), and the bindi
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Template
 
 from .errors import TemplateError
-from .registry import BINDINGS, Kernel, Op
+from .registry import BINDINGS, Argument, Kernel, Op
 from .shapes import Dim
-from .signature import Interface, backward_arguments, cpp_type, examine
+from .signature import TENSOR, Interface, backward_arguments, cpp_type, examine
 
 # Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
 # slower) `at::parallel_for` would be serial: let it run on torch's own threads.
@@ -36,12 +37,17 @@ def _includes(*headers: str) -> str:
     return "".join(f"#include <{header}>\n" for header in headers)
 
 
-#: What each kind of kernel starts with; exactly this is in its precompiled header. It stands in the rendered text too, so
-#: that a text means the same with that header and without.
+_C_INTERFACE = "torch/csrc/inductor/aoti_torch/c/shim.h"
+
+#: What a text starts with, by kind; exactly this is in its precompiled header. It stands in the rendered text too, so that a
+#: text means the same with that header and without. The less a header holds, the faster g++ is with it: `light` is for texts
+#: that name the few ATen headers they need.
 PRELUDE = {
-    "aten": _PARALLEL + _includes("ATen/ATen.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", "torch/library.h", "array", "tuple"),
-    "stable": _includes("torch/csrc/stable/library.h", "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", "array", "cmath", "sstream", "tuple"),
-    "pybind11": _includes("torch/extension.h", "array", "tuple"),
+    "light": _PARALLEL + _includes("ATen/core/Tensor.h", "ATen/Dispatch.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"),
+    "aten": _PARALLEL + _includes("ATen/ATen.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"),
+    "library": _PARALLEL + _includes("ATen/ATen.h", "ATen/Parallel.h", "torch/library.h", _C_INTERFACE, "array", "tuple"),
+    "extension": _includes("torch/extension.h", _C_INTERFACE, "array", "tuple"),
+    "stable": _includes("torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", _C_INTERFACE, "array", "cmath", "string", "tuple"),
 }
 
 #: The macro that holds a build's namespace (or module name). `load_inline`, `load` and setuptools all define it.
@@ -83,7 +89,7 @@ def render(kernel: Kernel, op: Op) -> Rendered:
         >>> '#line 1 "lltm/fused"' in rendered.text
         True
     """
-    prelude = "stable" if kernel.api == "stable" else "pybind11" if kernel.binding == "pybind11" else "aten"
+    prelude = _prelude_of(kernel)
     body = _fill(kernel, "cpp", kernel.name)
     interface = examine(kernel, op, body)
     binding_name = f"{kernel.name} (binding)"
@@ -100,6 +106,18 @@ def render(kernel: Kernel, op: Op) -> Rendered:
     lines += [f"#define {name} {_number(value)}" for name, value in sorted(kernel.params.items())]
     text = "\n".join([*lines, body.rstrip("\n"), binding.rstrip("\n"), ""])
     return Rendered(text, prelude, {kernel.name: kernel.cpp, binding_name: binding_text}, interface)
+
+
+def _prelude_of(kernel: Kernel) -> str:
+    """Choose what a kernel's text starts with, from the headers that it names."""
+    included = set(re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", "\n".join(kernel.sources.values()), re.MULTILINE))
+    if kernel.api == "stable":
+        return "stable"
+    if kernel.binding == "pybind11" or included & {"torch/extension.h", "torch/torch.h", "torch/all.h", "torch/types.h"}:
+        return "extension"
+    if "torch/library.h" in included:
+        return "library"
+    return "aten" if "ATen/ATen.h" in included else "light"
 
 
 def _number(value: int | float) -> str:
@@ -147,8 +165,8 @@ def generate_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
         KeyError: `kernel.binding` names no generated binding.
     """
     if kernel.binding == "pybind11":
-        return _pybind11_binding(kernel, interface)
-    return _stable_binding(kernel, op, interface) if kernel.api == "stable" else _library_binding(kernel, op, interface)
+        return _pybind11_binding(kernel, op, interface)
+    return _library_binding(kernel, op, interface)
 
 
 def schemas(kernel: Kernel, op: Op, interface: Interface) -> dict[str, str]:
@@ -170,35 +188,65 @@ def schemas(kernel: Kernel, op: Op, interface: Interface) -> dict[str, str]:
     return schema
 
 
-# A boxed registration: the dispatcher hands over a stack of values and takes one back. torch's own unboxed wrapper
-# does the same from templates, and costs a third of the compile time of a whole kernel.
-_LIBRARY_BINDING = """\
+# What TORCH_LIBRARY_FRAGMENT does, through the C interface below it: the dispatcher hands over an array of values and takes
+# one back. <torch/library.h> and its templates would cost a second per edit. One text serves ATen and the stable ABI.
+_BINDING = """\
 // Generated from the schema of op '$op'. To write your own: kernel.replace(binding=...).
 namespace {
 
 $checks
-void boxed_forward(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  const c10::IValue* in = stack->data() + stack->size() - $inputs;
-  $check_call
-  auto out = ::forward($forward_arguments);
-  stack->resize(stack->size() - $inputs);
-  $forward_results
+$convert
+void boxed_forward(StableIValue* stack, uint64_t, uint64_t) {
+$forward_unpack
+  check_inputs($tensors);
+  auto out = ::forward($names);
+$forward_box
 }
 $backward
-TORCH_LIBRARY_FRAGMENT($namespace, m) {
-  m.def("$forward_schema");
-  m.impl("forward", torch::dispatch($key, torch::CppFunction::makeFromBoxedFunction<&boxed_forward>()));
-$register_backward}
+const bool registered = [] {
+  const auto check = [](int32_t error) { if (error) fail("the operators could not be registered"); };
+  TorchLibraryHandle library;  // lives as long as this library: to the end of the process
+  check(aoti_torch_library_init_fragment(C10_STRINGIZE($namespace), __FILE__, __LINE__, &library));
+$define
+  check(aoti_torch_library_init_impl(C10_STRINGIZE($namespace), "$key", __FILE__, __LINE__, &library));
+$implement
+  return true;
+}();
 
 }  // namespace
 """
 
-_LIBRARY_BACKWARD = """
-void boxed_backward(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack* stack) {
-  const c10::IValue* in = stack->data() + stack->size() - $taken;
-  auto out = ::backward($backward_arguments);
-  stack->resize(stack->size() - $taken);
-  $backward_results
+_CONVERT = {
+    "aten": """\
+at::Tensor take(StableIValue value) {
+  const std::unique_ptr<at::Tensor> tensor(reinterpret_cast<at::Tensor*>(value));
+  return std::move(*tensor);
+}
+StableIValue give(at::Tensor tensor) { return reinterpret_cast<StableIValue>(new at::Tensor(std::move(tensor))); }
+""",
+    "stable": """\
+torch::stable::Tensor take(StableIValue value) { return torch::stable::Tensor(reinterpret_cast<AtenTensorHandle>(value)); }
+StableIValue give(const torch::stable::Tensor& tensor) {
+  AtenTensorHandle handle;
+  if (aoti_torch_new_tensor_handle(tensor.get(), &handle)) fail("a result could not be returned");
+  return reinterpret_cast<StableIValue>(handle);
+}
+""",
+}
+
+_CONVERT_OPTIONAL = """\
+std::optional<$tensor> take_optional(StableIValue value) {
+  if (!value) return std::nullopt;
+  const std::unique_ptr<StableIValue> inner(reinterpret_cast<StableIValue*>(value));
+  return take(*inner);
+}
+"""
+
+_CONVERT_NUMBER = """\
+template <class T> T number(StableIValue value) {
+  T result;
+  std::memcpy(&result, &value, sizeof(T));
+  return result;
 }
 """
 
@@ -206,79 +254,100 @@ void boxed_backward(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit:
 def _library_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
     signature = op.signature
     schema = schemas(kernel, op, interface)
-    # A kernel without `backward` differentiates through ATen, so it is registered above autograd.
-    key = "c10::DispatchKey::CPU" if interface.has_backward else "c10::DispatchKey::CompositeImplicitAutograd"
-    backward = register = ""
+    functions = ["forward"]
+    backward = ""
+    taken: tuple[Argument, ...] = ()
     if interface.has_backward:
-        arguments = backward_arguments(kernel, op, interface.extras)
+        functions.append("backward")
+        taken = backward_arguments(kernel, op, interface.extras)
         count = len(signature.tensors)
-        wanted = ", ".join(f"in[{len(arguments) + index}].toBool()" for index in range(count))
-        taken = [_unbox(argument.type, index) for index, argument in enumerate(arguments)]
-        backward = Template(_LIBRARY_BACKWARD).substitute(
-            taken=len(arguments) + count,
-            backward_arguments=", ".join([*taken, f"std::array<bool, {count}>{{{wanted}}}"]),
-            backward_results=_box("out", count),
+        wanted = ", ".join(f"stack[{len(taken) + index}] != 0" for index in range(count))
+        backward = (
+            f"\nvoid boxed_backward(StableIValue* stack, uint64_t, uint64_t) {{\n{_unpack(taken)}\n"
+            f"  const std::array<bool, {count}> wanted{{{wanted}}};\n"
+            f"  auto out = ::backward({', '.join([*(argument.name for argument in taken), 'wanted'])});\n"
+            f"{_box(count)}\n}}\n"
         )
-        register = (
-            f'  m.def("{schema["backward"]}");\n  m.impl("backward", torch::dispatch(c10::DispatchKey::CPU, '
-            "torch::CppFunction::makeFromBoxedFunction<&boxed_backward>()));\n"
-        )
-    return Template(_LIBRARY_BINDING).substitute(
+    return Template(_BINDING).substitute(
         op=op.name,
         namespace=NAMESPACE,
         checks=_input_checks(kernel, op),
-        check_call=f"check_inputs({', '.join(_unbox(a.type, i) for i, a in enumerate(signature.inputs) if a.is_tensor)});",
-        inputs=len(signature.inputs),
-        forward_arguments=", ".join(_unbox(argument.type, index) for index, argument in enumerate(signature.inputs)),
-        forward_results=_box("out", len(signature.outputs) + interface.extras),
-        forward_schema=schema["forward"],
-        key=key,
+        convert=_conversions(kernel, {argument.type for argument in (*signature.inputs, *taken)}),
+        forward_unpack=_unpack(signature.inputs),
+        tensors=", ".join(argument.name for argument in signature.tensors),
+        names=", ".join(argument.name for argument in signature.inputs),
+        forward_box=_box(len(signature.outputs) + interface.extras),
         backward=backward,
-        register_backward=register,
+        define="\n".join(f'  check(aoti_torch_library_def(library, "{schema[name]}"));' for name in functions),
+        # A kernel without `backward` differentiates through ATen, so it is registered above autograd.
+        key="CPU" if interface.has_backward else "CompositeImplicitAutograd",
+        implement="\n".join(f'  check(aoti_torch_library_impl(library, "{name}", &boxed_{name}));' for name in functions),
     )
 
 
-def _unbox(type_: str, index: int) -> str:
-    method = {"Tensor": "toTensor", "Tensor?": "toOptional<at::Tensor>", "float": "toDouble", "int": "toInt", "bool": "toBool"}
-    return f"in[{index}].{method[type_]}()"
+def _conversions(kernel: Kernel, types: set[str]) -> str:
+    """Return the functions that turn the dispatcher's values into C++ ones and back, those that are used."""
+    parts = [_CONVERT[kernel.api]]
+    if "Tensor?" in types:
+        parts.append(Template(_CONVERT_OPTIONAL).substitute(tensor=TENSOR[kernel.api]))
+    if types - {"Tensor", "Tensor?"}:
+        parts.append(_CONVERT_NUMBER)
+    return "\n".join(parts)
 
 
-def _box(result: str, count: int) -> str:
+def _unpack(arguments: Sequence[Argument]) -> str:
+    takes = {
+        "Tensor": "take({})",
+        "Tensor?": "take_optional({})",
+        "float": "number<double>({})",
+        "int": "number<int64_t>({})",
+        "bool": "number<bool>({})",
+    }
+    return "\n".join(f"  const auto {a.name} = {takes[a.type].format(f'stack[{index}]')};" for index, a in enumerate(arguments))
+
+
+def _box(count: int) -> str:
     if count == 1:
-        return f"stack->emplace_back(std::move({result}));"
-    return "\n  ".join(f"stack->emplace_back(std::move(std::get<{index}>({result})));" for index in range(count))
+        return "  stack[0] = give(std::move(out));"
+    return "\n".join(f"  stack[{index}] = give(std::move(std::get<{index}>(out)));" for index in range(count))
 
 
-# STD_TORCH_CHECK of the stable headers would put its function, file and line in front of the message.
-_REQUIRE = """\
-template <class... Parts>
-void require(bool ok, const Parts&... parts) {
-  if (ok) return;
-  std::ostringstream message;
-  (message << ... << parts);
-  throw std::runtime_error(message.str());
-}
-
-"""
-
+# Errors are put together in cold functions without templates: TORCH_CHECK with a dozen arguments compiles slowly.
 _CHECKS = """\
-[[noreturn, gnu::cold, gnu::noinline]] void refuse(const char* name, const $tensor& tensor, const char* want, std::initializer_list<int64_t> sizes) {
-  std::string has, wanted;
-  for (int64_t i = 0; i < tensor.dim(); ++i) has += (i ? ", " : "") + std::to_string(tensor.size(i));
-  for (const int64_t size : sizes) wanted += (wanted.empty() ? "" : ", ") + std::to_string(size);
-  $check(false, "$kernel: ", name, " has shape (", has, "), want ", want, wanted.empty() ? "" : " = (" + wanted + ")");
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) {
+  const std::string message = "$kernel: " + what;
+  $fail;
   std::abort();
 }
 
+[[noreturn, gnu::cold, gnu::noinline]] void refuse(const char* name, const $tensor& tensor, const char* want, std::initializer_list<int64_t> sizes) {
+  std::string message = name;
+  message += " has shape (";
+  for (int64_t i = 0; i < tensor.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(tensor.size(i)));
+  message.append("), want ").append(want);
+  const char* between = " = (";
+  for (const int64_t size : sizes) {
+    message.append(between).append(std::to_string(size));
+    between = ", ";
+  }
+  fail(sizes.size() ? message + ")" : message);
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const char* name, const char* is, const char* kind, const char* want) {
+  fail(std::string(name).append(is).append(kind).append(want));
+}
+
 void same_kind(const char* name, const $tensor& tensor, const $tensor& first) {
-  $check(tensor.device() == first.device(), "$kernel: ", name, " is on another device than $first");
-  $check(tensor.scalar_type() == first.scalar_type(), "$kernel: ", name, " is ", $dtype_name(tensor.scalar_type()), ", but $first is ", $dtype_name(first.scalar_type()));
+  if (tensor.device() != first.device()) fail(name, " is on another device than ", "$first", "");
+  if (tensor.scalar_type() != first.scalar_type()) {
+    fail(name, " is ", $dtype_name(tensor.scalar_type()), std::string(", but $first is ").append($dtype_name(first.scalar_type())).c_str());
+  }
 }
 
 void check_inputs($parameters) {
-  $check($first.is_cpu(), "$kernel: $first is not on the CPU");
+  if (!$first.is_cpu()) fail("$first", " is not on the CPU", "", "");
   const auto dtype = $first.scalar_type();
-  $check($dtype_test, "$kernel: $first is ", $dtype_name(dtype), ", want $dtype_words");
+  if (!($dtype_test)) fail("$first", " is ", $dtype_name(dtype), ", want $dtype_words");
 $ranks
 $letters
 $shapes
@@ -292,8 +361,7 @@ def _input_checks(kernel: Kernel, op: Op) -> str:
     required = [argument for argument in tensors if argument.type == "Tensor"]
     first = required[0].name
     stable = kernel.api == "stable"
-    checks = _REQUIRE + _CHECKS if stable else _CHECKS
-    tensor = "torch::stable::Tensor" if stable else "at::Tensor"
+    tensor = TENSOR[kernel.api]
     scalar = "torch::headeronly::ScalarType" if stable else "at::ScalarType"
     sources: dict[str, str] = {}
     ranks, shapes = [], []
@@ -309,13 +377,14 @@ def _input_checks(kernel: Kernel, op: Op) -> str:
         test = " || ".join(f"{value}.size({axis}) != {_extent(dim)}" for axis, dim in enumerate(shape.dims))
         extents = ", ".join(_extent(dim) for dim in shape.dims)
         shapes.append(f'  {guard}if ({test}) refuse("{name}", {value}, "{shape}", {{{extents}}});')
-    return Template(checks).substitute(
+    return Template(_CHECKS).substitute(
         kernel=kernel.name,
         tensor=tensor,
-        check="require" if stable else "TORCH_CHECK",
+        # STD_TORCH_CHECK would put our file and line in front of the message.
+        fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
         first=first,
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
-        dtype_name="torch::headeronly::toString" if stable else "",
+        dtype_name="torch::headeronly::toString" if stable else "c10::toString",
         dtype_test=" || ".join(f"dtype == {scalar}::{_DTYPES[dtype]}" for dtype in op.dtypes),
         dtype_words=" or ".join(_DTYPES[dtype] for dtype in op.dtypes),
         ranks="\n".join(ranks),
@@ -331,86 +400,34 @@ def _extent(dim: Dim) -> str:
     return " + ".join(terms)
 
 
-_STABLE_BINDING = """\
-// Generated from the schema of op '$op' for LibTorch's stable ABI. To write your own: kernel.replace(binding=...).
+_PYBIND11_BINDING = """\
+// Generated: the classic pybind11 binding. To write your own: kernel.replace(binding=...).
 namespace {
-using torch::stable::detail::from;
-using torch::stable::detail::to;
 
 $checks
-void boxed_forward(StableIValue* stack, uint64_t, uint64_t) {
-  $unpack
+auto checked_forward($parameters) {
   check_inputs($tensors);
-  auto out = ::forward($names);
-  $forward_results
+  return ::forward($names);
 }
-$backward
-STABLE_TORCH_LIBRARY_FRAGMENT($namespace, m) {
-  m.def("$forward_schema");
-$define_backward}
-
-STABLE_TORCH_LIBRARY_IMPL($namespace, $key, m) {
-  m.impl("forward", &boxed_forward);
-$register_backward}
 
 }  // namespace
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("forward", torch::wrap_pybind_function(checked_forward), "$doc");
+$backward}
 """
 
 
-def _stable_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
-    signature = op.signature
-    schema = schemas(kernel, op, interface)
-    backward = define = register = ""
-    key = "CPU" if interface.has_backward else "CompositeImplicitAutograd"  # above autograd, as in the other binding
-    if interface.has_backward:
-        arguments = backward_arguments(kernel, op, interface.extras)
-        count = len(signature.tensors)
-        wanted = ", ".join(f"to<bool>(stack[{len(arguments) + index}])" for index in range(count))
-        backward = (
-            f"\nvoid boxed_backward(StableIValue* stack, uint64_t, uint64_t) {{\n  {_stable_unpack(arguments)}\n"
-            f"  const std::array<bool, {count}> wanted{{{wanted}}};\n"
-            f"  auto out = ::backward({', '.join(argument.name for argument in arguments)}, wanted);\n"
-            f"  {_stable_box(count)}\n}}\n"
-        )
-        define = f'  m.def("{schema["backward"]}");\n'
-        register = '  m.impl("backward", &boxed_backward);\n'
-    return Template(_STABLE_BINDING).substitute(
-        op=op.name,
-        namespace=NAMESPACE,
-        checks=_input_checks(kernel, op),
-        unpack=_stable_unpack(signature.inputs),
-        tensors=", ".join(argument.name for argument in signature.tensors),
-        names=", ".join(argument.name for argument in signature.inputs),
-        forward_results=_stable_box(len(signature.outputs) + interface.extras),
-        forward_schema=schema["forward"],
-        backward=backward,
-        define_backward=define,
-        key=key,
-        register_backward=register,
-    )
-
-
-def _stable_unpack(arguments: tuple) -> str:  # type: ignore[type-arg]
-    types = {
-        "Tensor": "torch::stable::Tensor",
-        "Tensor?": "std::optional<torch::stable::Tensor>",
-        "float": "double",
-        "int": "int64_t",
-        "bool": "bool",
-    }
-    return "\n  ".join(f"const auto {a.name} = to<{types[a.type]}>(stack[{i}]);" for i, a in enumerate(arguments))
-
-
-def _stable_box(count: int) -> str:
-    if count == 1:
-        return "stack[0] = from(out);"
-    return "\n  ".join(f"stack[{index}] = from(std::get<{index}>(out));" for index in range(count))
-
-
-def _pybind11_binding(kernel: Kernel, interface: Interface) -> str:
-    """Write the classic binding of the tutorials, as `load_inline(functions=...)` would, docstrings escaped."""
+def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
+    """Write the classic binding of the tutorials, as `load_inline(functions=...)` would, but with its docstrings escaped."""
+    inputs = op.signature.inputs
     doc = kernel.doc.strip().partition("\n")[0].replace("\\", "\\\\").replace('"', '\\"')
-    lines = [f'  m.def("forward", torch::wrap_pybind_function(forward), "{doc}");']
-    if interface.has_backward:
-        lines.append('  m.def("backward", torch::wrap_pybind_function(backward), "gradients of forward");')
-    return "// Generated: the classic pybind11 binding.\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {\n" + "\n".join(lines) + "\n}\n"
+    backward = '  m.def("backward", torch::wrap_pybind_function(backward), "gradients of forward");\n'
+    return Template(_PYBIND11_BINDING).substitute(
+        checks=_input_checks(kernel, op),
+        parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in inputs),
+        tensors=", ".join(argument.name for argument in op.signature.tensors),
+        names=", ".join(argument.name for argument in inputs),
+        doc=doc,
+        backward=backward if interface.has_backward else "",
+    )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,9 @@ def _session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     os.environ.update(LLTM_INLINE_CACHE=str(directory), CCACHE_DISABLE="1")
     yield
     for process in psutil.Process().children(recursive=True):  # precompiled headers that nobody waits for any more
-        if "header_process.py" in " ".join(process.cmdline()):
-            process.terminate()
+        with suppress(psutil.Error):
+            if "header_process.py" in " ".join(process.cmdline()):
+                process.terminate()
     for name, value in before.items():
         os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
     shutil.rmtree(directory, ignore_errors=True)

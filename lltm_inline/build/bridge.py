@@ -26,6 +26,15 @@ BRIDGE = r"""
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/library.h>
 
+// Of Python's stable ABI; declared here, so that neither Python's headers nor pybind11 are needed. Weak: the interpreter has them.
+extern "C" {
+[[gnu::weak]] int PyGILState_Ensure();
+[[gnu::weak]] void PyGILState_Release(int);
+[[gnu::weak]] int PyErr_WarnEx(_object*, const char*, ssize_t);
+[[gnu::weak]] void PyErr_Clear();
+[[gnu::weak]] extern _object* PyExc_UserWarning;
+}
+
 namespace {
 
 using at::Tensor;
@@ -101,6 +110,9 @@ struct KernelNode : public torch::autograd::Node {
           "kernel " + spec->kernel + " has no second derivative: its backward is not differentiable. "
           "Use a kernel that differentiates through ATen, or the reference",
           count);
+      for (auto& gradient : results) {  // it only attaches itself to what requires a gradient
+        if (gradient.defined()) gradient = gradient.detach().set_requires_grad(true);
+      }
       results = refuse.apply(std::move(results));
     }
     return results;
@@ -148,6 +160,18 @@ std::shared_ptr<T> make_node(const std::shared_ptr<const Spec>& spec)
   return std::shared_ptr<T>(new T(spec), [](auto* node) { deleteNode(node); });
 }
 
+// TORCH_WARN in a kernel is a Python warning, as in torch's own functions.
+struct PythonWarnings : public c10::WarningHandler {
+  void process(const c10::Warning& warning) override {
+    const int gil = PyGILState_Ensure();
+    const bool refused = PyErr_WarnEx(PyExc_UserWarning, warning.msg().c_str(), 3) != 0;  // 3: the line that called the kernel
+    if (refused) PyErr_Clear();
+    PyGILState_Release(gil);
+    if (refused) throw std::runtime_error(warning.msg());  // a filter made an error of it
+  }
+};
+thread_local PythonWarnings python_warnings;
+
 // Run `forward` and leave only the outputs on the stack.
 void forward_only(const Spec& spec, Stack* stack) {
   spec.forward.callBoxed(*stack);
@@ -193,6 +217,7 @@ void forward_with_graph(const std::shared_ptr<const Spec>& spec, Stack* stack, v
 struct AutogradCall : public c10::OperatorKernel {
   explicit AutogradCall(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
+    const c10::WarningUtils::WarningHandlerGuard guard(&python_warnings);
     const auto arguments = torch::jit::last(*stack, spec->inputs);
     variable_list inputs;
     inputs.reserve(spec->tensors.size());
@@ -218,6 +243,7 @@ struct AutogradCall : public c10::OperatorKernel {
 struct PlainCall : public c10::OperatorKernel {
   explicit PlainCall(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
   void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, Stack* stack) {
+    const c10::WarningUtils::WarningHandlerGuard guard(&python_warnings);
     forward_only(*spec, stack);
   }
   std::shared_ptr<const Spec> spec;

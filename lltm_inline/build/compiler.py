@@ -127,14 +127,14 @@ def build(
 ) -> Build: ...
 @overload
 def build(
-    kernel: Sequence[Kernel | str],
+    kernel: list[Kernel | str] | list[Kernel] | list[str],
     *,
     compiler: str | None = ...,
     cflags: Sequence[str] | None = ...,
     progress: Progress | bool | None = ...,
 ) -> list[Build]: ...
 def build(
-    kernel: Kernel | str | Sequence[Kernel | str],
+    kernel: Kernel | str | list[Kernel | str] | list[Kernel] | list[str],
     *,
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
@@ -161,11 +161,13 @@ def build(
         >>> build("lltm/stable").path.name
         'library.so'
     """
-    single = isinstance(kernel, Kernel | str)
     toolchain = find_toolchain(compiler, cflags)
-    jobs = [make_job(resolve(item), toolchain) for item in ([kernel] if single else kernel)]  # type: ignore[list-item]
-    builds = run_jobs(jobs, progress)
-    return builds[0] if single else builds
+    kernels = [kernel] if isinstance(kernel, Kernel | str) else kernel
+    jobs = [make_job(resolve(item), toolchain) for item in kernels]
+    # The bridge is made in the same go, so that the first `load` on a machine does not wait for it afterwards.
+    bridge = [] if all(job.python_module for job in jobs) else [bridge_job(toolchain)]
+    builds = run_jobs([*jobs, *bridge], progress)[: len(jobs)]
+    return builds[0] if isinstance(kernel, Kernel | str) else builds
 
 
 def resolve(kernel: Kernel | str) -> Kernel:
@@ -198,8 +200,9 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
 
 
 def bridge_job(toolchain: Toolchain) -> Job:
-    """Return the job of the autograd bridge, compiled once per machine like a kernel."""
-    return Job("autograd bridge", bridge_text(), None, {}, toolchain)
+    """Return the job of the autograd bridge: compiled once per compiler, whatever the flags of the kernels are."""
+    # -O1: of the microsecond that it takes per call, more optimisation saves nothing, and costs a second of the first build.
+    return Job("autograd bridge", bridge_text(), None, {}, find_toolchain(toolchain.compiler, ("-O1",)))
 
 
 def run_jobs(jobs: Sequence[Job], progress: Progress | bool | None = None) -> list[Build]:
@@ -208,7 +211,7 @@ def run_jobs(jobs: Sequence[Job], progress: Progress | bool | None = None) -> li
     missing: dict[str, Job] = {}
     for job in jobs:
         started = time.perf_counter()
-        cached = _cached(job, started)
+        cached = _cached(job, started, warn=True)
         if cached is None:
             missing[job.key] = job
         else:
@@ -253,7 +256,7 @@ def _kill_compilers() -> None:
             continue
 
 
-def _cached(job: Job, started: float) -> Build | None:
+def _cached(job: Job, started: float, *, warn: bool = False) -> Build | None:
     """Return the cached build, raise the remembered failure, or return None."""
     manifest = cache.read_manifest(job.key)
     if manifest is None:
@@ -266,7 +269,8 @@ def _cached(job: Job, started: float) -> Build | None:
         raise _build_error(job, diagnostics, log_file.read_text() if log_file.exists() else "")
     library = directory / cache.LIBRARY
     if not library.exists() or cache.hash_file(library) != manifest["sha256"]:
-        warnings.warn(f"the cached library of {job.label!r} is not what was built; building it anew", RuntimeWarning, stacklevel=5)
+        if warn:
+            warnings.warn(f"the cached library of {job.label!r} is not what was built; building it anew", RuntimeWarning, stacklevel=4)
         return None
     return _as_build(job, manifest, library, started, cached=True)
 
@@ -419,7 +423,7 @@ def _build_error(job: Job, diagnostics: Sequence[Diagnostic], log: str) -> Build
 
     try:
         changed = diff(job.parent, job.label).changed_lines if job.parent else None
-    except UnknownKernelError:  # a kernel that was never registered
+    except LltmInlineError:  # a kernel that was never registered
         changed = None
     message = describe(
         job.label,

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -102,7 +103,7 @@ def _probed(path: str, search_path: str, mtime: int) -> dict[str, Any]:
         return dict(json.loads(store.read_text()))
     except (OSError, ValueError):
         probe = {**_identify(path), "openmp": _has_openmp(path), "linker": _fast_linker(path)}
-        temporary = store.with_suffix(f".{os.getpid()}")
+        temporary = store.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         temporary.write_text(json.dumps(probe))
         temporary.rename(store)
         return probe

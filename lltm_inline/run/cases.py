@@ -73,7 +73,9 @@ class Case:
         if self.without:
             words.append(f"without {', '.join(self.without)}")
         if self.grads != "contiguous":
-            words.append(f"incoming gradients {self.grads}{' (stride 0, as .sum() makes them)' if self.grads == 'expanded' else ''}")
+            words.append(
+                f"incoming gradients {self.grads}{' (stride 0, as .sum() makes them)' if self.grads == 'expanded' else ''}"
+            )
         if self.used:
             unused = [f"d_{output.name}" for output in op.signature.outputs if output.name not in self.used]
             words.append(f"only {', '.join(self.used)} used ({', '.join(unused)} undefined)")
@@ -113,7 +115,9 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
         ("one of 0", [(*primes[:i], 0, *primes[i + 1 :]) for i in range(count)]),
         ("block edges", [with_last(small, edge) for edge in EDGES]),
     ]
-    cases = [Case(group, size, dtype) for group, of_group in groups for size in dict.fromkeys(of_group) for dtype in both]
+    cases = [
+        Case(group, size, dtype) for group, of_group in groups for size in dict.fromkeys(of_group) for dtype in both
+    ]
     # Enough for the parallel paths: above the grain of a block, and above one in the number of rows.
     many = [Case(MANY, (301, *with_last(small, 129)[1:]), torch.float64), Case(MANY, (1031, *small[1:]), torch.float32)]
     return cases + [case for case in many if _elements(op, case.size) < _MOST_ELEMENTS]
@@ -169,7 +173,9 @@ class Expected:
         """How far the reference itself is off when it computes in the case's own dtype, by quantity."""
         outputs, gradients = run_reference(self.op, self.inputs, self.grads, self.used)
         errors = {}
-        for name, wide, narrow in zip(quantities(self.op), (*self.outputs, *self.gradients), (*outputs, *gradients), strict=True):
+        for name, wide, narrow in zip(
+            quantities(self.op), (*self.outputs, *self.gradients), (*outputs, *gradients), strict=True
+        ):
             if wide is not None and narrow is not None and wide.numel():
                 error = (narrow.to(wide.dtype) - wide).abs().max().item()
                 errors[name] = error if math.isfinite(error) else 0.0
@@ -201,7 +207,8 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
     inputs = op.make_inputs(randn, case.size)
     scaled = (value * case.gain if differentiable(value) and case.gain != 1 else value for value in inputs)
     return tuple(
-        None if argument.name in case.without else value for argument, value in zip(op.signature.inputs, scaled, strict=True)
+        None if argument.name in case.without else value
+        for argument, value in zip(op.signature.inputs, scaled, strict=True)
     )
 
 
@@ -217,12 +224,16 @@ def make_grads(op: Op, case: Case, outputs: Sequence[Tensor], dtypes: Sequence[t
     return tuple(grads)
 
 
-def run_reference(op: Op, inputs: Sequence[Any], grads: Sequence[Tensor], used: Sequence[bool]) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
+def run_reference(
+    op: Op, inputs: Sequence[Any], grads: Sequence[Tensor], used: Sequence[bool]
+) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
     """Run the reference forward and backward; a gradient is None for an input that cannot have one."""
     leaves = [value.detach().requires_grad_() if differentiable(value) else value for value in inputs]
     outputs = as_tuple(op.reference(*leaves))
     wanted = [leaf for leaf in tensor_inputs(op, leaves) if differentiable(leaf)]
-    chosen = [(output, grad) for output, grad, use in zip(outputs, grads, used, strict=True) if use and output.requires_grad]
+    chosen = [
+        (output, grad) for output, grad, use in zip(outputs, grads, used, strict=True) if use and output.requires_grad
+    ]
     found: list[Tensor | None] = [None] * len(wanted)
     if chosen and wanted:
         found = list(torch.autograd.grad([o for o, _ in chosen], wanted, [g for _, g in chosen], allow_unused=True))
@@ -242,7 +253,17 @@ def expect(op: Op, case: Case) -> Expected:
     Raises:
         Exception: whatever the reference raises for this size.
     """
-    key = (op.name, op.reference, op.inputs, case.size, case.dtype, case.grads == "expanded", case.used, case.gain, case.without)
+    key = (
+        op.name,
+        op.reference,
+        op.inputs,
+        case.size,
+        case.dtype,
+        case.grads == "expanded",
+        case.used,
+        case.gain,
+        case.without,
+    )
     known = _expected.get(key)
     if known is None:
         while len(_expected) >= _REMEMBERED:

@@ -155,7 +155,12 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
 
 
 def _report(
-    runner: Runner, steps: dict[str, Callable[[], Part]], order: Sequence[str], matrix: Matrix, device: str, say: Progress
+    runner: Runner,
+    steps: dict[str, Callable[[], Part]],
+    order: Sequence[str],
+    matrix: Matrix,
+    device: str,
+    say: Progress,
 ) -> Report:
     begun = time.perf_counter()
     sections = {}
@@ -165,4 +170,6 @@ def _report(
         cases, findings, skipped = step()
         sections[name] = Section(name, cases, tuple(findings), tuple(skipped), time.perf_counter() - started)
     seen = {quantity: cells for quantity, cells in matrix.items() if any(cells.values())}
-    return Report(runner.kernel.label, device, tuple(sections[name] for name in order), seen, time.perf_counter() - begun)
+    return Report(
+        runner.kernel.label, device, tuple(sections[name] for name in order), seen, time.perf_counter() - begun
+    )

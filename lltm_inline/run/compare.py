@@ -56,7 +56,13 @@ class Mismatch:
         if self.got is None or self.want is None or self.wrong is None:
             return self.sentence
         total, count = self.wrong.numel(), int(self.wrong.sum())
-        amount = f"{count} of {total} elements" if count < total else f"all {total} elements" if total > 1 else "its one element"
+        amount = (
+            f"{count} of {total} elements"
+            if count < total
+            else f"all {total} elements"
+            if total > 1
+            else "its one element"
+        )
         places = [where for where in (self._rows(), self._columns()) if where]
         where = f", all in {', '.join(places)}" if places else ""
         index = self.worst
@@ -85,11 +91,12 @@ class Mismatch:
         noun = "row" if self.wrong.dim() > 1 else "element"
         if len(rows) == length or (not self.parts and noun == "element"):
             return ""
-        names = _part_names(rows, length, self.parts)
+        names, whole = _part_names(rows, length, self.parts)
         span = _span(rows)
         if span:
-            return f"{noun}{'s' * (len(rows) > 1)} {span}{names}"
-        return names.removeprefix(" = ").strip(" ()") and f"{noun}s of {names.removeprefix(' = ').strip(' ()')}"
+            part = (f" = {names}" if whole else f" (in the {names})") if names else ""
+            return f"{noun}{'s' * (len(rows) > 1)} {span}{part}"
+        return f"the {names}" if names else ""
 
     def _columns(self) -> str:
         assert self.wrong is not None
@@ -113,7 +120,9 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def compare(quantity: str, got: Any, want: Tensor, dtype: torch.dtype, tolerance: Tolerance, parts: Sequence[str] = ()) -> Mismatch | None:
+def compare(
+    quantity: str, got: Any, want: Tensor, dtype: torch.dtype, tolerance: Tolerance, parts: Sequence[str] = ()
+) -> Mismatch | None:
     """Compare one output or gradient with the reference.
 
     Args:
@@ -161,8 +170,8 @@ def hints(mismatch: Mismatch, peers: Mapping[str, Tensor]) -> list[str]:
     if not bad.isfinite().all():
         count = int((~wide.isfinite()).sum())
         return [
-            f"{count} elements are NaN or infinite: an overflow, memory that was never written, or a read outside a tensor "
-            "(the check fills fresh memory and the gaps around inputs with NaN)"
+            f"{count} of them NaN or infinite: an overflow, memory that was never written, or a read outside a tensor "
+            "(the check fills both with NaN)"
         ]
     rounding = _rounding(got.dtype, bad, good, want)
     if rounding:
@@ -181,7 +190,7 @@ def _rounding(dtype: torch.dtype, bad: Tensor, good: Tensor, want: Tensor) -> st
     """Tell the error of a narrower dtype from a real one, by its size."""
     error = ((bad - good).abs() / torch.maximum(good.abs(), want.abs().mean())).max().item()
     if dtype in (torch.float64, torch.complex128) and _FLOAT32_ROUNDING[0] < error < _FLOAT32_ROUNDING[1]:
-        return f"looks like float32 arithmetic: error {error:.0e} relative in float64 (a float variable, literal or function inside double?)"
+        return f"looks like float32 arithmetic: error {error:.0e} relative in float64 (a float variable or literal inside double?)"
     if dtype == torch.float32 and _HALF_ROUNDING[0] < error < _HALF_ROUNDING[1]:
         return f"looks like half precision or a rough approximation: error {error:.0e} relative in float32"
     return ""
@@ -202,7 +211,9 @@ def _pattern(mismatch: Mismatch, wide: Tensor, bad: Tensor, good: Tensor) -> str
         return "it is transposed"
     if bad.numel() > 2 and good.abs().min() > 0:
         ratio = bad / good
-        if _close(ratio, ratio.mean().expand_as(ratio), tolerance) and not math.isclose(abs(ratio.mean().item()), 1, rel_tol=1e-4):
+        if _close(ratio, ratio.mean().expand_as(ratio), tolerance) and not math.isclose(
+            abs(ratio.mean().item()), 1, rel_tol=1e-4
+        ):
             return f"got is {ratio.mean().item():.4g} times want throughout"
         step = bad - good
         if _close(step, step.mean().expand_as(step), tolerance) and step.abs().mean() > 1e-4:
@@ -238,14 +249,15 @@ def _span(indices: list[int]) -> str:
     return f"{indices[0]}:{indices[-1] + 1}" if indices[-1] - indices[0] + 1 == len(indices) else ""
 
 
-def _part_names(rows: list[int], length: int, parts: tuple[str, ...]) -> str:
-    """` = output gate` when the rows are exactly that part, ` (in the output gate)` when they are some of it."""
+def _part_names(rows: list[int], length: int, parts: tuple[str, ...]) -> tuple[str, bool]:
+    """Name the parts that the rows lie in, and tell whether they are the whole of them; no name where that tells nothing."""
     if not parts or length % len(parts):
-        return ""
+        return "", False
     step = length // len(parts)
     touched = sorted({row // step for row in rows})
-    names = " and ".join(parts[part] for part in touched)
-    return f" = {names}" if len(rows) == step * len(touched) else f" (in the {names})"
+    if len(touched) == len(parts):
+        return "", False
+    return " and ".join(parts[part] for part in touched), len(rows) == step * len(touched)
 
 
 def _two_numbers(got: Any, want: Any) -> tuple[str, str]:

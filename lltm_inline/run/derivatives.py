@@ -38,7 +38,11 @@ def derivatives(runner: Runner, sizes: Sequence[Size], matrix: Matrix) -> Part:
         known = {finding.quantity for finding in part.findings}
         wrong = [name for name in ("forward", "backward", *runner.gradients) if name in outcome.wrong]
         part.findings.extend(explain(runner, [case], "gradcheck", name, case) for name in wrong if name not in known)
-        if not wrong:
+        # What changes its inputs has a wrong Jacobian by finite differences: that would be the wrong reason.
+        part.findings.extend(
+            _finding(runner, quantity, text, case) for quantity, text in outcome.impure if quantity not in known
+        )
+        if not wrong and not outcome.impure:
             count += 2
             found = [*_finite_differences(runner, case, matrix), *_second_derivative(runner, case)]
             part.findings.extend(finding for finding in found if finding.quantity not in known)
@@ -67,12 +71,20 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix) -> list[Find
 
 def _translate(message: str, runner: Runner) -> tuple[str, str]:
     """Turn gradcheck's "output 0 with respect to input 1" into names."""
+    if "not reentrant" in message:
+        return (
+            "gradcheck",
+            "backward gives another result for the same values when it runs again (gradcheck: not reentrant)",
+        )
     match = re.search(r"output (\d+) with respect to input (\d+)", message)
     if match is None:
         return "gradcheck", f"torch.autograd.gradcheck fails: {message.strip().splitlines()[0]}"
     name = runner.op.signature.inputs[int(match[2])].name
     output = runner.outputs[int(match[1])]
-    return f"d_{name}", f"d_{name} is not the derivative of {output}: torch.autograd.gradcheck finds another by finite differences"
+    return (
+        f"d_{name}",
+        f"d_{name} is not the derivative of {output}: torch.autograd.gradcheck finds another by finite differences",
+    )
 
 
 def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
@@ -95,21 +107,33 @@ def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
         if other is None:
             continue
         if one is None or not torch.allclose(one.cpu(), other, rtol=1e-8, atol=1e-8):
-            return [_finding(runner, "second derivative", f"second derivative for {argument.name} is wrong without an error: {cure}", case)]
+            return [
+                _finding(
+                    runner,
+                    "second derivative",
+                    f"second derivative for {argument.name} is wrong without an error: {cure}",
+                    case,
+                )
+            ]
     return []
 
 
 def _twice(function: Callable[..., Any], leaves: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None] | None:
-    """Differentiate the sum of the squared first derivatives for each input; None when no first derivative can be differentiated."""
+    """Differentiate the sum of the squared first derivatives for each input; None when no first derivative can be differentiated.
+
+    The second time with `backward()`, which runs every node of the graph: `autograd.grad` would leave out a node that
+    raises, as `once_differentiable` makes one, since none of the inputs lies behind it.
+    """
     inputs = [leaf.detach().requires_grad_() if differentiable(leaf) else leaf for leaf in leaves]
     wanted = [value for value in inputs if differentiable(value)]
-    outputs = as_tuple(function(*inputs))
     incoming = [grad.clone().requires_grad_() for grad in grads]
-    first = torch.autograd.grad(outputs, wanted, incoming, create_graph=True, allow_unused=True)
+    first = torch.autograd.grad(as_tuple(function(*inputs)), wanted, incoming, create_graph=True, allow_unused=True)
     squares = [(gradient.abs() ** 2).sum() for gradient in first if gradient is not None and gradient.requires_grad]
     if not squares:
         return None
-    second = iter(torch.autograd.grad(torch.stack(squares).sum(), wanted, allow_unused=True))
-    found = [next(second) if differentiable(value) else None for value in inputs]
-    # An input on which the first derivatives do not depend: the same as zero.
-    return [torch.zeros_like(value) if one is None and differentiable(value) else one for one, value in zip(found, inputs, strict=True)]
+    torch.stack(squares).sum().backward()
+    # Without a gradient: the first derivatives do not depend on it, the same as zero.
+    return [
+        (torch.zeros_like(value) if value.grad is None else value.grad) if differentiable(value) else None
+        for value in inputs
+    ]

@@ -37,7 +37,9 @@ def findings_of(runner: Runner, cases: Sequence[Case], structural: bool) -> list
                 first.setdefault(quantity, case)
     order = ["forward", *runner.outputs, "backward", *runner.gradients]
     section = "interface" if structural else "parity"
-    return [explain(runner, cases, section, quantity, first[quantity]) for quantity in order if quantity in first]
+    found = [explain(runner, cases, section, quantity, first[quantity]) for quantity in order if quantity in first]
+    # Outputs first, since wrong gradients follow from them; then what has a pattern, which is nearer to the cause.
+    return sorted(found, key=lambda finding: (finding.quantity in runner.gradients, not finding.hints))
 
 
 def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, case: Case) -> Finding:
@@ -45,12 +47,20 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
     mismatch = runner.run(case).wrong[quantity]
     expected = expect(runner.op, case)
     peers = dict(zip(runner.outputs, expected.outputs, strict=True))
-    peers |= {name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None}
+    peers |= {
+        name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None
+    }
     found = hints(mismatch, peers)
     found += _where(runner, cases, quantity, case) if case.plain else _unlike_plain(runner, quantity, case)
     smallest = smallest_size(runner, quantity, case)
     return Finding(
-        runner.kernel.label, section, quantity, mismatch.text, case.describe(runner.op), size_text(runner.op, smallest), tuple(found)
+        runner.kernel.label,
+        section,
+        quantity,
+        mismatch.text,
+        case.describe(runner.op),
+        size_text(runner.op, smallest),
+        tuple(found),
     )
 
 
@@ -103,10 +113,16 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
             # Powers of two tell a vector's width from a mere threshold.
             probes = [replace(case, size=with_last(case.size, width)) for width in _WIDTHS]
             wrong |= {probe.size[-1] for probe in probes if fails(runner, quantity, probe)}
-            right |= {probe.size[-1] for probe in probes if not fails(runner, quantity, probe) and not runner.run(probe).skipped}
+            right |= {
+                probe.size[-1]
+                for probe in probes
+                if not fails(runner, quantity, probe) and not runner.run(probe).skipped
+            }
         for width in _WIDTHS:
             if all(n % width for n in wrong) and not any(n % width for n in right):
-                return f"only where {letter} is not a multiple of {width}: look at what is left over after whole vectors"
+                return (
+                    f"only where {letter} is not a multiple of {width}: look at what is left over after whole vectors"
+                )
         if min(wrong) > max(right):
             return f"only where {letter} >= {min(wrong)}; right for {letter} <= {max(right)}"
         if max(wrong) < min(right):
@@ -122,14 +138,20 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
         names = [tensor.name for tensor in runner.op.signature.tensors]
         guilty = [name for name in names if fails(runner, quantity, replace(case, only=name))]
         who = f"{' or '.join(guilty) or 'inputs together'}"
-        return [f"right for contiguous inputs, wrong when {who} {'are' if not guilty else 'is'} {case.layout}: {_ADVICE[case.layout]}"]
+        return [
+            f"right for contiguous inputs, wrong when {who} {'are' if not guilty else 'is'} {case.layout}: {_ADVICE[case.layout]}"
+        ]
     if case.grads != "contiguous":
         return [f"right for contiguous incoming gradients, wrong when they are {case.grads}: {_ADVICE[case.grads]}"]
     if case.gain != 1:
-        return [f"right for ordinary inputs, wrong when they are {case.gain:g} times larger: exp() overflows; use the saved activation or expm1"]
-    if case.wanted:
+        return [
+            f"right for ordinary inputs, wrong when they are {case.gain:g} times larger: exp() overflows; use the saved activation or expm1"
+        ]
+    if any(case.wanted):
         wanted = [name for name, want in zip(runner.gradients, case.wanted, strict=True) if want]
-        return [f"right when all gradients are wanted, wrong when only {', '.join(wanted) or 'none'}: look at how `wanted` is used"]
+        return [
+            f"right when all gradients are wanted, wrong when only {', '.join(wanted)}: look at how `wanted` is used"
+        ]
     if case.used:
         return ["right when all outputs are used: the gradient of an unused output arrives as zeros or undefined"]
     return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,11 +14,9 @@ from ..shapes import Shape
 from .cases import Case, Size, as_tuple, differentiable, make_inputs, place, subset_cases, tensor_inputs
 from .compare import dtype_name
 from .explain import findings_of
+from .fork import try_each
 from .report import Finding
 from .runner import Call, Outcome, Part, Runner, one_line
-
-#: A shape that fits nothing: this many more than an extent should have.
-_MORE = 1
 
 
 def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
@@ -50,14 +49,21 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding]]:
         count += 1
         names = runner.gradients
         if len(gradients) != len(names):
-            texts.setdefault("backward", (f"backward returns {len(gradients)} gradients, want {len(names)}: {', '.join(names)}", case))
+            texts.setdefault(
+                "backward",
+                (f"backward returns {len(gradients)} gradients, want {len(names)}: {', '.join(names)}", case),
+            )
             continue
-        for name, got, want, wanted in zip(names, gradients, call.expected.gradients, case.wanted or (True,) * len(names), strict=True):
+        for name, got, want, wanted in zip(
+            names, gradients, call.expected.gradients, case.wanted or (True,) * len(names), strict=True
+        ):
             text = _wrong_form(name, got, want, wanted, case.dtype)
             if text:
                 texts.setdefault(name, (text, case))
     label = runner.kernel.label
-    return count, [Finding(label, "interface", name, text, case.describe(runner.op)) for name, (text, case) in texts.items()]
+    return count, [
+        Finding(label, "interface", name, text, case.describe(runner.op)) for name, (text, case) in texts.items()
+    ]
 
 
 def backward_itself(runner: Runner, call: Call, case: Case) -> Sequence[Any] | None:
@@ -74,7 +80,9 @@ def backward_itself(runner: Runner, call: Call, case: Case) -> Sequence[Any] | N
         return None
     outputs = as_tuple(function(*call.leaves))
     node = outputs[0].grad_fn
-    if not isinstance(node, torch.autograd.function.BackwardCFunction) or any(output.grad_fn is not node for output in outputs):
+    if not isinstance(node, torch.autograd.function.BackwardCFunction) or any(
+        output.grad_fn is not node for output in outputs
+    ):
         return None
     gradients = as_tuple(node.apply(*grads))
     if len(gradients) != len(call.leaves):
@@ -87,31 +95,43 @@ def backward_itself(runner: Runner, call: Call, case: Case) -> Sequence[Any] | N
 def _wrong_form(name: str, got: Any, want: Tensor | None, wanted: bool, dtype: torch.dtype) -> str:
     """Say what is wrong with a gradient before one looks at its values."""
     if not wanted:
-        return f"backward computes {name} although it is not wanted: return an undefined tensor for it" if got is not None else ""
+        return (
+            f"backward computes {name} although it is not wanted: return an undefined tensor for it"
+            if got is not None
+            else ""
+        )
     if want is None or got is None:
         return ""
     if tuple(got.shape) != tuple(want.shape):
-        return f"{name} has shape {tuple(got.shape)}, want {tuple(want.shape)}: backward must sum over what was broadcast"
+        return (
+            f"{name} has shape {tuple(got.shape)}, want {tuple(want.shape)}: backward must sum over what was broadcast"
+        )
     return f"{name} is {dtype_name(got.dtype)}, want {dtype_name(want.dtype)}" if got.dtype != want.dtype else ""
 
 
 def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
     """Hand the kernel inputs that make no sense; each must raise. A kernel in Python may compute what the reference computes."""
-    findings: list[Finding] = []
-    skipped: list[str] = []
-    count = 0
-    for argument, what, inputs in _nonsense(runner.op, size, runner.device):
-        if what.startswith("on device") and findings:
-            skipped.append(f"{argument} {what}: a kernel that takes a wrong shape or dtype could crash on it")
-            continue
-        if runner.kernel.python is not None and (what.startswith("on device") or not _refuses(runner.op.reference, inputs)):
-            # (PyTorch itself answers for devices; on a meta tensor it imports its compiler first, which takes a second.)
-            continue
-        count += 1
-        if not _refuses(runner.function, inputs):
-            text = f"computes with {argument} {what}, want a clear error"
-            findings.append(Finding(runner.kernel.label, "interface", argument, text))
-    return count, findings, skipped
+    tries = list(_nonsense(runner.op, size, runner.device))
+    kernel = runner.kernel
+    if kernel.python is not None:
+        # PyTorch itself answers for devices; and on a meta tensor it imports its compiler first, which takes a second.
+        tries = [one for one in tries if not one[1].startswith("on device") and _refuses(runner.op.reference, one[2])]
+    calls = [partial(_refuses, runner.function, inputs) for _, _, inputs in tries]
+    # The generated torch_library binding checks every input ahead of the kernel; any other may let the kernel crash.
+    safe = kernel.python is not None or kernel.binding == "torch_library" or runner.device != "cpu"
+    verdicts = ["true" if call() else "false" for call in calls] if safe else try_each(calls)
+    faults: dict[str, list[str]] = {}
+    for (argument, what, _), verdict in zip(tries, verdicts, strict=True):
+        if verdict != "true":
+            does = "computes" if verdict == "false" else verdict
+            faults.setdefault(argument, []).append(f"{does} with {argument} {what}")
+    findings = []
+    for argument, found in faults.items():
+        found.sort(key=lambda text: text.startswith("computes"))  # a crash is worse
+        hints = (f"also {'; '.join(found[1:])}",) if found[1:] else ()
+        text = f"{found[0]}, want a clear error"
+        findings.append(Finding(kernel.label, "interface", argument, text, hints=hints))
+    return len(calls), findings, []
 
 
 def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
@@ -139,23 +159,28 @@ def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[
     for i, name in places:
         for dtype in (torch.int64, torch.float16, torch.float64):
             if len(places) > 1:
-                yield name, f"in {dtype_name(dtype)} and the others in {dtype_name(inputs[i].dtype)}", using(i, inputs[i].to(dtype))
+                yield (
+                    name,
+                    f"in {dtype_name(dtype)} and the others in {dtype_name(inputs[i].dtype)}",
+                    using(i, inputs[i].to(dtype)),
+                )
     for i, name in places:
         for shape in _misfits(op, name, size):
-            yield name, f"of shape {shape}, where {op.shape_of[name]} = {tuple(inputs[i].shape)}", using(i, inputs[i].new_zeros(shape))
+            yield (
+                name,
+                f"of shape {shape}, where {op.shape_of[name]} = {tuple(inputs[i].shape)}",
+                using(i, inputs[i].new_zeros(shape)),
+            )
     for i, name in places:
         if len(places) > 1:
             yield name, "on device meta and the others not", using(i, inputs[i].to("meta"))
 
 
 def _misfits(op: Op, name: str, size: Size) -> list[tuple[int, ...]]:
-    """List shapes of one input that no size allows, given the shapes of the others: an extent more, an axis more or fewer.
-
-    Never smaller ones: a kernel that does not refuse would read outside of the tensor, and might crash.
-    """
+    """List shapes of one input that no size allows, given the shapes of the others: an extent more, an axis more."""
     sizes = op.named(size)
     shape = op.shape_of[name](sizes)
-    longer = [(*shape[:axis], extent + _MORE, *shape[axis + 1 :]) for axis, extent in enumerate(shape)]
+    longer = [(*shape[:axis], extent + 1, *shape[axis + 1 :]) for axis, extent in enumerate(shape)]
     others = {t.name: op.shape_of[t.name](sizes) for t in op.signature.tensors if t.type == "Tensor" or t.name == name}
     found = [misfit for misfit in longer if not _consistent(op.shape_of, {**others, name: misfit})]
     return [*found, (1, *shape), (*shape[:-1], shape[-1], 1)] if shape else [*found, (1,)]

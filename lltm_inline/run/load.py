@@ -41,6 +41,13 @@ class Function:
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         try:
             return self._call(*inputs, **named)
+        except NotImplementedError as error:
+            if self.build is None or self.build.namespace not in str(error):
+                raise
+            # The dispatcher found no code for a device, and speaks of the digest.
+            tensors = [value for value in (*inputs, *named.values()) if isinstance(value, torch.Tensor)]
+            devices = ", ".join(dict.fromkeys(str(tensor.device) for tensor in tensors))
+            raise NotImplementedError(f"{self.kernel.label}: the inputs are on {devices}; this version runs kernels on 'cpu'") from None
         except RuntimeError as error:
             # The dispatcher names the digest and not the kernel when the arguments do not fit the schema.
             complaint, _, declaration = str(error).partition("Declaration: li_")
@@ -143,7 +150,7 @@ def load(
     if key in _functions:  # two revisions may hold the same text
         return replace(_functions[key], kernel=kernel, op=op)
     interface = render(kernel, op).interface
-    bridge = [] if job.python_module else [bridge_job(_bridge_toolchain(toolchain))]
+    bridge = [] if job.python_module else [bridge_job(toolchain)]
     built, *bridges = run_jobs([job, *bridge], progress)
     verify(built)
     if job.python_module:
@@ -157,11 +164,6 @@ def load(
 # By digest: a library is never unloaded, so a second load of the same thing is the first one's.
 _functions: dict[tuple[str, tuple[str, ...]], Function] = {}
 _bridges: dict[str, Any] = {}
-
-
-def _bridge_toolchain(toolchain: Toolchain) -> Toolchain:
-    """The bridge is compiled with the default flags, whatever the kernel's are: one bridge serves all."""
-    return find_toolchain(toolchain.compiler)
 
 
 def verify(build: Build) -> None:

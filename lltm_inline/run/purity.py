@@ -29,7 +29,9 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
         for quantity, text in runner.run(case).impure:
             known = (quantity, text.partition(" in ")[0])
             findings.setdefault(known, Finding(runner.kernel.label, "purity", quantity, text, case.describe(runner.op)))
-    sizes = dict.fromkeys((cases[0].size, next((case.size for case in cases if case.layout != "contiguous"), cases[0].size)))
+    sizes = dict.fromkeys(
+        (cases[0].size, next((case.size for case in cases if case.layout != "contiguous"), cases[0].size))
+    )
     again = [Case("", size, dtype) for size in sizes for dtype in (torch.float64, torch.float32)]
     for case in again:
         for finding in [*_repeated(runner, case, matrix), *_interleaved(runner, case, matrix)]:
@@ -68,7 +70,11 @@ def _interleaved(runner: Runner, case: Case, matrix: Matrix) -> list[Finding]:
     plain = runner.run(case)
     for quantity, mismatch in later.wrong.items():
         if quantity not in plain.wrong:
-            when = "after the kernel was called once more" if quantity in runner.outputs else "when forward ran once more before backward"
+            when = (
+                "after the kernel was called once more"
+                if quantity in runner.outputs
+                else "when forward ran once more before backward"
+            )
             findings.append(_finding(runner, quantity, f"{mismatch.text}, {when}", case))
     for name, gradient, copy in zip(runner.gradients, gradients, kept, strict=False):
         if gradient is not None and copy is not None and not torch.equal(gradient.nan_to_num(), copy.nan_to_num()):

@@ -147,7 +147,9 @@ class Report:
             )
             rows.append(f"<tr><th style='text-align:right'>{escape(quantity)}</th>{row}</tr>")
         table = f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>" if rows else ""
-        findings = "".join(f"<pre style='border-left:3px solid #c62828;padding-left:8px'>{escape(str(f))}</pre>" for f in self.findings)
+        findings = "".join(
+            f"<pre style='border-left:3px solid #c62828;padding-left:8px'>{escape(str(f))}</pre>" for f in self.findings
+        )
         verdict = "right" if self.ok else "wrong"
         return f"<p><b>check: {escape(self.kernel)} is {verdict}</b> on {escape(self.device)}, {self.seconds:.1f} s</p>{table}{findings}"
 
@@ -176,5 +178,7 @@ def _table(matrix: Mapping[str, Mapping[str, str]]) -> list[str]:
     for block in blocks:
         lines.append(" " * left + "".join(f"  {column:>{width}}" for column, width in block.items()))
         for quantity, cells in matrix.items():
-            lines.append(f"{quantity:<{left}}" + "".join(f"  {cells[column] or '-':>{width}}" for column, width in block.items()))
+            lines.append(
+                f"{quantity:<{left}}" + "".join(f"  {cells[column] or '-':>{width}}" for column, width in block.items())
+            )
     return lines

@@ -86,7 +86,10 @@ def laboratory() -> Iterator[None]:
     but where a case asks for more: waking several for a few elements costs far more than the work, on a busy machine
     above all.
     """
-    enabled, warn_only = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    enabled, warn_only = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
     fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     with warnings.catch_warnings(), _threads(1):
         warnings.filterwarnings("ignore", message=".*deterministic.*")
@@ -192,7 +195,9 @@ class Runner:
     def compare_outputs(self, call: Call, case: Case, outcome: Outcome) -> None:
         """Compare the outputs of a call as they are now."""
         limit = tolerance(self.op, case)
-        for name, got, want, dtype in zip(self.outputs, call.outputs, call.expected.outputs, call.expected.dtypes, strict=True):
+        for name, got, want, dtype in zip(
+            self.outputs, call.outputs, call.expected.outputs, call.expected.dtypes, strict=True
+        ):
             self._compare(outcome, call.expected, name, got, want, dtype, limit)
 
     def backward(self, call: Call, case: Case, outcome: Outcome) -> list[Tensor | None]:
@@ -203,7 +208,9 @@ class Runner:
         if not wanted:
             for name, output in zip(self.outputs, call.outputs, strict=True):
                 if output.requires_grad:
-                    outcome.wrong[name] = Mismatch(name, f"{name} requires grad although no input does", "requires grad")
+                    outcome.wrong[name] = Mismatch(
+                        name, f"{name} requires grad although no input does", "requires grad"
+                    )
             return []
         call.grads = [place(grad, case.grads, self.device) for grad in expected.grads]
         chosen = [
@@ -231,7 +238,16 @@ class Runner:
         self._purity(call, outcome, "backward")
         return list(found)
 
-    def _compare(self, outcome: Outcome, expected: Expected, name: str, got: Any, want: Tensor, dtype: torch.dtype, limit: Tolerance) -> None:
+    def _compare(
+        self,
+        outcome: Outcome,
+        expected: Expected,
+        name: str,
+        got: Any,
+        want: Tensor,
+        dtype: torch.dtype,
+        limit: Tolerance,
+    ) -> None:
         outcome.seen.append(name)
         parts = self.op.parts.get(name.removeprefix("d_"), ())
         mismatch = compare(name, got, want, dtype, limit, parts)
@@ -243,7 +259,11 @@ class Runner:
             outcome.wrong[name] = mismatch
 
     def _purity(self, call: Call, outcome: Outcome, when: str) -> None:
-        named = [(argument.name, placed) for argument, placed in zip(self.op.signature.inputs, call.placed, strict=True) if placed]
+        named = [
+            (argument.name, placed)
+            for argument, placed in zip(self.op.signature.inputs, call.placed, strict=True)
+            if placed
+        ]
         named += [(f"d_{name}", placed) for name, placed in zip(self.outputs, call.grads, strict=False)]
         done = {name for name, _ in outcome.impure}
         for name, placed in named:
@@ -267,13 +287,22 @@ class Runner:
             if not isinstance(output, Tensor) or not output.numel():
                 continue
             for argument, placed in zip(self.op.signature.inputs, call.placed, strict=True):
-                if placed and output.untyped_storage().data_ptr() == placed.storage.untyped_storage().data_ptr() and not self._reference_aliases(call, name):
-                    outcome.impure.append((name, f"{name} shares its memory with the input {argument.name}: return a new tensor"))
+                if (
+                    placed
+                    and output.untyped_storage().data_ptr() == placed.storage.untyped_storage().data_ptr()
+                    and not self._reference_aliases(call, name)
+                ):
+                    outcome.impure.append(
+                        (name, f"{name} shares its memory with the input {argument.name}: return a new tensor")
+                    )
 
     def _reference_aliases(self, call: Call, name: str) -> bool:
         inputs = call.expected.inputs
         output = as_tuple(self.op.reference(*inputs))[self.outputs.index(name)]
-        return any(isinstance(v, Tensor) and v.untyped_storage().data_ptr() == output.untyped_storage().data_ptr() for v in inputs)
+        return any(
+            isinstance(v, Tensor) and v.untyped_storage().data_ptr() == output.untyped_storage().data_ptr()
+            for v in inputs
+        )
 
 
 def matrix_of(op: Op, columns: Sequence[str]) -> Matrix:

@@ -111,10 +111,7 @@ def test_every_subset_of_wanted_gradients(name: str) -> None:
             assert_close(got, want, 1e-13)
         gradients = function.backward(ones, values, raw, wanted)
         for flag, gradient, argument in zip(wanted, gradients, NAMES, strict=True):
-            defined = gradient is not None and gradient.numel() > 0
-            assert flag <= defined, f"d_{argument} is missing"
-            if argument != "old_cell":  # which falls out of the pass
-                assert defined == flag, f"d_{argument} was computed for nobody"
+            assert (gradient is not None and gradient.numel() > 0) == flag, f"d_{argument}"
 
 
 @pytest.mark.parametrize("name", BUILT)
@@ -217,7 +214,7 @@ def test_params_change_speed_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("capability", ["AVX2", "DEFAULT"])
 def test_other_vectors(capability: str) -> None:
-    """`lltm/fused` is right with the vectors of most laptops, and where `at::vec` has no instructions but only loops."""
+    """`lltm/fused` is right with the vectors of most laptops, and where `at::vec` has none but only loops."""
     if capability == "AVX2" and torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"):
         pytest.skip("this machine has no AVX2")
     shipped = li.registry["lltm/fused"]
@@ -234,10 +231,10 @@ def test_import_registers_and_compiles_nothing() -> None:
     """Importing the ops fills the registry with the four kernels, in the order of the ladder, and loads no library."""
     code = (
         "import sys, lltm_inline as li; print(*[n for n in li.registry if n.startswith('lltm/')]);"
-        "print('torch.utils.cpp_extension' in sys.modules, 'lltm_inline.nn' in sys.modules)"
+        "print('torch.utils.cpp_extension' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
-    assert done.stdout.split("\n")[:2] == ["lltm/python lltm/aten lltm/fused lltm/stable", "False False"]
+    assert done.stdout.split("\n")[:2] == ["lltm/python lltm/aten lltm/fused lltm/stable", "False"]
 
 
 def test_every_kernel_says_what_it_changes() -> None:

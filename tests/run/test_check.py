@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +16,10 @@ from lltm_inline.build.compiler import build
 from lltm_inline.errors import BuildError, InputError, UnknownKernelError
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.check import check, gradcheck
+from lltm_inline.run.compare import Tolerance, compare, hints
+from lltm_inline.run.fork import try_each
 from lltm_inline.run.report import Finding, Report, Section
-from tests.planted import PLANTED, Planted
-from tests.planted import hand
+from tests.planted import PLANTED, Planted, hand
 from tests.planted.kernels import plain
 
 SECTIONS = ["interface", "parity", "purity", "gradcheck"]
@@ -39,7 +42,9 @@ def op() -> Iterator[Op]:
     def inputs(randn: Any, N: int) -> tuple[Any, ...]:
         return randn(N), randn(N), randn(N), 3.0
 
-    op = Op("small", "(Tensor x, Tensor w, Tensor? b, float c=2) -> Tensor y", reference, dict.fromkeys("xwby", "N"), inputs)
+    op = Op(
+        "small", "(Tensor x, Tensor w, Tensor? b, float c=2) -> Tensor y", reference, dict.fromkeys("xwby", "N"), inputs
+    )
     registry.register(op)
     yield op
     for table in (registry._ops, registry._shipped, registry._current):
@@ -72,7 +77,12 @@ def test_shipped_kernels_are_right(name: str) -> None:
     assert report.ok, str(report)
     assert [section.name for section in report.sections] == SECTIONS
     assert all(section.cases > 0 and not section.skipped for section in report.sections)
-    assert all(cell == "ok" for row in report.matrix.values() for column, cell in row.items() if (column, cell) != ("gradcheck", ""))
+    assert all(
+        cell == "ok"
+        for row in report.matrix.values()
+        for column, cell in row.items()
+        if (column, cell) != ("gradcheck", "")
+    )
 
 
 def test_bases_of_the_planted_kernels_are_right() -> None:
@@ -96,7 +106,9 @@ def test_finding_reads_like_the_style_guide_says() -> None:
 def test_matrix_tells_the_failing_cases_from_the_right_ones() -> None:
     """The cells of one wrong quantity are red where it fails, all others say ok."""
     matrix = check(PLANTED["wrong_for_one_row"].kernel(), progress=False).matrix
-    wrong = {(quantity, column) for quantity, row in matrix.items() for column, cell in row.items() if cell not in ("ok", "")}
+    wrong = {
+        (quantity, column) for quantity, row in matrix.items() for column, cell in row.items() if cell not in ("ok", "")
+    }
     assert wrong == {("d_bias", "1,1,1"), ("d_bias", "one of 1")}
 
 
@@ -118,7 +130,9 @@ def test_sizes_of_the_caller_replace_the_corner_sizes() -> None:
 
 def test_kernel_that_does_not_compile_raises() -> None:
     """A text that does not compile is no verdict: BuildError."""
-    broken = Kernel("lltm/broken", cpp=plain().cpp.replace("std::tanh(cell[at])", "std::tanhh(cell[at])"), saves=plain().saves)
+    broken = Kernel(
+        "lltm/broken", cpp=plain().cpp.replace("std::tanh(cell[at])", "std::tanhh(cell[at])"), saves=plain().saves
+    )
     with pytest.raises(BuildError, match="tanhh"):
         check(broken, progress=False)
 
@@ -131,7 +145,9 @@ def test_kernel_that_does_not_compile_raises() -> None:
         ({"sizes": [(1, 2)]}, InputError, "B, F, S"),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
+def test_arguments_that_make_no_sense_are_refused(
+    arguments: dict[str, Any], error: type[Exception], words: str
+) -> None:
     """Device and sizes are looked at before anything runs."""
     with pytest.raises(error, match=words):
         check("lltm/python", progress=False, **arguments)
@@ -188,7 +204,10 @@ def test_report_is_plain_data_and_shows_itself() -> None:
     assert data["ok"] is False and [section["name"] for section in data["sections"]] == SECTIONS
     assert data["matrix"]["d_old_cell"]["3,17,5"] == "15/15"
     text = str(report)
-    assert text.startswith("check of lltm/wrong_sign on cpu: WRONG") and max(map(len, text.split("\n\n")[0].splitlines())) <= 100
+    assert (
+        text.startswith("check of lltm/wrong_sign on cpu: WRONG")
+        and max(map(len, text.split("\n\n")[0].splitlines())) <= 100
+    )
     assert text.count("worst") == 1, "gradcheck tells again what parity told"
     html = report._repr_html_()
     assert "wrong sign" in html and html.count("15/15") > 1 and "<script" not in html
@@ -202,3 +221,79 @@ def test_report_that_saw_nothing_is_not_ok() -> None:
     assert Report("lltm/x", "cpu", (Section("parity", 1),)).ok
     with pytest.raises(KeyError, match="no section 'speed'; this report has parity"):
         Report("lltm/x", "cpu", (Section("parity", 1),))["speed"]
+
+
+def test_calls_that_crash_or_hang_are_told_from_those_that_answer() -> None:
+    """A call that takes the process down, ends it or never comes back is named, and the calls after it still run."""
+    calls = [lambda: True, os.abort, lambda: os._exit(3), lambda: time.sleep(60), lambda: False]
+    assert try_each(calls, patience=0.5) == [
+        "true",
+        "crashes (SIGABRT)",
+        "ends the process (exit status 3)",
+        "hangs",
+        "false",
+    ]
+
+
+def test_check_is_fast_enough_to_be_part_of_the_loop() -> None:
+    """A second check of a right kernel takes well under two seconds: edit to verdict in two is the promise."""
+    check("lltm/python", progress=False)
+    assert min(check("lltm/python", progress=False).seconds for _ in range(3)) < 2
+
+
+WANT = torch.tensor([[1.0, 2.0, 4.0], [-3.0, 5.0, 7.0]], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("got", "words"),
+    [
+        (WANT * 3, "got is 3 times want throughout"),
+        (WANT - 0.5, "got is want -0.5 throughout"),
+        (-WANT, "wrong sign"),
+        (WANT * 0, "it is zero everywhere"),
+        (WANT.flip(0), "upper and lower are swapped"),
+        (WANT.t().reshape(2, 3), "it is transposed"),
+        (WANT[:, [1, 2, 0]], "the right values stand in the wrong places"),
+        (WANT * (1 + 3e-8), "looks like float32 arithmetic: error 3e-08 relative in float64"),
+        (WANT.exp(), "it equals what d_other should be"),
+        (WANT / 0, "6 of them NaN or infinite"),
+        (WANT**3, ""),
+    ],
+)
+def test_pattern_of_an_error_hints_at_its_cause(got: torch.Tensor, words: str) -> None:
+    """Each pattern gets its own hint, and an error without a pattern gets none."""
+    mismatch = compare("d_w", got, WANT, torch.float64, Tolerance(1e-12, 1e-12), ("upper", "lower"))
+    assert mismatch is not None
+    found = hints(mismatch, {"d_other": WANT.exp()})
+    assert (words in found[0]) if words else not found, found
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ([(0, 0), (2, 1)], "in 2 of 24 elements, all in the input gate and output gate, columns 0:2; worst [2, 1]"),
+        (
+            [(4, 3)],
+            "in 1 of 24 elements, all in row 4 (in the candidate cell), column 3 (the last 1 of 4); worst [4, 3]",
+        ),
+        ([(r, c) for r in (2, 3) for c in range(4)], "in 8 of 24 elements, all in rows 2:4 = output gate; worst"),
+        ([(r, c) for r in range(6) for c in range(4)], "in all 24 elements; worst"),
+        ([(r, 2) for r in range(6)], "in 6 of 24 elements, all in column 2; worst"),
+    ],
+)
+def test_place_of_an_error_is_named(wrong: list[tuple[int, int]], words: str) -> None:
+    """Rows, parts and columns are named where they narrow the error down, and only there."""
+    want = torch.zeros(6, 4, dtype=torch.float64)
+    got = want.clone()
+    for place in wrong:
+        got[place] = 1 + place[0]
+    parts = ("input gate", "output gate", "candidate cell")
+    mismatch = compare("d_w", got, want, torch.float64, Tolerance(0, 1e-12), parts)
+    assert mismatch is not None and words in mismatch.text, mismatch and mismatch.text
+
+
+def test_equal_infinities_and_nans_are_right() -> None:
+    """Where the reference overflows, so may the kernel."""
+    want = torch.tensor([torch.inf, torch.nan, 1.0], dtype=torch.float64)
+    assert compare("y", want.clone(), want, torch.float64, Tolerance(1e-12, 1e-12)) is None
+    assert compare("y", want.flip(0), want, torch.float64, Tolerance(1e-12, 1e-12)) is not None

@@ -39,7 +39,8 @@ from __future__ import annotations
 from ...registry import Kernel
 
 CPP = r"""
-#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/cpu/vec/vec.h>
 #include <ATen/ops/addmm_cpu_dispatch.h>
 #include <ATen/ops/as_strided_cpu_dispatch.h>
@@ -169,7 +170,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> forward(
   return {new_h, new_cell, gates};
 }
 
-// d_z (B, 3S), d_old_cell (B, S), and in row n of `sums` the sum of d_z over block n.
+// d_z (B, 3S), d_old_cell (B, S) if it is defined, and in row n of `sums` the sum of d_z over block n.
 template <class T>
 void cell_backward(
     const at::Tensor& d_new_h, const at::Tensor& d_new_cell, const at::Tensor& new_cell, const at::Tensor& gates,
@@ -178,8 +179,8 @@ void cell_backward(
   const int64_t B = new_cell.size(0), S = new_cell.size(1);
   const T *gates_p = gates.const_data_ptr<T>(), *new_cell_p = new_cell.const_data_ptr<T>();
   const T *d_new_h_p = d_new_h.const_data_ptr<T>(), *d_new_cell_p = d_new_cell.const_data_ptr<T>();
-  T *d_z_p = d_z.mutable_data_ptr<T>(), *d_old_cell_p = d_old_cell.mutable_data_ptr<T>();
-  T* sums_p = sums.mutable_data_ptr<T>();
+  T *d_z_p = d_z.mutable_data_ptr<T>(), *sums_p = sums.mutable_data_ptr<T>();
+  T* d_old_cell_p = d_old_cell.defined() ? d_old_cell.mutable_data_ptr<T>() : nullptr;
   each_block(B, S, [=](int64_t block, int64_t first, int64_t last) {
     T* sum = sums_p + block * 3 * S;
     std::fill_n(sum, 3 * S, T(0));
@@ -199,7 +200,7 @@ void cell_backward(
         store(sum + s, load(sum + s) + d_i);
         store(sum + S + s, load(sum + S + s) + d_o);
         store(sum + 2 * S + s, load(sum + 2 * S + s) + d_c);
-        store(d_old_cell_p + b * S + s, d_cell);
+        if (d_old_cell_p) store(d_old_cell_p + b * S + s, d_cell);
       });
     }
   });
@@ -245,7 +246,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> backward(
   const int64_t B = input.size(0), F = input.size(1), S = old_h.size(1), blocks = blocks_of(B, S);
   const at::Tensor d_h_rows = d_new_h.contiguous(), d_cell_rows = d_new_cell.contiguous();  // they may be expanded
   const at::Tensor d_z = empty({B, 3 * S}, input), sums = empty({blocks, 3 * S}, input);
-  at::Tensor d_input, d_weights, d_bias, d_old_h, d_old_cell = empty({B, S}, input);
+  at::Tensor d_input, d_weights, d_bias, d_old_h, d_old_cell;
+  if (wanted[4]) d_old_cell = empty({B, S}, input);
   AT_DISPATCH_FLOATING_TYPES(input.scalar_type(), "lltm", [&] {
     cell_backward<scalar_t>(d_h_rows, d_cell_rows, new_cell, gates, d_z, d_old_cell, sums);
   });

@@ -18,7 +18,8 @@ What it changes over `lltm/fused`: not the arithmetic, but what it is written in
 * GEMMs go through the C interface of the CPU code (`aoti_torch_cpu_mm_out`), threads through torch's own pool.
 * Every call returns an error code: `STABLE_TORCH_ERROR_CODE_CHECK` turns it into an exception.
 
-As fast as `lltm/fused`, up to the batches where that one cuts the GEMM of d_weights along the batch (`SPLIT`).
+As fast as `lltm/fused`, but for a few microseconds per call (each handle is an allocation of its own), and for batches
+so large that `lltm/fused` cuts the GEMM of d_weights along them (its `SPLIT`).
 `GRAIN` is the number of cells (b, s) in a block of rows.
 """
 
@@ -210,7 +211,7 @@ std::tuple<Tensor, Tensor, Tensor> forward(
   return {new_h, new_cell, gates};
 }
 
-// One row of d_z and d_old_cell; d_z is added to `sum` on the way.
+// One row of d_z and, unless it is null, of d_old_cell; d_z is added to `sum` on the way.
 template <class T>
 void cell_backward(int64_t S, const T* __restrict gates, const T* __restrict new_cell, const T* __restrict d_new_h,
                    const T* __restrict d_new_cell, T* __restrict d_z, T* __restrict d_old_cell, T* __restrict sum) {
@@ -224,7 +225,7 @@ void cell_backward(int64_t S, const T* __restrict gates, const T* __restrict new
     d_z[s] = d_i;
     d_z[S + s] = d_o;
     d_z[2 * S + s] = d_c;
-    d_old_cell[s] = d_cell;
+    if (d_old_cell) d_old_cell[s] = d_cell;
     sum[s] += d_i;
     sum[S + s] += d_o;
     sum[2 * S + s] += d_c;
@@ -270,18 +271,18 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> backward(
     const Tensor& new_cell, const Tensor& gates, std::array<bool, 5> wanted) {
   const int64_t B = input.size(0), F = input.size(1), S = old_h.size(1);
   const Tensor d_h_rows = dense(d_new_h), d_cell_rows = dense(d_new_cell);  // gradients may come expanded
-  const Tensor d_z = empty({B, 3 * S}, input), d_old_cell = empty({B, S}, input);
+  const Tensor d_z = empty({B, 3 * S}, input), d_old_cell = wanted[4] ? empty({B, S}, input) : Tensor();
   const Tensor sums = empty({blocks_of(B, S), 3 * S}, input);  // of d_z, a row for each block
   by_dtype(input, [&](auto zero) {
     using T = decltype(zero);
     const T *g = data<T>(gates), *next = data<T>(new_cell), *d_h = data<T>(d_h_rows), *d_c = data<T>(d_cell_rows);
-    T *dz = data<T>(d_z), *d_old = data<T>(d_old_cell), *sums_p = data<T>(sums);
+    T *dz = data<T>(d_z), *d_old = wanted[4] ? data<T>(d_old_cell) : nullptr, *sums_p = data<T>(sums);
     each_block(B, S, [=](int64_t block, int64_t first, int64_t last) {
       T* sum = sums_p + block * 3 * S;
       std::fill_n(sum, 3 * S, T(0));
       for (int64_t b = first; b < last; ++b) {
         const int64_t at = b * S;
-        cell_backward<T>(S, g + 3 * at, next + at, d_h + at, d_c + at, dz + 3 * at, d_old + at, sum);
+        cell_backward<T>(S, g + 3 * at, next + at, d_h + at, d_c + at, dz + 3 * at, d_old ? d_old + at : nullptr, sum);
       }
     });
   });

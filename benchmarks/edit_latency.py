@@ -1,0 +1,123 @@
+"""From a one-line edit to a loaded, called kernel: lltm_inline beside plain load_inline and tvm_ffi.cpp.load_inline.
+
+All are timed in this one process, in turns, with the same compilers and the same text. `lltm_inline` has its
+precompiled header; plain `load_inline` is called as everybody calls it: no flags, `torch/extension.h` implicit. For
+tvm_ffi the text is the fused pass over raw pointers, without the GEMMs, which it has no way to call.
+"""
+
+from __future__ import annotations
+
+import time
+
+from common import (
+    Results,
+    arguments,
+    cell_inputs,
+    compilers,
+    edited,
+    environment,
+    forget,
+    fresh,
+    li,
+    plain_load,
+    plain_text,
+    scratch,
+)
+from tvm_kernel import TVM_FLAGS, TVM_TEXT, tvm_inputs
+
+from lltm_inline.build import header
+from lltm_inline.build.toolchain import find_toolchain
+
+
+def ours(results: Results, name: str, compiler: str, edits: int, builds: list) -> None:
+    """Edit a kernel and call it; the first edit of all warms up (bridge, imports) and is not counted."""
+    kernel = li.registry[name]
+    for _ in range(edits):
+        text = edited(kernel.cpp, fresh())
+        inputs = cell_inputs()
+        start = time.perf_counter()
+        function = li.load(kernel.replace(cpp=text), compiler=compiler, progress=False)
+        function(*inputs)
+        results.add(f"{name} lltm_inline {compiler}", time.perf_counter() - start)
+        assert function.build is not None and not function.build.cached
+        builds.append(function.build)
+
+
+def plain(results: Results, name: str, compiler: str, edits: int, state: str) -> None:
+    """Build the same text with plain `load_inline`: cold, or again after an edit under the same name."""
+    kernel = li.registry[name]
+    for _ in range(edits):
+        text = edited(plain_text(kernel), fresh())
+        inputs = cell_inputs()
+        start = time.perf_counter()
+        with environment({"CXX": compiler}):
+            module = plain_load(f"plain_{kernel.variant}_{compiler.rstrip('+')}", text)
+        module.forward(*inputs)
+        results.add(f"{name} plain {compiler} {state}", time.perf_counter() - start)
+
+
+def tvm(results: Results, compiler: str, edits: int) -> None:
+    """Edit and call the raw-pointer kernel with tvm_ffi."""
+    import tvm_ffi.cpp
+
+    for _ in range(edits):
+        text = TVM_TEXT.replace("// edit", f"[[maybe_unused]] const double edit = {fresh()};")
+        inputs = tvm_inputs()
+        start = time.perf_counter()
+        with environment({"CXX": compiler}):
+            module = tvm_ffi.cpp.load_inline("lltm_raw", cpp_sources=text, functions=["forward", "backward"], extra_cflags=TVM_FLAGS)
+        module.forward(*inputs)
+        results.add(f"raw pointers tvm_ffi {compiler}", time.perf_counter() - start)
+
+
+def compare(results: Results) -> None:
+    """Add the ratios that the README quotes, with their targets."""
+    for name in ("lltm/aten", "lltm/fused"):
+        for compiler, target in (("g++", 1 / 8), ("clang++", 1 / 9)):
+            row, base = f"{name} lltm_inline {compiler}", f"{name} plain {compiler} edit"
+            results.compare(f"{name}, {compiler}: edit over plain edit", row, base, target)
+        row = f"{name} lltm_inline clang++"
+        results.compare(f"{name}, clang++: edit over plain g++ edit", row, f"{name} plain g++ edit", 1 / 16)
+    for compiler in compilers():
+        row, base = f"lltm/stable lltm_inline {compiler}", f"raw pointers tvm_ffi {compiler}"
+        results.compare(f"lltm/stable, {compiler}: edit over tvm_ffi", row, base, 1.0)
+
+
+def main() -> None:
+    """Take the samples in turns and save them."""
+    quick = arguments(__doc__).quick
+    results, builds = Results("edit_latency", quick), []
+    names = compilers()
+    chains = [find_toolchain(compiler) for compiler in names]
+    for toolchain in chains:  # all of them start, then all are waited for
+        for prelude in ("aten", "stable"):
+            header.header_flags(toolchain, prelude)
+    for toolchain in chains:
+        for prelude in ("aten", "stable"):
+            if not header.wait(toolchain, prelude):
+                raise SystemExit(f"no precompiled header for {toolchain.version}: is there room in the cache directory?")
+    with scratch() as directory, environment({"TORCH_EXTENSIONS_DIR": str(directory), "TVM_FFI_CACHE_DIR": str(directory / "tvm")}):
+        warm_up = Results("warm-up", quick, start=results.start)
+        for compiler in names:
+            ours(warm_up, "lltm/stable", compiler, 1, builds)
+            tvm(warm_up, compiler, 1)
+        texts = ("lltm/aten",) if quick else ("lltm/aten", "lltm/fused")
+        for name in texts:
+            for compiler in names:
+                plain(results, name, compiler, 1, "cold")
+        for _ in range(1 if quick else 3):
+            for compiler in names:
+                for name in ("lltm/aten", "lltm/fused"):
+                    ours(results, name, compiler, 2, builds)
+                    if name in texts:
+                        plain(results, name, compiler, 1, "edit")
+                for _ in range(3):
+                    ours(results, "lltm/stable", compiler, 1, builds)
+                    tvm(results, compiler, 1)
+    forget(builds)
+    compare(results)
+    results.save()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,319 @@
+"""Builds: what is compiled when, what is remembered, and what is done about a cache that was tampered with."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from lltm_inline.build import cache, compiler, header
+from lltm_inline.build.compiler import Job, build, make_job
+from lltm_inline.build.toolchain import Toolchain, find_toolchain
+from lltm_inline.errors import BuildError, CacheError, DefinitionError, ToolchainError, UnknownKernelError
+from lltm_inline.registry import Kernel, registry
+from lltm_inline.run.load import verify
+from tests.tiny import BROKEN, STABLE
+
+NEW_PROCESS = """
+import lltm_inline as li
+from tests import tiny
+tiny.register()
+found = li.build(tiny.kernel(2), progress=False)
+print(found.cached, found.seconds)
+"""
+
+
+def job(**fields: Any) -> Job:
+    """Make a job, the same but for the given fields."""
+    toolchain = Toolchain("/usr/bin/g++", "gcc", "g++ 12.2.0", "identity", ("-O3",), ("-Wl,-z,defs",))
+    return Job(**{"label": "tiny/x", "text": "int x;", "prelude": "aten", "sources": {}, "toolchain": toolchain} | fields)
+
+
+def test_digest_holds_everything_that_matters() -> None:
+    """Text, compiler, flags, linker flags and kind of module each change the digest; label and parent do not."""
+    same = job()
+    tools = same.toolchain
+    others = [
+        job(text="int y;"),
+        job(flags=("-g",)),
+        job(python_module=True),
+        job(toolchain=dataclasses.replace(tools, identity="another")),
+        job(toolchain=dataclasses.replace(tools, cflags=("-O2",))),
+        job(toolchain=dataclasses.replace(tools, ldflags=())),
+    ]
+    assert len({same.key, *(other.key for other in others)}) == len(others) + 1
+    assert job(label="tiny/x@3", parent="tiny/x").key == same.key
+    assert job(toolchain=dataclasses.replace(tools, cflags=("-O3", "-g"))).key == job(flags=("-g",)).key
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [("torch.__version__", "9.9"), ("torch.version.git_version", "abc"), ("sys.version", "3.99"), ("platform.platform", lambda: "elsewhere"),
+     ("torch.compiled_with_cxx11_abi", lambda: "other")],
+)  # fmt: skip
+def test_digest_holds_the_platform(where: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another torch, ABI, Python or system changes the digest."""
+    before = job().key
+    compiler._platform_identity.cache_clear()
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(where, value)
+            assert job().key != before
+    finally:
+        compiler._platform_identity.cache_clear()
+    assert job().key == before
+
+
+def test_digest_holds_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`-march=native` means another thing on another processor."""
+    before = job().key
+    with monkeypatch.context() as patch:
+        patch.setattr(compiler, "_processor", lambda: "flags: none")
+        compiler._platform_identity.cache_clear()
+        assert job().key != before
+    compiler._platform_identity.cache_clear()
+
+
+def test_build_says_what_it_is(tiny: Any, fresh_cache: Path) -> None:
+    """A build has its file, flags, compiler, time and hash, and prints itself in one line."""
+    found = build(tiny(), progress=False)
+    assert found.path.is_relative_to(fresh_cache) and found.path.name == "library.so"
+    assert found.kernel == "tiny/stable" and not found.cached and found.seconds > 0
+    assert cache.hash_file(found.path) == found.sha256
+    assert str(found).startswith("tiny/stable: built with g++ ") and " -O3 " in f" {str(found).replace('(', '')} "
+    assert (found.path.parent / "main.cpp").read_text().count('#line 1 "tiny/stable"') == 1
+    again = build(tiny(), progress=False)
+    assert again.cached and again.seconds < 0.1 and str(again).startswith("tiny/stable: from the cache in 0.0")
+    assert dataclasses.replace(again, cached=False, seconds=found.seconds) == found
+
+
+def test_back_and_forth_and_new_process(tiny: Any, fresh_cache: Path, watched: Any, start: Any) -> None:
+    """Texts A, B, A and a new process run no compiler a second time, and a hit costs milliseconds."""
+    builds = [build(tiny(factor), progress=False) for factor in (2, 3)]
+    before = watched.calls
+    again = build(tiny(2), progress=False)
+    assert again.cached and again.path == builds[0].path and again.seconds < 0.1
+    cached, seconds = start(NEW_PROCESS).output().split()
+    assert cached == "True" and float(seconds) < 0.1
+    assert watched.calls == before
+
+
+def test_several_at_once(tiny: Any, fresh_cache: Path, watched: Any) -> None:
+    """A list is built in its order, in parallel, each text once however often it is named."""
+    kernels = [tiny(2), tiny(3), tiny(2), tiny(4)]
+    builds = build(kernels, progress=False)
+    assert [found.kernel for found in builds] == ["tiny/stable"] * 4
+    assert builds[0] == builds[2] and len({found.digest for found in builds}) == 3
+    assert watched.compilations == 3
+    assert build([], progress=False) == []
+
+
+def test_good_ones_of_a_list_are_kept(tiny: Any, fresh_cache: Path, watched: Any) -> None:
+    """One broken kernel in a list raises, and the others are built all the same."""
+    with pytest.raises(BuildError, match="'FACTORY' was not declared"):
+        build([tiny(2), tiny(text=BROKEN), tiny(3)], progress=False)
+    before = watched.compilations
+    assert all(found.cached for found in build([tiny(2), tiny(3)], progress=False))
+    assert watched.compilations == before == 3
+
+
+def test_failure_is_remembered(tiny: Any, fresh_cache: Path, watched: Any) -> None:
+    """A failed build is remembered as its diagnostics: the second time no compiler runs and the error is the same."""
+    errors = []
+    for _ in range(2):
+        with pytest.raises(BuildError) as error:
+            build(tiny(text=BROKEN), progress=False)
+        errors.append(error.value)
+    assert watched.compilations == 1
+    assert str(errors[0]) == str(errors[1]) and errors[0].diagnostics == errors[1].diagnostics
+    assert not list(fresh_cache.rglob("*.so")), "a failed build leaves no library"
+    manifest = json.loads((fresh_cache / "kernels" / make_job(tiny(text=BROKEN), find_toolchain()).key / "build.json").read_text())
+    assert manifest["ok"] is False
+
+
+def test_failure_bears_the_label_of_who_asks(tiny: Any, fresh_cache: Path) -> None:
+    """The remembered diagnostics of a text speak of the revision that is built now."""
+    kernel = registry.register(tiny(2))
+    broken = kernel.replace(cpp=BROKEN)
+    twin = kernel.replace(cpp=BROKEN, doc="another revision with the same text")
+    for revision in (broken, twin):
+        with pytest.raises(BuildError) as error:
+            build(revision, progress=False)
+        assert str(error.value).startswith(f"kernel '{revision.label}' did not compile (g++ ")
+        assert f'li.diff("{revision.parent}", "{revision.label}")' in str(error.value)
+        assert error.value.diagnostics[0].kernel == error.value.kernel == revision.label
+
+
+def test_killed_compiler_is_not_remembered(tiny: Any, fresh_cache: Path, watched: Any) -> None:
+    """When the machine and not the text was at fault, the next build tries again."""
+    watched.deadly()
+    with pytest.raises(BuildError, match="Killed|killed"):
+        build(tiny(), progress=False)
+    assert not list((fresh_cache / "kernels").iterdir()) and not list((fresh_cache / "tmp").iterdir())
+    watched.honest()
+    assert not build(tiny(), progress=False).cached
+
+
+@pytest.mark.parametrize("damage", ["truncated", "tampered", "removed", "manifest"])
+def test_damaged_entry_is_built_anew(damage: str, tiny: Any, fresh_cache: Path) -> None:
+    """A library that is not what was built is never loaded: it is built anew, with a warning."""
+    first = build(tiny(), progress=False)
+    data = first.path.read_bytes()
+    first.path.unlink()
+    if damage == "manifest":
+        first.path.write_bytes(data)
+        (first.path.parent / "build.json").write_text("{")
+    elif damage != "removed":
+        first.path.write_bytes(data[:-100] if damage == "truncated" else data[:-1] + bytes([data[-1] ^ 1]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        again = build(tiny(), progress=False)
+    said = [str(item.message) for item in caught if item.category is RuntimeWarning]
+    assert not again.cached and cache.hash_file(again.path) == again.sha256
+    if damage != "manifest":
+        assert said == ["the cached library of 'tiny/stable' is not what was built; building it anew"]
+    assert build(tiny(), progress=False).cached
+
+
+def test_library_is_verified_right_before_it_is_loaded(tiny: Any, fresh_cache: Path) -> None:
+    """Between build and load somebody may have changed it."""
+    found = build(tiny(), progress=False)
+    verify(found)
+    data = found.path.read_bytes()
+    found.path.unlink()
+    with pytest.raises(CacheError, match="library of 'tiny/stable' in the cache was changed or removed"):
+        verify(found)
+    found.path.write_bytes(data + b"x")
+    with pytest.raises(CacheError):
+        verify(found)
+
+
+def test_what_cannot_be_built(tiny: Any) -> None:
+    """A Python kernel, a kernel without C++ text and an unknown name are each called that."""
+    with pytest.raises(DefinitionError, match="'tiny/python' is a Python function: there is nothing to build"):
+        build("tiny/python", progress=False)
+    with pytest.raises(DefinitionError, match="kernel 'tiny/x' has no cpp text"):
+        build(Kernel("tiny/x", cuda="int x;"), progress=False)
+    with pytest.raises(UnknownKernelError):
+        build("tiny/unknown", progress=False)
+    with pytest.raises(DefinitionError, match="saves w; op 'tiny' has x, y"):
+        build(tiny(saves=("w",)), progress=False)
+
+
+def test_undefined_function_is_a_link_error_with_its_name(tiny: Any, fresh_cache: Path) -> None:
+    """A function that is declared and nowhere defined is found at the link, not at the first call."""
+    text = "double nowhere(double);\n" + STABLE.replace("times(x, FACTOR)", "times(x, nowhere(FACTOR))")
+    with pytest.raises(BuildError, match="did not link") as error:
+        build(tiny(text=text), progress=False)
+    assert "nowhere" in error.value.diagnostics[0].message
+
+
+def test_progress_is_told(tiny: Any, fresh_cache: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A callable hears of each step when something is compiled, and nothing when nothing is."""
+    steps: list[str] = []
+    build(tiny(), progress=steps.append)
+    assert steps == ["building tiny/stable"]
+    build(tiny(), progress=steps.append)
+    assert len(steps) == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_environment_is_as_before(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a build sets for `load_inline` is taken back, after a failure too, and a user's own locale stays out of the log."""
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    before = dict(os.environ)
+    build([tiny(2), tiny(3)], progress=False)
+    with pytest.raises(BuildError):
+        build(tiny(text=BROKEN), progress=False)
+    assert dict(os.environ) == before
+
+
+def test_builds_from_several_threads(tiny: Any, fresh_cache: Path, watched: Any) -> None:
+    """Threads that build at once, the same and different kernels, each get their own."""
+    found: dict[int, Any] = {}
+    threads = [threading.Thread(target=lambda n=n: found.update({n: build(tiny(2 + n % 2), progress=False)})) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and found[0].digest == found[2].digest != found[1].digest == found[3].digest
+    assert watched.compilations == 2
+
+
+def test_two_compilers_in_two_threads(tiny: Any, fresh_cache: Path) -> None:
+    """Builds with different compilers do not get into each other's way."""
+    if not shutil.which("clang++"):
+        pytest.skip("needs clang++")
+    found: dict[str, Any] = {}
+    threads = [threading.Thread(target=lambda c=c: found.update({c: build(tiny(), compiler=c, progress=False)})) for c in ("g++", "clang++")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {name: result.compiler.split()[0] for name, result in found.items()} == {"g++": "g++", "clang++": "clang++"}
+
+
+@pytest.mark.parametrize("name", ["g++", "clang++"])
+def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The header is made beside the first build, used by the next, also in a path that a shell would take apart, and
+    thrown away when it is damaged, without the user noticing."""
+    monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "a b;(c)&"))
+    try:
+        toolchain = find_toolchain(name)
+    except ToolchainError as error:
+        pytest.skip(str(error))
+    first = build(tiny(2), compiler=name, progress=False)
+    assert "-include" not in first.log
+    assert header.wait(toolchain, "stable", 60), "the header was not made"
+    second = build(tiny(3), compiler=name, progress=False)
+    assert "-include" in second.log and second.flags == first.flags
+    [made] = (tmp_path / "a b;(c)&" / "headers").rglob("prelude.h.*")
+    assert second.seconds < first.seconds
+
+    made.write_bytes(made.read_bytes()[: 2**16])
+    third = build(tiny(4), compiler=name, progress=False)
+    assert not third.cached and getattr(torch.ops, third.namespace).forward(torch.ones(1)).item() == 4
+    assert not made.exists() or "-include" not in third.log
+
+
+def test_failed_header_is_not_tried_again(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header that does not compile leaves its log, and is neither used nor started a second time."""
+    monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
+    monkeypatch.setitem(header.PRELUDE, "stable", "#error broken\n")
+    toolchain = find_toolchain()
+    process = header.start(toolchain, "stable")
+    assert process is not None and process.wait(60) == 0
+    directory = fresh_cache / "headers" / header.header_key(toolchain, "stable")
+    assert [path.name for path in directory.iterdir()] == ["log.txt"]
+    monkeypatch.setattr(header, "start", lambda *_: pytest.fail("started again"))
+    assert header.header_flags(toolchain, "stable") == ()
+    assert not header.wait(toolchain, "stable", 1)
+
+
+def test_killed_header_is_tried_again(tiny: Any, fresh_cache: Path, watched: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header whose compiler was killed leaves nothing, so that it is made the next time."""
+    monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
+    toolchain = find_toolchain()
+    script = watched.path
+    script.write_text(script.read_text().replace('case " $* "', '[ -e "$0.oom" ] && { echo "fatal error: Killed signal terminated program" >&2; exit 1; }\ncase " $* "'))
+    Path(f"{script}.oom").touch()
+    process = header.start(toolchain, "stable")
+    assert process is not None and process.wait(60) == 0
+    assert not list((fresh_cache / "headers").iterdir()) and not list((fresh_cache / "tmp").iterdir())
+    Path(f"{script}.oom").unlink()
+    assert header.wait(toolchain, "stable", 60)
+
+
+def test_no_room_no_header(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a full disk the header is left out."""
+    monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
+    monkeypatch.setattr(cache, "free_bytes", lambda: header.MIN_FREE_BYTES - 1)
+    assert header.start(find_toolchain(), "stable") is None

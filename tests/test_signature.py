@@ -1,0 +1,175 @@
+"""`forward` and `backward` held against the op's schema, before anything is compiled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lltm_inline.build.compiler import build
+from lltm_inline.errors import SignatureError
+from lltm_inline.registry import Kernel, Op, registry
+from lltm_inline.signature import cpp_declaration, examine, find_function, mask
+from lltm_inline.template import render
+from tests.tiny import forget
+
+ALL = """\
+at::Tensor forward(const at::Tensor& x, const std::optional<at::Tensor>& b, double c, int64_t n, bool flag) {
+  return x;
+}
+std::tuple<at::Tensor, at::Tensor> backward(const at::Tensor& d_y, const at::Tensor& x, std::array<bool, 2> wanted) {
+  return {d_y, at::Tensor()};
+}
+"""
+
+
+@pytest.fixture
+def op() -> Iterator[Op]:
+    """Register an op with every type of argument for one test."""
+    schema = "(Tensor x, Tensor? b, float c, int n, bool flag) -> Tensor y"
+    shapes = {"x": "N", "b": "N", "y": "N"}
+    yield registry.register(Op("every", schema, lambda x, b, c, n, flag: x, shapes, lambda randn, N: (randn(N), None, 1.0, 2, True)))
+    forget("every")
+
+
+def problems(text: str, op: Op, **fields: Any) -> list[str]:
+    """List what is wrong with a text as `line:column message`."""
+    kernel = Kernel("every/cpp", cpp=text, **{"saves": ("x",)} | fields)
+    return [f"{p.line}:{p.column} {p.message}" for p in render(kernel, op).interface.problems]
+
+
+def test_right_text_has_no_problem(op: Op) -> None:
+    """A text that fits is silent, and its interface is read."""
+    assert problems(ALL, op) == []
+    interface = examine(Kernel("every/cpp", cpp=ALL, saves=("x",)), op, ALL)
+    assert (interface.extras, interface.has_backward) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        ("const at::Tensor& x", "at::Tensor x"),
+        ("const at::Tensor& x", "torch::Tensor const & x"),
+        ("const at::Tensor& x", "const Tensor\n& x"),
+        ("const at::Tensor& x,", "const ::at::Tensor &x, /* , */ "),
+        ("std::optional<at::Tensor>", "c10::optional< at::Tensor >"),
+        ("int64_t n", "const std::int64_t n"),
+        ("double c", "double"),
+        ("at::Tensor forward(", "static inline at::Tensor forward("),
+        ("at::Tensor forward(", "at::Tensor\nforward("),
+        ("bool flag) {", "bool flag = true) noexcept {"),
+        ("std::tuple<at::Tensor, at::Tensor> backward", "std::tuple< at::Tensor , torch::Tensor > backward"),
+        ("std::array<bool, 2> wanted", "const std::array<bool,2>& wanted"),
+        ("return x;", 'if (n) { auto forward = [](int i) { return i; }; forward(1); } const char* s = "}{"; return x;'),
+    ],
+)
+def test_other_spellings_are_right_too(spelling: tuple[str, str], op: Op) -> None:
+    """C++ can be spelled in many ways; none that compiles is refused."""
+    assert spelling[0] in ALL
+    assert problems(ALL.replace(*spelling, 1), op) == []
+
+
+def test_trailing_return_type(op: Op) -> None:
+    """`auto f() -> type` is a return type as well."""
+    text = ALL.replace("at::Tensor forward(", "auto forward(", 1).replace("bool flag) {", "bool flag) -> at::Tensor {")
+    assert problems(text, op) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "want"),
+    [
+        ("forward(", "forwards(", "1:1 no function 'forward' at file scope"),
+        (", bool flag)", ")", "1:12 'forward' takes 4 arguments, op 'every' has 5: x, b, c, n, flag"),
+        ("const at::Tensor& x, const std::optional<at::Tensor>& b", "const at::Tensor& x, const at::Tensor& b",
+         "1:12 argument 2 of 'forward' (b) is 'const at::Tensor&', want const std::optional<at::Tensor>&"),
+        ("double c", "float c", "1:12 argument 3 of 'forward' (c) is 'float', want double"),
+        ("int64_t n", "int n", "1:12 argument 4 of 'forward' (n) is 'int', want int64_t"),
+        ("const at::Tensor& x, c", "at::Tensor& x, c", "1:12 argument 1 of 'forward' (x) is 'at::Tensor&', want const at::Tensor&"),
+        ("at::Tensor forward", "void forward", "1:6 'forward' returns 'void', want at::Tensor, or a longer tuple"),
+        ("const at::Tensor& d_y, ", "", "4:36 'backward' takes 2 arguments, want 3: d_y, x, wanted"),
+        ("bool, 2", "bool, 3", "4:36 the last argument of 'backward' is 'std::array<bool, 3>', want std::array<bool, 2>"),
+        ("std::tuple<at::Tensor, at::Tensor>", "at::Tensor", "4:12 'backward' returns 1 gradients, want 2: d_x, d_b"),
+        ("double c, int64_t n", "int64_t n, double c",
+         "1:12 'forward' takes its arguments in the order x, b, n, c, flag; op 'every' passes x, b, c, n, flag"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit(old: str, new: str, want: str, op: Op) -> None:
+    """Each misfit is told in the words of the op, at the function's own line and column."""
+    assert old in ALL
+    assert want in problems(ALL.replace(old, new, 1), op)
+
+
+def test_extra_tensors_are_counted(op: Op) -> None:
+    """What `forward` returns beyond the outputs is what `backward` takes after the saved values."""
+    text = ALL.replace("at::Tensor forward", "std::tuple<at::Tensor, at::Tensor> forward", 1)
+    assert problems(text, op) == ["4:36 'backward' takes 3 arguments, want 4: d_y, x, extra0, wanted"]
+    text = text.replace("const at::Tensor& x, std::array", "const at::Tensor& x, const at::Tensor& kept, std::array")
+    assert problems(text, op) == []
+
+
+def test_stable_spelling(tiny: Any) -> None:
+    """A kernel on the stable ABI takes the stable tensor, and says so."""
+    op = registry.ops["tiny"]
+    wrong = Kernel("tiny/x", cpp="at::Tensor forward(const at::Tensor& x) { return x; }", api="stable")
+    [problem, *_] = render(wrong, op).interface.problems
+    assert problem.message == "argument 1 of 'forward' (x) is 'const at::Tensor&', want const torch::stable::Tensor&"
+    assert cpp_declaration(wrong, op) == "torch::stable::Tensor forward(const torch::stable::Tensor& x)"
+
+
+def test_error_is_instant_and_needs_no_compiler(tiny: Any, watched: Any, fresh_cache: Any) -> None:
+    """The whole message is there in 50 ms, and no compiler has run."""
+    kernel = Kernel("tiny/x", cpp="// y = 2 x\nat::Tensor forward(const at::Tensor& x, int64_t n) {\n  return x * n;\n}\n")
+    with pytest.raises(SignatureError):  # the first time, the compiler itself is looked at
+        build(kernel, progress=False)
+    calls = watched.calls
+    started = time.perf_counter()
+    with pytest.raises(SignatureError) as error:
+        build(kernel, progress=False)
+    assert time.perf_counter() - started < 0.05
+    assert watched.calls == calls and watched.compilations == 0
+    assert str(error.value).splitlines() == [
+        "kernel 'tiny/x' does not fit op 'tiny'; nothing was compiled",
+        "  tiny/x:2:12: 'forward' takes 2 arguments, op 'tiny' has 1: x",
+        "     1 | // y = 2 x",
+        "  -> 2 | at::Tensor forward(const at::Tensor& x, int64_t n) {",
+        "       |            ^~~~~~~",
+        "  Want: at::Tensor forward(const at::Tensor& x), then any extra tensors in the returned tuple.",
+    ]
+    assert error.value.diagnostics[0].line == 2 and error.value.kernel == "tiny/x"
+
+
+def test_line_after_a_slot_of_several_lines(op: Op) -> None:
+    """Lines count in the user's template, not in what the slots made of it."""
+    text = "$HELPERS\n\n" + ALL.replace(", bool flag)", ")", 1)
+    found = problems(text, op, slots={"HELPERS": "int a;\nint b;\nint c;"})
+    assert found == ["3:12 'forward' takes 4 arguments, op 'every' has 5: x, b, c, n, flag"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// at::Tensor forward(const at::Tensor& x) {",
+        "/* at::Tensor forward(const at::Tensor& x) { */",
+        'const char* s = "at::Tensor forward(const at::Tensor& x) {";',
+        'const char* s = R"x(at::Tensor forward(const at::Tensor& x) {)x";',
+        "#define F at::Tensor forward(const at::Tensor& x) { \\\n  }",
+        "at::Tensor forward(const at::Tensor& x);",
+        "namespace a { at::Tensor forward(const at::Tensor& x) { return x; } }",
+        "struct S { at::Tensor forward(const at::Tensor& x) { return x; } };",
+    ],
+)
+def test_what_only_looks_like_a_definition(text: str) -> None:
+    """Comments, strings, macros, declarations, and functions inside of something are no `forward`."""
+    assert find_function(mask(text), "forward") is None
+
+
+@given(st.text(alphabet="ab{}()/*\\\"'\n#R ;", max_size=60))
+def test_mask_keeps_places(text: str) -> None:
+    """Whatever the text, masking keeps its length and its lines."""
+    masked = mask(text)
+    assert len(masked) == len(text)
+    assert [i for i, c in enumerate(masked) if c == "\n"] == [i for i, c in enumerate(text) if c == "\n"]

@@ -1,0 +1,129 @@
+"""Strings in, one compilable text out: slots, params, line directives, bindings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from lltm_inline.build.compiler import build
+from lltm_inline.build.header import torch_cflags
+from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.errors import BuildError, TemplateError
+from lltm_inline.registry import Kernel, registry
+from lltm_inline.run.load import load
+from lltm_inline.template import render
+from tests.tiny import STABLE
+
+
+def text_of(kernel: Kernel) -> str:
+    """Render a kernel."""
+    return render(kernel, registry.op_of(kernel)).text
+
+
+def test_params_are_defines(tiny: Any) -> None:
+    """Numbers become `#define` lines ahead of the text: integers whole, floats exact, flags 0 or 1."""
+    text = text_of(tiny(0.1).replace(params={"UNROLL": 8, "NEGATIVE": -3, "ON": True, "TINY": 1e-30}))
+    lines = text.splitlines()
+    for line in ("#define FACTOR 0.1", "#define UNROLL 8", "#define NEGATIVE -3", "#define ON 1", "#define TINY 1e-30"):
+        assert lines.index(line) < lines.index('#line 1 "tiny/stable"')
+
+
+def test_slots(tiny: Any) -> None:
+    """A slot is put where the text names it, in both spellings; a doubled dollar is a dollar."""
+    kernel = tiny(text=STABLE + "// $WORD ${WORD}s $$5\n", slots={"WORD": "word"})
+    assert text_of(kernel).count("// word words $5\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "slots", "message"),
+    [
+        ("$MISSING", {}, r"kernel 'tiny/stable', cpp line 3: slot \$MISSING has no value. Slots: none. Give it with replace\(slots="),
+        ("$WORDS", {"WORD": "x"}, r"slot \$WORDS has no value. Slots: \$WORD"),
+        ("costs 5$", {}, r"cpp line 3: a '\$' that starts no slot; write \$\$ for a dollar sign"),
+        ("nothing", {"WORD": "x", "OTHER": "y"}, r"kernel 'tiny/stable': no source uses \$WORD, \$OTHER"),
+    ],
+)
+def test_slots_that_do_not_fit(line: str, slots: dict[str, str], message: str, tiny: Any) -> None:
+    """A slot without a value, a value without a slot, and a stray dollar are told with their line."""
+    kernel = tiny(text=f"\n\n// {line}\n{STABLE}", slots=slots)
+    with pytest.raises(TemplateError, match=message):
+        text_of(kernel)
+
+
+def test_lines_after_a_slot_of_several_lines(tiny: Any, fresh_cache: Path) -> None:
+    """A compile error counts in the user's template, before and behind a slot that holds several lines."""
+    text = "$HELPERS\n" + STABLE.replace("return times(x, FACTOR);", "return times(y, FACTOR);")
+    kernel = tiny(text=text, slots={"HELPERS": "int one();\nint two();\nint three();"})
+    with pytest.raises(BuildError) as error:
+        build(kernel, progress=False)
+    first = error.value.diagnostics[0]
+    assert text.split("\n")[first.line - 1] == "  return times(y, FACTOR);"
+    assert "return times(y, FACTOR);" in first.excerpt
+
+
+def test_error_in_a_custom_binding(tiny: Any, fresh_cache: Path) -> None:
+    """An error in one's own binding template is reported in that template, at its own line."""
+    binding = "// my own\nSTABLE_TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {\n  m.define(unknown);\n}\n"
+    with pytest.raises(BuildError) as error:
+        build(tiny(binding=binding), progress=False)
+    first = error.value.diagnostics[0]
+    assert (first.file, first.line) == ("tiny/stable (binding)", 3)
+    assert "tiny/stable (binding):3:" in str(error.value)
+
+
+def test_custom_binding_works(tiny: Any) -> None:
+    """A generated binding can be taken as a text, changed with slots, and used as one's own."""
+    generated = render(tiny(7), registry.ops["tiny"]).sources["tiny/stable (binding)"]
+    assert "check_inputs" in generated
+    binding = generated.replace("auto out = ::forward(x);", "auto out = ::forward(${WHAT});").replace("check_inputs(x);", "")
+    function = load(tiny(7, binding=binding, slots={"WHAT": "x"}), progress=False)
+    x = torch.ones(3, requires_grad=True)
+    y = function(x)
+    y.sum().backward()
+    assert y.tolist() == [7] * 3 and x.grad is not None and x.grad.tolist() == [7] * 3
+
+
+@pytest.mark.parametrize("name", ["tiny/stable", "lltm/stable"])
+def test_text_compiles_outside(name: str, tiny: Any, tmp_path: Path) -> None:
+    """The rendered text is a complete file: a plain compiler command makes a library that torch can load."""
+    kernel = tiny(5) if name == "tiny/stable" else registry[name]
+    source, library = tmp_path / "kernel.cpp", tmp_path / "kernel.so"
+    source.write_text(text_of(kernel))
+    command = [find_toolchain().compiler, *torch_cflags(), "-shared", str(source), "-o", str(library)]
+    command += [f"-L{Path(torch.__file__).parent / 'lib'}", "-ltorch_cpu", "-ltorch", "-lc10"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    program = f"import torch; torch.ops.load_library({str(library)!r}); print(torch.ops.{name.replace('/', '_')}.forward.default._schema)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(f"{name.replace('/', '_')}::forward(Tensor ")
+
+
+def test_torch_flags_are_the_ones_of_load_inline(watched: Any, naive: Any) -> None:
+    """The flags for headers and for compiling by hand are those that `load_inline` itself gives."""
+    naive("kernel", 'extern "C" int answer() { return 1; }')
+    [call] = [line for line in watched.path.with_name("calls").read_text().splitlines() if " -c " in line]
+    assert " ".join(torch_cflags()[1:]) in call
+    assert sysconfig.get_path("include", scheme="posix_prefix") in call
+
+
+def test_label_is_not_part_of_the_text(tiny: Any) -> None:
+    """Two revisions with one text render alike, so that they share a build."""
+    kernel = registry.register(tiny(2))
+    assert text_of(kernel.replace(doc="another")) == text_of(kernel)
+
+
+def test_binding_declares_what_the_op_declares() -> None:
+    """Schemas, checks and masks of the generated binding follow from the op."""
+    kernel = registry["lltm/aten"]
+    text = text_of(kernel)
+    inputs = "Tensor input, Tensor weights, Tensor bias, Tensor old_h, Tensor old_cell"
+    assert f'm.def("forward({inputs}) -> (' in text
+    assert "bool want_input, bool want_weights, bool want_bias, bool want_old_h, bool want_old_cell" in text
+    assert '"weights", weights, "(3S, S+F)", {3 * S, S + F}' in text
