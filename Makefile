@@ -30,7 +30,7 @@ check: $(VENV)/.stamp-check
 	$(BIN)/mypy
 
 bench: $(VENV)/.stamp-bench
-	@for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script" $(ARGS) || exit 1; done
+	$(BIN)/python -m benchmarks $(ARGS)
 
 lab: $(VENV)/.stamp-run
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(ARGS)

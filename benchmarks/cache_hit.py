@@ -100,12 +100,16 @@ def main() -> None:
         code = AGAIN.format(benchmarks=str(Path(__file__).resolve().parent), texts=str(texts_file), compiler=logged)
         for _ in range(2 if quick else 5):
             for name, seconds in timed_python(code, CXX=logged).items():
-                results.add("lltm/aten plain, new process" if name == "plain" else f"{name} new process, a hit", seconds)
+                results.add(
+                    "lltm/aten plain, new process" if name == "plain" else f"{name} new process, a hit", seconds
+                )
         results.require("new process: compiler runs", len(runs(directory)) - before, 0)
         forget(builds)
     for name in texts:
         results.require(f"{name}: seconds of a hit", results.median(f"{name} A -> B -> A, a hit"), 0.020)
-        results.require(f"{name}: seconds of a hit in a new process", results.median(f"{name} new process, a hit"), 0.020)
+        results.require(
+            f"{name}: seconds of a hit in a new process", results.median(f"{name} new process, a hit"), 0.020
+        )
     results.more["compiler"] = os.path.basename(logged)
     results.save()
 

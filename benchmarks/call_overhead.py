@@ -65,7 +65,9 @@ def custom_op(bare: Any, bare_backward: Any, saved: Any, count: int) -> Callable
     def forward(input, weights, bias, old_h, old_cell):  # type: ignore[no-untyped-def]
         return list(bare(input, weights, bias, old_h, old_cell))
 
-    forward.__annotations__ = dict.fromkeys(("input", "weights", "bias", "old_h", "old_cell"), Tensor) | {"return": list[Tensor]}
+    forward.__annotations__ = dict.fromkeys(("input", "weights", "bias", "old_h", "old_cell"), Tensor) | {
+        "return": list[Tensor]
+    }
     op = torch.library.custom_op("lltm_inline_bench::lltm", forward, mutates_args=())
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -102,7 +104,9 @@ def main() -> None:
         calls[f"forward: {name}"] = lambda way=way: way(*wanting)
         if name != "li.nn.LLTM":
             calls[f"forward, nothing wants a gradient: {name}"] = lambda way=way: way(*plain)
-        calls[f"forward + backward: {name}"] = lambda way=way: torch.autograd.backward(way(*wanting), (gradient, gradient))
+        calls[f"forward + backward: {name}"] = lambda way=way: torch.autograd.backward(
+            way(*wanting), (gradient, gradient)
+        )
     for call in calls.values():
         per_call(call, 200)
     gc.disable()
@@ -114,7 +118,9 @@ def main() -> None:
     results.require("us of the wrapper per forward call", (results.median("forward: li.load") - base) * 1e6, 4.0)
     without = results.median("forward, nothing wants a gradient: li.load")
     results.require("us of the wrapper when nothing wants a gradient", (without - base) * 1e6, 4.0)
-    results.compare("Python autograd.Function over li.load, forward", "forward: Python autograd.Function", "forward: li.load")
+    results.compare(
+        "Python autograd.Function over li.load, forward", "forward: Python autograd.Function", "forward: li.load"
+    )
     results.save()
 
 

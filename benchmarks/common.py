@@ -59,7 +59,7 @@ def machine() -> dict[str, Any]:
     """Describe what the figures depend on; the load tells whether the machine was quiet."""
     import torch
 
-    from lltm_inline.run.machine import cpu_name
+    from lltm_inline.run.timing.machine import cpu_name
 
     return {
         "cpu": cpu_name(),
@@ -151,11 +151,15 @@ class Results:
 
     def _print(self, path: Path) -> None:
         here = self.start
-        print(f"{self.name}: {here['cpu']}, {here['cores']} cores, {here['threads']} threads, torch {here['torch']}, load {here['load']}")
+        print(
+            f"{self.name}: {here['cpu']}, {here['cores']} cores, {here['threads']} threads, torch {here['torch']}, load {here['load']}"
+        )
         width = max(map(len, self.rows), default=0)
         for name, samples in self.rows.items():
             low, middle, high = min(samples), statistics.median(samples), max(samples)
-            print(f"  {name:<{width}}  {seconds(middle):>9}  ({seconds(low)} to {seconds(high)}, {len(samples)} samples)")
+            print(
+                f"  {name:<{width}}  {seconds(middle):>9}  ({seconds(low)} to {seconds(high)}, {len(samples)} samples)"
+            )
         for ratio in self.ratios:
             print(f"  {ratio}")
         print(f"  -> {path.relative_to(ROOT)}", flush=True)
@@ -175,7 +179,9 @@ def seconds(value: float) -> str:
 
 def edited(text: str, number: int) -> str:
     """Change one line of `forward`, so that everything must be compiled again and nothing else is different."""
-    changed, count = re.subn(r"(\bforward\s*\([^{};]*\{\n)", rf"\1[[maybe_unused]] const double edit = {number};\n", text, count=1)
+    changed, count = re.subn(
+        r"(\bforward\s*\([^{};]*\{\n)", rf"\1[[maybe_unused]] const double edit = {number};\n", text, count=1
+    )
     if not count:
         raise SystemExit("found no definition of forward in the text")
     return changed

@@ -65,7 +65,9 @@ def tvm(results: Results, compiler: str, edits: int) -> None:
         inputs = tvm_inputs()
         start = time.perf_counter()
         with environment({"CXX": compiler}):
-            module = tvm_ffi.cpp.load_inline("lltm_raw", cpp_sources=text, functions=["forward", "backward"], extra_cflags=TVM_FLAGS)
+            module = tvm_ffi.cpp.load_inline(
+                "lltm_raw", cpp_sources=text, functions=["forward", "backward"], extra_cflags=TVM_FLAGS
+            )
         module.forward(*inputs)
         results.add(f"raw pointers tvm_ffi {compiler}", time.perf_counter() - start)
 
@@ -95,8 +97,13 @@ def main() -> None:
     for toolchain in chains:
         for prelude in ("aten", "stable"):
             if not header.wait(toolchain, prelude):
-                raise SystemExit(f"no precompiled header for {toolchain.version}: is there room in the cache directory?")
-    with scratch() as directory, environment({"TORCH_EXTENSIONS_DIR": str(directory), "TVM_FFI_CACHE_DIR": str(directory / "tvm")}):
+                raise SystemExit(
+                    f"no precompiled header for {toolchain.version}: is there room in the cache directory?"
+                )
+    with (
+        scratch() as directory,
+        environment({"TORCH_EXTENSIONS_DIR": str(directory), "TVM_FFI_CACHE_DIR": str(directory / "tvm")}),
+    ):
         warm_up = Results("warm-up", quick, start=results.start)
         for compiler in names:
             ours(warm_up, "lltm/stable", compiler, 1, builds)

@@ -46,7 +46,9 @@ def main() -> None:
     for compiler in compilers():
         for _ in range(1 if quick else 2):
             with scratch() as directory:
-                first = timed_python(OURS.format(benchmarks=here, compiler=compiler), LLTM_INLINE_CACHE=str(directory / "ours"))
+                first = timed_python(
+                    OURS.format(benchmarks=here, compiler=compiler), LLTM_INLINE_CACHE=str(directory / "ours")
+                )
                 results.add(f"lltm/aten lltm_inline {compiler}", first["build"])
                 results.add(f"lltm/aten lltm_inline {compiler}, and its precompiled header", first["header"])
                 code = PLAIN.format(benchmarks=here)

@@ -2,7 +2,7 @@
 
 Forward runs without autograd; forward + backward takes the gradients of weights and bias, for random gradients of both
 outputs. Each round gives one sample of every kernel, in random order; ratios are taken within rounds (see
-`lltm_inline.run.stats`). Every output and gradient is compared with the reference first.
+`lltm_inline.run.timing.stats`). Every output and gradient is compared with the reference first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from common import TEXTS, Results, arguments, cell_inputs, li
 
-from lltm_inline.run.stats import ratio
+from lltm_inline.run.timing.stats import ratio
 
 SIZES = ((16, 32, 128), (64, 1024, 128), (1, 64, 64), (16, 64, 64), (256, 64, 64), (4096, 64, 64))
 COMPILED = "torch.compile"
@@ -76,7 +76,9 @@ def sample(call: Callable[[], Any], number: int) -> float:
     return (time.perf_counter() - start) / number
 
 
-def measure(results: Results, functions: dict[str, Callable[..., Any]], size: tuple[int, int, int], seconds: float) -> None:
+def measure(
+    results: Results, functions: dict[str, Callable[..., Any]], size: tuple[int, int, int], seconds: float
+) -> None:
     """Time all kernels at one size, in both directions."""
     ready = {name: calls_of(function, size) for name, function in functions.items()}
     for direction in ("forward", "forward + backward"):
@@ -103,7 +105,15 @@ def record(results: Results, size: tuple[int, int, int], direction: str, samples
             if name not in (REFERENCE, base):
                 middle, low, high = ratio(samples[base], times)
                 results.more.setdefault("speedups", []).append(
-                    {"size": size, "direction": direction, "kernel": name, "over": base, "ratio": middle, "low": low, "high": high}
+                    {
+                        "size": size,
+                        "direction": direction,
+                        "kernel": name,
+                        "over": base,
+                        "ratio": middle,
+                        "low": low,
+                        "high": high,
+                    }
                 )
 
 
@@ -123,11 +133,15 @@ def main() -> None:
     speedups = results.more["speedups"]
     for entry in speedups:
         if entry["kernel"] == "lltm/fused" and entry["direction"] == "forward + backward":
-            results.require(f"{entry['size']} lltm/fused over {entry['over']}, forward + backward", 1 / entry["ratio"], 1.0)
+            results.require(
+                f"{entry['size']} lltm/fused over {entry['over']}, forward + backward", 1 / entry["ratio"], 1.0
+            )
     results.save()
     for entry in speedups:
         interval = "" if entry["low"] is None else f" ({entry['low']:.2f}-{entry['high']:.2f})"
-        print(f"  {entry['size']} {entry['direction']}: {entry['kernel']} is {entry['ratio']:.2f}x{interval} {entry['over']}")
+        print(
+            f"  {entry['size']} {entry['direction']}: {entry['kernel']} is {entry['ratio']:.2f}x{interval} {entry['over']}"
+        )
 
 
 if __name__ == "__main__":

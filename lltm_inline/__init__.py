@@ -1,9 +1,9 @@
 """An inline-source kernel playground for PyTorch: edit a kernel, rebuild it, see whether it is right and whether it is faster.
 
-    import lltm_inline as li
-    k = li.registry["lltm/fused"].edit("tanh(next) * o", "o * tanh(next)")
-    li.check(k)
-    li.plot(li.benchmark(["lltm/python", "lltm/fused", k]))
+import lltm_inline as li
+k = li.registry["lltm/fused"].edit("tanh(next) * o", "o * tanh(next)")
+li.check(k)
+li.plot(li.benchmark(["lltm/python", "lltm/fused", k]))
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .build.compiler import Build, build
 from .doctor import doctor
 from .errors import BuildError, CheckError
 from .registry import Kernel, Op, diff, registry
+from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .notebook.plot import plot
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from .run.load import Function, load
     from .run.report import Report
     from .run.timings import Timings
-
-__version__ = "0.1.0"
 
 # Imported when first used, so that `import lltm_inline` costs hardly more than `import torch`.
 _LAZY = {

@@ -62,10 +62,18 @@ def parse(argv: Sequence[str] | None = None) -> Options:
     """
     parser = argparse.ArgumentParser(prog="python -m lltm_inline.demo", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer sizes and less time for each")
-    parser.add_argument("--sizes", nargs="+", metavar="B,F,S", help="sizes to time, in place of the tutorial's and a sweep over B")
+    parser.add_argument(
+        "--sizes", nargs="+", metavar="B,F,S", help="sizes to time, in place of the tutorial's and a sweep over B"
+    )
     parser.add_argument("--kernels", nargs="+", metavar="NAME", default=KERNELS, help=f"default: {' '.join(KERNELS)}")
     parser.add_argument("--device", default="cpu", help="cpu")
-    parser.add_argument("--out", type=Path, default=Path("demo-output"), metavar="DIR", help="where the plot and the numbers go (default: demo-output)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("demo-output"),
+        metavar="DIR",
+        help="for plot and numbers; default: demo-output",
+    )
     given = parser.parse_args(argv)
     if given.device != "cpu":
         raise InputError(f"device {given.device!r}: this version runs kernels on 'cpu'")
@@ -76,7 +84,9 @@ def parse(argv: Sequence[str] | None = None) -> Options:
     sizes = [_size(text) for text in given.sizes or ()] or [*TUTORIAL_SIZES, *(QUICK_SWEEP if given.quick else SWEEP)]
     for size in sizes:
         op.named(size)
-    return Options(tuple(given.kernels), tuple(dict.fromkeys(sizes)), given.device, 0.15 if given.quick else 0.4, given.out)
+    return Options(
+        tuple(given.kernels), tuple(dict.fromkeys(sizes)), given.device, 0.15 if given.quick else 0.4, given.out
+    )
 
 
 def _size(text: str) -> tuple[int, ...]:
@@ -128,7 +138,10 @@ def _busy(console: Console, text: str) -> Iterator[None]:
 
 def _build_all(options: Options, console: Console) -> None:
     sources = [registry[name] for name in options.kernels if registry[name].python is None]
-    _title(console, f"1. Build {', '.join(kernel.label for kernel in sources)}: C++ strings through load_inline, in parallel")
+    _title(
+        console,
+        f"1. Build {', '.join(kernel.label for kernel in sources)}: C++ strings through load_inline, in parallel",
+    )
     with _busy(console, "compiling (the first time without a precompiled header, which is being made meanwhile)"):
         builds = build(sources, progress=False)
     console.print(f"  {builds[0].compiler} {' '.join(builds[0].flags)}", soft_wrap=True, markup=False)
@@ -142,7 +155,10 @@ def _check_all(options: Options, console: Console) -> None:
     for name in options.kernels:
         with _busy(console, f"checking {name}"):
             report = check(name, device=options.device, progress=False)
-        console.print(f"  {'[green]right[/]' if report.ok else '[red]WRONG[/]'}  {report.headline}, {report.seconds:.1f} s", soft_wrap=True)
+        console.print(
+            f"  {'[green]right[/]' if report.ok else '[red]WRONG[/]'}  {report.headline}, {report.seconds:.1f} s",
+            soft_wrap=True,
+        )
 
 
 def _edit(console: Console) -> None:
@@ -202,16 +218,25 @@ def _benchmark(options: Options, console: Console) -> Timings:
             check=False,  # step 2 has done it; the quick comparison at every size remains
             progress=lambda done, total, text: bar.update(task, completed=done, total=total, description=text),
         )
-    console.print(str(timings), markup=False, soft_wrap=True)
-    console.print(timings.verdict(), markup=False, soft_wrap=True)
+    shown = _at(timings, TUTORIAL_SIZES) or timings
+    console.print(str(shown), markup=False, soft_wrap=True)
+    # The lines of single sizes are in the plot; what remains is a sentence for each kernel.
+    overall = [line for line in timings.verdict().split("\n") if not line.startswith(" ")]
+    console.print("\n".join(["", *overall]), markup=False, soft_wrap=True)
     return timings
+
+
+def _at(timings: Timings, sizes: Sequence[Sequence[int]]) -> Timings | None:
+    """Keep the rows of these sizes; None when there are none."""
+    rows = tuple(row for row in timings.rows if tuple(row.size.values()) in sizes)
+    return Timings(rows, timings.baseline) if rows else None
 
 
 def _save(timings: Timings, options: Options, console: Console) -> None:
     _title(console, "7. Plot")
     options.out.mkdir(parents=True, exist_ok=True)
     picture = options.out / "lltm.png"
-    plot(timings).savefig(picture, dpi=150)
+    plot(_at(timings, SWEEP) or timings).savefig(picture, dpi=150)
     numbers = timings.to_json(options.out / "lltm.json")
     console.print(f"  {picture}\n  {numbers}", markup=False, soft_wrap=True)
 

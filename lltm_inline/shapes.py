@@ -84,12 +84,16 @@ def letters_of(shapes: Sequence[Shape]) -> tuple[str, ...]:
     letters = tuple(dict.fromkeys(whole))
     unbound = {letter for shape in shapes for letter in shape.letters} - set(letters)
     if unbound:
-        raise DefinitionError(f"no tensor has {', '.join(sorted(unbound))} as a whole extent, so it cannot be told from the inputs")
+        raise DefinitionError(
+            f"no tensor has {', '.join(sorted(unbound))} as a whole extent, so it cannot be told from the inputs"
+        )
     return letters
 
 
 def named_size(letters: Sequence[str], size: Sequence[int]) -> dict[str, int]:
     """Pair the letters of an op with the numbers of one size; refuse what does not fit."""
     if len(size) != len(letters) or any(not isinstance(n, int) or n < 0 for n in size):
-        raise InputError(f"size {tuple(size)} does not fit: want {len(letters)} non-negative integers ({', '.join(letters)})")
+        raise InputError(
+            f"size {tuple(size)} does not fit: want {len(letters)} non-negative integers ({', '.join(letters)})"
+        )
     return dict(zip(letters, size, strict=True))

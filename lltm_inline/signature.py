@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from .registry import Argument, Kernel, Op
 
 _MASK = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|R"(?P<tag>[^\s()\\]{0,16})\(.*?\)(?P=tag)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL
+    r"""//[^\n]*|/\*.*?\*/|R"(?P<tag>[^\s()\\]{0,16})\(.*?\)(?P=tag)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""",
+    re.DOTALL,
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 _LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
@@ -95,7 +96,11 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
     backward = find_function(masked, "backward")
     if forward is None:
         spelled = cpp_declaration(kernel, op)
-        return Interface(0, backward is not None, (Problem(kernel.name, 1, 1, "no function 'forward' at file scope", f"Define it as: {spelled}"),))
+        return Interface(
+            0,
+            backward is not None,
+            (Problem(kernel.name, 1, 1, "no function 'forward' at file scope", f"Define it as: {spelled}"),),
+        )
     check = _Examination(kernel, op, text)
     extras = check.forward(forward)
     if backward is not None and not check.problems:
@@ -279,7 +284,9 @@ def _split(text: str) -> list[str]:
 def _parameter(text: str) -> tuple[str, str]:
     text = _squeeze(text.partition("=")[0])
     match = re.fullmatch(r"(.*[>&\s])([A-Za-z_]\w*)", text)
-    named = match and not (match[1].strip() in ("const", "unsigned", "long") or match[2] in ("double", "bool", "int64_t"))
+    named = match and not (
+        match[1].strip() in ("const", "unsigned", "long") or match[2] in ("double", "bool", "int64_t")
+    )
     return (_squeeze(match[1]), match[2]) if match and named else (text, "")
 
 

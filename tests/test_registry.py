@@ -25,7 +25,10 @@ def kernel(tiny: Any) -> Kernel:
 
 def op(**fields: Any) -> Op:
     """Make an op, right but for the given fields."""
-    return Op(**{"name": "tiny", "schema": "(Tensor x) -> Tensor y", "reference": reference, "shapes": {"x": "N", "y": "N"}} | fields)
+    return Op(
+        **{"name": "tiny", "schema": "(Tensor x) -> Tensor y", "reference": reference, "shapes": {"x": "N", "y": "N"}}
+        | fields
+    )
 
 
 def test_kernel_is_found_by_name_and_revision(kernel: Kernel) -> None:
@@ -44,7 +47,10 @@ def test_miss_names_the_nearest() -> None:
     """A misspelt kernel is answered with the nearest name and the kernels of its op."""
     with pytest.raises(UnknownKernelError) as error:
         registry["lltm/fusd"]
-    assert str(error.value) == "no kernel 'lltm/fusd'. Did you mean 'lltm/fused'? Kernels of lltm: python, aten, fused, stable"
+    assert (
+        str(error.value)
+        == "no kernel 'lltm/fusd'. Did you mean 'lltm/fused'? Kernels of lltm: python, aten, fused, stable"
+    )
 
 
 def test_other_misses(kernel: Kernel) -> None:
@@ -52,16 +58,22 @@ def test_other_misses(kernel: Kernel) -> None:
     with pytest.raises(KeyError, match=r"^no kernel 'qqq/www'\. Ops: lltm, "):
         registry["qqq/www"]
     kernel.edit("x + A", "x - A")
-    with pytest.raises(UnknownKernelError, match=r"^no revision 'tiny/cpp@7'\. Revisions of 'tiny/cpp': tiny/cpp, tiny/cpp@1$"):
+    with pytest.raises(
+        UnknownKernelError, match=r"^no revision 'tiny/cpp@7'\. Revisions of 'tiny/cpp': tiny/cpp, tiny/cpp@1$"
+    ):
         registry["tiny/cpp@7"]
-    with pytest.raises(UnknownKernelError, match=r"^kernel 'lltn/a': no op 'lltn'\. Ops: lltm, .*Register an Op of that name first$"):
+    with pytest.raises(
+        UnknownKernelError, match=r"^kernel 'lltn/a': no op 'lltn'\. Ops: lltm, .*Register an Op of that name first$"
+    ):
         registry.op_of(Kernel("lltn/a", cpp=TEXT))
 
 
 def test_duplicates_are_refused(kernel: Kernel) -> None:
     """A name is taken once; the same thing again is no duplicate."""
     assert registry.register(Kernel("tiny/cpp", cpp=TEXT, params={"A": 2})) == kernel
-    with pytest.raises(DuplicateKernelError, match=r"'tiny/cpp' is registered already. To change it: registry\['tiny/cpp'\].replace"):
+    with pytest.raises(
+        DuplicateKernelError, match=r"'tiny/cpp' is registered already. To change it: registry\['tiny/cpp'\].replace"
+    ):
         registry.register(Kernel("tiny/cpp", cpp=TEXT, params={"A": 3}))
     with pytest.raises(DuplicateKernelError):
         registry.register(op(doc="another"))
@@ -87,9 +99,13 @@ def test_registry_is_a_mapping_that_shows_itself(kernel: Kernel) -> None:
 
 def test_edit_wants_one_place(kernel: Kernel) -> None:
     """An edit that matches nowhere shows the nearest line; one that matches twice shows the places."""
-    with pytest.raises(EditError, match="'x [*] A' occurs nowhere in kernel 'tiny/cpp', want exactly 1 place. Nearest, cpp line 2: 'return x [+] A;'"):
+    with pytest.raises(EditError) as error:
         kernel.edit("x * A", "x - A")
-    with pytest.raises(EditError, match=r"'Tensor' occurs 2 times in kernel 'tiny/cpp' \(cpp line 1, cpp line 1\), want exactly 1"):
+    assert str(error.value) == (
+        "'x * A' occurs nowhere in kernel 'tiny/cpp', want exactly 1 place. Nearest, cpp line 2: 'return x + A;'"
+    )
+    places = r"'Tensor' occurs 2 times in kernel 'tiny/cpp' \(cpp line 1, cpp line 1\), want exactly 1"
+    with pytest.raises(EditError, match=places):
         kernel.edit("Tensor", "tensor")
     with pytest.raises(EditError):
         kernel.edit("", "x")
@@ -128,11 +144,11 @@ def test_kernel_is_frozen_all_the_way(kernel: Kernel) -> None:
     with pytest.raises(AttributeError):
         kernel.cpp = ""  # type: ignore[misc]
     for change in (lambda d: d.update(A=3), lambda d: d.clear(), lambda d: d.pop("A"), lambda d: d.__setitem__("A", 3)):
-        with pytest.raises(TypeError, match="frozen: use kernel.replace"):
+        with pytest.raises(TypeError, match=r"frozen: use kernel.replace"):
             change(kernel.params)
 
 
-@pytest.mark.parametrize("how", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy, copy.copy], ids=["pickle", "deepcopy", "copy"])
+@pytest.mark.parametrize("how", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy, copy.copy])
 def test_values_travel(kernel: Kernel, how: Any) -> None:
     """Kernels and ops can be copied and sent to another process, and stay frozen there."""
     for value in (kernel, kernel.edit("x + A", "x - A"), registry["lltm/fused"]):
@@ -192,7 +208,10 @@ def test_kernels_that_are_refused(fields: dict[str, Any], message: str) -> None:
         ({"shapes": {"x": "n", "y": "N"}}, "is not a sum of terms"),
         ({"shapes": {"x": "2N", "y": "N"}}, "no tensor has N as a whole extent"),
         ({"shapes": {"x": "N", "y": "M"}}, r"shape \(M\) of 'y' has M, which no required input has as a whole extent"),
-        ({"schema": "(Tensor x, Tensor? b) -> Tensor y", "shapes": {"x": "N", "b": "M", "y": "N"}}, "of 'b' has M, which no required input has"),
+        (
+            {"schema": "(Tensor x, Tensor? b) -> Tensor y", "shapes": {"x": "N", "b": "M", "y": "N"}},
+            "of 'b' has M, which no required input has",
+        ),
         ({"schema": "(Tensor? x) -> Tensor y"}, "op 'tiny' takes no Tensor"),
         ({"schema": "(Tensor x, float c) -> Tensor y"}, "takes more than tensors: give inputs="),
         ({"parameters": ("w",)}, "parameters .'w'. are no tensor inputs"),
@@ -246,5 +265,5 @@ def other_op() -> Iterator[Op]:
 
 def test_unknown_op_is_nearest_first(other_op: Op, tiny: Any) -> None:
     """The nearest op comes first in the list."""
-    with pytest.raises(UnknownKernelError, match="no kernel 'tinie/qqqqqqqqq'. Ops: tinier, "):
+    with pytest.raises(UnknownKernelError, match=r"no kernel 'tinie/qqqqqqqqq'. Ops: tinier, "):
         registry["tinie/qqqqqqqqq"]

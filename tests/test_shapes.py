@@ -12,7 +12,18 @@ from lltm_inline.shapes import Dim, Shape, letters_of, named_size
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("B", 3), ("3S", 15), ("3*S", 15), ("S+F", 22), ("2S+F+1", 28), ("F-S", 12), ("7", 7), ("S-1", 4), ("0", 0), ("S+S", 10)],
+    [
+        ("B", 3),
+        ("3S", 15),
+        ("3*S", 15),
+        ("S+F", 22),
+        ("2S+F+1", 28),
+        ("F-S", 12),
+        ("7", 7),
+        ("S-1", 4),
+        ("0", 0),
+        ("S+S", 10),
+    ],
 )
 def test_extents(text: str, value: int) -> None:
     """An extent is the sum of its terms."""
@@ -49,7 +60,9 @@ def test_letters_in_reading_order() -> None:
 
 def test_letter_that_no_input_tells() -> None:
     """A letter that is nowhere a whole extent cannot be read off the inputs."""
-    with pytest.raises(DefinitionError, match="no tensor has S as a whole extent, so it cannot be told from the inputs"):
+    with pytest.raises(
+        DefinitionError, match="no tensor has S as a whole extent, so it cannot be told from the inputs"
+    ):
         letters_of([Shape.parse("B 3S")])
 
 

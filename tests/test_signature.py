@@ -32,7 +32,9 @@ def op() -> Iterator[Op]:
     """Register an op with every type of argument for one test."""
     schema = "(Tensor x, Tensor? b, float c, int n, bool flag) -> Tensor y"
     shapes = {"x": "N", "b": "N", "y": "N"}
-    yield registry.register(Op("every", schema, lambda x, b, c, n, flag: x, shapes, lambda randn, N: (randn(N), None, 1.0, 2, True)))
+    yield registry.register(
+        Op("every", schema, lambda x, b, c, n, flag: x, shapes, lambda randn, N: (randn(N), None, 1.0, 2, True))
+    )
     forget("every")
 
 
@@ -122,7 +124,9 @@ def test_stable_spelling(tiny: Any) -> None:
 
 def test_error_is_instant_and_needs_no_compiler(tiny: Any, watched: Any, fresh_cache: Any) -> None:
     """The whole message is there in 50 ms, and no compiler has run."""
-    kernel = Kernel("tiny/x", cpp="// y = 2 x\nat::Tensor forward(const at::Tensor& x, int64_t n) {\n  return x * n;\n}\n")
+    kernel = Kernel(
+        "tiny/x", cpp="// y = 2 x\nat::Tensor forward(const at::Tensor& x, int64_t n) {\n  return x * n;\n}\n"
+    )
     with pytest.raises(SignatureError):  # the first time, the compiler itself is looked at
         build(kernel, progress=False)
     calls = watched.calls

@@ -43,7 +43,11 @@ def test_slots(tiny: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "slots", "message"),
     [
-        ("$MISSING", {}, r"kernel 'tiny/stable', cpp line 3: slot \$MISSING has no value. Slots: none. Give it with replace\(slots="),
+        (
+            "$MISSING",
+            {},
+            r"kernel 'tiny/stable', cpp line 3: slot \$MISSING has no value. Slots: none. Give it with replace\(slots=",
+        ),
         ("$WORDS", {"WORD": "x"}, r"slot \$WORDS has no value. Slots: \$WORD"),
         ("costs 5$", {}, r"cpp line 3: a '\$' that starts no slot; write \$\$ for a dollar sign"),
         ("nothing", {"WORD": "x", "OTHER": "y"}, r"kernel 'tiny/stable': no source uses \$WORD, \$OTHER"),
@@ -69,7 +73,7 @@ def test_lines_after_a_slot_of_several_lines(tiny: Any, fresh_cache: Path) -> No
 
 def test_error_in_a_custom_binding(tiny: Any, fresh_cache: Path) -> None:
     """An error in one's own binding template is reported in that template, at its own line."""
-    binding = "// my own\nSTABLE_TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {\n  m.define(unknown);\n}\n"
+    binding = "#include <torch/csrc/stable/library.h>\nSTABLE_TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {\n  m.define(unknown);\n}\n"
     with pytest.raises(BuildError) as error:
         build(tiny(binding=binding), progress=False)
     first = error.value.diagnostics[0]
@@ -81,7 +85,9 @@ def test_custom_binding_works(tiny: Any) -> None:
     """A generated binding can be taken as a text, changed with slots, and used as one's own."""
     generated = render(tiny(7), registry.ops["tiny"]).sources["tiny/stable (binding)"]
     assert "check_inputs" in generated
-    binding = generated.replace("auto out = ::forward(x);", "auto out = ::forward(${WHAT});").replace("check_inputs(x);", "")
+    binding = generated.replace("auto out = ::forward(x);", "auto out = ::forward(${WHAT});").replace(
+        "check_inputs(x);", ""
+    )
     function = load(tiny(7, binding=binding, slots={"WHAT": "x"}), progress=False)
     x = torch.ones(3, requires_grad=True)
     y = function(x)
@@ -124,6 +130,6 @@ def test_binding_declares_what_the_op_declares() -> None:
     kernel = registry["lltm/aten"]
     text = text_of(kernel)
     inputs = "Tensor input, Tensor weights, Tensor bias, Tensor old_h, Tensor old_cell"
-    assert f'm.def("forward({inputs}) -> (' in text
+    assert f'"forward({inputs}) -> (' in text
     assert "bool want_input, bool want_weights, bool want_bias, bool want_old_h, bool want_old_cell" in text
     assert '"weights", weights, "(3S, S+F)", {3 * S, S + F}' in text

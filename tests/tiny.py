@@ -1,6 +1,6 @@
 """A throwaway op with kernels that build in about a second, for tests that are about builds and not about kernels.
 
-    y = factor * x
+y = factor * x
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from typing import Any
 
 import torch
 
-from lltm_inline.registry import Kernel, Op, _journal, registry
+from lltm_inline.build import cache, compiler
+from lltm_inline.kernel import _journal
+from lltm_inline.registry import Kernel, Op, registry
 
 #: Both functions on LibTorch's stable ABI: no ATen header, so that a build costs a second and not six.
 STABLE = r"""
@@ -70,6 +72,19 @@ def forget(op: str) -> None:
     for table in (registry._ops, registry._shipped, registry._current, _journal):
         for name in [name for name in table if name.partition("/")[0] == op]:
             del table[name]
+
+
+def without_bridge() -> None:
+    """Put an empty text in the place of the autograd bridge, in a process that builds into a fresh cache and loads nothing.
+
+    Every build into an empty cache makes the bridge too, which takes many times as long as the kernels here.
+    """
+    compiler.bridge_text = str
+
+
+def entries() -> list[cache.Entry]:
+    """List the cache without the bridge."""
+    return [entry for entry in cache.entries() if not entry.what.startswith("autograd bridge")]
 
 
 def answer(number: int) -> str:

@@ -250,8 +250,9 @@ struct PlainCall : public c10::OperatorKernel {
 };
 
 void attach(
-    const std::string& space, const std::string& kernel, const std::string& schema, bool has_backward, const std::vector<std::string>& names,
-    std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs, int64_t outputs, int64_t extras) {
+    const std::string& space, const std::string& kernel, const std::string& schema, bool has_backward,
+    const std::vector<std::string>& names, std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs, int64_t outputs,
+    int64_t extras) {
   auto& dispatcher = c10::Dispatcher::singleton();
   const auto find = [&](const char* name) { return dispatcher.findSchemaOrThrow((space + "::" + name).c_str(), ""); };
   auto spec = std::make_shared<Spec>(Spec{
@@ -263,8 +264,8 @@ void attach(
   const auto plain = has_backward ? c10::DispatchKey::CompositeExplicitAutograd : c10::DispatchKey::CompositeImplicitAutograd;
   library->impl("call", torch::dispatch(plain, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<PlainCall>(spec))));
   if (has_backward) {
-    library->impl(
-        "call", torch::dispatch(c10::DispatchKey::Autograd, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<AutogradCall>(spec))));
+    auto watched = torch::CppFunction::makeFromBoxedFunctor(std::make_unique<AutogradCall>(spec));
+    library->impl("call", torch::dispatch(c10::DispatchKey::Autograd, std::move(watched)));
   }
 }
 

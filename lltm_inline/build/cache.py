@@ -1,10 +1,10 @@
 """The content-addressed cache: where builds live, and how they get there and out again without a lie.
 
-    DIR/kernels/<digest>/   library.so, main.cpp, build.json (and only build.json and log.txt of a failed build)
-    DIR/headers/<digest>/   precompiled headers
-    DIR/toolchains/         what is known of each compiler
-    DIR/locks/<digest>.lock held while the entry is made; an OS lock, so a killed process leaves none behind
-    DIR/tmp/                where entries are made, before one rename publishes them
+DIR/kernels/<digest>/   library.so, main.cpp, build.json (and only build.json and log.txt of a failed build)
+DIR/headers/<digest>/   precompiled headers
+DIR/toolchains/         what is known of each compiler
+DIR/locks/<digest>.lock held while the entry is made; an OS lock, so a killed process leaves none behind
+DIR/tmp/                where entries are made, before one rename publishes them
 """
 
 from __future__ import annotations
@@ -72,11 +72,15 @@ def cache_dir() -> Path:
     except OSError as error:
         raise CacheError(f"cannot use the cache directory {path}: {error.strerror or error}. {cure}") from error
     if status.st_uid != os.getuid():
-        raise CacheError(f"the cache directory {path} belongs to user {status.st_uid}, not to you ({os.getuid()}). {cure}")
+        raise CacheError(
+            f"the cache directory {path} belongs to user {status.st_uid}, not to you ({os.getuid()}). {cure}"
+        )
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise CacheError(f"others may write to the cache directory {path}. Close it with: chmod 700 {path}")
     if any(letter in str(path) for letter in "\n$\"'"):
-        raise CacheError(f"the path of the cache directory {str(path)!r} holds a character that build tools misread. {cure}")
+        raise CacheError(
+            f"the path of the cache directory {str(path)!r} holds a character that build tools misread. {cure}"
+        )
     return path
 
 

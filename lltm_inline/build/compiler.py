@@ -1,6 +1,6 @@
 """Turns kernels into shared libraries: `load_inline` under our cache, locks and flags.
 
-    kernel -> Job (text, flags, digest) -> cache hit, or load_inline in a temporary directory -> published entry -> Build
+kernel -> Job (text, flags, digest) -> cache hit, or load_inline in a temporary directory -> published entry -> Build
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import sysconfig
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,10 +24,13 @@ from ..progress import Progress, showing
 from ..registry import Kernel, diff, fit, registry
 from ..signature import Problem, mask
 from ..template import Rendered, render
-from . import cache, header
+from ..version import __version__
+from . import cache
 from .bridge import bridge_text
 from .diagnostics import Diagnostic, describe, parse
-from .toolchain import Toolchain, find_toolchain, ninja_directory
+from .header import PASSING_FAILURES
+from .inline import load_inline
+from .toolchain import Toolchain, find_toolchain
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,9 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().split("\n")
     except OSError:
         return platform.processor()
-    return "\n".join(next((line for line in lines if line.startswith(key)), "") for key in ("model name", "flags", "Features"))
+    return "\n".join(
+        next((line for line in lines if line.startswith(key)), "") for key in ("model name", "flags", "Features")
+    )
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,11 @@ class Build:
 
 @overload
 def build(
-    kernel: Kernel | str, *, compiler: str | None = ..., cflags: Sequence[str] | None = ..., progress: Progress | bool | None = ...
+    kernel: Kernel | str,
+    *,
+    compiler: str | None = ...,
+    cflags: Sequence[str] | None = ...,
+    progress: Progress | bool | None = ...,
 ) -> Build: ...
 @overload
 def build(
@@ -194,7 +202,9 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
     module = "PYBIND11_MODULE" in mask(rendered.text)
     if module:  # Python's own symbols are undefined until it loads the module
         ldflags = tuple(flag for flag in toolchain.ldflags if flag != "-Wl,-z,defs")
-        toolchain = Toolchain(toolchain.compiler, toolchain.kind, toolchain.version, toolchain.identity, toolchain.cflags, ldflags)
+        toolchain = Toolchain(
+            toolchain.compiler, toolchain.kind, toolchain.version, toolchain.identity, toolchain.cflags, ldflags
+        )
     prelude = None if kernel.flags else rendered.prelude
     return Job(kernel.label, rendered.text, prelude, rendered.sources, toolchain, kernel.flags, module, kernel.parent)
 
@@ -226,7 +236,10 @@ def _compile_all(jobs: Mapping[str, Job], progress: Progress | bool | None) -> d
     stop = threading.Event()
     names = ", ".join(job.label for job in jobs.values())
     workers = max(1, int(os.environ.get("MAX_JOBS") or os.cpu_count() or 1))
-    with showing(f"building {names}", progress), ThreadPoolExecutor(workers, thread_name_prefix="lltm_inline build") as pool:
+    with (
+        showing(f"building {names}", progress),
+        ThreadPoolExecutor(workers, thread_name_prefix="lltm_inline build") as pool,
+    ):
         futures: dict[str, Future[Build]] = {key: pool.submit(_build_one, job, stop) for key, job in jobs.items()}
         try:
             pending = set(futures.values())
@@ -259,8 +272,8 @@ def _kill_compilers() -> None:
 def _cached(job: Job, started: float, *, warn: bool = False) -> Build | None:
     """Return the cached build, raise the remembered failure, or return None."""
     manifest = cache.read_manifest(job.key)
-    if manifest is None:
-        return None
+    if manifest is None or (not manifest["ok"] and manifest.get("version") != __version__):
+        return None  # what another version made of a compiler's words is not this one's
     directory = cache.cache_dir() / "kernels" / job.key
     cache.touch(directory)
     if not manifest["ok"]:
@@ -270,7 +283,11 @@ def _cached(job: Job, started: float, *, warn: bool = False) -> Build | None:
     library = directory / cache.LIBRARY
     if not library.exists() or cache.hash_file(library) != manifest["sha256"]:
         if warn:
-            warnings.warn(f"the cached library of {job.label!r} is not what was built; building it anew", RuntimeWarning, stacklevel=4)
+            warnings.warn(
+                f"the cached library of {job.label!r} is not what was built; building it anew",
+                RuntimeWarning,
+                stacklevel=4,
+            )
         return None
     return _as_build(job, manifest, library, started, cached=True)
 
@@ -299,7 +316,7 @@ def _build_one(job: Job, stop: threading.Event) -> Build:
             return cached
         with cache.workspace(job.key) as directory:
             try:
-                namespace, log = _load_inline(job, directory)
+                namespace, log = load_inline(job, directory)
             except LltmInlineError:
                 raise  # no ninja, no cache: not the text's fault
             except (RuntimeError, OSError, ImportError) as error:
@@ -327,93 +344,6 @@ def _build_one(job: Job, stop: threading.Event) -> Build:
     return _as_build(job, manifest, published / cache.LIBRARY, started, cached=False)
 
 
-_namespaces: dict[str, int] = {}
-
-
-def _fresh_namespace(key: str) -> str:
-    """Name the operators of a build; torch never forgets a name, so a second try in one process takes another."""
-    _namespaces[key] = _namespaces.get(key, 0) + 1
-    return f"li_{key}" + (f"_{_namespaces[key]}" if _namespaces[key] > 1 else "")
-
-
-def _load_inline(job: Job, directory: Path) -> tuple[str, str]:
-    """Build with the precompiled header if there is one; return the namespace and the command that was run.
-
-    A damaged or outdated header (a system header was upgraded) must not stand between a user and her kernel: it is
-    thrown away, and the text is compiled without.
-    """
-    precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
-    try:
-        return _call_load_inline(job, directory, precompiled)
-    except RuntimeError as error:
-        if not precompiled or not header.is_to_blame(str(error)):
-            raise
-    header.discard(job.toolchain, job.prelude or "")
-    return _call_load_inline(job, directory, ())
-
-
-def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> tuple[str, str]:
-    from torch.utils.cpp_extension import load_inline
-
-    namespace = _fresh_namespace(job.key)
-    flags = [*precompiled, *job.cflags]
-    with _torch_settings(job.toolchain):
-        load_inline(
-            name=namespace,
-            cpp_sources=[job.text],
-            extra_cflags=flags,
-            extra_ldflags=list(job.toolchain.ldflags),
-            build_directory=str(directory),
-            is_python_module=job.python_module,
-            no_implicit_headers=True,
-        )
-    return namespace, " ".join([job.toolchain.compiler, *flags])
-
-
-_settings = threading.Condition()
-_settings_users: dict[str, int] = {}
-
-
-@contextmanager
-def _torch_settings(toolchain: Toolchain) -> Iterator[None]:
-    """Set what `load_inline` takes from the environment, shared by builds that agree and one after another otherwise.
-
-    CXX chooses the compiler, PATH finds ninja, LC_ALL makes the compiler speak the language that we parse. And torch's
-    own precompiled header stays: `load_inline` deletes it from site-packages, or fails where that is read-only.
-    """
-    from torch.utils import cpp_extension
-
-    with _settings:
-        _settings.wait_for(lambda: not _settings_users or toolchain.compiler in _settings_users)
-        if not _settings_users:
-            ninja = ninja_directory()
-            path = os.environ.get("PATH", "")
-            new = {
-                "CXX": toolchain.compiler,
-                "LC_ALL": "C",
-                "PATH": f"{ninja}{os.pathsep}{path}" if ninja else path,
-                "TORCH_DONT_CHECK_COMPILER_ABI": "1",  # find_toolchain has looked at the compiler; this saves a run of it
-            }
-            _saved.update(environ={name: os.environ.get(name) for name in new}, remove=cpp_extension.remove_extension_h_precompiler_headers)
-            os.environ.update(new)
-            cpp_extension.remove_extension_h_precompiler_headers = lambda: None
-        _settings_users[toolchain.compiler] = _settings_users.get(toolchain.compiler, 0) + 1
-    try:
-        yield
-    finally:
-        with _settings:
-            _settings_users[toolchain.compiler] -= 1
-            if not _settings_users[toolchain.compiler]:
-                _settings_users.clear()
-                cpp_extension.remove_extension_h_precompiler_headers = _saved["remove"]
-                for name, value in _saved["environ"].items():
-                    os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-                _settings.notify_all()
-
-
-_saved: dict[str, Any] = {}
-
-
 def _failure(job: Job, log: str) -> BuildError:
     return _build_error(job, parse(log, label=job.label, sources=job.sources), log)
 
@@ -439,12 +369,17 @@ def _build_error(job: Job, diagnostics: Sequence[Diagnostic], log: str) -> Build
 
 def _remember_failure(job: Job, failure: BuildError, directory: Path) -> None:
     """Publish a failed build as its diagnostics, unless the machine and not the text was at fault."""
-    if not failure.diagnostics or any(word in failure.log for word in header.PASSING_FAILURES):
+    if not failure.diagnostics or any(word in failure.log for word in PASSING_FAILURES):
         return
     for file in directory.iterdir():
         file.unlink()
     (directory / "log.txt").write_text(failure.log)
-    manifest = {"ok": False, "kernel": job.label, "diagnostics": [item.to_dict() for item in failure.diagnostics]}
+    manifest = {
+        "ok": False,
+        "version": __version__,
+        "kernel": job.label,
+        "diagnostics": [item.to_dict() for item in failure.diagnostics],
+    }
     cache.write_manifest(directory, manifest)
     cache.publish(directory, "kernels", job.key)
 
@@ -454,7 +389,17 @@ def _signature_error(kernel: Kernel, rendered: Rendered, toolchain: Toolchain) -
 
     def diagnostic(problem: Problem) -> Diagnostic:
         excerpt = excerpt_of(rendered.sources.get(problem.file, ""), problem.line, problem.column)
-        return Diagnostic(kernel.label, problem.file, problem.line, problem.column, "error", problem.message, (), excerpt, problem.help)
+        return Diagnostic(
+            kernel.label,
+            problem.file,
+            problem.line,
+            problem.column,
+            "error",
+            problem.message,
+            (),
+            excerpt,
+            problem.help,
+        )
 
     diagnostics = tuple(map(diagnostic, rendered.interface.problems))
     lines = [f"kernel {kernel.label!r} does not fit op {kernel.op!r}; nothing was compiled"]

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from . import causes
-from .advice import advise
-from .compiler_log import Record, read
+from .diagnosis import causes
+from .diagnosis.advice import advise
+from .diagnosis.compiler_log import Record, read
 
 _LONGEST_MESSAGE = 300
 _MOST_NOTES = 8

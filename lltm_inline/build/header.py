@@ -25,7 +25,15 @@ from .toolchain import Toolchain
 MIN_FREE_BYTES = 2 * 2**30
 
 #: Words in a compiler's log that tell of the machine, not of the text: such a failure is not remembered.
-PASSING_FAILURES = ("No space left", "Killed", "terminated program", "out of memory", "cannot allocate", "ninja: error", "Input/output error")
+PASSING_FAILURES = (
+    "No space left",
+    "Killed",
+    "terminated program",
+    "out of memory",
+    "cannot allocate",
+    "ninja: error",
+    "Input/output error",
+)
 
 _NAMES = {"gcc": "prelude.h.gch", "clang": "prelude.h.pch"}
 
@@ -82,7 +90,17 @@ def start(toolchain: Toolchain, prelude: str) -> subprocess.Popen[bytes] | None:
     # clang refuses a header whose file has moved since, so it reads standard input; g++ wants a file.
     source = "-" if toolchain.kind == "clang" else "prelude.h"
     job = {
-        "command": [toolchain.compiler, *torch_cflags(), *toolchain.cflags, *pch, "-x", "c++-header", source, "-o", name],
+        "command": [
+            toolchain.compiler,
+            *torch_cflags(),
+            *toolchain.cflags,
+            *pch,
+            "-x",
+            "c++-header",
+            source,
+            "-o",
+            name,
+        ],
         "text": PRELUDE[prelude],
         "cache": str(cache.cache_dir()),
         "passing_failures": PASSING_FAILURES,
@@ -101,7 +119,9 @@ def start(toolchain: Toolchain, prelude: str) -> subprocess.Popen[bytes] | None:
 
 def is_to_blame(log: str) -> bool:
     """Tell whether a compiler's complaint is about the precompiled header itself."""
-    return bool(re.search(r"AST file|PCH file|precompiled header|prelude\.h\.(?:gch|pch)['\"]? ?(?::|not|is|was|has)", log))
+    return bool(
+        re.search(r"AST file|PCH file|precompiled header|prelude\.h\.(?:gch|pch)['\"]? ?(?::|not|is|was|has)", log)
+    )
 
 
 def discard(toolchain: Toolchain, prelude: str) -> None:

@@ -15,34 +15,41 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 
-def main(job: dict) -> None:  # type: ignore[type-arg]
+def main(job: dict[str, Any]) -> None:
+    """Make the header that `job` describes, unless somebody else does or did."""
     cache, key = Path(job["cache"]), job["key"]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the temporary directory goes
     with suppress(OSError):
         os.nice(10)
-    with suppress(Timeout), FileLock(cache / "locks" / f"{key}.lock", blocking=False):
-        if (cache / "headers" / key).exists():
-            return
-        work = Path(tempfile.mkdtemp(prefix=f"{key}-{os.getpid()}-", dir=cache / "tmp"))
-        try:
-            (work / "prelude.h").write_text(job["text"])
-            result = subprocess.run(job["command"], input=job["text"], cwd=work, capture_output=True, text=True)
-            if result.returncode < 0:
-                return  # killed: nothing is known about the header itself
-            if any(word in result.stderr for word in job["passing_failures"]):
-                return
-            if result.returncode:
-                for file in work.iterdir():
-                    file.unlink()
-                (work / "log.txt").write_text(result.stderr)
-            with suppress(OSError):  # pruned or published by somebody else meanwhile
-                work.rename(cache / "headers" / key)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+    # One header at a time: several would only take the processor from the kernels that are compiled meanwhile.
+    mine, turn = (FileLock(cache / "locks" / f"{name}.lock") for name in (key, "headers"))
+    with suppress(Timeout), mine.acquire(blocking=False), turn:
+        if not (cache / "headers" / key).exists():
+            make(
+                job, cache / "headers" / key, Path(tempfile.mkdtemp(prefix=f"{key}-{os.getpid()}-", dir=cache / "tmp"))
+            )
+
+
+def make(job: dict[str, Any], target: Path, work: Path) -> None:
+    """Compile in the directory `work` and move it to `target`."""
+    try:
+        (work / "prelude.h").write_text(job["text"])
+        result = subprocess.run(job["command"], input=job["text"], cwd=work, capture_output=True, text=True)
+        if result.returncode < 0 or any(word in result.stderr for word in job["passing_failures"]):
+            return  # killed, or no room: nothing is known about the header itself
+        if result.returncode:
+            for file in work.iterdir():
+                file.unlink()
+            (work / "log.txt").write_text(result.stderr)
+        with suppress(OSError):  # pruned or published by somebody else meanwhile
+            work.rename(target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 if __name__ == "__main__":

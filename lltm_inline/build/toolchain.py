@@ -87,7 +87,9 @@ def _find_compiler(compiler: str | None) -> str:
     if wanted:
         origin = "" if compiler else " (from the environment variable CXX)"
         raise ToolchainError(f"no compiler {wanted!r}{origin} on PATH. Install one with: {install_command('compiler')}")
-    raise ToolchainError(f"no C++ compiler: looked for {', '.join(COMPILERS)} on PATH. Install one with: {install_command('compiler')}")
+    raise ToolchainError(
+        f"no C++ compiler: looked for {', '.join(COMPILERS)} on PATH. Install one with: {install_command('compiler')}"
+    )
 
 
 @lru_cache(maxsize=32)
@@ -112,14 +114,24 @@ def _probed(path: str, search_path: str, mtime: int) -> dict[str, Any]:
 def _identify(path: str) -> dict[str, str]:
     """Return kind, short version and full identity of a compiler."""
     try:
-        text = subprocess.run([path, "--version"], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"}).stdout
+        text = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"}
+        ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        raise ToolchainError(f"{path} --version failed: {error}. Is it a C++ compiler? Set CXX to one that works") from error
+        raise ToolchainError(
+            f"{path} --version failed: {error}. Is it a C++ compiler? Set CXX to one that works"
+        ) from error
     first = text.partition("\n")[0]
     kind = "clang" if "clang" in text else "gcc"
-    number = re.search(r"\d+\.\d+(?:\.\d+)?", re.sub(r"\([^)]*\)", "", first)) or re.search(r"\d+\.\d+(?:\.\d+)?", first)
+    number = re.search(r"\d+\.\d+(?:\.\d+)?", re.sub(r"\([^)]*\)", "", first)) or re.search(
+        r"\d+\.\d+(?:\.\d+)?", first
+    )
     name = "clang++" if kind == "clang" else "g++"
-    return {"kind": kind, "version": f"{name} {number[0] if number else '?'}", "identity": f"{os.path.realpath(path)}\n{text}"}
+    return {
+        "kind": kind,
+        "version": f"{name} {number[0] if number else '?'}",
+        "identity": f"{os.path.realpath(path)}\n{text}",
+    }
 
 
 def default_cflags(*, openmp: bool) -> tuple[str, ...]:
@@ -130,7 +142,11 @@ def default_cflags(*, openmp: bool) -> tuple[str, ...]:
     import torch
 
     capability = torch.backends.cpu.get_cpu_capability()
-    vector = (f"-DCPU_CAPABILITY={capability}", f"-DCPU_CAPABILITY_{capability}") if capability in ("AVX2", "AVX512") else ("-DCPU_CAPABILITY=DEFAULT",)
+    vector = (
+        (f"-DCPU_CAPABILITY={capability}", f"-DCPU_CAPABILITY_{capability}")
+        if capability in ("AVX2", "AVX512")
+        else ("-DCPU_CAPABILITY=DEFAULT",)
+    )
     native = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
     return ("-O3", native, *(("-fopenmp",) if openmp else ()), *vector)
 
@@ -146,7 +162,10 @@ def _fast_linker(compiler: str) -> str | None:
     """Return the name of a faster linker than the default, when this compiler can use one."""
     for linker in _LINKERS:
         probe = [compiler, f"-fuse-ld={linker}", "-shared", "-x", "c++", "-", "-o", os.devnull]
-        if shutil.which(f"ld.{linker}") and subprocess.run(probe, input="", text=True, capture_output=True).returncode == 0:
+        if (
+            shutil.which(f"ld.{linker}")
+            and subprocess.run(probe, input="", text=True, capture_output=True).returncode == 0
+        ):
             return linker
     return None
 
@@ -162,7 +181,9 @@ def validated_cflags(cflags: Sequence[str]) -> tuple[str, ...]:
     flags = tuple(flag.strip() for flag in cflags)
     for flag in flags:
         if not flag.startswith("-") or re.search(r"[\s'\"`$;|&<>()\\]", flag):
-            raise InputError(f"flag {flag!r} must start with '-' and hold no spaces or shell characters: give one list item per flag")
+            raise InputError(
+                f"flag {flag!r} must start with '-' and hold no spaces or shell characters: give one list item per flag"
+            )
         if flag.startswith("-std=") and not re.search(r"(?:20|2a|23|2b|26|2c)$", flag):
             raise InputError(f"flag {flag!r}: the headers of torch need C++20; leave it out")
     return flags
@@ -185,5 +206,7 @@ def ninja_directory() -> Path | None:
     try:
         import ninja
     except ImportError:
-        raise ToolchainError(f"no ninja on PATH, beside {sys.executable}, or as a Python module. Install it with: {pip_command('ninja')}") from None
+        raise ToolchainError(
+            f"no ninja on PATH, beside {sys.executable}, or as a Python module. Install it with: {pip_command('ninja')}"
+        ) from None
     return Path(ninja.BIN_DIR)

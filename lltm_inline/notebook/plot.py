@@ -20,8 +20,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ..errors import InputError
+from ..run.timing.words import three, time_text
 from ..run.timings import Row, Timings
-from ..run.words import three, time_text
 
 _BASELINE_COLOUR = "#4d4d4d"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

@@ -22,11 +22,11 @@ import torch
 from ..errors import CheckError, InputError
 from ..progress import showing
 from ..registry import Cost, Kernel, Op, registry
-from . import machine, sample
-from .audit import Auditor
-from .inputs import Ring
-from .sample import Case, Entrant, no_collection, take_round, warm_up
-from .stats import FEWEST, quartiles, ratio
+from .timing import machine, sample
+from .timing.audit import Auditor
+from .timing.inputs import Ring
+from .timing.sample import Case, Entrant, no_collection, take_round, warm_up
+from .timing.stats import FEWEST, quartiles, ratio
 from .timings import DIRECTIONS, Row, Timings
 
 #: Called as `progress(done, total, text)`; `done` only grows and ends at `total`.

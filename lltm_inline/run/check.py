@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from ..errors import InputError
 from ..progress import Progress, showing
 from ..registry import Kernel, registry
-from .cases import Case, Size, layout_cases, prime_size, size_cases, subset_cases, with_last
-from .derivatives import derivatives
-from .explain import findings_of
-from .interface import interface
+from .checking.cases import Case, Size, layout_cases, prime_size, size_cases, subset_cases, with_last
+from .checking.derivatives import derivatives
+from .checking.explain import findings_of
+from .checking.interface import interface
+from .checking.purity import purity
+from .checking.runner import Matrix, Part, Runner, fill, laboratory, matrix_of
 from .load import load
-from .purity import purity
 from .report import Report, Section
-from .runner import Matrix, Part, Runner, fill, laboratory, matrix_of
 
 DEVICES = ("cpu", "cuda", "cuda-cpu")
 #: Extent of the last letter in the cases about layout: whole vectors and a rest, in both dtypes.

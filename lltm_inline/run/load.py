@@ -9,14 +9,15 @@ from typing import Any, cast
 
 import torch
 
+from ..binding import schemas
 from ..build import cache
 from ..build.compiler import Build, bridge_job, make_job, resolve, run_jobs
-from ..build.toolchain import Toolchain, find_toolchain
+from ..build.toolchain import find_toolchain
 from ..errors import CacheError, InputError
 from ..progress import Progress
 from ..registry import Kernel, Op, registry
 from ..signature import Interface
-from ..template import render, schemas
+from ..template import render
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,17 @@ class Function:
             # The dispatcher found no code for a device, and speaks of the digest.
             tensors = [value for value in (*inputs, *named.values()) if isinstance(value, torch.Tensor)]
             devices = ", ".join(dict.fromkeys(str(tensor.device) for tensor in tensors))
-            raise NotImplementedError(f"{self.kernel.label}: the inputs are on {devices}; this version runs kernels on 'cpu'") from None
+            raise NotImplementedError(
+                f"{self.kernel.label}: the inputs are on {devices}; this version runs kernels on 'cpu'"
+            ) from None
         except RuntimeError as error:
             # The dispatcher names the digest and not the kernel when the arguments do not fit the schema.
             complaint, _, declaration = str(error).partition("Declaration: li_")
             if not declaration:
                 raise
-            raise TypeError(f"{self.kernel.label}{self.op.signature}: {complaint.partition('::call() ')[2] or complaint}") from None
+            raise TypeError(
+                f"{self.kernel.label}{self.op.signature}: {complaint.partition('::call() ')[2] or complaint}"
+            ) from None
 
     def forward(self, *inputs: Any) -> tuple[torch.Tensor, ...]:
         """Run the kernel's own `forward`, without autograd.
@@ -153,10 +158,8 @@ def load(
     bridge = [] if job.python_module else [bridge_job(toolchain)]
     built, *bridges = run_jobs([job, *bridge], progress)
     verify(built)
-    if job.python_module:
-        function = _load_module(kernel, op, interface, built)
-    else:
-        function = _load_library(kernel, op, interface, built, *bridges)
+    make = _load_module if job.python_module else _load_library
+    function = make(kernel, op, interface, built, *bridges)
     _functions[key] = function
     return function
 
@@ -173,7 +176,9 @@ def verify(build: Build) -> None:
         CacheError: it is gone or its hash is another.
     """
     if not build.path.exists() or cache.hash_file(build.path) != build.sha256:
-        raise CacheError(f"the library of {build.kernel!r} in the cache was changed or removed after it was built ({build.path}). Build it again")
+        raise CacheError(
+            f"the library of {build.kernel!r} in the cache was changed or removed after it was built ({build.path}). Build it again"
+        )
 
 
 def _attach(bridge: Build) -> Callable[..., None]:
@@ -233,15 +238,17 @@ def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> 
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
             results = function.forward(*inputs)
-            ctx.inputs = [None if isinstance(value, torch.Tensor) else value for value in inputs]
-            ctx.save_for_backward(*(value for value in inputs if isinstance(value, torch.Tensor)), *results)
+            ctx.constants = [None if index in positions else value for index, value in enumerate(inputs)]
+            ctx.save_for_backward(
+                *(inputs[position] for position in positions), *results
+            )  # a missing tensor is saved as None
             return results[0] if count == 1 else results[:count]
 
         @staticmethod
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
             saved = iter(ctx.saved_tensors)
-            inputs = [next(saved) if value is None else value for value in ctx.inputs]
+            inputs = [next(saved) if index in positions else value for index, value in enumerate(ctx.constants)]
             wanted = [ctx.needs_input_grad[position] for position in positions]
             computed = iter(function.backward(gradients, inputs, list(saved), wanted))
             slots = [next(computed) if index in positions else None for index in range(len(inputs))]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .words import comparison, outcome, sentence, spread_text, three
+from .timing.words import comparison, outcome, sentence, spread_text, three
 
 #: What can be timed: `both` is forward and backward in one go.
 DIRECTIONS = ("forward", "backward", "both")

@@ -35,7 +35,18 @@ def test_digest_tells_lists_apart(one: list[str], two: list[str]) -> None:
 
 def test_digest_of_nested_parts() -> None:
     """A list as a part is not the same as its items as parts, and the order counts."""
-    assert len({cache.digest("a", "b"), cache.digest(["a", "b"]), cache.digest("b", "a"), cache.digest("ab"), cache.digest(b"a", b"bc")}) == 5
+    assert (
+        len(
+            {
+                cache.digest("a", "b"),
+                cache.digest(["a", "b"]),
+                cache.digest("b", "a"),
+                cache.digest("ab"),
+                cache.digest(b"a", b"bc"),
+            }
+        )
+        == 5
+    )
     assert cache.digest("é") == cache.digest("é".encode())
 
 
@@ -55,7 +66,10 @@ def test_writable_by_others_is_refused(fresh_cache: Path, mode: int) -> None:
     """Somebody else who may write here could plant a library."""
     cache.cache_dir()
     fresh_cache.chmod(mode)
-    with pytest.raises(CacheError, match=rf"others may write to the cache directory {fresh_cache}. Close it with: chmod 700 {fresh_cache}"):
+    with pytest.raises(
+        CacheError,
+        match=rf"others may write to the cache directory {fresh_cache}. Close it with: chmod 700 {fresh_cache}",
+    ):
         cache.cache_dir()
 
 
@@ -64,7 +78,10 @@ def test_somebody_elses_is_refused(fresh_cache: Path, monkeypatch: pytest.Monkey
     cache.cache_dir()
     mine = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: mine + 1)
-    with pytest.raises(CacheError, match=rf"belongs to user {mine}, not to you \({mine + 1}\). Set LLTM_INLINE_CACHE to a directory of your own"):
+    with pytest.raises(
+        CacheError,
+        match=rf"belongs to user {mine}, not to you \({mine + 1}\). Set LLTM_INLINE_CACHE to a directory of your own",
+    ):
         cache.cache_dir()
 
 
@@ -72,7 +89,7 @@ def test_what_cannot_be_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A path through a file, and one with characters that ninja misreads, are refused with the cure."""
     (tmp_path / "file").touch()
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(CacheError, match="cannot use the cache directory .*: Not a directory. Set LLTM_INLINE_CACHE"):
+    with pytest.raises(CacheError, match=r"cannot use the cache directory .*: Not a directory. Set LLTM_INLINE_CACHE"):
         cache.cache_dir()
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "a$b"))
     with pytest.raises(CacheError, match="holds a character that build tools misread"):

@@ -20,12 +20,13 @@ from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, ToolchainError, UnknownKernelError
 from lltm_inline.registry import Kernel, registry
 from lltm_inline.run.load import verify
-from tests.tiny import BROKEN, STABLE
+from tests.tiny import BROKEN, STABLE, entries
 
 NEW_PROCESS = """
 import lltm_inline as li
 from tests import tiny
 tiny.register()
+tiny.without_bridge()
 found = li.build(tiny.kernel(2), progress=False)
 print(found.cached, found.seconds)
 """
@@ -34,7 +35,9 @@ print(found.cached, found.seconds)
 def job(**fields: Any) -> Job:
     """Make a job, the same but for the given fields."""
     toolchain = Toolchain("/usr/bin/g++", "gcc", "g++ 12.2.0", "identity", ("-O3",), ("-Wl,-z,defs",))
-    return Job(**{"label": "tiny/x", "text": "int x;", "prelude": "aten", "sources": {}, "toolchain": toolchain} | fields)
+    return Job(
+        **{"label": "tiny/x", "text": "int x;", "prelude": "aten", "sources": {}, "toolchain": toolchain} | fields
+    )
 
 
 def test_digest_holds_everything_that_matters() -> None:
@@ -56,9 +59,14 @@ def test_digest_holds_everything_that_matters() -> None:
 
 @pytest.mark.parametrize(
     ("where", "value"),
-    [("torch.__version__", "9.9"), ("torch.version.git_version", "abc"), ("sys.version", "3.99"), ("platform.platform", lambda: "elsewhere"),
-     ("torch.compiled_with_cxx11_abi", lambda: "other")],
-)  # fmt: skip
+    [
+        ("torch.__version__", "9.9"),
+        ("torch.version.git_version", "abc"),
+        ("sys.version", "3.99"),
+        ("platform.platform", lambda: "elsewhere"),
+        ("torch.compiled_with_cxx11_abi", lambda: "other"),
+    ],
+)
 def test_digest_holds_the_platform(where: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another torch, ABI, Python or system changes the digest."""
     before = job().key
@@ -134,8 +142,11 @@ def test_failure_is_remembered(tiny: Any, fresh_cache: Path, watched: Any) -> No
         errors.append(error.value)
     assert watched.compilations == 1
     assert str(errors[0]) == str(errors[1]) and errors[0].diagnostics == errors[1].diagnostics
-    assert not list(fresh_cache.rglob("*.so")), "a failed build leaves no library"
-    manifest = json.loads((fresh_cache / "kernels" / make_job(tiny(text=BROKEN), find_toolchain()).key / "build.json").read_text())
+    [entry] = entries()
+    assert not list(entry.path.rglob("*.so")), "a failed build leaves no library"
+    manifest = json.loads(
+        (fresh_cache / "kernels" / make_job(tiny(text=BROKEN), find_toolchain()).key / "build.json").read_text()
+    )
     assert manifest["ok"] is False
 
 
@@ -155,9 +166,9 @@ def test_failure_bears_the_label_of_who_asks(tiny: Any, fresh_cache: Path) -> No
 def test_killed_compiler_is_not_remembered(tiny: Any, fresh_cache: Path, watched: Any) -> None:
     """When the machine and not the text was at fault, the next build tries again."""
     watched.deadly()
-    with pytest.raises(BuildError, match="Killed|killed"):
+    with pytest.raises(BuildError, match=r"Killed|killed"):
         build(tiny(), progress=False)
-    assert not list((fresh_cache / "kernels").iterdir()) and not list((fresh_cache / "tmp").iterdir())
+    assert entries() == [] and not list((fresh_cache / "tmp").iterdir())
     watched.honest()
     assert not build(tiny(), progress=False).cached
 
@@ -220,7 +231,7 @@ def test_progress_is_told(tiny: Any, fresh_cache: Path, capfd: pytest.CaptureFix
     """A callable hears of each step when something is compiled, and nothing when nothing is."""
     steps: list[str] = []
     build(tiny(), progress=steps.append)
-    assert steps == ["building tiny/stable"]
+    assert steps == ["building tiny/stable, autograd bridge"]
     build(tiny(), progress=steps.append)
     assert len(steps) == 1
     assert capfd.readouterr() == ("", "")
@@ -239,7 +250,9 @@ def test_environment_is_as_before(tiny: Any, fresh_cache: Path, monkeypatch: pyt
 def test_builds_from_several_threads(tiny: Any, fresh_cache: Path, watched: Any) -> None:
     """Threads that build at once, the same and different kernels, each get their own."""
     found: dict[int, Any] = {}
-    threads = [threading.Thread(target=lambda n=n: found.update({n: build(tiny(2 + n % 2), progress=False)})) for n in range(4)]
+    threads = [
+        threading.Thread(target=lambda n=n: found.update({n: build(tiny(2 + n % 2), progress=False)})) for n in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -253,7 +266,10 @@ def test_two_compilers_in_two_threads(tiny: Any, fresh_cache: Path) -> None:
     if not shutil.which("clang++"):
         pytest.skip("needs clang++")
     found: dict[str, Any] = {}
-    threads = [threading.Thread(target=lambda c=c: found.update({c: build(tiny(), compiler=c, progress=False)})) for c in ("g++", "clang++")]
+    threads = [
+        threading.Thread(target=lambda c=c: found.update({c: build(tiny(), compiler=c, progress=False)}))
+        for c in ("g++", "clang++")
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -266,6 +282,7 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
     """The header is made beside the first build, used by the next, also in a path that a shell would take apart, and
     thrown away when it is damaged, without the user noticing."""
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "a b;(c)&"))
+    monkeypatch.setattr(compiler, "bridge_text", str)
     try:
         toolchain = find_toolchain(name)
     except ToolchainError as error:
@@ -298,12 +315,19 @@ def test_failed_header_is_not_tried_again(tiny: Any, fresh_cache: Path, monkeypa
     assert not header.wait(toolchain, "stable", 1)
 
 
-def test_killed_header_is_tried_again(tiny: Any, fresh_cache: Path, watched: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_header_is_tried_again(
+    tiny: Any, fresh_cache: Path, watched: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A header whose compiler was killed leaves nothing, so that it is made the next time."""
     monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
     toolchain = find_toolchain()
     script = watched.path
-    script.write_text(script.read_text().replace('case " $* "', '[ -e "$0.oom" ] && { echo "fatal error: Killed signal terminated program" >&2; exit 1; }\ncase " $* "'))
+    script.write_text(
+        script.read_text().replace(
+            'case " $* "',
+            '[ -e "$0.oom" ] && { echo "fatal error: Killed signal terminated program" >&2; exit 1; }\ncase " $* "',
+        )
+    )
     Path(f"{script}.oom").touch()
     process = header.start(toolchain, "stable")
     assert process is not None and process.wait(60) == 0

@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lltm_inline.build import compiler_log
-from lltm_inline.build.compiler_log import demangle, demangle_name, plain_name
+from lltm_inline.build.diagnosis import compiler_log
+from lltm_inline.build.diagnosis.compiler_log import demangle, demangle_name, plain_name
+from lltm_inline.build.diagnosis.names import is_near
+from lltm_inline.build.diagnosis.source_text import bracket_fault, mask, strange_character
 from lltm_inline.build.diagnostics import Diagnostic, describe, excerpt_of, parse
-from lltm_inline.build.names import is_near
-from lltm_inline.build.source_text import bracket_fault, mask, strange_character
 from tests.build.mistakes import ATEN, MISTAKES, Mistake
 
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]

@@ -48,7 +48,9 @@ def test_nothing_to_be_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     """Without any compiler the message says what was looked for and how to get one."""
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolchainError, match=r"^no C\+\+ compiler: looked for g\+\+, c\+\+, clang\+\+ on PATH\. Install one with: \S+"):
+    with pytest.raises(
+        ToolchainError, match=r"^no C\+\+ compiler: looked for g\+\+, c\+\+, clang\+\+ on PATH\. Install one with: \S+"
+    ):
         find_toolchain()
 
 
@@ -57,7 +59,9 @@ def test_what_is_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fr
     path = tmp_path / "g++"
     path.write_text("#!/bin/sh\nexit 3\n")
     path.chmod(0o755)
-    with pytest.raises(ToolchainError, match=r"g\+\+ --version failed: .*Is it a C\+\+ compiler\? Set CXX to one that works"):
+    with pytest.raises(
+        ToolchainError, match=r"g\+\+ --version failed: .*Is it a C\+\+ compiler\? Set CXX to one that works"
+    ):
         find_toolchain(str(path))
     assert not list((fresh_cache / "toolchains").iterdir())
 
@@ -83,19 +87,29 @@ def test_damaged_memory_is_written_anew(fresh_cache: Path) -> None:
     assert file.read_text().endswith("}")
 
 
-@pytest.mark.parametrize("flag", ["-O2 -g", "-D'X=1'", '-DX="1"', "-DX=$HOME", "-O2;ls", "-O2|ls", "-O2&", "-I<x>", "-DX=`ls`", "-DX=\\n", "O2", ""])
+@pytest.mark.parametrize(
+    "flag",
+    ["-O2 -g", "-D'X=1'", '-DX="1"', "-DX=$HOME", "-O2;ls", "-O2|ls", "-O2&", "-I<x>", "-DX=`ls`", "-DX=\\n", "O2", ""],
+)
 def test_flags_that_are_refused(flag: str) -> None:
     """What the shell or ninja would take apart is refused with a cure."""
-    with pytest.raises(InputError, match="must start with '-' and hold no spaces or shell characters: give one list item per flag"):
+    with pytest.raises(
+        InputError, match="must start with '-' and hold no spaces or shell characters: give one list item per flag"
+    ):
         validated_cflags([flag])
 
 
 def test_flags_that_are_taken() -> None:
     """Spaces and newlines around a flag are taken off, newer standards are fine, and a string is no list."""
-    assert validated_cflags([" -O2\n", "-std=c++23", "-DX=1", "-I/usr/include/a-b_c"]) == ("-O2", "-std=c++23", "-DX=1", "-I/usr/include/a-b_c")
+    assert validated_cflags([" -O2\n", "-std=c++23", "-DX=1", "-I/usr/include/a-b_c"]) == (
+        "-O2",
+        "-std=c++23",
+        "-DX=1",
+        "-I/usr/include/a-b_c",
+    )
     with pytest.raises(InputError, match=r"cflags='-O2 -g' is a string, want a list: \['-O2', '-g'\]"):
         validated_cflags("-O2 -g")
-    with pytest.raises(InputError, match="headers of torch need C[+][+]20"):
+    with pytest.raises(InputError, match=r"headers of torch need C[+][+]20"):
         validated_cflags(["-std=c++17"])
 
 

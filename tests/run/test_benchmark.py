@@ -16,10 +16,10 @@ import torch
 
 from lltm_inline.errors import CheckError, InputError
 from lltm_inline.registry import Cost, Kernel, Op, registry
-from lltm_inline.run import inputs, machine, sample
 from lltm_inline.run.benchmark import benchmark
-from lltm_inline.run.inputs import Ring
 from lltm_inline.run.report import Finding, Report, Section
+from lltm_inline.run.timing import inputs, machine, sample
+from lltm_inline.run.timing.inputs import Ring
 
 SIZES = [(3, 17), (5, 7)]
 

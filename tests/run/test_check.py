@@ -16,8 +16,8 @@ from lltm_inline.build.compiler import build
 from lltm_inline.errors import BuildError, InputError, UnknownKernelError
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.check import check, gradcheck
-from lltm_inline.run.compare import Tolerance, compare, hints
-from lltm_inline.run.fork import try_each
+from lltm_inline.run.checking.compare import Tolerance, compare, hints
+from lltm_inline.run.checking.fork import try_each
 from lltm_inline.run.report import Finding, Report, Section
 from tests.planted import PLANTED, Planted, hand
 from tests.planted.kernels import plain

@@ -35,7 +35,8 @@ Tensor filled(const Tensor& like, F f) {
   return out;
 }
 
-std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b, double c, int64_t n, bool flip) {
+std::tuple<Tensor, Tensor, Tensor> forward(
+    const Tensor& x, const Tensor& w, const std::optional<Tensor>& b, double c, int64_t n, bool flip) {
   const int64_t F = x.size(1);
   const double sign = flip ? -1 : 1;
   Tensor y = filled(x, [&](int64_t i) { return sign * (c * data(x)[i] * data(w)[i] + (b ? data(*b)[i % F] : 0)); });
@@ -45,8 +46,8 @@ std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& x, const Tensor& w, con
 }
 
 std::tuple<Tensor, Tensor, Tensor> backward(
-    const Tensor& raw_d_y, const Tensor& raw_d_z, const Tensor& x, const Tensor& w, const std::optional<Tensor>& b, double c, const Tensor& z,
-    const Tensor& numbers, std::array<bool, 3> wanted) {
+    const Tensor& raw_d_y, const Tensor& raw_d_z, const Tensor& x, const Tensor& w, const std::optional<Tensor>& b, double c,
+    const Tensor& z, const Tensor& numbers, std::array<bool, 3> wanted) {
   STD_TORCH_CHECK(!TELL, "wanted ", wanted[0], wanted[1], wanted[2]);
   const Tensor d_y = torch::stable::contiguous(raw_d_y), d_z = torch::stable::contiguous(raw_d_z);
   const double sign = data(numbers)[0], n = data(numbers)[1];
@@ -67,7 +68,9 @@ std::tuple<Tensor, Tensor, Tensor> backward(
 SAVES = ("x", "w", "b", "c", "z")
 
 
-def reference(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor | None, c: float = 2, n: int = 3, flip: bool = False) -> Any:
+def reference(
+    x: torch.Tensor, w: torch.Tensor, b: torch.Tensor | None, c: float = 2, n: int = 3, flip: bool = False
+) -> Any:
     """Say what the op is."""
     y = c * x * w + (0 if b is None else b)
     return (-y if flip else y), n * x
@@ -90,7 +93,10 @@ def pair_op() -> Iterator[Op]:
 
 def pair(**params: int) -> Function:
     """Load the kernel of these tests."""
-    return load(Kernel("pair/stable", cpp=PAIR, api="stable", saves=SAVES, params={"TELL": 0, "WRONG_SHAPE": 0} | params), progress=False)
+    return load(
+        Kernel("pair/stable", cpp=PAIR, api="stable", saves=SAVES, params={"TELL": 0, "WRONG_SHAPE": 0} | params),
+        progress=False,
+    )
 
 
 def draw(*wants: bool, B: int = 3, F: int = 5) -> list[torch.Tensor]:
@@ -135,7 +141,7 @@ def test_wanted_by_the_caller() -> None:
     """`torch.autograd.grad` for one input asks the kernel for that one only."""
     x, w, b = draw()
     y, _ = pair(TELL=1)(x, w, b)
-    with pytest.raises(RuntimeError, match="wanted 010$"):
+    with pytest.raises(RuntimeError, match=r"wanted 010$"):
         torch.autograd.grad(y.sum(), w)
 
 
@@ -186,7 +192,10 @@ def test_second_derivative_is_refused() -> None:
     """A derivative of the derivative is an error when it is asked for, with the way out."""
     x, w, b = draw()
     [gradient] = torch.autograd.grad(pair()(x, w, b)[0].sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="kernel pair/stable has no second derivative: .* Use a kernel that differentiates through ATen"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"kernel pair/stable has no second derivative: .* Use a kernel that differentiates through ATen",
+    ):
         gradient.sum().backward()
 
 
@@ -223,7 +232,10 @@ def test_saved_tensors_are_watched() -> None:
 def test_forward_mode_is_refused() -> None:
     """Forward-mode differentiation, which a kernel has not, is an error and not a missing tangent."""
     x, w, b = draw(False, False, False)
-    with torch.autograd.forward_ad.dual_level(), pytest.raises(NotImplementedError, match="pair/stable: forward-mode differentiation is not supported"):
+    with (
+        torch.autograd.forward_ad.dual_level(),
+        pytest.raises(NotImplementedError, match="pair/stable: forward-mode differentiation is not supported"),
+    ):
         pair()(torch.autograd.forward_ad.make_dual(x, x), w, b)
 
 
@@ -232,7 +244,8 @@ def variant(body: str, saves: tuple[str, ...] = ()) -> Function:
     extra = body.startswith("{")
     text = (
         "#include <torch/csrc/stable/ops.h>\nusing torch::stable::Tensor;\n"
-        f"{'std::tuple<Tensor, Tensor>' if extra else 'Tensor'} forward(const Tensor& x) {{ Tensor y = torch::stable::clone(x); return {body}; }}\n"
+        f"{'std::tuple<Tensor, Tensor>' if extra else 'Tensor'} forward(const Tensor& x) {{\n"
+        f"  Tensor y = torch::stable::clone(x);\n  return {body};\n}}\n"
         f"Tensor backward(const Tensor& d_y, {'const Tensor& kept, ' if extra else ''}std::array<bool, 1> wanted) {{ return d_y; }}\n"
     )
     return load(Kernel("tiny/variant", cpp=text, api="stable", saves=saves), progress=False)
@@ -266,7 +279,10 @@ def test_output_kept_as_extra_is_no_leak(tiny: Any) -> None:
         ((torch.ones(3, 5).bfloat16(),) * 2, "pair/stable: x is BFloat16, want Float or Double"),
         ((torch.ones(3, 5), torch.ones(3, 5).double()), "pair/stable: w is Double, but x is Float"),
         ((torch.ones(3, 5), torch.ones(3, 5), torch.ones(5).double()), "pair/stable: b is Double, but x is Float"),
-        ((torch.ones(3, 5), torch.ones(3, 5, device="meta")), "pair/stable: the inputs are on cpu, meta; this version runs kernels on 'cpu'"),
+        (
+            (torch.ones(3, 5), torch.ones(3, 5, device="meta")),
+            "pair/stable: the inputs are on cpu, meta; this version runs kernels on 'cpu'",
+        ),
         ((torch.ones(3, 5), torch.ones(5, 3)), r"pair/stable: w has shape \(5, 3\), want \(B, F\) = \(3, 5\)"),
         ((torch.ones(3, 5), torch.ones(5)), r"pair/stable: w has shape \(5\), want \(B, F\)"),
         ((torch.ones(3, 5), torch.ones(3, 5), torch.ones(3)), r"pair/stable: b has shape \(3\), want \(F\) = \(5\)"),
@@ -291,7 +307,9 @@ def test_lltm_refuses_in_the_letters_of_the_op() -> None:
     good = [torch.randn(B, F), torch.randn(3 * S, S + F), torch.randn(3 * S), torch.randn(B, S), torch.randn(B, S)]
     assert len(lltm(*good)) == 2
     good[1] = torch.randn(3, 4)
-    with pytest.raises(RuntimeError, match=r"^lltm/stable: weights has shape \(3, 4\), want \(3S, S\+F\) = \(15, 22\)$"):
+    with pytest.raises(
+        RuntimeError, match=r"^lltm/stable: weights has shape \(3, 4\), want \(3S, S\+F\) = \(15, 22\)$"
+    ):
         lltm(*good)
 
 
@@ -323,6 +341,7 @@ def test_kernels_share_a_process(tiny: Any) -> None:
 # one kernel does for all.
 ACT = r"""
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <stdexcept>
 
@@ -338,7 +357,7 @@ at::Tensor act(const at::Tensor& x, int64_t what) {
     case 7: throw std::runtime_error("plain");
     case 8: return at::ones({1});
     case 9: {
-      at::AutoGradMode on(true);
+      c10::AutoGradMode on(true);
       x.sum().backward();
     }
   }
@@ -364,6 +383,7 @@ std::tuple<Tensor, Tensor> forward(const Tensor& x, const Tensor& w, const std::
 
 std::tuple<Tensor, Tensor, Tensor> backward(
     const Tensor& d_y, const Tensor& d_z, const Tensor& w, const Tensor& x, const std::optional<Tensor>& b, std::array<bool, 3> wanted) {
+  TORCH_CHECK(!b || b->dim() == 1, "another tensor took the place of a missing one");
   Tensor d_x, d_w, d_b;
   if (wanted[0]) d_x = 2 * w * d_y + 3 * d_z;
   if (wanted[1]) d_w = 2 * x * d_y;
@@ -377,15 +397,29 @@ QUICK = ["-O0"]
 @pytest.fixture(scope="module")
 def probes() -> Iterator[dict[str, Callable[..., Any]]]:
     """Build the probe with both kinds of binding; each is called as `probe(x, what)`."""
-    registry.register(Op("probe", "(Tensor x, int what) -> Tensor y", lambda x, what: x, {"x": "N", "y": "N"}, lambda randn, N: (randn(N), 99)))
+    registry.register(
+        Op(
+            "probe",
+            "(Tensor x, int what) -> Tensor y",
+            lambda x, what: x,
+            {"x": "N", "y": "N"},
+            lambda randn, N: (randn(N), 99),
+        )
+    )
     library = Kernel("probe/library", cpp=PROBE, slots={"ACT": ACT})
     doc = 'The "classic" \\ one.\nMore.'
-    classic = Kernel("pair/classic", cpp=CLASSIC, slots={"ACT": ACT}, binding="pybind11", saves=("w", "x", "b"), doc=doc)
+    classic = Kernel(
+        "pair/classic", cpp=CLASSIC, slots={"ACT": ACT}, binding="pybind11", saves=("w", "x", "b"), doc=doc
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LLTM_INLINE_NO_HEADER", "1")  # nobody would use headers with these flags again
         build([library, classic], cflags=QUICK, progress=False)
         one, two = (load(kernel, cflags=QUICK, progress=False) for kernel in (library, classic))
-    yield {"library": one, "pybind11": lambda x, what: two(x[None], x[None], None, 2.0, 100 + what, False)[0][0], "classic": two}
+    yield {
+        "library": one,
+        "pybind11": lambda x, what: two(x[None], x[None], None, 2.0, 100 + what, False)[0][0],
+        "classic": two,
+    }
     forget("probe")
 
 
@@ -405,7 +439,9 @@ BINDINGS = ["library", "pybind11"]
         (7, RuntimeError, "plain"),
     ],
 )
-def test_exceptions_keep_their_type(binding: str, what: int, error: type[Exception], message: str, probes: dict[str, Any]) -> None:
+def test_exceptions_keep_their_type(
+    binding: str, what: int, error: type[Exception], message: str, probes: dict[str, Any]
+) -> None:
     """A C++ exception arrives as the Python exception that it stands for, with its message."""
     if binding == "pybind11" and what in (1, 6):
         error = RuntimeError  # torch's wrapper of functions for pybind11 knows torch's own exceptions only
@@ -476,7 +512,9 @@ def test_classic_binding(bias: bool, probes: dict[str, Any]) -> None:
     for one, other in zip(got, want, strict=True):
         torch.testing.assert_close(one, other)
     for one, other in zip(
-        torch.autograd.grad(got[0].sum() + got[1].sum(), wants), torch.autograd.grad(want[0].sum() + want[1].sum(), wants), strict=True
+        torch.autograd.grad(got[0].sum() + got[1].sum(), wants),
+        torch.autograd.grad(want[0].sum() + want[1].sum(), wants),
+        strict=True,
     ):
         torch.testing.assert_close(one, other)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import torch
 
+from ..report import Finding
 from .cases import Case
-from .report import Finding
 from .runner import Matrix, Outcome, Part, Runner, fill
 
 COLUMN = "called twice"

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..registry import Op
-from ..shapes import Shape
+from ...registry import Op
+from ...shapes import Shape
+from ..report import Finding
 from .cases import Case, Size, as_tuple, differentiable, make_inputs, place, subset_cases, tensor_inputs
 from .compare import dtype_name
 from .explain import findings_of
 from .fork import try_each
-from .report import Finding
 from .runner import Call, Outcome, Part, Runner, one_line
 
 

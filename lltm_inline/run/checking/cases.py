@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..registry import Op
+from ...registry import Op
 from .compare import Tolerance, dtype_name
 
 Size = tuple[int, ...]

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..registry import Kernel, Op
+from ...registry import Kernel, Op
+from ..report import Finding
 from .cases import (
     MANY,
     Case,
@@ -26,7 +27,6 @@ from .cases import (
     tolerance,
 )
 from .compare import Mismatch, Tolerance, compare
-from .report import Finding
 
 #: Enough to show a race or a wrong cut of the work.
 _MOST_THREADS = 3

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ..registry import Op
+from ...registry import Op
 
 #: Sets in a ring, at most, and the bytes that they may take together (two sets are kept however large they are).
 MOST_SETS = 256

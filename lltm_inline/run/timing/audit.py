@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from ..errors import CheckError
-from ..registry import Op
-from .compare import Tolerance, compare, dtype_name
+from ...errors import CheckError
+from ...registry import Op
+from ..checking.compare import Tolerance, compare, dtype_name
 from .inputs import InputSet, Ring, as_tuple
 
 # The reference runs in the same dtype, so two right kernels differ by the order of their sums only. float32

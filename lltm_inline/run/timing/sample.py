@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from ..errors import CheckError
-from ..registry import Kernel
+from ...errors import CheckError
+from ...registry import Kernel
 from .audit import Auditor
 from .inputs import InputSet, Ring
 from .machine import synchronize

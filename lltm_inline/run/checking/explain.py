@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..report import Finding
 from .cases import Case, Size, expect, size_text, with_last
 from .compare import Mismatch, dtype_name, hints
-from .report import Finding
 from .runner import STRUCTURAL, Runner
 
 #: Extents tried, smallest first, when the smallest failing size is looked for.

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..report import Finding
 from .cases import Case, Size, as_tuple, differentiable
 from .explain import explain
-from .report import Finding
 from .runner import Matrix, Outcome, Part, Runner, fill
 
 COLUMN = "gradcheck"

@@ -1,0 +1,297 @@
+"""The C++ that registers a kernel's `forward` and `backward` with PyTorch, written from the op's schema and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import Template
+
+from .registry import Argument, Kernel, Op
+from .shapes import Dim
+from .signature import TENSOR, Interface, backward_arguments, cpp_type
+
+#: The macro that holds a build's namespace (or module name). `load_inline`, `load` and setuptools all define it.
+NAMESPACE = "TORCH_EXTENSION_NAME"
+
+_DTYPES = {"float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+
+
+def generate_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
+    """Write the C++ that registers a kernel's `forward` and `backward` with PyTorch.
+
+    Raises:
+        KeyError: `kernel.binding` names no generated binding.
+    """
+    if kernel.binding == "pybind11":
+        return _pybind11_binding(kernel, op, interface)
+    return _library_binding(kernel, op, interface)
+
+
+def schemas(kernel: Kernel, op: Op, interface: Interface) -> dict[str, str]:
+    """Return the operator schemas under which a kernel is registered: `forward`, `backward` and the differentiable `call`."""
+
+    def returns(count: int) -> str:
+        return "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
+
+    signature = op.signature
+    inputs = ", ".join(map(str, signature.inputs))
+    schema = {
+        "forward": f"forward({inputs}) -> {returns(len(signature.outputs) + interface.extras)}",
+        "call": f"call({inputs}) -> {returns(len(signature.outputs))}",
+    }
+    if interface.has_backward:
+        taken = [f"{argument.type} {argument.name}" for argument in backward_arguments(kernel, op, interface.extras)]
+        taken += [f"bool want_{argument.name}" for argument in signature.tensors]
+        schema["backward"] = f"backward({', '.join(taken)}) -> {returns(len(signature.tensors))}"
+    return schema
+
+
+# What TORCH_LIBRARY_FRAGMENT does, through the C interface below it: the dispatcher hands over an array of values and takes
+# one back. <torch/library.h> and its templates would cost a second per edit. One text serves ATen and the stable ABI.
+_BINDING = """\
+// Generated from the schema of op '$op'. To write your own: kernel.replace(binding=...).
+namespace {
+
+$checks
+$convert
+void boxed_forward(StableIValue* stack, uint64_t, uint64_t) {
+$forward_unpack
+  check_inputs($tensors);
+  auto out = ::forward($names);
+$forward_box
+}
+$backward
+const bool registered = [] {
+  const auto check = [](int32_t error) { if (error) fail("the operators could not be registered"); };
+  TorchLibraryHandle library;  // lives as long as this library: to the end of the process
+  check(aoti_torch_library_init_fragment(C10_STRINGIZE($namespace), __FILE__, __LINE__, &library));
+$define
+  check(aoti_torch_library_init_impl(C10_STRINGIZE($namespace), "$key", __FILE__, __LINE__, &library));
+$implement
+  return true;
+}();
+
+}  // namespace
+"""
+
+_CONVERT = {
+    "aten": """\
+at::Tensor take(StableIValue value) {
+  const std::unique_ptr<at::Tensor> tensor(reinterpret_cast<at::Tensor*>(value));
+  return std::move(*tensor);
+}
+StableIValue give(at::Tensor tensor) { return reinterpret_cast<StableIValue>(new at::Tensor(std::move(tensor))); }
+""",
+    "stable": """\
+torch::stable::Tensor take(StableIValue value) { return torch::stable::Tensor(reinterpret_cast<AtenTensorHandle>(value)); }
+StableIValue give(const torch::stable::Tensor& tensor) {
+  AtenTensorHandle handle;
+  if (aoti_torch_new_tensor_handle(tensor.get(), &handle)) fail("a result could not be returned");
+  return reinterpret_cast<StableIValue>(handle);
+}
+""",
+}
+
+_CONVERT_OPTIONAL = """\
+std::optional<$tensor> take_optional(StableIValue value) {
+  if (!value) return std::nullopt;
+  const std::unique_ptr<StableIValue> inner(reinterpret_cast<StableIValue*>(value));
+  return take(*inner);
+}
+"""
+
+_CONVERT_NUMBER = """\
+template <class T> T number(StableIValue value) {
+  T result;
+  std::memcpy(&result, &value, sizeof(T));
+  return result;
+}
+"""
+
+
+def _library_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
+    signature = op.signature
+    schema = schemas(kernel, op, interface)
+    functions = ["forward"]
+    backward = ""
+    taken: tuple[Argument, ...] = ()
+    if interface.has_backward:
+        functions.append("backward")
+        taken = backward_arguments(kernel, op, interface.extras)
+        count = len(signature.tensors)
+        wanted = ", ".join(f"stack[{len(taken) + index}] != 0" for index in range(count))
+        backward = (
+            f"\nvoid boxed_backward(StableIValue* stack, uint64_t, uint64_t) {{\n{_unpack(taken)}\n"
+            f"  const std::array<bool, {count}> wanted{{{wanted}}};\n"
+            f"  auto out = ::backward({', '.join([*(argument.name for argument in taken), 'wanted'])});\n"
+            f"{_box(count)}\n}}\n"
+        )
+    return Template(_BINDING).substitute(
+        op=op.name,
+        namespace=NAMESPACE,
+        checks=_input_checks(kernel, op),
+        convert=_conversions(kernel, {argument.type for argument in (*signature.inputs, *taken)}),
+        forward_unpack=_unpack(signature.inputs),
+        tensors=", ".join(argument.name for argument in signature.tensors),
+        names=", ".join(argument.name for argument in signature.inputs),
+        forward_box=_box(len(signature.outputs) + interface.extras),
+        backward=backward,
+        define="\n".join(f'  check(aoti_torch_library_def(library, "{schema[name]}"));' for name in functions),
+        # A kernel without `backward` differentiates through ATen, so it is registered above autograd.
+        key="CPU" if interface.has_backward else "CompositeImplicitAutograd",
+        implement="\n".join(
+            f'  check(aoti_torch_library_impl(library, "{name}", &boxed_{name}));' for name in functions
+        ),
+    )
+
+
+def _conversions(kernel: Kernel, types: set[str]) -> str:
+    """Return the functions that turn the dispatcher's values into C++ ones and back, those that are used."""
+    parts = [_CONVERT[kernel.api]]
+    if "Tensor?" in types:
+        parts.append(Template(_CONVERT_OPTIONAL).substitute(tensor=TENSOR[kernel.api]))
+    if types - {"Tensor", "Tensor?"}:
+        parts.append(_CONVERT_NUMBER)
+    return "\n".join(parts)
+
+
+def _unpack(arguments: Sequence[Argument]) -> str:
+    takes = {
+        "Tensor": "take({})",
+        "Tensor?": "take_optional({})",
+        "float": "number<double>({})",
+        "int": "number<int64_t>({})",
+        "bool": "number<bool>({})",
+    }
+    return "\n".join(
+        f"  const auto {a.name} = {takes[a.type].format(f'stack[{index}]')};" for index, a in enumerate(arguments)
+    )
+
+
+def _box(count: int) -> str:
+    if count == 1:
+        return "  stack[0] = give(std::move(out));"
+    return "\n".join(f"  stack[{index}] = give(std::move(std::get<{index}>(out)));" for index in range(count))
+
+
+# Errors are put together in cold functions without templates: TORCH_CHECK with a dozen arguments compiles slowly.
+_CHECKS = """\
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) {
+  const std::string message = "$kernel: " + what;
+  $fail;
+  std::abort();
+}
+
+[[noreturn, gnu::cold, gnu::noinline]]
+void refuse(const char* name, const $tensor& tensor, const char* want, std::initializer_list<int64_t> sizes) {
+  std::string message = name;
+  message += " has shape (";
+  for (int64_t i = 0; i < tensor.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(tensor.size(i)));
+  message.append("), want ").append(want);
+  const char* between = " = (";
+  for (const int64_t size : sizes) {
+    message.append(between).append(std::to_string(size));
+    between = ", ";
+  }
+  fail(sizes.size() ? message + ")" : message);
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const char* name, const char* is, const char* kind, const char* want) {
+  fail(std::string(name).append(is).append(kind).append(want));
+}
+
+void same_kind(const char* name, const $tensor& tensor, const $tensor& first) {
+  if (tensor.device() != first.device()) fail(name, " is on another device than ", "$first", "");
+  if (tensor.scalar_type() != first.scalar_type()) {
+    fail(name, " is ", $dtype_name(tensor.scalar_type()), std::string(", but $first is ").append($dtype_name(first.scalar_type())).c_str());
+  }
+}
+
+void check_inputs($parameters) {
+  if (!$first.is_cpu()) fail("$first", " is not on the CPU", "", "");
+  const auto dtype = $first.scalar_type();
+  if (!($dtype_test)) fail("$first", " is ", $dtype_name(dtype), ", want $dtype_words");
+$ranks
+$letters
+$shapes
+}
+"""
+
+
+def _input_checks(kernel: Kernel, op: Op) -> str:
+    """Write `check_inputs`: device, dtype, rank and extent of every tensor, against the op's shapes."""
+    tensors = op.signature.tensors
+    required = [argument for argument in tensors if argument.type == "Tensor"]
+    first = required[0].name
+    stable = kernel.api == "stable"
+    tensor = TENSOR[kernel.api]
+    scalar = "torch::headeronly::ScalarType" if stable else "at::ScalarType"
+    sources: dict[str, str] = {}
+    ranks, shapes = [], []
+    for argument in tensors:
+        name, shape = argument.name, op.shape_of[argument.name]
+        value = name if argument.type == "Tensor" else f"(*{name})"
+        guard = "" if argument.type == "Tensor" else f"if ({name}.has_value()) "
+        same = "" if name == first else f'{guard}same_kind("{name}", {value}, {first});\n  '
+        ranks.append(
+            f'  {same}{guard}if ({value}.dim() != {len(shape.dims)}) refuse("{name}", {value}, "{shape}", {{}});'
+        )
+        for axis, dim in enumerate(shape.dims):
+            if dim.letter and argument.type == "Tensor":
+                sources.setdefault(dim.letter, f"{name}.size({axis})")
+        test = " || ".join(f"{value}.size({axis}) != {_extent(dim)}" for axis, dim in enumerate(shape.dims))
+        extents = ", ".join(_extent(dim) for dim in shape.dims)
+        shapes.append(f'  {guard}if ({test}) refuse("{name}", {value}, "{shape}", {{{extents}}});')
+    return Template(_CHECKS).substitute(
+        kernel=kernel.name,
+        tensor=tensor,
+        # STD_TORCH_CHECK would put our file and line in front of the message.
+        fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
+        first=first,
+        parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
+        dtype_name="torch::headeronly::toString" if stable else "c10::toString",
+        dtype_test=" || ".join(f"dtype == {scalar}::{_DTYPES[dtype]}" for dtype in op.dtypes),
+        dtype_words=" or ".join(_DTYPES[dtype] for dtype in op.dtypes),
+        ranks="\n".join(ranks),
+        letters="  const int64_t " + ", ".join(f"{letter} = {sources[letter]}" for letter in op.letters) + ";",
+        shapes="\n".join(shapes),
+    )
+
+
+def _extent(dim: Dim) -> str:
+    terms = [letter if count == 1 else f"{count} * {letter}" for letter, count in dim.terms]
+    if dim.constant or not terms:
+        terms.append(str(dim.constant))
+    return " + ".join(terms)
+
+
+_PYBIND11_BINDING = """\
+// Generated: the classic pybind11 binding. To write your own: kernel.replace(binding=...).
+namespace {
+
+$checks
+auto checked_forward($parameters) {
+  check_inputs($tensors);
+  return ::forward($names);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("forward", torch::wrap_pybind_function(checked_forward), "$doc");
+$backward}
+"""
+
+
+def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
+    """Write the classic binding of the tutorials, as `load_inline(functions=...)` would, but with its docstrings escaped."""
+    inputs = op.signature.inputs
+    doc = kernel.doc.strip().partition("\n")[0].replace("\\", "\\\\").replace('"', '\\"')
+    backward = '  m.def("backward", torch::wrap_pybind_function(backward), "gradients of forward");\n'
+    return Template(_PYBIND11_BINDING).substitute(
+        checks=_input_checks(kernel, op),
+        parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in inputs),
+        tensors=", ".join(argument.name for argument in op.signature.tensors),
+        names=", ".join(argument.name for argument in inputs),
+        doc=doc,
+        backward=backward if interface.has_backward else "",
+    )

@@ -1,0 +1,241 @@
+"""One way to compute an op, from source strings. Kernels are values: an edit makes a new one, with the next revision number."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .errors import DefinitionError, EditError
+from .op import FrozenDict
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*\Z")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+#: Named bindings; any other `binding` text is the user's own template.
+BINDINGS = ("torch_library", "pybind11")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One way to compute an op, from source strings. Immutable: `edit` and `replace` make new revisions.
+
+    Args:
+        name: `op/variant`, both lower-case identifiers.
+        cpp: C++ text that defines `forward` and, unless it differentiates through ATen, `backward`.
+        cuda: CUDA text.
+        binding: `"torch_library"` (generated, the default), `"pybind11"` (generated, the classic way), or a template text.
+        python: a Python function instead of a text; the reference kernels are of this kind.
+        params: numbers, rendered as `#define NAME value` lines ahead of the text.
+        slots: texts, put where the source says `$NAME`.
+        saves: the inputs and outputs that `backward` wants, by name, in the order in which it takes them.
+        api: `"aten"`, or `"stable"` for texts that use LibTorch's stable ABI headers only.
+        flags: compiler flags of this kernel, after the playground's own.
+        doc: formula, shapes, and what this variant changes over the one before.
+        revision: given by the playground; 0 is what ships.
+        parent: label of the kernel this one was edited from.
+
+    Raises:
+        DefinitionError: a field breaks a rule.
+
+    Example:
+        >>> k = Kernel("axpy/cpp", cpp="at::Tensor forward(const at::Tensor& x) { return x + A; }", params={"A": 2})
+        >>> k.edit("x + A", "x - A").label
+        'axpy/cpp@1'
+    """
+
+    name: str
+    cpp: str = ""
+    cuda: str = ""
+    binding: str = "torch_library"
+    python: Callable[..., Any] | None = None
+    params: Mapping[str, int | float] = field(default_factory=dict)
+    slots: Mapping[str, str] = field(default_factory=dict)
+    saves: tuple[str, ...] = ()
+    api: str = "aten"
+    flags: tuple[str, ...] = ()
+    doc: str = field(default="", compare=False)
+    revision: int = field(default=0, compare=False)
+    parent: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("params", "slots"):
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+        for name in ("saves", "flags"):
+            if isinstance(getattr(self, name), str):
+                raise DefinitionError(
+                    f"kernel {self.name!r}: {name}={getattr(self, name)!r} is a string, want a tuple of strings"
+                )
+            object.__setattr__(
+                self, name, tuple(text.strip() if isinstance(text, str) else text for text in getattr(self, name))
+            )
+        _validate(self)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.cpp, self.cuda, self.binding, self.saves, self.flags))
+
+    @property
+    def op(self) -> str:
+        """Name of the op, the part ahead of the slash."""
+        return self.name.partition("/")[0]
+
+    @property
+    def variant(self) -> str:
+        return self.name.partition("/")[2]
+
+    @property
+    def label(self) -> str:
+        """The name with the revision, `lltm/fused@2`; revision 0 goes without."""
+        return f"{self.name}@{self.revision}" if self.revision else self.name
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The texts of this kernel by kind, those that it has."""
+        custom = "" if self.binding in BINDINGS else self.binding
+        return {kind: text for kind, text in (("cpp", self.cpp), ("cuda", self.cuda), ("binding", custom)) if text}
+
+    def edit(self, old: str, new: str) -> Kernel:
+        """Replace the one place where `old` occurs in this kernel's texts.
+
+        Args:
+            old: text that occurs exactly once over `cpp`, `cuda` and a custom `binding`.
+            new: what stands there afterwards.
+
+        Returns:
+            The next revision of the kernel; the same edit twice gives the same revision.
+
+        Raises:
+            EditError: `old` occurs nowhere (the message shows the nearest line) or several times (it shows the lines).
+        """
+        places = [
+            (kind, text.count("\n", 0, match.start()) + 1)
+            for kind, text in self.sources.items()
+            for match in re.finditer(re.escape(old), text)
+            if old
+        ]
+        if len(places) != 1:
+            raise EditError(_edit_message(self, old, places))
+        kind = places[0][0]
+        return self.replace(**{kind: getattr(self, kind).replace(old, new)})
+
+    def replace(self, **changes: Any) -> Kernel:
+        """Make a new revision with other fields; `params` and `slots` given here update the old ones.
+
+        Example:
+            >>> Kernel("axpy/cpp", cpp="...", params={"A": 2}).replace(params={"A": 3}).params["A"]
+            3
+        """
+        unknown = set(changes) - (set(self.__dataclass_fields__) - {"name", "revision", "parent"})
+        if unknown:
+            raise DefinitionError(f"replace() cannot change {', '.join(sorted(unknown))} of kernel {self.label!r}")
+        for name in ("params", "slots"):
+            if name in changes:
+                changes[name] = {**getattr(self, name), **changes[name]}
+        return _record(self, replace(self, **changes, parent=self.label))
+
+    def __str__(self) -> str:
+        if self.python is not None:
+            return f"{self.label}: Python function {getattr(self.python, '__qualname__', self.python)!s}"
+        blocks = []
+        for kind, text in self.sources.items():
+            lines = text.rstrip("\n").split("\n")
+            numbered = (f"{number:4d}  {line}" for number, line in enumerate(lines, 1))
+            blocks.append("\n".join((f"{self.label} ({kind})", *numbered)))
+        return "\n".join(blocks)
+
+    def __repr__(self) -> str:
+        what = (
+            "Python"
+            if self.python is not None
+            else f"{sum(text.count(chr(10)) for text in self.sources.values())} lines"
+        )
+        return f"<Kernel {self.label}: {what}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from pygments import highlight
+        from pygments.formatters import HtmlFormatter
+        from pygments.lexers import CppLexer
+
+        if self.python is not None:
+            return f"<code>{escape(str(self))}</code>"
+        blocks = [
+            f"<p><b>{escape(self.label)}</b> ({kind})</p>"
+            + highlight(
+                text, CppLexer(stripnl=False), HtmlFormatter(linenos="inline", noclasses=True, nobackground=True)
+            )
+            for kind, text in self.sources.items()
+        ]
+        return "".join(blocks)
+
+
+def _validate(kernel: Kernel) -> None:
+    name = kernel.name
+    if not _NAME.match(name):
+        raise DefinitionError(f"kernel name {name!r} is not 'op/variant' in lower-case identifiers, like 'lltm/fused'")
+    if (kernel.python is None) == (not (kernel.cpp or kernel.cuda)):
+        raise DefinitionError(f"kernel {name!r} needs a source text (cpp= or cuda=), or python=, and not both")
+    if kernel.api not in ("aten", "stable"):
+        raise DefinitionError(f"kernel {name!r}: api={kernel.api!r}, want 'aten' or 'stable'")
+    for kind in ("cpp", "cuda", "binding"):
+        if not isinstance(getattr(kernel, kind), str):
+            raise DefinitionError(f"kernel {name!r}: {kind} is a {type(getattr(kernel, kind)).__name__}, want a string")
+        if "\0" in getattr(kernel, kind):
+            raise DefinitionError(f"kernel {name!r}: {kind} holds a NUL character")
+    if kernel.binding == "pybind11" and kernel.api == "stable":
+        raise DefinitionError(f"kernel {name!r}: pybind11 needs ATen headers, so it cannot bind a stable kernel")
+    for key, number in kernel.params.items():
+        if not _IDENTIFIER.match(key):
+            raise DefinitionError(f"kernel {name!r}: param {key!r} is not a C identifier")
+        if not isinstance(number, int | float) or not math.isfinite(number):
+            raise DefinitionError(
+                f"kernel {name!r}: param {key} is {number!r}, want a finite number (texts go into slots)"
+            )
+    for key, text in kernel.slots.items():
+        if not _IDENTIFIER.match(key) or not isinstance(text, str):
+            raise DefinitionError(f"kernel {name!r}: slot {key!r} must be an identifier with a string as its value")
+    for flag in kernel.flags:
+        if not isinstance(flag, str) or not flag.startswith("-") or re.search(r"[\s'\"`$;|&<>()\\]", flag):
+            raise DefinitionError(
+                f"kernel {name!r}: flag {flag!r} must start with '-' and hold no spaces or shell characters"
+            )
+        if flag.startswith("-std=") and not re.search(r"(?:20|2a|23|2b|26|2c)$", flag):
+            raise DefinitionError(f"kernel {name!r}: flag {flag!r}: the headers of torch need C++20; leave it out")
+
+
+def _edit_message(kernel: Kernel, old: str, places: list[tuple[str, int]]) -> str:
+    if not kernel.sources:
+        return f"kernel {kernel.label!r} is a Python function: it has no text to edit"
+    if places:
+        where = ", ".join(f"{kind} line {line}" for kind, line in places)
+        return f"{old!r} occurs {len(places)} times in kernel {kernel.label!r} ({where}), want exactly 1: give more of the line"
+    lines = {
+        line.strip(): (kind, n) for kind, text in kernel.sources.items() for n, line in enumerate(text.split("\n"), 1)
+    }
+    near = difflib.get_close_matches(old.strip(), lines, n=1, cutoff=0.3)
+    hint = f" Nearest, {lines[near[0]][0]} line {lines[near[0]][1]}: {near[0]!r}" if near else ""
+    return f"{old!r} occurs nowhere in kernel {kernel.label!r}, want exactly 1 place.{hint}"
+
+
+# Every revision made in this process, by name, in order, behind the kernel that was edited first. Revision numbers come
+# from here: the same content always has the same number, two different edits never share one.
+_journal: dict[str, list[Kernel]] = {}
+
+
+def _record(base: Kernel, kernel: Kernel) -> Kernel:
+    revisions = _journal.setdefault(base.name, [base])
+    for known in revisions:
+        if known == kernel and known.doc == kernel.doc:
+            return known
+    kernel = replace(kernel, revision=max(known.revision for known in revisions) + 1)
+    revisions.append(kernel)
+    return kernel
+
+
+def revisions_of(name: str) -> tuple[Kernel, ...]:
+    """List what was made of a kernel in this process, the kernel itself first; nothing when it was never edited."""
+    return tuple(_journal.get(name, ()))

@@ -1,0 +1,1 @@
+"""What `benchmark` does: inputs, samples, audits, statistics, and what this machine can reach."""

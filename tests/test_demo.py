@@ -1,0 +1,81 @@
+"""The demo, as people start it: in a pipe, without colour, with options that make no sense."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lltm_inline.demo import LINE, parse
+from lltm_inline.errors import InputError, UnknownKernelError
+from lltm_inline.registry import registry
+from lltm_inline.run.timings import Timings
+
+
+def demo(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the demo in a process of its own, its output in a pipe."""
+    command = [sys.executable, "-m", "lltm_inline.demo", *arguments]
+    root = str(Path(__file__).resolve().parent.parent)
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": path}
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=600)
+
+
+def test_the_whole_demo(tmp_path: Path) -> None:
+    """It builds, checks, edits, catches a wrong gradient, explains a compile error, times and plots, without one escape code."""
+    result = demo("--quick", "--sizes", "4,32,64", "16,32,64", "--out", "out", cwd=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    text = result.stdout
+    assert "\x1b" not in text
+    steps = [
+        "1. Build",
+        "2. Check",
+        "3. Edit",
+        "4. A wrong edit",
+        "5. A compile error",
+        "6. Benchmark",
+        "7. Plot",
+        "What to try next",
+    ]
+    assert [text.index(step) for step in steps] == sorted(text.index(step) for step in steps)
+    assert text.count("right  'lltm/") == 4
+    assert "WRONG" not in text
+    assert "all in rows 0:5 = input gate" in text and "d_weights (15, 22)" in text
+    assert (
+        "'sigmiod' was not declared in this scope. Did you mean 'sigmoid'?" in text or "Did you mean 'sigmoid'" in text
+    )
+    assert (tmp_path / "out" / "lltm.png").read_bytes().startswith(b"\x89PNG")
+    timings = Timings.from_json(tmp_path / "out" / "lltm.json")
+    assert timings.kernels == ("lltm/python", "lltm/aten", "lltm/fused", "lltm/stable")
+    assert json.loads((tmp_path / "out" / "lltm.json").read_text())
+
+
+def test_the_edited_line_is_in_the_kernel() -> None:
+    """The line that the demo edits occurs once in the shipped source."""
+    assert registry["lltm/fused"].cpp.count(LINE) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (["--sizes", "16,32"], InputError, r"size \(16, 32\) does not fit: want 3 non-negative integers \(B, F, S\)"),
+        (["--sizes", "big"], InputError, "size 'big': want three numbers B,F,S, like 16,32,128"),
+        (["--device", "cuda"], InputError, "device 'cuda': this version runs kernels on 'cpu'"),
+        (["--kernels", "lltm/fusd"], UnknownKernelError, r"no kernel 'lltm/fusd'\. Did you mean 'lltm/fused'\?"),
+    ],
+)
+def test_bad_options(arguments: list[str], error: type[Exception], message: str) -> None:
+    """An option that makes no sense is refused before anything is built."""
+    with pytest.raises(error, match=message):
+        parse(arguments)
+
+
+def test_bad_options_on_the_command_line(tmp_path: Path) -> None:
+    """On the command line it is one line on standard error and exit code 1, without a traceback."""
+    result = demo("--device", "cuda", cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "InputError: device 'cuda': this version runs kernels on 'cpu'\n"
