@@ -45,10 +45,12 @@ def schemas(kernel: Kernel, op: Op, interface: Interface) -> dict[str, str]:
     return schema
 
 
-# What TORCH_LIBRARY_FRAGMENT does, through the C interface below it: the dispatcher hands over an array of values and takes
-# one back. <torch/library.h> and its templates would cost a second per edit. One text serves ATen and the stable ABI.
+# The dispatcher hands over an array of values and takes one back. <torch/library.h> and its templates would cost a second
+# per edit, and this way one text serves ATen and the stable ABI.
 _BINDING = """\
-// Generated from the schema of op '$op'. To write your own: kernel.replace(binding=...).
+// Generated from the schema of op '$op': checks of the inputs, then what
+//     TORCH_LIBRARY_FRAGMENT($namespace, m) { m.def(schema); m.impl(name, function); }
+// does, through the C interface below it. To write your own: kernel.replace(binding=...).
 namespace {
 
 $checks

@@ -133,3 +133,28 @@ def test_binding_declares_what_the_op_declares() -> None:
     assert f'"forward({inputs}) -> (' in text
     assert "bool want_input, bool want_weights, bool want_bias, bool want_old_h, bool want_old_cell" in text
     assert '"weights", weights, "(3S, S+F)", {3 * S, S + F}' in text
+
+
+LIBRARY_BINDING = """
+#include <torch/library.h>
+TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {
+  m.def("forward(Tensor x) -> Tensor", TORCH_FN(forward));
+}
+"""
+
+
+def test_own_torch_library_binding() -> None:
+    """A binding of one's own may use TORCH_LIBRARY_FRAGMENT and its templates; the kernel differentiates through ATen."""
+    text = "#include <ATen/ATen.h>\nat::Tensor forward(const at::Tensor& x) { return x * x; }\n"
+    op = Op("square", "(Tensor x) -> Tensor y", lambda x: x * x, {"x": "N", "y": "N"})
+    registry.register(op)
+    try:
+        kernel = Kernel("square/own", cpp=text, binding=LIBRARY_BINDING)
+        assert render(kernel, op).prelude == "library"
+        function = load(kernel, progress=False)
+        x = torch.tensor([1.0, -3.0], requires_grad=True)
+        y = function(x)
+        assert torch.equal(y, torch.tensor([1.0, 9.0]))
+        assert torch.equal(torch.autograd.grad(y.sum(), x)[0], torch.tensor([2.0, -6.0]))
+    finally:
+        forget("square")
