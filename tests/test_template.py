@@ -15,10 +15,10 @@ from lltm_inline.build.compiler import build
 from lltm_inline.build.header import torch_cflags
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.errors import BuildError, TemplateError
-from lltm_inline.registry import Kernel, registry
+from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.load import load
 from lltm_inline.template import render
-from tests.tiny import STABLE
+from tests.tiny import STABLE, forget
 
 
 def text_of(kernel: Kernel) -> str:
