@@ -63,7 +63,8 @@ def test_list() -> None:
     """`list` names every op and kernel, `list OP` those of one."""
     result = run("list")
     assert result.returncode == 0, result.stderr
-    assert all(f"  {name}" in result.stdout for name in registry)
+    shipped = ("lltm/python", "lltm/aten", "lltm/fused", "lltm/stable")  # other tests register more in this process
+    assert [line.split()[0] for line in result.stdout.splitlines() if line.startswith("  lltm/")] == list(shipped)
     assert run("list", "lltm").stdout.startswith("lltm: ")
 
 

@@ -70,7 +70,7 @@ def find_toolchain(compiler: str | None = None, cflags: Sequence[str] | None = N
     path = _find_compiler(compiler)
     probe = _probed(path, os.environ.get("PATH", ""), os.stat(path).st_mtime_ns)
     kind, version, identity, linker = probe["kind"], probe["version"], probe["identity"], probe["linker"]
-    flags = default_cflags(openmp=kind == "gcc" and probe["openmp"]) if cflags is None else validated_cflags(cflags)
+    flags = default_cflags(kind, openmp=probe["openmp"]) if cflags is None else validated_cflags(cflags)
     # -z defs: an undefined function is a link error here, with a name, instead of a load error without one.
     ldflags = ["-Wl,-z,defs"] if sys.platform == "linux" else []
     ldflags += ["-fopenmp"] if "-fopenmp" in flags else []
@@ -134,10 +134,11 @@ def _identify(path: str) -> dict[str, str]:
     }
 
 
-def default_cflags(*, openmp: bool) -> tuple[str, ...]:
+def default_cflags(kind: str, *, openmp: bool) -> tuple[str, ...]:
     """Return the optimisation flags: what `load_inline` leaves out, and what ATen's own vector code is compiled with.
 
-    No OpenMP with clang: its runtime is another than torch's. Rendered texts run `at::parallel_for` on torch's threads then.
+    With clang only `omp simd`: its OpenMP runtime is another than torch's, and the threads of the two fight. Rendered texts
+    run `at::parallel_for` on torch's threads then.
     """
     import torch
 
@@ -148,7 +149,8 @@ def default_cflags(*, openmp: bool) -> tuple[str, ...]:
         else ("-DCPU_CAPABILITY=DEFAULT",)
     )
     native = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
-    return ("-O3", native, *(("-fopenmp",) if openmp else ()), *vector)
+    threads = ("-fopenmp-simd",) if kind == "clang" else ("-fopenmp",) if openmp else ()
+    return ("-O3", native, *threads, *vector)
 
 
 def _has_openmp(compiler: str) -> bool:

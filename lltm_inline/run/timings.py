@@ -107,9 +107,9 @@ class Timings:
 
     Example:
         >>> what = dict(op="axpy", size={"B": 3}, direction="forward", dtype="float32", device="cpu", calls=100)
-        >>> what |= dict(samples=50, q1=0.9e-6, q3=2.1e-6)
-        >>> slow = Row("axpy/python", **what, median=2e-6, speedup=1, speedup_low=1, speedup_high=1)
-        >>> fast = Row("axpy/cpp", **what, median=1e-6, speedup=2, speedup_low=1.9, speedup_high=2.1)
+        >>> what |= dict(samples=50)
+        >>> slow = Row("axpy/python", **what, median=2e-6, q1=1.9e-6, q3=2.1e-6, speedup=1, speedup_low=1, speedup_high=1)
+        >>> fast = Row("axpy/cpp", **what, median=1e-6, q1=1e-6, q3=1.1e-6, speedup=2, speedup_low=1.9, speedup_high=2.1)
         >>> print(Timings((slow, fast), "axpy/python").verdict())
         axpy/cpp is 2.00x faster than axpy/python (1.90-2.10)
     """

@@ -1,4 +1,4 @@
-"""LLTM's fused pass on LibTorch's stable ABI headers only: the kernel whose edit costs half a second.
+"""LLTM's fused pass on LibTorch's stable ABI headers only.
 
     forward     z        = [old_h, input] weights^T                         (B, 3S)
                 i, o, c  = sigmoid(z_i + b_i), sigmoid(z_o + b_o), elu(z_c + b_c)
