@@ -55,10 +55,10 @@ namespace {
 
 $checks
 $convert
-void boxed_forward(StableIValue* stack, uint64_t, uint64_t) {
+void boxed_forward(StableIValue* stack_, uint64_t, uint64_t) {
 $forward_unpack
   check_inputs($tensors);
-  auto out = ::forward($names);
+  auto out_ = ::forward($names);
 $forward_box
 }
 $backward
@@ -120,11 +120,11 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
         functions.append("backward")
         taken = backward_arguments(kernel, op, interface.extras)
         count = len(signature.tensors)
-        wanted = ", ".join(f"stack[{len(taken) + index}] != 0" for index in range(count))
+        wanted = ", ".join(f"stack_[{len(taken) + index}] != 0" for index in range(count))
         backward = (
-            f"\nvoid boxed_backward(StableIValue* stack, uint64_t, uint64_t) {{\n{_unpack(taken)}\n"
-            f"  const std::array<bool, {count}> wanted{{{wanted}}};\n"
-            f"  auto out = ::backward({', '.join([*(argument.name for argument in taken), 'wanted'])});\n"
+            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken)}\n"
+            f"  const std::array<bool, {count}> wanted_{{{wanted}}};\n"
+            f"  auto out_ = ::backward({', '.join([*(argument.name for argument in taken), 'wanted_'])});\n"
             f"{_box(count)}\n}}\n"
         )
     return Template(_BINDING).substitute(
@@ -165,14 +165,14 @@ def _unpack(arguments: Sequence[Argument]) -> str:
         "bool": "number<bool>({})",
     }
     return "\n".join(
-        f"  const auto {a.name} = {takes[a.type].format(f'stack[{index}]')};" for index, a in enumerate(arguments)
+        f"  const auto {a.name} = {takes[a.type].format(f'stack_[{index}]')};" for index, a in enumerate(arguments)
     )
 
 
 def _box(count: int) -> str:
     if count == 1:
-        return "  stack[0] = give(std::move(out));"
-    return "\n".join(f"  stack[{index}] = give(std::move(std::get<{index}>(out)));" for index in range(count))
+        return "  stack_[0] = give(std::move(out_));"
+    return "\n".join(f"  stack_[{index}] = give(std::move(std::get<{index}>(out_)));" for index in range(count))
 
 
 # Errors are put together in cold functions without templates: TORCH_CHECK with a dozen arguments compiles slowly.
@@ -254,13 +254,13 @@ def _input_checks(kernel: Kernel, op: Op) -> str:
         dtype_test=" || ".join(f"dtype == {scalar}::{_DTYPES[dtype]}" for dtype in op.dtypes),
         dtype_words=" or ".join(_DTYPES[dtype] for dtype in op.dtypes),
         ranks="\n".join(ranks),
-        letters="  const int64_t " + ", ".join(f"{letter} = {sources[letter]}" for letter in op.letters) + ";",
+        letters="  const int64_t " + ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters) + ";",
         shapes="\n".join(shapes),
     )
 
 
 def _extent(dim: Dim) -> str:
-    terms = [letter if count == 1 else f"{count} * {letter}" for letter, count in dim.terms]
+    terms = [f"size_{letter}" if count == 1 else f"{count} * size_{letter}" for letter, count in dim.terms]
     if dim.constant or not terms:
         terms.append(str(dim.constant))
     return " + ".join(terms)

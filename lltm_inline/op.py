@@ -12,7 +12,7 @@ from .errors import DefinitionError
 from .shapes import Shape, letters_of, named_size
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-_ARGUMENT = re.compile(r"(Tensor\??|float|int|bool)\s+([a-z_]\w*)(?:\s*=\s*(\S+))?\Z")
+_ARGUMENT = re.compile(r"(Tensor\??|float|int|bool)\s+([a-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S+))?\Z")
 _SCHEMA = re.compile(r"\(([^()]*)\)\s*->\s*(?:\(([^()]*)\)|(Tensor\s+\w+))\Z")
 
 

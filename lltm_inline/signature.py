@@ -239,7 +239,9 @@ class _Examination:
             return 1
         inner = re.fullmatch(r"std::tuple<(.*)>", returns)
         parts = _split(inner[1]) if inner else []
-        return len(parts) if parts and all(re.fullmatch(self.tensor, _squeeze(part)) for part in parts) else None
+        return (
+            len(parts) if len(parts) > 1 and all(re.fullmatch(self.tensor, _squeeze(part)) for part in parts) else None
+        )
 
 
 def backward_arguments(kernel: Kernel, op: Op, extras: int) -> tuple[Argument, ...]:

@@ -102,6 +102,7 @@ def render(kernel: Kernel, op: Op) -> Rendered:
         binding = _fill(kernel, "binding", binding_name)
     _refuse_unused(kernel)
     lines = [f"// Kernel {kernel.name}, rendered by lltm_inline: a complete file, compile it as it is."]
+    lines += [f"// Saved for backward: {', '.join(kernel.saves) or 'nothing'}."]
     lines += [f"#ifndef {NAMESPACE}", f"#define {NAMESPACE} {kernel.op}_{kernel.variant}", "#endif"]
     lines += [PRELUDE[prelude].rstrip("\n")]
     lines += [f"#define {name} {_number(value)}" for name, value in sorted(kernel.params.items())]
@@ -151,7 +152,8 @@ def _fill(kernel: Kernel, kind: str, name: str) -> str:
             raise TemplateError(
                 f"kernel {kernel.label!r}, {kind} line {number}: a '$' that starts no slot; write $$ for a dollar sign"
             ) from None
-        out.append(filled)
+        # All lines of a slot count as the one in which it stands.
+        out.append(filled.replace("\n", f'\n#line {number} "{name}"\n'))
         if "\n" in filled:
             out.append(f'#line {number + 1} "{name}"')
     return "\n".join(out)

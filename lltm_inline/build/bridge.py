@@ -70,23 +70,19 @@ struct KernelNode : public torch::autograd::Node {
     TORCH_CHECK(!released, torch::autograd::ERR_BACKWARD_TWICE);
     Stack stack;
     stack.reserve(gradients.size() + saved.size() + extras.size() + spec->tensors.size());
-    bool differentiable = false;
-    auto push = [&](Tensor tensor) {
-      differentiable |= tensor.defined() && tensor.requires_grad();
-      stack.emplace_back(std::move(tensor));
-    };
     for (size_t i = 0; i < gradients.size(); ++i) {
-      push(gradients[i].defined() ? std::move(gradients[i]) : at::zeros_symint(output_kinds[i].sizes, output_kinds[i].options));
+      const auto& [sizes, options] = output_kinds[i];
+      stack.emplace_back(gradients[i].defined() ? gradients[i] : at::zeros_symint(sizes, options));
     }
     for (size_t i = 0; i < saved.size(); ++i) {
       if (constants[i].has_value()) {
         stack.push_back(*constants[i]);
       } else {
-        push(saved[i].unpack(spec->saves[i] >= spec->inputs ? getptr() : nullptr));
+        stack.emplace_back(saved[i].unpack(spec->saves[i] >= spec->inputs ? getptr() : nullptr));
       }
     }
     for (auto& extra : extras) {
-      push(extra.unpack(getptr()));
+      stack.emplace_back(extra.unpack(getptr()));
     }
     const size_t count = spec->tensors.size();
     for (size_t i = 0; i < count; ++i) {
@@ -105,18 +101,15 @@ struct KernelNode : public torch::autograd::Node {
         results[i] = std::move(gradient);
       }
     }
-    if (differentiable && c10::GradMode::is_enabled()) {
-      torch::autograd::DelayedError refuse(
-          "kernel " + spec->kernel + " has no second derivative: its backward is not differentiable. "
-          "Use a kernel that differentiates through ATen, or the reference",
-          count);
-      for (auto& gradient : results) {  // it only attaches itself to what requires a gradient
-        if (gradient.defined()) gradient = gradient.detach().set_requires_grad(true);
-      }
-      results = refuse.apply(std::move(results));
+    if (c10::GradMode::is_enabled()) {  // create_graph
+      refuse_second_derivative(gradients, results);
     }
     return results;
   }
+
+  // Puts a node behind the gradients that throws when it is reached. It leads on to all that they depend on, or autograd
+  // would not walk through it and take the second derivative for zero.
+  void refuse_second_derivative(const variable_list& gradients, variable_list& results);
 
   // Autograd sums a gradient of shape (1, N) to (N) without a word; a kernel that returns one is wrong.
   void check_shape(size_t i, const Tensor& gradient) {
@@ -145,19 +138,35 @@ struct KernelNode : public torch::autograd::Node {
 // Up to torch 2.12 autograd holds its nodes in std::shared_ptr, since then in c10::intrusive_ptr.
 using NodePointer = decltype(torch::autograd::Edge::function);
 
-template <class Pointer, class T>
-c10::intrusive_ptr<T> make_node(const std::shared_ptr<const Spec>& spec)
+template <class Pointer, class T, class... Args>
+c10::intrusive_ptr<T> make_node(Args&&... args)
   requires(!std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>)
 {
-  return c10::make_intrusive<T>(spec);
+  return c10::make_intrusive<T>(std::forward<Args>(args)...);
 }
 
-template <class Pointer, class T>
-std::shared_ptr<T> make_node(const std::shared_ptr<const Spec>& spec)
+template <class Pointer, class T, class... Args>
+std::shared_ptr<T> make_node(Args&&... args)
   requires(std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>)
 {
   // deleteNode takes long graphs down without recursion; only older versions of torch have it, so it is found by its argument.
-  return std::shared_ptr<T>(new T(spec), [](auto* node) { deleteNode(node); });
+  return std::shared_ptr<T>(new T(std::forward<Args>(args)...), [](auto* node) { deleteNode(node); });
+}
+
+void KernelNode::refuse_second_derivative(const variable_list& gradients, variable_list& results) {
+  torch::autograd::edge_list edges = next_edges();
+  for (const Tensor& gradient : gradients) {
+    if (gradient.defined() && gradient.requires_grad()) edges.push_back(torch::autograd::impl::gradient_edge(gradient));
+  }
+  const auto error = make_node<NodePointer, torch::autograd::Error>(
+      "kernel " + spec->kernel + " has no second derivative: its backward is not differentiable. "
+      "Use a kernel that differentiates through ATen, or the reference",
+      std::move(edges));
+  for (Tensor& result : results) {
+    if (!result.defined()) continue;
+    result = result.detach();
+    torch::autograd::set_history(result, error);
+  }
 }
 
 // TORCH_WARN in a kernel is a Python warning, as in torch's own functions.
@@ -192,9 +201,16 @@ void forward_with_graph(const std::shared_ptr<const Spec>& spec, Stack* stack, v
     const Tensor& output = results[i].toTensor();
     for (const Tensor& input : inputs) {
       TORCH_CHECK(!output.is_same(input), spec->kernel, ": output ", i, " is an input itself; return a new tensor");
+      TORCH_CHECK(
+          !input.defined() || output.numel() == 0 || !output.is_alias_of(input), spec->kernel, ": output ", i,
+          " shares its memory with an input; return a new tensor");
     }
     node->output_kinds.push_back({c10::SymDimVector(output.sym_sizes()), output.options()});
-    torch::autograd::set_history(output, node);
+    if (torch::autograd::isDifferentiableType(output.scalar_type())) {
+      torch::autograd::set_history(output, node);
+    } else {
+      node->add_input_metadata(torch::autograd::Node::undefined_input());  // counts and indices: a place, but no gradient
+    }
   }
   for (const int64_t index : spec->saves) {
     const bool is_output = index >= spec->inputs;

@@ -56,6 +56,7 @@ class Job:
             self.toolchain.identity,
             self.cflags,
             self.toolchain.ldflags,
+            [os.environ.get(name, "") for name in ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")],
             _platform_identity(),
         )
 
@@ -200,7 +201,7 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
     if rendered.interface.problems:
         raise _signature_error(kernel, rendered, toolchain)
     module = "PYBIND11_MODULE" in mask(rendered.text)
-    if module:  # Python's own symbols are undefined until it loads the module
+    if module or rendered.prelude == "extension":  # Python's own symbols are undefined until it loads the library
         ldflags = tuple(flag for flag in toolchain.ldflags if flag != "-Wl,-z,defs")
         toolchain = Toolchain(
             toolchain.compiler, toolchain.kind, toolchain.version, toolchain.identity, toolchain.cflags, ldflags
@@ -235,7 +236,7 @@ def _compile_all(jobs: Mapping[str, Job], progress: Progress | bool | None) -> d
     cache.sweep()
     stop = threading.Event()
     names = ", ".join(job.label for job in jobs.values())
-    workers = max(1, int(os.environ.get("MAX_JOBS") or os.cpu_count() or 1))
+    workers = _workers()
     with (
         showing(f"building {names}", progress),
         ThreadPoolExecutor(workers, thread_name_prefix="lltm_inline build") as pool,
@@ -256,11 +257,17 @@ def _compile_all(jobs: Mapping[str, Job], progress: Progress | bool | None) -> d
     return {key: future.result() for key, future in futures.items()}
 
 
+def _workers() -> int:
+    """Return how many compilers may run at once: MAX_JOBS, or the processors that this process may use."""
+    jobs = os.environ.get("MAX_JOBS", "")
+    return max(1, int(jobs) if jobs.isdigit() else len(os.sched_getaffinity(0)))
+
+
 def _kill_compilers() -> None:
     """Kill the ninja and compiler processes that this process started in its workspaces."""
     import psutil
 
-    inside = str(cache.cache_dir() / "tmp")
+    inside = os.path.realpath(cache.cache_dir() / "tmp")
     for process in psutil.Process().children(recursive=True):
         try:
             if process.cwd().startswith(inside):
@@ -369,7 +376,8 @@ def _build_error(job: Job, diagnostics: Sequence[Diagnostic], log: str) -> Build
 
 def _remember_failure(job: Job, failure: BuildError, directory: Path) -> None:
     """Publish a failed build as its diagnostics, unless the machine and not the text was at fault."""
-    if not failure.diagnostics or any(word in failure.log for word in PASSING_FAILURES):
+    passing = (*PASSING_FAILURES, "No such file or directory", "file not found")  # a header may be installed any time
+    if not failure.diagnostics or any(word in failure.log for word in passing):
         return
     for file in directory.iterdir():
         file.unlink()

@@ -87,8 +87,6 @@ def start(toolchain: Toolchain, prelude: str) -> subprocess.Popen[bytes] | None:
     pch = ("-fpch-instantiate-templates", "-Xclang", "-fno-pch-timestamp") if toolchain.kind == "clang" else ()
     # clang from standard input: it would refuse the header later, when the file it was made from has moved. g++ cannot do that.
     source = "-" if toolchain.kind == "clang" else "prelude.h"
-    # clang refuses a header whose file has moved since, so it reads standard input; g++ wants a file.
-    source = "-" if toolchain.kind == "clang" else "prelude.h"
     job = {
         "command": [
             toolchain.compiler,
@@ -108,7 +106,7 @@ def start(toolchain: Toolchain, prelude: str) -> subprocess.Popen[bytes] | None:
     }
     script = Path(__file__).with_name("header_process.py")
     return subprocess.Popen(
-        [sys.executable, "-I", str(script), json.dumps(job)],
+        [sys.executable, "-P", str(script), json.dumps(job)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import header
+from . import environment, header
 from .toolchain import Toolchain, ninja_directory
 
 if TYPE_CHECKING:
     from .compiler import Job
 
-_namespaces: dict[str, int] = {}
-
 
 def _fresh_namespace(key: str) -> str:
-    """Name the operators of a build; torch never forgets a name, so a second try in one process takes another."""
-    _namespaces[key] = _namespaces.get(key, 0) + 1
-    return f"li_{key}" + (f"_{_namespaces[key]}" if _namespaces[key] > 1 else "")
+    """Name the operators of one build. torch never forgets a name, so a second build of the same text takes another."""
+    return f"li_{key}_{secrets.token_hex(3)}"
 
 
 def load_inline(job: Job, directory: Path) -> tuple[str, str]:
@@ -59,7 +57,7 @@ def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> 
 
 
 _settings = threading.Condition()
-_settings_users: dict[str, int] = {}
+_users: dict[str, int] = {}
 
 
 @contextmanager
@@ -69,37 +67,42 @@ def _torch_settings(toolchain: Toolchain) -> Iterator[None]:
     CXX chooses the compiler, PATH finds ninja, LC_ALL makes the compiler speak the language that we parse. And torch's
     own precompiled header stays: `load_inline` deletes it from site-packages, or fails where that is read-only.
     """
-    from torch.utils import cpp_extension
-
     with _settings:
-        _settings.wait_for(lambda: not _settings_users or toolchain.compiler in _settings_users)
-        if not _settings_users:
-            ninja = ninja_directory()
-            path = os.environ.get("PATH", "")
-            new = {
-                "CXX": toolchain.compiler,
-                "LC_ALL": "C",
-                "PATH": f"{ninja}{os.pathsep}{path}" if ninja else path,
-                "TORCH_DONT_CHECK_COMPILER_ABI": "1",  # find_toolchain has looked at the compiler; this saves a run of it
-            }
-            _saved.update(
-                environ={name: os.environ.get(name) for name in new},
-                remove=cpp_extension.remove_extension_h_precompiler_headers,
-            )
-            os.environ.update(new)
-            cpp_extension.remove_extension_h_precompiler_headers = lambda: None
-        _settings_users[toolchain.compiler] = _settings_users.get(toolchain.compiler, 0) + 1
+        _settings.wait_for(lambda: not _users or toolchain.compiler in _users)
+        if not _users:
+            _enter(toolchain)
+        _users[toolchain.compiler] = _users.get(toolchain.compiler, 0) + 1
     try:
         yield
     finally:
         with _settings:
-            _settings_users[toolchain.compiler] -= 1
-            if not _settings_users[toolchain.compiler]:
-                _settings_users.clear()
-                cpp_extension.remove_extension_h_precompiler_headers = _saved["remove"]
-                for name, value in _saved["environ"].items():
-                    os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+            _users[toolchain.compiler] -= 1
+            if not _users[toolchain.compiler]:
+                _users.clear()
+                _leave()
                 _settings.notify_all()
 
 
-_saved: dict[str, Any] = {}
+def _enter(toolchain: Toolchain) -> None:
+    from torch.utils import cpp_extension
+
+    ninja = ninja_directory()
+    path = environment.users("PATH") or ""
+    environment.override(
+        CXX=toolchain.compiler,
+        LC_ALL="C",
+        PATH=f"{ninja}{os.pathsep}{path}" if ninja else path,
+        TORCH_DONT_CHECK_COMPILER_ABI="1",  # find_toolchain has looked at the compiler; this saves a run of it
+    )
+    _replaced["remove"] = cpp_extension.remove_extension_h_precompiler_headers
+    cpp_extension.remove_extension_h_precompiler_headers = lambda: None
+
+
+def _leave() -> None:
+    from torch.utils import cpp_extension
+
+    environment.restore()
+    cpp_extension.remove_extension_h_precompiler_headers = _replaced.pop("remove")
+
+
+_replaced: dict[str, Any] = {}

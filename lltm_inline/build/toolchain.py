@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import InputError, ToolchainError
 from ..packages import install_command, pip_command
-from . import cache
+from . import cache, environment
 
 #: Searched in this order when neither the caller nor CXX names a compiler.
 COMPILERS = ("g++", "c++", "clang++")
@@ -68,7 +68,7 @@ def find_toolchain(compiler: str | None = None, cflags: Sequence[str] | None = N
         True
     """
     path = _find_compiler(compiler)
-    probe = _probed(path, os.environ.get("PATH", ""), os.stat(path).st_mtime_ns)
+    probe = _probed(path, environment.users("PATH") or "", os.stat(path).st_mtime_ns)
     kind, version, identity, linker = probe["kind"], probe["version"], probe["identity"], probe["linker"]
     flags = default_cflags(kind, openmp=probe["openmp"]) if cflags is None else validated_cflags(cflags)
     # -z defs: an undefined function is a link error here, with a name, instead of a load error without one.
@@ -79,7 +79,7 @@ def find_toolchain(compiler: str | None = None, cflags: Sequence[str] | None = N
 
 
 def _find_compiler(compiler: str | None) -> str:
-    wanted = compiler or os.environ.get("CXX") or None
+    wanted = compiler or environment.users("CXX") or None
     for name in [wanted] if wanted else COMPILERS:
         path = shutil.which(name)
         if path:

@@ -89,6 +89,9 @@ def benchmark(
         >>> [(row.kernel, row.direction) for row in t.rows]
         [('lltm/python', 'forward'), ('lltm/python', 'backward'), ('lltm/python', 'both')]
     """
+    from .load import require_cpu
+
+    require_cpu(device)
     chosen = _kernels(kernels)
     op = registry.op_of(chosen[0])
     cases = _sizes(op, sizes)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -143,30 +145,37 @@ def load(
         >>> h.shape
         torch.Size([3, 5])
     """
-    if device != "cpu":
-        raise InputError(f"device {device!r}: this version runs kernels on 'cpu'")
+    require_cpu(device)
     kernel = resolve(kernel)
     op = registry.op_of(kernel)
     if kernel.python is not None:
         return Function(kernel, op, None, None, kernel.python)
     toolchain = find_toolchain(compiler, cflags)
     job = make_job(kernel, toolchain)
-    key = (job.key, kernel.saves)  # the text of a pybind11 binding does not say what is saved
-    if key in _functions:  # two revisions may hold the same text
-        return replace(_functions[key], kernel=kernel, op=op)
-    interface = render(kernel, op).interface
     bridge = [] if job.python_module else [bridge_job(toolchain)]
-    built, *bridges = run_jobs([job, *bridge], progress)
-    verify(built)
-    make = _load_module if job.python_module else _load_library
-    function = make(kernel, op, interface, built, *bridges)
-    _functions[key] = function
-    return function
+    with _loading:
+        if job.key not in _functions:
+            built, *bridges = run_jobs([job, *bridge], progress)
+            verify(built)
+            make = _load_module if job.python_module else _load_library
+            _functions[job.key] = make(kernel, op, render(kernel, op).interface, built, *bridges)
+        return replace(_functions[job.key], kernel=kernel, op=op)  # two revisions may hold the same text
 
 
 # By digest: a library is never unloaded, so a second load of the same thing is the first one's.
-_functions: dict[tuple[str, tuple[str, ...]], Function] = {}
+_functions: dict[str, Function] = {}
 _bridges: dict[str, Any] = {}
+_loading = threading.RLock()  # operators can be registered once only
+
+
+def require_cpu(device: str) -> None:
+    """Refuse every other device before anything is made for it.
+
+    Raises:
+        InputError: the device is not `"cpu"`.
+    """
+    if device != "cpu":
+        raise InputError(f"device {device!r}: this version runs kernels on 'cpu'")
 
 
 def verify(build: Build) -> None:
@@ -222,13 +231,20 @@ def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> 
     spec.loader.exec_module(module)
     count = len(op.signature.outputs)
 
+    def outputs_of(results: Any) -> Any:
+        """Leave out the extra tensors."""
+        tensors = _as_tuple(results)
+        return tensors[0] if count == 1 else tensors[:count]
+
     def backward(*arguments: Any) -> Any:
         """Gather the flags of wanted gradients, which pybind11 takes as one array."""
         flags = len(op.signature.tensors)
         return module.backward(*arguments[:-flags], list(arguments[-flags:]))
 
     if not interface.has_backward:
-        return Function(kernel, op, build, interface, module.forward, module.forward)
+        return Function(
+            kernel, op, build, interface, _with_names(op, lambda *x: outputs_of(module.forward(*x))), module.forward
+        )
     function = Function(kernel, op, build, interface, module.forward, module.forward, backward)
     positions = [index for index, argument in enumerate(op.signature.inputs) if argument.is_tensor]
 
@@ -242,11 +258,22 @@ def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> 
             ctx.save_for_backward(
                 *(inputs[position] for position in positions), *results
             )  # a missing tensor is saved as None
-            return results[0] if count == 1 else results[:count]
+            return outputs_of(results)
 
         @staticmethod
-        @torch.autograd.function.once_differentiable
         def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+            with torch.no_grad():
+                computed = Classic.gradients(ctx, gradients)
+            if torch.is_grad_enabled():  # create_graph
+                depends = [
+                    tensor for tensor in (*ctx.saved_tensors, *gradients) if tensor is not None and tensor.requires_grad
+                ]
+                return tuple(g if g is None else _Refuse.apply(g, kernel.name, *depends) for g in computed)
+            return computed
+
+        @staticmethod
+        def gradients(ctx: Any, gradients: Sequence[torch.Tensor]) -> tuple[torch.Tensor | None, ...]:
+            """Call the kernel's backward and check the shapes of what it returns."""
             saved = iter(ctx.saved_tensors)
             inputs = [next(saved) if index in positions else value for index, value in enumerate(ctx.constants)]
             wanted = [ctx.needs_input_grad[position] for position in positions]
@@ -260,4 +287,38 @@ def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> 
                     )
             return tuple(gradient if need else None for gradient, need in zip(slots, ctx.needs_input_grad, strict=True))
 
-    return replace(function, _call=Classic.apply)
+    return replace(function, _call=_with_names(op, Classic.apply))
+
+
+class _Refuse(torch.autograd.Function):
+    """Stands behind a gradient that cannot be differentiated again, and says so when that is tried."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: torch.Tensor, kernel: str, *_: torch.Tensor) -> torch.Tensor:
+        ctx.kernel = kernel
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError(f"kernel {ctx.kernel} has no second derivative: its backward is not differentiable")
+
+
+def _with_names(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of positions be called with the op's argument names and defaults, as registered operators can."""
+    values = {"True": True, "False": False, "None": None}
+
+    def default(text: str | None) -> Any:
+        return inspect.Parameter.empty if text is None else values[text] if text in values else float(text)
+
+    parameters = [
+        inspect.Parameter(argument.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default(argument.default))
+        for argument in op.signature.inputs
+    ]
+    signature = inspect.Signature(parameters)
+
+    def call(*inputs: Any, **named: Any) -> Any:
+        bound = signature.bind(*inputs, **named)
+        bound.apply_defaults()
+        return function(*bound.args)
+
+    return call
