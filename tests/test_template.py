@@ -85,7 +85,7 @@ def test_custom_binding_works(tiny: Any) -> None:
     """A generated binding can be taken as a text, changed with slots, and used as one's own."""
     generated = render(tiny(7), registry.ops["tiny"]).sources["tiny/stable (binding)"]
     assert "check_inputs" in generated
-    binding = generated.replace("auto out = ::forward(x);", "auto out = ::forward(${WHAT});").replace(
+    binding = generated.replace("auto out_ = ::forward(x);", "auto out_ = ::forward(${WHAT});").replace(
         "check_inputs(x);", ""
     )
     function = load(tiny(7, binding=binding, slots={"WHAT": "x"}), progress=False)
@@ -132,7 +132,7 @@ def test_binding_declares_what_the_op_declares() -> None:
     inputs = "Tensor input, Tensor weights, Tensor bias, Tensor old_h, Tensor old_cell"
     assert f'"forward({inputs}) -> (' in text
     assert "bool want_input, bool want_weights, bool want_bias, bool want_old_h, bool want_old_cell" in text
-    assert '"weights", weights, "(3S, S+F)", {3 * S, S + F}' in text
+    assert '"weights", weights, "(3S, S+F)", {3 * size_S, size_S + size_F}' in text
 
 
 LIBRARY_BINDING = """

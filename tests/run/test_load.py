@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psutil
@@ -197,6 +198,18 @@ def test_second_derivative_is_refused() -> None:
         match=r"kernel pair/stable has no second derivative: .* Use a kernel that differentiates through ATen",
     ):
         gradient.sum().backward()
+    x, w, b = draw()
+    [gradient] = torch.autograd.grad(pair()(x, w, b)[0].sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match=r"kernel pair/stable has no second derivative"):
+        torch.autograd.grad((gradient + x).sum(), x)  # which walks only to where the inputs lie
+
+
+def test_loading_from_several_threads() -> None:
+    """Threads that load one kernel at once all get it: its operators are registered once."""
+    kernel = pair().kernel.replace(params={"NOBODY_READS_THIS": 1})
+    with ThreadPoolExecutor(4) as pool:
+        functions = list(pool.map(lambda _: load(kernel, progress=False), range(4)))
+    assert len({id(function._call) for function in functions}) == 1
 
 
 def test_gradient_of_wrong_shape_is_refused() -> None:
