@@ -7,7 +7,18 @@ import sys
 import time
 from pathlib import Path
 
-SCRIPTS = ("import_time", "call_overhead", "lltm_speed", "cache_hit", "edit_latency", "first_build")
+SCRIPTS = (
+    "import_time",
+    "call_overhead",
+    "lltm_speed",
+    "ops_speed",
+    "graph_conv",
+    "training",
+    "memory",
+    "cache_hit",
+    "edit_latency",
+    "first_build",
+)
 
 
 def main() -> int:

@@ -1,18 +1,24 @@
 """What the autograd wrapper costs per call, over the bare operator, and beside torch's own ways to wrap one.
 
-The kernel is LLTM at B = F = S = 1, where computing costs next to nothing; every way calls the same library. Weights
-and bias want gradients, as they do in training. Forward alone is the call; forward + backward also runs backward.
+First LLTM at B = F = S = 1, where computing costs next to nothing; every way calls the same library. Weights and bias
+want gradients, as they do in training. Forward alone is the call; forward + backward also runs backward.
+Then every kernel of every op at its smallest size: the call through autograd less that of the bare operator. Kernels that
+differentiate through ATen have no wrapper: autograd's own work for each of their steps is what is seen there.
 """
 
 from __future__ import annotations
 
 import gc
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from common import Results, arguments, cell_inputs, li
+from contest import load_all
+
+from lltm_inline.run.timing.inputs import wanted
 
 KERNEL = "lltm/fused"
 
@@ -89,6 +95,63 @@ def per_call(call: Callable[[], Any], calls: int) -> float:
     return (time.perf_counter() - start) / calls
 
 
+def smallest(op: Any) -> tuple[int, ...]:
+    """Return the smallest of a few sizes at which the reference gives something: not every op takes a single element."""
+    for size in ((1,) * len(op.letters), (2,) * len(op.letters), op.check_size):
+        try:
+            op.reference(*op.make_inputs(torch.randn, size))
+        except (RuntimeError, ValueError):
+            continue
+        return size
+    raise SystemExit(f"op {op.name!r} fails at 1, 2 and check_size={op.check_size}")
+
+
+def calls_of_op(op: Any, functions: dict[str, Callable[..., Any]]) -> dict[str, dict[str, Callable[[], Any]]]:
+    """Return by label the calls that are compared: bare, through autograd, and the same with a gradient wanted."""
+    plain = op.make_inputs(torch.randn, smallest(op))
+    names = wanted(op, plain)
+    wanting = tuple(
+        item.clone().requires_grad_() if argument.name in names else item
+        for argument, item in zip(op.signature.inputs, plain, strict=True)
+    )
+    found: dict[str, dict[str, Callable[[], Any]]] = {}
+    for label, function in functions.items():
+        bare = function._forward  # type: ignore[attr-defined]
+        if bare is None:
+            continue  # a Python function: there is nothing beneath it
+        found[label] = {
+            "bare": lambda bare=bare: bare(*plain),
+            "call": lambda function=function: function(*plain),
+            "gradient wanted": lambda function=function: function(*wanting),
+        }
+    return found
+
+
+def every_op(results: Results, quick: bool) -> None:
+    """Time the wrapper of every kernel of every op, in turns within an op, and ask for less than 4 us of each."""
+    results.more["notes"], results.more["wrapper_us"] = [], {}
+    functions = load_all(list(li.registry.ops.values()), results.more["notes"])
+    for op in li.registry.ops.values():
+        found = calls_of_op(op, functions[op.name])
+        for calls in found.values():
+            for call in calls.values():
+                per_call(call, 100)
+        samples: dict[tuple[str, str], list[float]] = {}
+        for _ in range(5 if quick else 25):
+            for label, calls in found.items():
+                for way, call in calls.items():
+                    samples.setdefault((label, way), []).append(per_call(call, 200))
+        for label in found:
+            function = functions[op.name][label]
+            base = statistics.median(samples[label, "bare"])
+            cost = {way: (statistics.median(samples[label, way]) - base) * 1e6 for way in ("call", "gradient wanted")}
+            own = function.interface is not None and function.interface.has_backward  # type: ignore[attr-defined]
+            results.more["wrapper_us"][label] = {"bare": base * 1e6, **cost, "own backward": own}
+            for way, value in cost.items():
+                if own:
+                    results.require(f"{label}: us of the wrapper per forward call, {way}", value, 4.0)
+
+
 def main() -> None:
     """Time all ways in turns and save the samples."""
     quick = arguments(__doc__).quick
@@ -121,7 +184,15 @@ def main() -> None:
     results.compare(
         "Python autograd.Function over li.load, forward", "forward: Python autograd.Function", "forward: li.load"
     )
+    every_op(results, quick)
     results.save()
+    for label, cost in results.more["wrapper_us"].items():
+        kind = "" if cost["own backward"] else "  (differentiates through ATen)"
+        print(
+            f"  {label:<22} bare {cost['bare']:6.2f} us, wrapper {cost['call']:5.2f} us, "
+            f"with a gradient wanted {cost['gradient wanted']:5.2f} us{kind}"
+        )
+    print(*(f"  {note}" for note in results.more["notes"]), sep="\n")
 
 
 if __name__ == "__main__":

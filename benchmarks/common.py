@@ -34,10 +34,13 @@ if (ninja := ninja_directory()) is not None:  # plain load_inline looks on PATH 
 TEXTS = ("lltm/aten", "lltm/fused", "lltm/stable")
 
 
-def arguments(doc: str | None) -> argparse.Namespace:
-    """Read the command line that every script has: `--quick` takes fewer samples."""
+def arguments(doc: str | None, *, ops: bool = False) -> argparse.Namespace:
+    """Read the command line that every script has: `--quick` takes fewer samples; with `ops`, `--op` chooses some."""
     parser = argparse.ArgumentParser(description=(doc or "").strip().partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer samples: to see that it runs, not to quote")
+    if ops:
+        choices = sorted(li.registry.ops)
+        parser.add_argument("--op", nargs="+", metavar="NAME", choices=choices, default=choices, help="default: all")
     return parser.parse_args()
 
 
@@ -74,21 +77,25 @@ def machine() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A comparison: median of `numerator` over median of `denominator`, and what it should be at most."""
+    """A comparison: median of `numerator` over median of `denominator`, and what it should be, at most or at least."""
 
     name: str
     value: float
     target: float | None = None
+    at_least: bool = False
 
     @property
     def met(self) -> bool | None:
         """Whether the target is met; None without one."""
-        return None if self.target is None else self.value <= self.target
+        if self.target is None:
+            return None
+        return self.value >= self.target if self.at_least else self.value <= self.target
 
     def __str__(self) -> str:
         if self.target is None:
             return f"{self.name}: {self.value:.3g}"
-        return f"{self.name}: {self.value:.3g}, at most {self.target:.3g}: {'met' if self.met else 'MISSED'}"
+        sense = "at least" if self.at_least else "at most"
+        return f"{self.name}: {self.value:.3g}, {sense} {self.target:.3g}: {'met' if self.met else 'MISSED'}"
 
 
 @dataclass
@@ -117,12 +124,16 @@ class Results:
         if self.rows.get(numerator) and self.rows.get(denominator):
             self.ratios.append(Ratio(name, self.median(numerator) / self.median(denominator), target))
 
-    def require(self, name: str, value: float, target: float) -> None:
+    def require(self, name: str, value: float, target: float, *, at_least: bool = False) -> None:
         """Add any number that has a target."""
-        self.ratios.append(Ratio(name, value, target))
+        self.ratios.append(Ratio(name, value, target, at_least))
 
-    def save(self) -> None:
-        """Print the table and write the file; quick runs get a file of their own, which is not kept."""
+    def note(self, name: str, value: float) -> None:
+        """Add any number that has none."""
+        self.ratios.append(Ratio(name, value))
+
+    def save(self) -> Path:
+        """Print the table, write the file and return its path; quick runs get a file of their own, which is not kept."""
         rows = [
             {
                 "name": name,
@@ -140,7 +151,10 @@ class Results:
             "machine": {**self.start, "load_after": round(os.getloadavg()[0], 2)},
             "unit": "s",
             "rows": rows,
-            "ratios": [{"name": r.name, "value": r.value, "target": r.target, "met": r.met} for r in self.ratios],
+            "ratios": [
+                {"name": r.name, "value": r.value, "target": r.target, "at_least": r.at_least, "met": r.met}
+                for r in self.ratios
+            ],
             **self.more,
         }
         directory = ROOT / "benchmarks" / "results"
@@ -148,6 +162,7 @@ class Results:
         path = directory / f"{self.name}{'.quick' if self.quick else ''}.json"
         path.write_text(json.dumps(data, indent=1) + "\n")
         self._print(path)
+        return path
 
     def _print(self, path: Path) -> None:
         here = self.start

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from .notebook.plot import plot
     from .run.benchmark import benchmark
     from .run.check import check, gradcheck
+    from .run.footprint import Memory
     from .run.load import Function, load
+    from .run.memory import memory
     from .run.report import Report
     from .run.timings import Timings
 
@@ -36,6 +38,8 @@ _LAZY = {
     "gradcheck": "run.check",
     "Function": "run.load",
     "load": "run.load",
+    "Memory": "run.footprint",
+    "memory": "run.memory",
     "Report": "run.report",
     "Timings": "run.timings",
 }
@@ -46,6 +50,7 @@ __all__ = [
     "CheckError",
     "Function",
     "Kernel",
+    "Memory",
     "Op",
     "Report",
     "Timings",
@@ -57,6 +62,7 @@ __all__ = [
     "errors",
     "gradcheck",
     "load",
+    "memory",
     "nn",
     "ops",
     "plot",

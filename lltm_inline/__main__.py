@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 a wrong kernel or a gap in this machine, 2 wrong usage, 13
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelE
 
 if TYPE_CHECKING:
     from .build.cache import Entry
+    from .kernel import Kernel
 
 FINE, WRONG, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 _DAY = 24 * 3600.0
@@ -77,13 +79,17 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("kernel", metavar="OP/VARIANT")
     what = verb.add_mutually_exclusive_group()
     what.add_argument("--binding", action="store_true", help="the C++ that binds it to PyTorch instead")
-    what.add_argument("--rendered", action="store_true", help="the complete file that is compiled instead")
+    what.add_argument("--rendered", action="store_true", help="the complete files that are compiled instead")
+    verb.add_argument(
+        "--device", choices=("cpu", "cuda"), help="for --binding and --rendered, where a kernel has texts for both"
+    )
     verb.set_defaults(run=_show)
 
     verb = verbs.add_parser("check", help="compare kernels and their gradients with the reference")
-    verb.add_argument("kernels", metavar="OP/VARIANT", nargs="+")
+    verb.add_argument("kernels", metavar="OP/VARIANT", nargs="*")
+    verb.add_argument("--all", action="store_true", help="every kernel, each as far as this machine goes, and a table")
     verb.add_argument("--device", default="cpu", help="cpu (default) or cuda")
-    verb.set_defaults(run=_check)
+    verb.set_defaults(run=_check, refuse=verb.error)
 
     verb = verbs.add_parser("benchmark", help="check kernels, time them against each other, and plot")
     verb.add_argument("kernels", metavar="OP/VARIANT", nargs="+", help="baseline: OP/python, else the first")
@@ -149,7 +155,9 @@ def _picture(text: str) -> Path:
 
 def _list(options: argparse.Namespace) -> int:
     if options.op is not None and options.op not in li.registry.ops:
-        raise UnknownKernelError(f"no op {options.op!r}. Ops: {', '.join(li.registry.ops)}")
+        near = difflib.get_close_matches(options.op, li.registry.ops, n=1)
+        names = [*near, *(name for name in li.registry.ops if name not in near)]
+        raise UnknownKernelError(f"no op {options.op!r}. Ops: {', '.join(names)}")
     for op in li.registry.ops.values():
         if options.op not in (None, op.name):
             continue
@@ -168,21 +176,33 @@ def _headline(doc: str) -> str:
 def _show(options: argparse.Namespace) -> int:
     import inspect
 
-    from .template import render
-
     kernel = li.registry[options.kernel]
     if kernel.python is not None:
         if options.binding or options.rendered:
             raise InputError(f"kernel {kernel.label!r} is a Python function: it has no binding and nothing is rendered")
         _print_source(inspect.getsource(kernel.python), "python")
-        return FINE
-    if options.binding or options.rendered:
-        rendered = render(kernel, li.registry.op_of(kernel))
-        _print_source(rendered.sources[f"{kernel.name} (binding)"] if options.binding else rendered.text, "cpp")
-        return FINE
-    for text in kernel.sources.values():
-        _print_source(text, "cpp")
+    elif options.binding or options.rendered:
+        _show_rendered(kernel, options)
+    else:
+        for kind, text in kernel.sources.items():
+            # One text is printed as it is; of several each needs its name.
+            name = f"// {kernel.label} ({kind})\n" if len(kernel.sources) > 1 else ""
+            _print_source(name + text.strip("\n"), "cpp")
     return FINE
+
+
+def _show_rendered(kernel: Kernel, options: argparse.Namespace) -> None:
+    """Print the files that are compiled for a kernel, or the binding in them."""
+    from .template import devices_of, render
+
+    rendered = render(kernel, li.registry.op_of(kernel), options.device or devices_of(kernel)[0])
+    if options.binding:
+        _print_source(rendered.sources[f"{kernel.name} (binding)"], "cpp")
+        return
+    _print_source(rendered.text, "cpp")
+    if rendered.cuda:
+        print()
+        _print_source(rendered.cuda, "cuda")
 
 
 def _print_source(text: str, language: str) -> None:
@@ -198,6 +218,10 @@ def _print_source(text: str, language: str) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
+    if bool(options.kernels) == options.all:
+        options.refuse("the following arguments are required: OP/VARIANT, or --all in its place")
+    if options.all:
+        return _check_all(options.device)
     # All names first: a typing mistake in the last one should not show after a minute.
     kernels = [li.registry[name] for name in options.kernels]
     code = FINE
@@ -207,6 +231,18 @@ def _check(options: argparse.Namespace) -> int:
         if not report.ok:
             code = WRONG
     return code
+
+
+def _check_all(device: str) -> int:
+    from .run.survey import survey, table
+
+    rows = []
+    for row in survey(list(li.registry.values()), device):
+        rows.append(row)
+        if not row.ok:
+            print(row.details, flush=True)
+    print(table(rows), flush=True)
+    return FINE if all(row.ok for row in rows) else WRONG
 
 
 def _benchmark(options: argparse.Namespace) -> int:

@@ -15,15 +15,15 @@ NAMESPACE = "TORCH_EXTENSION_NAME"
 _DTYPES = {"float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
 
 
-def generate_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
-    """Write the C++ that registers a kernel's `forward` and `backward` with PyTorch.
+def generate_binding(kernel: Kernel, op: Op, interface: Interface, device: str = "cpu") -> str:
+    """Write the C++ that registers a kernel's `forward` and `backward` with PyTorch, for tensors on `device`.
 
     Raises:
         KeyError: `kernel.binding` names no generated binding.
     """
     if kernel.binding == "pybind11":
-        return _pybind11_binding(kernel, op, interface)
-    return _library_binding(kernel, op, interface)
+        return _pybind11_binding(kernel, op, interface, device)
+    return _library_binding(kernel, op, interface, device)
 
 
 def schemas(kernel: Kernel, op: Op, interface: Interface) -> dict[str, str]:
@@ -39,7 +39,7 @@ def schemas(kernel: Kernel, op: Op, interface: Interface) -> dict[str, str]:
         "call": f"call({inputs}) -> {returns(len(signature.outputs))}",
     }
     if interface.has_backward:
-        taken = [f"{argument.type} {argument.name}" for argument in backward_arguments(kernel, op, interface.extras)]
+        taken = [f"{argument.type} {argument.name}" for argument in backward_arguments(kernel, op, interface)]
         taken += [f"bool want_{argument.name}" for argument in signature.tensors]
         schema["backward"] = f"backward({', '.join(taken)}) -> {returns(len(signature.tensors))}"
     return schema
@@ -58,7 +58,7 @@ $convert
 void boxed_forward(StableIValue* stack_, uint64_t, uint64_t) {
 $forward_unpack
   check_inputs($tensors);
-  auto out_ = ::forward($names);
+${guard}  auto out_ = ::forward($names);
 $forward_box
 }
 $backward
@@ -67,7 +67,10 @@ const bool registered = [] {
   TorchLibraryHandle library;  // lives as long as this library: to the end of the process
   check(aoti_torch_library_init_fragment(C10_STRINGIZE($namespace), __FILE__, __LINE__, &library));
 $define
-  check(aoti_torch_library_init_impl(C10_STRINGIZE($namespace), "$key", __FILE__, __LINE__, &library));
+  const auto implement = [&](const char* key, const char* name, void (*function)(StableIValue*, uint64_t, uint64_t)) {
+    check(aoti_torch_library_init_impl(C10_STRINGIZE($namespace), key, __FILE__, __LINE__, &library));
+    check(aoti_torch_library_impl(library, name, function));
+  };
 $implement
   return true;
 }();
@@ -93,6 +96,48 @@ StableIValue give(const torch::stable::Tensor& tensor) {
 """,
 }
 
+# torch.compile believes what the schema and the fake kernel promise: results are contiguous, and each has memory of its own.
+# It would write over an incoming gradient that is returned as a gradient while that is still in use.
+_PACKED = """\
+$memory
+class Memory {
+ public:
+  Memory(std::initializer_list<const void*> arguments) { for (const void* argument : arguments) add(argument); }
+  $tensor packed(const $tensor& result) {
+    if (!result.defined()) return result;
+    $tensor dense = $contiguous;
+    add(memory_of(dense));
+    return dense;
+  }
+  $tensor own(const $tensor& result) {
+    const void* memory = memory_of(result);
+    if (!memory || std::find(used_, used_ + count_, memory) == used_ + count_) return packed(result);
+    return packed($clone);
+  }
+
+ private:
+  void add(const void* memory) { if (memory) used_[count_++] = memory; }
+  const void* used_[$capacity];
+  int count_ = 0;
+};
+"""
+_MEMORY_OF = {
+    "aten": """\
+const void* memory_of(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.numel() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
+}
+""",
+    "stable": """\
+const void* memory_of(const torch::stable::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.numel()) return nullptr;
+  return static_cast<const char*>(tensor.const_data_ptr()) - tensor.storage_offset() * tensor.element_size();
+}
+""",
+}
+_MEMORY_OF_OPTIONAL = """\
+const void* memory_of(const std::optional<$tensor>& tensor) { return tensor ? memory_of(*tensor) : nullptr; }
+"""
+
 _CONVERT_OPTIONAL = """\
 std::optional<$tensor> take_optional(StableIValue value) {
   if (!value) return std::nullopt;
@@ -110,7 +155,7 @@ template <class T> T number(StableIValue value) {
 """
 
 
-def _library_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
+def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: str) -> str:
     signature = op.signature
     schema = schemas(kernel, op, interface)
     functions = ["forward"]
@@ -118,37 +163,73 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
     taken: tuple[Argument, ...] = ()
     if interface.has_backward:
         functions.append("backward")
-        taken = backward_arguments(kernel, op, interface.extras)
+        taken = backward_arguments(kernel, op, interface)
         count = len(signature.tensors)
         wanted = ", ".join(f"stack_[{len(taken) + index}] != 0" for index in range(count))
         backward = (
-            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken)}\n"
+            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken)}\n{_guard(taken, device)}"
             f"  const std::array<bool, {count}> wanted_{{{wanted}}};\n"
             f"  auto out_ = ::backward({', '.join([*(argument.name for argument in taken), 'wanted_'])});\n"
-            f"{_box(count)}\n}}\n"
+            f"{_box(taken, 0, count, _dispatch_key(kernel, interface, 'backward', device))}\n}}\n"
         )
     return Template(_BINDING).substitute(
         op=op.name,
         namespace=NAMESPACE,
-        checks=_input_checks(kernel, op),
-        convert=_conversions(kernel, {argument.type for argument in (*signature.inputs, *taken)}),
+        checks=_input_checks(kernel, op, interface, device),
+        convert=_conversions(kernel, interface, (*signature.inputs, *taken)),
         forward_unpack=_unpack(signature.inputs),
+        guard=_guard(signature.inputs, device),
         tensors=", ".join(argument.name for argument in signature.tensors),
         names=", ".join(argument.name for argument in signature.inputs),
-        forward_box=_box(len(signature.outputs) + interface.extras),
+        forward_box=_box(
+            signature.inputs,
+            len(signature.outputs),
+            len(signature.outputs) + interface.extras,
+            _dispatch_key(kernel, interface, "forward", device),
+        ),
         backward=backward,
         define="\n".join(f'  check(aoti_torch_library_def(library, "{schema[name]}"));' for name in functions),
-        # A kernel without `backward` differentiates through ATen, so it is registered above autograd.
-        key="CPU" if interface.has_backward else "CompositeImplicitAutograd",
         implement="\n".join(
-            f'  check(aoti_torch_library_impl(library, "{name}", &boxed_{name}));' for name in functions
+            f'  implement("{_dispatch_key(kernel, interface, name, device)}", "{name}", &boxed_{name});'
+            for name in functions
         ),
     )
 
 
-def _conversions(kernel: Kernel, types: set[str]) -> str:
+def _dispatch_key(kernel: Kernel, interface: Interface, name: str, device: str) -> str:
+    """Say where a function is registered: what differentiates through ATen stands above autograd."""
+    through_aten = not interface.has_backward or (name == "backward" and kernel.double_backward)
+    return "CompositeImplicitAutograd" if through_aten else device.upper()
+
+
+def _guard(arguments: Sequence[Argument], device: str) -> str:
+    """Make the device of the tensors the current one while a CUDA kernel runs; on the CPU there is but one."""
+    first = next((argument.name for argument in arguments if argument.type == "Tensor"), None)
+    return f"  const c10::OptionalDeviceGuard device_(at::device_of({first}));\n" if first and device == "cuda" else ""
+
+
+def _memory(kernel: Kernel, optional: bool, capacity: int) -> str:
+    """Return the class that gives each result memory of its own."""
+    tensor, stable = TENSOR[kernel.api], kernel.api == "stable"
+    memory = _MEMORY_OF[kernel.api] + Template(_MEMORY_OF_OPTIONAL * optional).substitute(tensor=tensor)
+    contiguous = (
+        "result.is_contiguous() ? result : torch::stable::contiguous(result)" if stable else "result.contiguous()"
+    )
+    return Template(_PACKED).substitute(
+        memory=memory,
+        tensor=tensor,
+        contiguous=contiguous,
+        clone="torch::stable::clone(result)" if stable else "result.clone()",
+        capacity=capacity,
+    )
+
+
+def _conversions(kernel: Kernel, interface: Interface, arguments: Sequence[Argument]) -> str:
     """Return the functions that turn the dispatcher's values into C++ ones and back, those that are used."""
+    types = {argument.type for argument in arguments}
     parts = [_CONVERT[kernel.api]]
+    if interface.has_backward:
+        parts.append(_memory(kernel, "Tensor?" in types, 2 * len(arguments) + interface.extras + 1))
     if "Tensor?" in types:
         parts.append(Template(_CONVERT_OPTIONAL).substitute(tensor=TENSOR[kernel.api]))
     if types - {"Tensor", "Tensor?"}:
@@ -169,10 +250,16 @@ def _unpack(arguments: Sequence[Argument]) -> str:
     )
 
 
-def _box(count: int) -> str:
-    if count == 1:
-        return "  stack_[0] = give(std::move(out_));"
-    return "\n".join(f"  stack_[{index}] = give(std::move(std::get<{index}>(out_)));" for index in range(count))
+def _box(taken: Sequence[Argument], outputs: int, count: int, key: str) -> str:
+    """Write the results back: outputs as they are, the others in memory of their own, unless tracers look inside."""
+    results = ["out_"] if count == 1 else [f"std::get<{index}>(out_)" for index in range(count)]
+    if key == "CompositeImplicitAutograd":
+        return "\n".join(f"  stack_[{index}] = give(std::move({result}));" for index, result in enumerate(results))
+    arguments = ", ".join(f"memory_of({argument.name})" for argument in taken if argument.is_tensor)
+    lines = [f"  Memory memory_{{{arguments}}};"]
+    for index, result in enumerate(results):
+        lines.append(f"  stack_[{index}] = give(memory_.{'packed' if index < outputs else 'own'}({result}));")
+    return "\n".join(lines)
 
 
 # Errors are put together in cold functions without templates: TORCH_CHECK with a dozen arguments compiles slowly.
@@ -202,14 +289,17 @@ void refuse(const char* name, const $tensor& tensor, const char* want, std::init
 }
 
 void same_kind(const char* name, const $tensor& tensor, const $tensor& first) {
+  if (!tensor.defined()) fail(name, " is None, want a Tensor", "", "");
   if (tensor.device() != first.device()) fail(name, " is on another device than ", "$first", "");
   if (tensor.scalar_type() != first.scalar_type()) {
     fail(name, " is ", $dtype_name(tensor.scalar_type()), std::string(", but $first is ").append($dtype_name(first.scalar_type())).c_str());
   }
 }
 
+$same_shape
 void check_inputs($parameters) {
-  if (!$first.is_cpu()) fail("$first", " is not on the CPU", "", "");
+  if (!$first.defined()) fail("$first", " is None, want a Tensor", "", "");
+  if (!$first.is_$device()) fail("$first", " is not on $device_words", "", "");
   const auto dtype = $first.scalar_type();
   if (!($dtype_test)) fail("$first", " is ", $dtype_name(dtype), ", want $dtype_words");
 $ranks
@@ -219,12 +309,34 @@ $shapes
 """
 
 
-def _input_checks(kernel: Kernel, op: Op) -> str:
-    """Write `check_inputs`: device, dtype, rank and extent of every tensor, against the op's shapes."""
+# For shapes of any rank: what one tensor has, the others must have.
+_SAME_SHAPE = """
+void same_shape(const char* name, const $tensor& tensor, const $tensor& first) {
+  bool same = tensor.dim() == first.dim();
+  for (int64_t i = 0; same && i < tensor.dim(); ++i) same = tensor.$size(i) == first.$size(i);
+  if (same) return;
+  std::string message = name;
+  message += " has shape (";
+  for (int64_t i = 0; i < tensor.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(tensor.size(i)));
+  message += "), want that of $first, (";
+  for (int64_t i = 0; i < first.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(first.size(i)));
+  fail(message + ")");
+}
+"""
+
+
+def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: str) -> str:
+    """Write `check_inputs`: device, dtype, rank and extent of every tensor, against the op's shapes.
+
+    torch.compile looks into what differentiates through ATen: extents may be symbols there, and are compared as such.
+    """
     tensors = op.signature.tensors
     required = [argument for argument in tensors if argument.type == "Tensor"]
     first = required[0].name
     stable = kernel.api == "stable"
+    symbolic = not interface.has_backward and not stable and kernel.binding != "pybind11"
+    size = "sym_size" if symbolic else "size"
+    number = "c10::SymInt({}).guard_int(__FILE__, __LINE__)" if symbolic else "{}"
     tensor = TENSOR[kernel.api]
     scalar = "torch::headeronly::ScalarType" if stable else "at::ScalarType"
     sources: dict[str, str] = {}
@@ -233,28 +345,38 @@ def _input_checks(kernel: Kernel, op: Op) -> str:
         name, shape = argument.name, op.shape_of[argument.name]
         value = name if argument.type == "Tensor" else f"(*{name})"
         guard = "" if argument.type == "Tensor" else f"if ({name}.has_value()) "
-        same = "" if name == first else f'{guard}same_kind("{name}", {value}, {first});\n  '
-        ranks.append(
-            f'  {same}{guard}if ({value}.dim() != {len(shape.dims)}) refuse("{name}", {value}, "{shape}", {{}});'
-        )
+        if name != first:
+            ranks.append(f'  {guard}same_kind("{name}", {value}, {first});')
+        if shape.any_rank:
+            if name != op.any_rank[0]:
+                shapes.append(f'  {guard}same_shape("{name}", {value}, {op.any_rank[0]});')
+            continue
+        ranks.append(f'  {guard}if ({value}.dim() != {len(shape.dims)}) refuse("{name}", {value}, "{shape}", {{}});')
         for axis, dim in enumerate(shape.dims):
             if dim.letter and argument.type == "Tensor":
-                sources.setdefault(dim.letter, f"{name}.size({axis})")
-        test = " || ".join(f"{value}.size({axis}) != {_extent(dim)}" for axis, dim in enumerate(shape.dims))
-        extents = ", ".join(_extent(dim) for dim in shape.dims)
-        shapes.append(f'  {guard}if ({test}) refuse("{name}", {value}, "{shape}", {{{extents}}});')
+                sources.setdefault(dim.letter, f"{name}.{size}({axis})")
+        test = " || ".join(f"{value}.{size}({axis}) != {_extent(dim)}" for axis, dim in enumerate(shape.dims))
+        extents = ", ".join(number.format(_extent(dim)) for dim in shape.dims)
+        if test:
+            shapes.append(f'  {guard}if ({test}) refuse("{name}", {value}, "{shape}", {{{extents}}});')
+    letters = ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters if letter in sources)
     return Template(_CHECKS).substitute(
         kernel=kernel.name,
         tensor=tensor,
         # STD_TORCH_CHECK would put our file and line in front of the message.
         fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
         first=first,
+        device=device,
+        device_words={"cpu": "the CPU", "cuda": "a CUDA device"}[device],
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
         dtype_name="torch::headeronly::toString" if stable else "c10::toString",
         dtype_test=" || ".join(f"dtype == {scalar}::{_DTYPES[dtype]}" for dtype in op.dtypes),
         dtype_words=" or ".join(_DTYPES[dtype] for dtype in op.dtypes),
+        same_shape=Template(_SAME_SHAPE).substitute(tensor=tensor, first=op.any_rank[0], size=size)
+        if any("same_shape(" in line for line in shapes)
+        else "",
         ranks="\n".join(ranks),
-        letters="  const int64_t " + ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters) + ";",
+        letters=f"  [[maybe_unused]] const {'c10::SymInt' if symbolic else 'int64_t'} {letters};" if letters else "",
         shapes="\n".join(shapes),
     )
 
@@ -284,13 +406,13 @@ $backward}
 """
 
 
-def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface) -> str:
+def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface, device: str) -> str:
     """Write the classic binding of the tutorials, as `load_inline(functions=...)` would, but with its docstrings escaped."""
     inputs = op.signature.inputs
     doc = kernel.doc.strip().partition("\n")[0].replace("\\", "\\\\").replace('"', '\\"')
     backward = '  m.def("backward", torch::wrap_pybind_function(backward), "gradients of forward");\n'
     return Template(_PYBIND11_BINDING).substitute(
-        checks=_input_checks(kernel, op),
+        checks=_input_checks(kernel, op, interface, device),
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in inputs),
         tensors=", ".join(argument.name for argument in op.signature.tensors),
         names=", ".join(argument.name for argument in inputs),

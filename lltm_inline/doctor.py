@@ -7,7 +7,6 @@ import platform
 import re
 import shutil
 import stat
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from .build import cache
+from .build.nvcc import find_cuda, find_nvcc
 from .build.toolchain import Toolchain, find_toolchain
 from .errors import CacheError, ToolchainError
 from .packages import install_command, pip_command
@@ -178,7 +178,7 @@ def _compiler(toolchain: Toolchain | None, trouble: str) -> Finding:
 
 def _without_advice(message: str) -> str:
     """Cut the cure off an error's message: it stands in the finding's own column."""
-    return re.split(r"\. (?:Install|Set|Close) ", message)[0]
+    return re.split(r"\. (?:Install|Set|Close|See|Write|To compile-check) ", message)[0]
 
 
 def _openmp(toolchain: Toolchain | None) -> Finding:
@@ -259,18 +259,29 @@ def _vectors() -> Finding:
 
 
 def _nvcc() -> Finding:
-    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
-    candidates = [shutil.which("nvcc"), shutil.which("nvcc", path=os.path.join(home, "bin"))]
-    path = next((candidate for candidate in candidates if candidate), None)
-    if path is None:
-        detail = "not there: CUDA source cannot be compiled for a GPU"
-        return Finding("nvcc", "optional", detail, install_command("nvcc"))
     try:
-        text = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10).stdout
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("nvcc", "optional", f"{path} does not run: {error}", install_command("nvcc"))
-    version = re.search(r"release (\d+\.\d+)", text)
-    return Finding("nvcc", "ok", f"{version[1] if version else '?'} ({path})")
+        nvcc = find_nvcc()
+    except ToolchainError as error:
+        what = _without_advice(str(error))
+        detail = "not there" if what.startswith("no nvcc") else what
+        return Finding(
+            "nvcc", "optional", f"{detail}: CUDA texts can be neither compiled nor checked", install_command("nvcc")
+        )
+    found = f"{nvcc.version} ({nvcc.path})"
+    try:
+        find_cuda(compile_only=False)
+    except ToolchainError as error:
+        try:
+            find_cuda(compile_only=True)
+        except ToolchainError as mistake:  # an architecture that is none
+            return Finding(
+                "nvcc", "optional", f"{found}: {_without_advice(str(mistake))}", "unset TORCH_CUDA_ARCH_LIST"
+            )
+        why = _without_advice(str(error)).partition(": it cannot run")[0]
+        return Finding("nvcc", "ok", f"{found}: CUDA texts are compile-checked, not run: {why}")
+    except ImportError:  # no torch
+        return Finding("nvcc", "ok", found)
+    return Finding("nvcc", "ok", f"{found}: CUDA texts are built and run")
 
 
 def _gpu() -> Finding:

@@ -32,6 +32,8 @@ class Kernel:
         params: numbers, rendered as `#define NAME value` lines ahead of the text.
         slots: texts, put where the source says `$NAME`.
         saves: the inputs and outputs that `backward` wants, by name, in the order in which it takes them.
+        double_backward: `backward` is made of differentiable ATen calls only, and may be differentiated itself; saved inputs
+            and outputs carry their graph then, extra tensors do not. Without it a second derivative is an error.
         api: `"aten"`, or `"stable"` for texts that use LibTorch's stable ABI headers only.
         flags: compiler flags of this kernel, after the playground's own.
         doc: formula, shapes, and what this variant changes over the one before.
@@ -55,6 +57,7 @@ class Kernel:
     params: Mapping[str, int | float] = field(default_factory=dict)
     slots: Mapping[str, str] = field(default_factory=dict)
     saves: tuple[str, ...] = ()
+    double_backward: bool = False
     api: str = "aten"
     flags: tuple[str, ...] = ()
     doc: str = field(default="", compare=False)
@@ -186,6 +189,10 @@ def _validate(kernel: Kernel) -> None:
             raise DefinitionError(f"kernel {name!r}: {kind} is a {type(getattr(kernel, kind)).__name__}, want a string")
         if "\0" in getattr(kernel, kind):
             raise DefinitionError(f"kernel {name!r}: {kind} holds a NUL character")
+    if kernel.double_backward and kernel.api == "stable":
+        raise DefinitionError(
+            f"kernel {name!r}: double_backward needs api='aten': autograd does not see the stable ABI's calls"
+        )
     if kernel.binding == "pybind11" and kernel.api == "stable":
         raise DefinitionError(f"kernel {name!r}: pybind11 needs ATen headers, so it cannot bind a stable kernel")
     for key, number in kernel.params.items():

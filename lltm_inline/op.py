@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from .errors import DefinitionError
-from .shapes import Shape, letters_of, named_size
+from .shapes import ELEMENTS, Shape, letters_of, named_size
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _ARGUMENT = re.compile(r"(Tensor\??|float|int|bool)\s+([a-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S+))?\Z")
@@ -112,9 +112,11 @@ class Op:
         name: lower-case identifier, `lltm`.
         schema: `"(Tensor x, Tensor y) -> Tensor z"`; types Tensor, Tensor?, float, int, bool.
         reference: the op in plain, differentiable PyTorch; it becomes the kernel `NAME/python`.
-        shapes: for each tensor of the schema its shape in letters, `{"x": "B F"}`.
+        shapes: for each tensor of the schema its shape in letters, `{"x": "B F"}`; `"..."` is any shape, the same wherever
+            it stands, of N elements.
         inputs: `inputs(randn, **letters)` makes one set of inputs; the default draws each tensor with `randn`.
         benchmark_sizes: sizes to time, as tuples in the order of `letters`.
+        check_size: the size at which gradients are checked, from which the other sizes of a check follow; default: primes.
         parameters: the inputs that want a gradient when the op is timed (all tensors by default).
         parts: names of equal parts of a tensor's first axis, for reports: `{"bias": ("input gate", ...)}`.
         cost: `cost(itemsize, **letters)` gives a `Cost`.
@@ -139,6 +141,7 @@ class Op:
     shapes: Mapping[str, str]
     inputs: Callable[..., tuple[Any, ...]] | None = None
     benchmark_sizes: tuple[tuple[int, ...], ...] = ()
+    check_size: tuple[int, ...] = ()
     parameters: tuple[str, ...] = ()
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cost: Callable[..., Cost] | None = None
@@ -163,14 +166,20 @@ class Op:
         if unknown:
             raise DefinitionError(f"op {self.name!r}: parameters {sorted(unknown)} are no tensor inputs")
         self._check_letters()
-        for size in self.benchmark_sizes:
-            self.named(size)
+        for size in (*self.benchmark_sizes, *([self.check_size] if self.check_size else [])):
+            if not self.allows(size):
+                raise DefinitionError(f"op {self.name!r}: at size {size} a tensor would have a negative extent")
 
     def _check_letters(self) -> None:
         """Every letter must follow from the inputs that are always there: bindings check all shapes against those."""
         required = [self.shape_of[argument.name] for argument in self.signature.inputs if argument.type == "Tensor"]
         if not required:
             raise DefinitionError(f"op {self.name!r} takes no Tensor")
+        fixed = [shape for shape in self.shape_of.values() if not shape.any_rank]
+        if self.any_rank and any(ELEMENTS in shape.letters for shape in fixed):
+            raise DefinitionError(
+                f"op {self.name!r}: beside a shape '...', {ELEMENTS} is its number of elements and no extent"
+            )
         known = letters_of(required)
         for name, shape in self.shape_of.items():
             unknown = [letter for letter in shape.letters if letter not in known]
@@ -186,6 +195,23 @@ class Op:
     @cached_property
     def shape_of(self) -> dict[str, Shape]:
         return {name: Shape.parse(text) for name, text in self.shapes.items()}
+
+    @cached_property
+    def any_rank(self) -> tuple[str, ...]:
+        """The tensors whose shape is `"..."`, in the order of the schema: all have the shape of the first."""
+        signature = self.signature
+        return tuple(a.name for a in (*signature.tensors, *signature.outputs) if self.shape_of[a.name].any_rank)
+
+    @property
+    def any_rank_inputs(self) -> tuple[str, ...]:
+        """Those of them that are inputs."""
+        inputs = {argument.name for argument in self.signature.tensors}
+        return tuple(name for name in self.any_rank if name in inputs)
+
+    def allows(self, size: Sequence[int]) -> bool:
+        """Tell whether every tensor has a shape at this size: no extent may be negative."""
+        sizes = self.named(size)
+        return all(extent >= 0 for shape in self.shape_of.values() for extent in shape(sizes))
 
     @cached_property
     def letters(self) -> tuple[str, ...]:

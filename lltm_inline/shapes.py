@@ -1,7 +1,9 @@
 """Shapes written in letters: `"3S S+F"` is a matrix of 3*S rows and S+F columns.
 
-An op declares the shape of every tensor this way once. Input generators, the checks in generated bindings,
-error messages and the names of sizes all follow from it.
+An op declares the shape of every tensor this way once. Input generators, the checks in generated bindings, fake
+kernels for torch.compile, error messages and the names of sizes all follow from it.
+
+`"..."` is any shape, the same for every tensor of the op that has it; its number of elements is the letter N.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from dataclasses import dataclass
 from .errors import DefinitionError, InputError
 
 _TERM = re.compile(r"([+-]?)(\d*)\*?([A-Z]?)")
+
+#: The text of a shape of any rank, and the letter of its number of elements.
+ANY_RANK, ELEMENTS = "...", "N"
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class Shape:
     (15, 22)
     >>> str(shape)
     '(3S, S+F)'
+    >>> Shape.parse("...").any_rank
+    True
     """
 
     dims: tuple[Dim, ...]
@@ -65,6 +72,10 @@ class Shape:
     @classmethod
     def parse(cls, text: str) -> Shape:
         words = tuple(text.split())
+        if words == (ANY_RANK,):
+            return cls((Dim(((ELEMENTS, 1),)),), words)
+        if ANY_RANK in words:
+            raise DefinitionError(f"shape {text!r}: '...' is a whole shape, of any rank, and stands alone")
         return cls(tuple(Dim.parse(word) for word in words), words)
 
     def __call__(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -72,6 +83,11 @@ class Shape:
 
     def __str__(self) -> str:
         return f"({', '.join(self.words)})"
+
+    @property
+    def any_rank(self) -> bool:
+        """True for `"..."`; as a size it counts as one axis of N elements."""
+        return self.words == (ANY_RANK,)
 
     @property
     def letters(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ no C++ parser: it looks at functions defined at file scope, with comments, strin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .registry import Argument, Kernel, Op
@@ -45,11 +46,19 @@ class Function:
 
 @dataclass(frozen=True)
 class Interface:
-    """What a kernel's text offers: how many extra tensors `forward` returns, and whether there is a `backward`."""
+    """What a kernel's text offers.
+
+    Attributes:
+        extras: how many extra tensors `forward` returns.
+        has_backward: whether there is a `backward`.
+        problems: why the text does not fit.
+        optional_grads: for each output, whether `backward` takes its gradient as an optional tensor, and so undefined.
+    """
 
     extras: int
     has_backward: bool
     problems: tuple[Problem, ...] = ()
+    optional_grads: tuple[bool, ...] = ()
 
 
 def mask(text: str) -> str:
@@ -67,7 +76,16 @@ def mask(text: str) -> str:
 
 def find_function(masked: str, name: str) -> Function | None:
     """Find the definition of `name` at file scope in a masked text, or None."""
-    for match in re.finditer(rf"\b{name}\s*\(", masked):
+    return next((function for _, function in find_functions(masked, name)), None)
+
+
+def find_functions(masked: str, name: str = r"[A-Za-z_]\w*") -> Iterator[tuple[str, Function]]:
+    """List the functions that a masked text defines at file scope, each with its name.
+
+    >>> [name for name, _ in find_functions("int f() { return g(1); }  void g(int x);  void h(int x) {}")]
+    ['f', 'h']
+    """
+    for match in re.finditer(rf"\b({name})\s*\(", masked):
         before = masked[: match.start()]
         if before.count("{") != before.count("}"):
             continue
@@ -79,8 +97,8 @@ def find_function(masked: str, name: str) -> Function | None:
         words = trailing[1] if trailing else returns
         parameters = [_parameter(part) for part in _split(masked[match.end() : close])]
         types, names = zip(*parameters, strict=True) if parameters else ((), ())
-        return Function(_squeeze(re.sub(r"\b(?:static|inline)\b", " ", words)), types, names, match.start())
-    return None
+        function = Function(_squeeze(re.sub(r"\b(?:static|inline)\b", " ", words)), types, names, match.start())
+        yield match[1], function
 
 
 def examine(kernel: Kernel, op: Op, text: str) -> Interface:
@@ -99,13 +117,15 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
         return Interface(
             0,
             backward is not None,
-            (Problem(kernel.name, 1, 1, "no function 'forward' at file scope", f"Define it as: {spelled}"),),
+            (Problem(_first_file(text, kernel.name), 1, 1, "no function 'forward' at file scope", f"Define it as: {spelled}"),),
         )
     check = _Examination(kernel, op, text)
     extras = check.forward(forward)
+    optional_grads: tuple[bool, ...] = ()
     if backward is not None and not check.problems:
-        check.backward(backward, extras)
-    return Interface(extras, backward is not None, tuple(check.problems))
+        optional_grads = check.optional_grads(backward)
+        check.backward(backward, Interface(extras, True, optional_grads=optional_grads))
+    return Interface(extras, backward is not None, tuple(check.problems), optional_grads)
 
 
 def cpp_type(argument: Argument, api: str) -> str:
@@ -175,8 +195,16 @@ class _Examination:
             )
         return max(returned - len(outputs), 0)
 
-    def backward(self, function: Function, extras: int) -> None:
-        arguments = backward_arguments(self.kernel, self.op, extras)
+    def optional_grads(self, function: Function) -> tuple[bool, ...]:
+        """Tell for each output whether its gradient is taken as an optional tensor."""
+        types = dict(enumerate(function.types))
+        return tuple(
+            re.search(r"\boptional\s*<", types.get(index, "")) is not None
+            for index in range(len(self.op.signature.outputs))
+        )
+
+    def backward(self, function: Function, interface: Interface) -> None:
+        arguments = backward_arguments(self.kernel, self.op, interface)
         gradients = len(self.op.signature.tensors)
         names = [*(argument.name for argument in arguments), "wanted"]
         if len(function.types) != len(names):
@@ -244,13 +272,15 @@ class _Examination:
         )
 
 
-def backward_arguments(kernel: Kernel, op: Op, extras: int) -> tuple[Argument, ...]:
+def backward_arguments(kernel: Kernel, op: Op, interface: Interface) -> tuple[Argument, ...]:
     """List what `backward` takes ahead of the mask: gradients of the outputs, saved values, extra tensors."""
-    known = {argument.name: argument for argument in (*op.signature.inputs, *op.signature.outputs)}
+    outputs = op.signature.outputs
+    known = {argument.name: argument for argument in (*op.signature.inputs, *outputs)}
+    optional = interface.optional_grads or (False,) * len(outputs)
     return (
-        *(Argument(f"d_{output.name}", "Tensor") for output in op.signature.outputs),
+        *(Argument(f"d_{output.name}", f"Tensor{'?' * opt}") for output, opt in zip(outputs, optional, strict=True)),
         *(known[name] for name in kernel.saves),
-        *(Argument(f"extra{number}", "Tensor") for number in range(extras)),
+        *(Argument(f"extra{number}", "Tensor") for number in range(interface.extras)),
     )
 
 
@@ -261,6 +291,12 @@ def _locate(text: str, offset: int, name: str) -> tuple[str, int, int]:
         file, base, start = match[2], int(match[1]), match.end() + 1
     line = base + text.count("\n", start, offset)
     return file, line, offset - (text.rfind("\n", 0, offset) + 1) + 1
+
+
+def _first_file(text: str, name: str) -> str:
+    """Name the source that a rendered text begins with."""
+    match = _LINE.search(text)
+    return match[2] if match else name
 
 
 def _closing(text: str, start: int) -> int:

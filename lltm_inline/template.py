@@ -1,19 +1,28 @@
-"""Strings in, one compilable text out.
+"""Strings in, compilable texts out.
 
 A rendered text is a complete C++ file: headers, `#define`s for the params, the user's text behind a `#line`
 directive (so that every message counts in the user's own string), and the binding that registers it with PyTorch.
+For device `cuda` there are two, a C++ file and a CUDA file:
+
+    classic      the cuda text includes torch's headers and defines `forward` and `backward`;
+                 the C++ file declares them and binds them
+    torch-free   the cuda text defines kernels and launch functions (`launchers.py`), the cpp text defines `forward` and
+                 `backward`, which call these with tensors; what lies between is generated, at the end of the CUDA file
+                 and ahead of the cpp text
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Template
 
 from .binding import NAMESPACE, generate_binding
-from .errors import TemplateError
+from .errors import DefinitionError, TemplateError
+from .launchers import find_launchers, host_text, instances_text
 from .registry import BINDINGS, Kernel, Op
-from .signature import Interface, examine
+from .signature import Function, Interface, examine, find_function, mask
 
 # Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
 # slower) `at::parallel_for` would be serial: let it run on torch's own threads.
@@ -59,30 +68,35 @@ PRELUDE = {
 
 @dataclass(frozen=True)
 class Rendered:
-    """A complete C++ text.
+    """Complete texts, ready to be compiled.
 
     Attributes:
-        text: the file that is compiled.
+        text: the C++ file.
         prelude: key of the headers it starts with.
         sources: text as the user wrote it, by the name that its `#line` directive gives it.
         interface: what `forward` and `backward` look like.
+        cuda: the CUDA file, for device `cuda`.
     """
 
     text: str
     prelude: str
     sources: dict[str, str]
     interface: Interface
+    cuda: str = ""
 
 
-def render(kernel: Kernel, op: Op) -> Rendered:
-    """Render a kernel's templates into one C++ text.
+def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
+    """Render a kernel's templates into one C++ text, and for device `cuda` a CUDA text beside it.
 
     Args:
-        kernel: with a `cpp` text.
+        kernel: with a text for the device.
         op: what it computes; the binding is generated from its schema and shapes.
+        device: `"cpu"` or `"cuda"`.
 
     Raises:
-        TemplateError: a slot without a value, a value without a slot, or a stray `$`.
+        DefinitionError: the kernel has no text for this device.
+        TemplateError: a slot without a value, a value without a slot, a stray `$`, or a launch function that cannot be
+            called with tensors and numbers.
 
     Example:
         >>> from lltm_inline.registry import registry
@@ -90,12 +104,11 @@ def render(kernel: Kernel, op: Op) -> Rendered:
         >>> '#line 1 "lltm/fused"' in rendered.text
         True
     """
-    prelude = _prelude_of(kernel)
-    body = _fill(kernel, "cpp", kernel.name)
-    interface = examine(kernel, op, body)
+    require_text(kernel, device)
+    body = _cuda_body(kernel, op) if device == "cuda" else _cpu_body(kernel, op)
     binding_name = f"{kernel.name} (binding)"
     if kernel.binding in BINDINGS:
-        binding_text = generate_binding(kernel, op, interface) if not interface.problems else ""
+        binding_text = generate_binding(kernel, op, body.interface, device) if not body.interface.problems else ""
         binding = f'#line 1 "{binding_name}"\n{binding_text}'
     else:
         binding_text = kernel.binding
@@ -104,15 +117,146 @@ def render(kernel: Kernel, op: Op) -> Rendered:
     lines = [f"// Kernel {kernel.name}, rendered by lltm_inline: a complete file, compile it as it is."]
     lines += [f"// Saved for backward: {', '.join(kernel.saves) or 'nothing'}."]
     lines += [f"#ifndef {NAMESPACE}", f"#define {NAMESPACE} {kernel.op}_{kernel.variant}", "#endif"]
-    lines += [PRELUDE[prelude].rstrip("\n")]
-    lines += [f"#define {name} {_number(value)}" for name, value in sorted(kernel.params.items())]
-    text = "\n".join([*lines, body.rstrip("\n"), binding.rstrip("\n"), ""])
-    return Rendered(text, prelude, {kernel.name: kernel.cpp, binding_name: binding_text}, interface)
+    prelude = _prelude_of(kernel, body.host)
+    lines += [PRELUDE[prelude].rstrip("\n"), *["#include <ATen/DeviceGuard.h>"] * (device == "cuda")]
+    text = "\n".join([*lines, body.host.rstrip("\n"), binding.rstrip("\n"), ""])
+    return Rendered(text, prelude, {**body.sources, binding_name: binding_text}, body.interface, body.cuda)
 
 
-def _prelude_of(kernel: Kernel) -> str:
-    """Choose what a kernel's text starts with, from the headers that it names."""
-    included = set(re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", "\n".join(kernel.sources.values()), re.MULTILINE))
+def devices_of(kernel: Kernel) -> tuple[str, ...]:
+    """List the devices that a kernel has a text for.
+
+    Example:
+        >>> devices_of(Kernel("axpy/mine", cuda="at::Tensor forward(const at::Tensor& x) { return x; }"))
+        ('cuda',)
+    """
+    if kernel.python is not None:
+        return ("cpu", "cuda")
+    return (*("cpu",) * bool(kernel.cpp and not _is_torch_free(kernel)), *("cuda",) * bool(kernel.cuda))
+
+
+def require_text(kernel: Kernel, device: str) -> None:
+    """Refuse a device that a kernel has no text for.
+
+    Raises:
+        DefinitionError: it has none.
+    """
+    if kernel.python is not None:
+        raise DefinitionError(f"kernel {kernel.label!r} is a Python function: there is nothing to build")
+    if device == "cuda" and kernel.api == "stable":
+        raise DefinitionError(f"kernel {kernel.label!r} is on the stable ABI: device 'cuda' needs api='aten'")
+    if device in devices_of(kernel):
+        return
+    if device == "cpu" and kernel.cpp:
+        raise DefinitionError(
+            f"kernel {kernel.label!r}: its cpp text calls the launch functions of its cuda text, so only device 'cuda' runs it"
+        )
+    raise DefinitionError(
+        f"kernel {kernel.label!r} has no {'cuda' if device == 'cuda' else 'cpp'} text: device {device!r} needs one"
+    )
+
+
+def _is_torch_free(kernel: Kernel) -> bool:
+    return bool(kernel.cpp and kernel.cuda) and find_function(mask(kernel.cuda), "forward") is None
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The middle of the files: `host` between headers and binding of the C++ file, `cuda` the whole CUDA file."""
+
+    host: str
+    interface: Interface
+    sources: dict[str, str]
+    cuda: str = ""
+
+
+def _cpu_body(kernel: Kernel, op: Op) -> _Body:
+    text = _fill(kernel, "cpp", kernel.name)
+    host = _define_behind_headers(kernel, text, kernel.name)
+    return _Body(host, examine(kernel, op, text), {kernel.name: kernel.cpp})
+
+
+def _cuda_body(kernel: Kernel, op: Op) -> _Body:
+    if _is_torch_free(kernel):
+        return _torch_free_body(kernel, op)
+    text = _fill(kernel, "cuda", kernel.name)
+    interface = examine(kernel, op, text)
+    functions = [find_function(mask(text), name) for name in ("forward", "backward")]
+    prototypes = [
+        _prototype(function, name)
+        for function, name in zip(functions, ("forward", "backward"), strict=True)
+        if function
+    ]
+    host = "\n".join(["// Defined in the CUDA file.", *_defines(kernel), *prototypes])
+    cuda = _cuda_file(kernel, ("array", "cstdint", "tuple"), _define_behind_headers(kernel, text, kernel.name))
+    return _Body(host, interface, {kernel.name: kernel.cuda}, cuda)
+
+
+def _torch_free_body(kernel: Kernel, op: Op) -> _Body:
+    """Put the generated functions between the two texts."""
+    names = {kind: f"{kernel.name} ({kind})" for kind in ("cpp", "cuda", "launchers", "instances")}
+    cpp, cuda = (_fill(kernel, kind, names[kind]) for kind in ("cpp", "cuda"))
+    launchers = find_launchers(kernel, op, cuda)
+    host, instances = host_text(kernel, op, launchers), instances_text(launchers, op)
+    sources = dict(zip(names.values(), (kernel.cpp, kernel.cuda, host, instances), strict=True))
+    behind = f'#line 1 "{names["instances"]}"\n{instances}'
+    return _Body(
+        f'#line 1 "{names["launchers"]}"\n{host}{_define_behind_headers(kernel, cpp, names["cpp"])}',
+        examine(kernel, op, cpp),
+        sources,
+        _cuda_file(kernel, ("cstdint",), _define_behind_headers(kernel, cuda, names["cuda"]), behind),
+    )
+
+
+def _cuda_file(kernel: Kernel, headers: tuple[str, ...], *texts: str) -> str:
+    first = f"// Kernel {kernel.name}, the CUDA file, rendered by lltm_inline: complete, compile it as it is."
+    lines = [first, _includes(*headers).rstrip("\n"), *(text.rstrip("\n") for text in texts), ""]
+    return "\n".join(lines)
+
+
+def _define_behind_headers(kernel: Kernel, text: str, name: str) -> str:
+    """Put the params behind the headers that a text includes: `#define A 2` would go through all of torch."""
+    lines = text.split("\n")
+    code = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.DOTALL).split("\n")
+    params = re.compile(rf"\b(?:{'|'.join(kernel.params)})\b") if kernel.params else None
+    place = depth = 0
+    for number, line in enumerate(code):
+        if params and params.search(line):
+            break
+        depth += bool(re.match(r"\s*#\s*if", line)) - bool(re.match(r"\s*#\s*endif", line))
+        if depth == 0 and re.match(r"\s*#\s*include\b", line):
+            place = number + 1
+    again = [f'#line {_line_behind(lines[:place])} "{name}"'] if place else []
+    return "\n".join([*lines[:place], *_defines(kernel), *again, *lines[place:]])
+
+
+def _line_behind(lines: Sequence[str]) -> int:
+    """Return the number that the next line has in the user's text."""
+    number = 1
+    for line in lines:
+        directive = re.match(r"#line (\d+)", line)
+        number = int(directive[1]) if directive else number + 1
+    return number
+
+
+def _prototype(function: Function, name: str) -> str:
+    """Declare a function of the CUDA file: with its own types, as these are part of its name, spelt out in full."""
+
+    def full(type_: str) -> str:
+        type_ = re.sub(r"\b(?:c10|torch)::optional\b", "std::optional", type_)
+        return re.sub(r"(?:(?:::)?\b(?:at|torch)::)?\bTensor\b", "at::Tensor", type_)
+
+    return f"{full(function.returns)} {name}({', '.join(map(full, function.types))});"
+
+
+def _defines(kernel: Kernel) -> list[str]:
+    return [f"#define {name} {_number(value)}" for name, value in sorted(kernel.params.items())]
+
+
+def _prelude_of(kernel: Kernel, host: str) -> str:
+    """Choose what the C++ file starts with, from the headers that its texts name."""
+    texts = f"{host}\n{kernel.sources.get('binding', '')}"
+    included = set(re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", texts, re.MULTILINE))
     if kernel.api == "stable":
         return "stable"
     if kernel.binding == "pybind11" or included & {

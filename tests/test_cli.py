@@ -12,11 +12,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import torch
 
-from lltm_inline import __version__, registry
+from lltm_inline import Kernel, __version__, registry
 from lltm_inline.__main__ import main
+from lltm_inline.errors import ToolchainError
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -63,8 +67,12 @@ def test_list() -> None:
     """`list` names every op and kernel, `list OP` those of one."""
     result = run("list")
     assert result.returncode == 0, result.stderr
-    shipped = ("lltm/python", "lltm/aten", "lltm/fused", "lltm/stable")  # other tests register more in this process
-    assert [line.split()[0] for line in result.stdout.splitlines() if line.startswith("  lltm/")] == list(shipped)
+    lines = [line.split() for line in result.stdout.splitlines()]
+    for name in ("lltm/python", "lltm/aten", "lltm/fused", "lltm/stable", "lltm/cuda_extern", "axpy/cuda"):
+        [found] = [line for line in lines if line[0] == name]
+        assert len(found) > 3, f"{name} has no headline"
+    ops = {line[0].rstrip(":") for line in lines if line[0].endswith(":")}
+    assert {"lltm", "axpy"} <= ops <= set(registry.ops)  # other tests register more in this process
     assert run("list", "lltm").stdout.startswith("lltm: ")
 
 
@@ -90,6 +98,28 @@ def test_show_binding_and_rendered() -> None:
     assert "#include <" in rendered
 
 
+def test_show_of_two_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    """A kernel of two texts shows both by name, and rendered both complete files, what lies between them included."""
+    kernel = registry["lltm/cuda_extern"]
+    assert call("show", "lltm/cuda_extern") == 0
+    plain = capsys.readouterr().out
+    assert plain.startswith("// lltm/cuda_extern (cpp)\n#include <ATen")
+    assert kernel.cpp.strip("\n") in plain and f"// lltm/cuda_extern (cuda)\n{kernel.cuda.strip(chr(10))}" in plain
+    assert call("show", "lltm/cuda_extern", "--rendered") == 0
+    rendered = capsys.readouterr().out
+    assert rendered.count("// Kernel lltm/cuda_extern, ") == 2
+    for words in (
+        "void cell_forward(const at::Tensor& gates",
+        'extern "C" const char* cell_forward_double(',
+        "#define THREADS 256",
+    ):
+        assert words in rendered
+    assert call("show", "lltm/cuda", "--binding") == 0
+    assert 'implement("CUDA", "forward"' in capsys.readouterr().out
+    assert call("show", "lltm/fused", "--rendered", "--device", "cuda") == 2
+    assert "has no cuda text" in capsys.readouterr().err
+
+
 def test_show_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     """A misspelt kernel gets the nearest name, a Python kernel has no binding, and two views are one too many."""
     assert "Did you mean 'lltm/fused'?" in refused(run("show", "lltm/fusd"), 2)
@@ -106,7 +136,8 @@ def test_show_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ((), "required: VERB"),
         (("chekc",), "invalid choice: 'chekc'"),
-        (("check",), "required: OP/VARIANT"),
+        (("check",), "required: OP/VARIANT, or --all"),
+        (("check", "lltm/python", "--all"), "required: OP/VARIANT, or --all"),
         (("check", "lltm/fusd"), "no kernel 'lltm/fusd'"),
         (("check", "lltm/python", "--device", "tpu"), "tpu"),
         (("benchmark", "lltm/python", "--sizes", "16,x"), "'16,x' is no size"),
@@ -149,6 +180,89 @@ def test_check_of_a_wrong_kernel(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr(li, "check", lambda kernel, device: Report(kernel.label))
     assert main(["check", "lltm/fused", "lltm/python"]) == 1
     assert capsys.readouterr().out == "lltm/fused: False\nlltm/python: True\n"
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Leave only some kernels in the registry, with a check that finds one of them wrong; give the names that were checked."""
+    import lltm_inline as li
+    from lltm_inline.run import survey
+
+    checked: list[str] = []
+
+    class Report:
+        def __init__(self, label: str) -> None:
+            self.ok, self.label = label != "lltm/aten", label
+
+        def __str__(self) -> str:
+            return f"report of {self.label}"
+
+    def check(kernel: Kernel, device: str) -> Report:
+        checked.append(f"{kernel.label} on {device}")
+        return Report(kernel.label)
+
+    kernels = [registry[name] for name in ("lltm/python", "lltm/aten", "axpy/cpp", "lltm/cuda_extern")]
+    monkeypatch.setattr(li.registry, "_current", {kernel.name: kernel for kernel in kernels})
+    monkeypatch.setattr(survey, "check", check)
+    return SimpleNamespace(checked=checked, survey=survey)
+
+
+def test_check_all(few: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`check --all` checks every kernel that can run here, prints the reports of wrong ones, and ends with a table."""
+    monkeypatch.setattr(torch.version, "cuda", None)
+    monkeypatch.setattr(few.survey, "build", lambda *_, **__: None)
+    monkeypatch.setattr(few.survey, "find_cuda", only_compiles)
+    assert main(["check", "--all"]) == 1
+    assert few.checked == ["lltm/python on cpu", "lltm/aten on cpu", "axpy/cpp on cpu"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "report of lltm/aten"
+    words = [line.split() for line in lines[1:]]
+    assert [line[:3] for line in words[:-1]] == [
+        ["lltm/python", "cpu", "right"],
+        ["lltm/aten", "cpu", "WRONG"],
+        ["axpy/cpp", "cpu", "right"],
+        ["lltm/cuda_extern", "cuda", "compiles"],
+    ]
+    assert lines[-2].endswith("s  needs a CUDA device")
+    assert lines[-1] == "4 kernels: 2 right, 1 WRONG, 1 compiles"
+
+
+def only_compiles(*, compile_only: bool) -> None:
+    """Stand in for a machine with nvcc and without a GPU."""
+    if not compile_only:
+        raise ToolchainError("no GPU")
+
+
+def test_check_all_with_more_and_with_less(
+    few: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a GPU the CUDA kernels run on it; without nvcc they are not tried; one that does not compile is wrong."""
+    from lltm_inline.errors import BuildError
+
+    monkeypatch.delitem(registry._current, "lltm/aten")
+    monkeypatch.setattr(few.survey, "find_cuda", lambda **_: None)
+    assert main(["check", "--all"]) == 0
+    assert few.checked[-1] == "lltm/cuda_extern on cuda"
+    few.checked.clear()
+    assert main(["check", "--all", "--device", "cuda"]) == 0
+    assert few.checked == ["lltm/python on cuda", "lltm/cuda_extern on cuda"]
+    capsys.readouterr()
+
+    monkeypatch.setattr(few.survey, "find_cuda", only_compiles)
+    for error, words, code in (
+        (ToolchainError("no nvcc"), "not tried            needs a CUDA device, and there is no nvcc to compile it", 0),
+        (BuildError("expected ';'", kernel="lltm/cuda_extern"), "does not compile", 1),
+    ):
+
+        def build(*_: object, error: Exception = error, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(few.survey, "build", build)
+        assert main(["check", "--all"]) == code
+        printed = capsys.readouterr().out
+        assert words in printed and printed.startswith("expected ';'") == (code == 1)
+    assert main(["check", "--all", "--device", "cuda"]) == 1
+    assert capsys.readouterr().err == "lltm-inline: no GPU\n"
 
 
 def test_failures_have_their_codes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

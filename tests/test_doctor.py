@@ -14,6 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from lltm_inline import packages
+from lltm_inline.build.nvcc import Nvcc
+from lltm_inline.errors import ToolchainError
 
 # By import_module: `lltm_inline.doctor` is the function.
 module = importlib.import_module("lltm_inline.doctor")
@@ -62,6 +64,30 @@ def test_here_it_is_ready_and_quick() -> None:
     assert str(diagnosis).startswith("Ready: kernels can be built, checked and timed here.\n  ok ")
 
 
+def test_nvcc_says_what_it_enables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line of nvcc tells whether CUDA texts are built and run, compile-checked only, or neither, and why."""
+    found = Nvcc("/cuda/bin/nvcc", "/cuda", "13.0", "")
+    machine = {"run": "", "compile": ""}
+
+    def find_cuda(*, compile_only: bool) -> Nvcc:
+        trouble = machine["compile" if compile_only else "run"]
+        if trouble:
+            raise ToolchainError(trouble)
+        return found
+
+    monkeypatch.setattr(module, "find_nvcc", lambda: found)
+    monkeypatch.setattr(module, "find_cuda", find_cuda)
+    assert module._nvcc() == Finding("nvcc", "ok", "13.0 (/cuda/bin/nvcc): CUDA texts are built and run")
+    machine["run"] = "torch 2.13.0 finds no GPU. See whether the driver does: nvidia-smi. To compile-check: ..."
+    checked = "13.0 (/cuda/bin/nvcc): CUDA texts are compile-checked, not run: torch 2.13.0 finds no GPU"
+    assert module._nvcc() == Finding("nvcc", "ok", checked)
+    machine["compile"] = (
+        "TORCH_CUDA_ARCH_LIST='Foo': Unknown CUDA arch (Foo). Write numbers, as in '7.5;9.0+PTX', or unset it"
+    )
+    wrong = "13.0 (/cuda/bin/nvcc): TORCH_CUDA_ARCH_LIST='Foo': Unknown CUDA arch (Foo)"
+    assert module._nvcc() == Finding("nvcc", "optional", wrong, "unset TORCH_CUDA_ARCH_LIST")
+
+
 def test_bare_machine(bare: Path) -> None:
     """With an empty PATH each gap is named with its meaning and its cure."""
     diagnosis = doctor()
@@ -99,7 +125,7 @@ def test_bare_machine(bare: Path) -> None:
         Finding(
             "nvcc",
             "optional",
-            "not there: CUDA source cannot be compiled for a GPU",
+            "not there: CUDA texts can be neither compiled nor checked",
             "sudo apt-get install -y nvidia-cuda-toolkit",
         ),
     ]

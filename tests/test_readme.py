@@ -17,7 +17,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 def test_there_are_blocks() -> None:
     """The pattern finds the examples; an empty list would make the next test pass for nothing."""
-    assert len(BLOCKS) == 2
+    assert len(BLOCKS) == 3
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=[f"block {number}" for number in range(1, len(BLOCKS) + 1)])
@@ -25,6 +25,12 @@ def test_examples_run(block: str, tmp_path: Path) -> None:
     """Each example runs as it stands, in a process and a directory of its own."""
     result = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+def test_an_op_takes_twenty_lines() -> None:
+    """The example of an op of one's own is as short as the README says."""
+    (block,) = (block for block in BLOCKS if "li.Op(" in block)
+    assert len([line for line in block.splitlines() if line.strip()]) <= 20
 
 
 def test_links_and_pictures_exist() -> None:

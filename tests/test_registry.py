@@ -47,15 +47,14 @@ def test_miss_names_the_nearest() -> None:
     """A misspelt kernel is answered with the nearest name and the kernels of its op."""
     with pytest.raises(UnknownKernelError) as error:
         registry["lltm/fusd"]
-    assert (
-        str(error.value)
-        == "no kernel 'lltm/fusd'. Did you mean 'lltm/fused'? Kernels of lltm: python, aten, fused, stable"
+    assert str(error.value).startswith(
+        "no kernel 'lltm/fusd'. Did you mean 'lltm/fused'? Kernels of lltm: python, aten, fused, stable"
     )
 
 
 def test_other_misses(kernel: Kernel) -> None:
     """An unknown op lists the ops, an unknown revision lists the revisions, and both are KeyErrors too."""
-    with pytest.raises(KeyError, match=r"^no kernel 'qqq/www'\. Ops: lltm, "):
+    with pytest.raises(KeyError, match=r"^no kernel 'qqq/www'\. Ops: .*\blltm\b"):
         registry["qqq/www"]
     kernel.edit("x + A", "x - A")
     with pytest.raises(

@@ -23,6 +23,9 @@ from lltm_inline.shapes import Dim, Shape, letters_of, named_size
         ("S-1", 4),
         ("0", 0),
         ("S+S", 10),
+        ("F-S+1", 13),
+        ("S-F", -12),
+        ("-S+F", 12),
     ],
 )
 def test_extents(text: str, value: int) -> None:
@@ -76,3 +79,21 @@ def test_size_that_does_not_fit(size: tuple[float, ...]) -> None:
 def test_named_size() -> None:
     """Zero is a size like any other."""
     assert named_size(("B", "F"), (0, 17)) == {"B": 0, "F": 17}
+
+
+def test_any_rank() -> None:
+    """The shape "..." is one axis of N elements where a number is asked for, and shows itself as written."""
+    shape = Shape.parse(" ... ")
+    assert shape.any_rank and shape == Shape.parse("...") and str(shape) == "(...)"
+    assert shape({"N": 12}) == (12,) and shape.letters == ("N",)
+    assert not any(Shape.parse(text).any_rank for text in ("N", "", "B N"))
+    assert letters_of([Shape.parse("B F"), shape]) == ("B", "F", "N")
+
+
+@pytest.mark.parametrize("text", ["B ...", "... B", "... ...", "...B", "..", "....", "…"])
+def test_any_rank_stands_alone(text: str) -> None:
+    """Beside other extents the three dots mean nothing, and neither do two or four of them."""
+    with pytest.raises(
+        DefinitionError, match=r"'\.\.\.' is a whole shape, of any rank, and stands alone|is not a sum of terms"
+    ):
+        Shape.parse(text)

@@ -9,8 +9,10 @@ in Python it would cost several microseconds per call.
     forward:   results = forward(inputs);  keep the inputs and outputs that backward saves, and the extra results
     backward:  gradients = backward(d_outputs, saved, extras, which gradients are wanted)
 
-Undefined incoming gradients become zeros. A gradient of a wrong shape is an error: autograd alone would sum it to size.
-A second derivative is an error when it is asked for, as with `once_differentiable`.
+Undefined incoming gradients become zeros, or nothing where backward takes an optional tensor; when all of them are
+undefined, so are the results. A gradient of a wrong shape is an error: autograd alone would sum it to size.
+A second derivative is an error when it is asked for, as with `once_differentiable`, unless backward differentiates itself.
+Under autocast, tensors of half precision become float32.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 BRIDGE = r"""
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/alias.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/function.h>
@@ -51,6 +54,11 @@ struct Spec {
   std::vector<int64_t> tensors;    // positions of the tensor inputs among the inputs
   std::vector<int64_t> saves;      // position among the inputs, or number of inputs + position among the outputs
   int64_t inputs, outputs, extras;
+  bool twice;  // backward is differentiable itself
+
+  bool takes_undefined(size_t output) const {
+    return backward->schema().arguments()[output].type()->kind() == c10::TypeKind::OptionalType;
+  }
 };
 
 struct OutputKind {
@@ -68,11 +76,21 @@ struct KernelNode : public torch::autograd::Node {
   variable_list apply(variable_list&& gradients) override {
     std::lock_guard<std::mutex> guard(mutex_);
     TORCH_CHECK(!released, torch::autograd::ERR_BACKWARD_TWICE);
+    const size_t count = spec->tensors.size();
+    if (std::none_of(gradients.begin(), gradients.end(), [](const Tensor& gradient) { return gradient.defined(); })) {
+      return variable_list(count);
+    }
     Stack stack;
     stack.reserve(gradients.size() + saved.size() + extras.size() + spec->tensors.size());
     for (size_t i = 0; i < gradients.size(); ++i) {
       const auto& [sizes, options] = output_kinds[i];
-      stack.emplace_back(gradients[i].defined() ? gradients[i] : at::zeros_symint(sizes, options));
+      if (gradients[i].defined()) {
+        stack.emplace_back(gradients[i]);
+      } else if (spec->takes_undefined(i)) {
+        stack.emplace_back();
+      } else {
+        stack.emplace_back(at::zeros_symint(sizes, options));
+      }
     }
     for (size_t i = 0; i < saved.size(); ++i) {
       if (constants[i].has_value()) {
@@ -84,12 +102,15 @@ struct KernelNode : public torch::autograd::Node {
     for (auto& extra : extras) {
       stack.emplace_back(extra.unpack(getptr()));
     }
-    const size_t count = spec->tensors.size();
     for (size_t i = 0; i < count; ++i) {
       stack.emplace_back(task_should_compute_output(i));
     }
+    const bool create_graph = c10::GradMode::is_enabled();
     {
-      at::AutoDispatchBelowADInplaceOrView below;
+      // With a graph, an outer level of torch.func, or of autograd around it, must see backward: NoDerivative refuses there.
+      std::optional<at::AutoDispatchBelowADInplaceOrView> below;
+      if (!create_graph) below.emplace();
+      const c10::impl::ExcludeDispatchKeyGuard uncast(c10::autocast_dispatch_keyset);
       spec->backward->callBoxed(stack);
     }
     TORCH_CHECK(stack.size() == count, spec->kernel, ": backward returned ", stack.size(), " gradients, want ", count);
@@ -101,7 +122,7 @@ struct KernelNode : public torch::autograd::Node {
         results[i] = std::move(gradient);
       }
     }
-    if (c10::GradMode::is_enabled()) {  // create_graph
+    if (create_graph && !spec->twice) {
       refuse_second_derivative(gradients, results);
     }
     return results;
@@ -153,19 +174,36 @@ std::shared_ptr<T> make_node(Args&&... args)
   return std::shared_ptr<T>(new T(std::forward<Args>(args)...), [](auto* node) { deleteNode(node); });
 }
 
+// A node that throws when it is reached.
+NodePointer no_second_derivative(const std::string& kernel, torch::autograd::edge_list edges) {
+  return make_node<NodePointer, torch::autograd::Error>(
+      "kernel " + kernel + " has no second derivative: its backward is not differentiable. "
+      "Use a kernel that differentiates through ATen, or the reference",
+      std::move(edges));
+}
+
+// A view of the tensor with the node behind it: the tensor itself may be an argument. Other than detach, it leaves the outer
+// levels of torch.func alone. Keys excluded in a backward pass stay excluded at those levels, too: there the view gets a
+// history as any does, and the node in its place.
+Tensor watched_by(const NodePointer& node, const Tensor& tensor) {
+  Tensor view = [&] {
+    std::optional<at::AutoDispatchBelowADInplaceOrView> below;
+    if (!tensor.key_set().has(c10::DispatchKey::FuncTorchGradWrapper)) below.emplace();
+    return at::alias(tensor);
+  }();
+  torch::autograd::set_history(view, node);
+  return view;
+}
+
 void KernelNode::refuse_second_derivative(const variable_list& gradients, variable_list& results) {
   torch::autograd::edge_list edges = next_edges();
   for (const Tensor& gradient : gradients) {
     if (gradient.defined() && gradient.requires_grad()) edges.push_back(torch::autograd::impl::gradient_edge(gradient));
   }
-  const auto error = make_node<NodePointer, torch::autograd::Error>(
-      "kernel " + spec->kernel + " has no second derivative: its backward is not differentiable. "
-      "Use a kernel that differentiates through ATen, or the reference",
-      std::move(edges));
+  const auto error = no_second_derivative(spec->kernel, std::move(edges));
   for (Tensor& result : results) {
     if (!result.defined()) continue;
-    result = result.detach();
-    torch::autograd::set_history(result, error);
+    result = watched_by(error, result);
   }
 }
 
@@ -180,6 +218,11 @@ struct PythonWarnings : public c10::WarningHandler {
   }
 };
 thread_local PythonWarnings python_warnings;
+
+// Wrappers of functorch and tracers have no storage.
+bool aliases(const Tensor& output, const Tensor& input) {
+  return input.defined() && output.has_storage() && input.has_storage() && output.is_alias_of(input) && output.sym_numel() != 0;
+}
 
 // Run `forward` and leave only the outputs on the stack.
 void forward_only(const Spec& spec, Stack* stack) {
@@ -202,7 +245,7 @@ void forward_with_graph(const std::shared_ptr<const Spec>& spec, Stack* stack, v
     for (const Tensor& input : inputs) {
       TORCH_CHECK(!output.is_same(input), spec->kernel, ": output ", i, " is an input itself; return a new tensor");
       TORCH_CHECK(
-          !input.defined() || output.numel() == 0 || !output.is_alias_of(input), spec->kernel, ": output ", i,
+          !aliases(output, input), spec->kernel, ": output ", i,
           " shares its memory with an input; return a new tensor");
     }
     node->output_kinds.push_back({c10::SymDimVector(output.sym_sizes()), output.options()});
@@ -229,6 +272,10 @@ void forward_with_graph(const std::shared_ptr<const Spec>& spec, Stack* stack, v
   torch::jit::drop(*stack, spec->extras);
 }
 
+void refuse_forward_mode(const std::string& kernel, const Tensor& tensor) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!tensor._fw_grad(0).defined(), kernel, ": forward-mode differentiation is not supported");
+}
+
 // The kernel of `call` for tensors that autograd watches.
 struct AutogradCall : public c10::OperatorKernel {
   explicit AutogradCall(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
@@ -242,8 +289,7 @@ struct AutogradCall : public c10::OperatorKernel {
       inputs.push_back(arguments[position].isTensor() ? arguments[position].toTensor() : Tensor());
       const Tensor& input = inputs.back();
       any |= input.defined() && input.requires_grad();
-      TORCH_CHECK_NOT_IMPLEMENTED(
-          !input.defined() || !input._fw_grad(0).defined(), spec->kernel, ": forward-mode differentiation is not supported");
+      if (input.defined()) refuse_forward_mode(spec->kernel, input);
     }
     if (any && c10::GradMode::is_enabled()) {
       forward_with_graph(spec, stack, std::move(inputs));
@@ -265,33 +311,86 @@ struct PlainCall : public c10::OperatorKernel {
   std::shared_ptr<const Spec> spec;
 };
 
+// The kernel of `forward` and `backward` themselves for tensors that autograd watches: torch.func differentiates at several
+// levels at once, and all but the innermost one see these two in place of `call`.
+struct NoDerivative : public c10::OperatorKernel {
+  explicit NoDerivative(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+    torch::autograd::edge_list edges;
+    for (const c10::IValue& value : torch::jit::last(*stack, op.schema().arguments().size())) {
+      if (!value.isTensor() || !value.toTensor().defined()) continue;
+      const Tensor& tensor = value.toTensor();
+      refuse_forward_mode(spec->kernel, tensor);
+      if (tensor.requires_grad()) edges.push_back(torch::autograd::impl::gradient_edge(tensor));
+    }
+    {
+      at::AutoDispatchBelowADInplaceOrView below;
+      op.callBoxed(*stack);
+    }
+    if (edges.empty() || !c10::GradMode::is_enabled()) return;
+    const auto error = no_second_derivative(spec->kernel, std::move(edges));
+    const size_t count = op.schema().returns().size();
+    for (size_t i = stack->size() - count; i < stack->size(); ++i) {
+      const Tensor& result = (*stack)[i].toTensor();
+      if (!result.defined() || !torch::autograd::isDifferentiableType(result.scalar_type())) continue;
+      (*stack)[i] = watched_by(error, result);
+    }
+  }
+  std::shared_ptr<const Spec> spec;
+};
+
+// The kernel of `call` under autocast: what other operators have made of half precision becomes float32 again.
+struct AutocastCall : public c10::OperatorKernel {
+  explicit AutocastCall(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
+  void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+    const c10::impl::ExcludeDispatchKeyGuard below(c10::autocast_dispatch_keyset);
+    for (const int64_t position : spec->tensors) {
+      c10::IValue& value = torch::jit::peek(*stack, position, spec->inputs);
+      if (!value.isTensor()) continue;
+      const auto dtype = value.toTensor().scalar_type();
+      if (dtype == at::kHalf || dtype == at::kBFloat16) value = value.toTensor().to(at::kFloat);
+    }
+    op.callBoxed(*stack);
+  }
+  std::shared_ptr<const Spec> spec;
+};
+
 void attach(
-    const std::string& space, const std::string& kernel, const std::string& schema, bool has_backward,
+    const std::string& space, const std::string& kernel, const std::string& schema, bool has_backward, bool twice,
     const std::vector<std::string>& names, std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs, int64_t outputs,
     int64_t extras) {
   auto& dispatcher = c10::Dispatcher::singleton();
   const auto find = [&](const char* name) { return dispatcher.findSchemaOrThrow((space + "::" + name).c_str(), ""); };
   auto spec = std::make_shared<Spec>(Spec{
       kernel, find("forward"), has_backward ? std::make_optional(find("backward")) : std::nullopt, names, std::move(tensors),
-      std::move(saves), inputs, outputs, extras});
+      std::move(saves), inputs, outputs, extras, twice});
   // Registrations live as long as their Library; a kernel's stay for the life of the process, as its library does.
   auto* library = new torch::Library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
   library->def(schema.c_str());
   const auto plain = has_backward ? c10::DispatchKey::CompositeExplicitAutograd : c10::DispatchKey::CompositeImplicitAutograd;
   library->impl("call", torch::dispatch(plain, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<PlainCall>(spec))));
+  for (const auto key : {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA}) {
+    auto cast = torch::CppFunction::makeFromBoxedFunctor(std::make_unique<AutocastCall>(spec));
+    library->impl("call", torch::dispatch(key, std::move(cast)));
+  }
   if (has_backward) {
     auto watched = torch::CppFunction::makeFromBoxedFunctor(std::make_unique<AutogradCall>(spec));
     library->impl("call", torch::dispatch(c10::DispatchKey::Autograd, std::move(watched)));
+    for (const char* name : {"forward", "backward"}) {
+      if (twice && name == std::string("backward")) continue;
+      auto refused = torch::CppFunction::makeFromBoxedFunctor(std::make_unique<NoDerivative>(spec));
+      library->impl(name, torch::dispatch(c10::DispatchKey::Autograd, std::move(refused)));
+    }
   }
 }
 
 TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {
   m.def(
-      "attach(str space, str kernel, str schema, bool has_backward, str[] names, int[] tensors, int[] saves, int inputs, int outputs, "
-      "int extras) -> ()",
-      [](std::string space, std::string kernel, std::string schema, bool has_backward, std::vector<std::string> names,
+      "attach(str space, str kernel, str schema, bool has_backward, bool twice, str[] names, int[] tensors, int[] saves, "
+      "int inputs, int outputs, int extras) -> ()",
+      [](std::string space, std::string kernel, std::string schema, bool has_backward, bool twice, std::vector<std::string> names,
          std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs, int64_t outputs, int64_t extras) {
-        attach(space, kernel, schema, has_backward, names, std::move(tensors), std::move(saves), inputs, outputs, extras);
+        attach(space, kernel, schema, has_backward, twice, names, std::move(tensors), std::move(saves), inputs, outputs, extras);
       });
 }
 

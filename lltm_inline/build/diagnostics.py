@@ -1,6 +1,6 @@
 """From the log of a failed build to the message that a person reads.
 
-log -> records (compiler_log) -> moved to the user's own lines -> causes before consequences -> advice -> Diagnostic
+log -> (nvcc_log) -> records (compiler_log) -> moved to the user's own lines -> causes before consequences -> advice -> Diagnostic
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from .diagnosis import causes
 from .diagnosis.advice import advise
 from .diagnosis.compiler_log import Record, read
+from .diagnosis.nvcc_log import in_words_of_gcc
 
 _LONGEST_MESSAGE = 300
 _MOST_NOTES = 8
@@ -98,7 +99,7 @@ def parse(log: str, *, label: str, sources: Mapping[str, str]) -> tuple[Diagnost
           -> 1 | f() { return 1 }
                |              ^
     """
-    records = causes.arrange(read(log), sources)[:_MOST_DIAGNOSTICS]
+    records = causes.arrange(read(in_words_of_gcc(log, sources)), sources)[:_MOST_DIAGNOSTICS]
     certain = records[0].rank if records else 0
     for record in records[:_MOST_ADVISED]:
         # Behind a bracket or a quote without partner all else is noise, and advice on it misleads.

@@ -1,20 +1,28 @@
-"""The one place that calls `torch.utils.cpp_extension.load_inline`, and what it takes to do so safely."""
+"""The one place that calls `torch.utils.cpp_extension.load_inline`, and what it takes to do so safely.
+
+Where a text is only to be compiled, and not linked, the compilers are called without it: on a machine without a GPU
+`load_inline` takes no CUDA text.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shlex
+import shutil
+import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import environment, header
-from .toolchain import Toolchain, ninja_directory
+from . import cache, environment, header
+from .nvcc import ptx_command, write_stand_ins
+from .toolchain import ninja_directory
 
 if TYPE_CHECKING:
-    from .compiler import Job
+    from .job import Job
 
 
 def _fresh_namespace(key: str) -> str:
@@ -22,20 +30,68 @@ def _fresh_namespace(key: str) -> str:
     return f"li_{key}_{secrets.token_hex(3)}"
 
 
-def load_inline(job: Job, directory: Path) -> tuple[str, str]:
-    """Build with the precompiled header if there is one; return the namespace and the command that was run.
+def compile_job(job: Job, directory: Path) -> tuple[str, str]:
+    """Make the result of a job in `directory`; return the namespace of a library, and the command that was run.
+
+    Raises:
+        RuntimeError: a compiler or the linker failed; the message is what it said.
+    """
+    if job.only == "ptx":
+        return "", _compile_ptx(job, directory)
+    if job.only == "object":
+        return "", _with_header(job, lambda precompiled: _compile_object(job, directory, precompiled))
+    namespace, command = _with_header(job, lambda precompiled: _call_load_inline(job, directory, precompiled))
+    (directory / f"{namespace}.so").rename(directory / cache.LIBRARY)
+    for leftover in directory.glob("*.o"):
+        leftover.unlink()
+    return namespace, command
+
+
+_Result = TypeVar("_Result")
+
+
+def _with_header(job: Job, compile: Callable[[Sequence[str]], _Result]) -> _Result:
+    """Compile with the flags of the precompiled header, if there is one.
 
     A damaged or outdated header (a system header was upgraded) must not stand between a user and her kernel: it is
     thrown away, and the text is compiled without.
     """
     precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
     try:
-        return _call_load_inline(job, directory, precompiled)
+        return compile(precompiled)
     except RuntimeError as error:
         if not precompiled or not header.is_to_blame(str(error)):
             raise
     header.discard(job.toolchain, job.prelude or "")
-    return _call_load_inline(job, directory, ())
+    return compile(())
+
+
+def _compile_ptx(job: Job, directory: Path) -> str:
+    assert job.nvcc is not None
+    (directory / "cuda.cu").write_text(job.cuda)
+    stand_ins = directory / "stand-ins"
+    write_stand_ins(stand_ins)
+    # Names without a directory: nvcc hands them to a shell, which would read the cache's path in its own way.
+    command = ptx_command(job.nvcc, job.toolchain.compiler, "cuda.cu", job.result, stand_ins.name)
+    try:
+        return _run(command, directory)
+    finally:
+        shutil.rmtree(stand_ins, ignore_errors=True)
+
+
+def _compile_object(job: Job, directory: Path, precompiled: Sequence[str]) -> str:
+    (directory / "main.cpp").write_text(job.text)
+    flags = [*shlex.split(" ".join(precompiled)), *header.torch_cflags(), *job.cflags]
+    return _run([job.toolchain.compiler, *flags, "-c", "main.cpp", "-o", job.result], directory)
+
+
+def _run(command: Sequence[str], directory: Path) -> str:
+    """Run a compiler; return the command as one would type it."""
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    if done.returncode:
+        killed = f"\nKilled signal terminated program {command[0]}" if done.returncode < 0 else ""
+        raise RuntimeError(f"{done.stderr}{done.stdout}{killed}")
+    return shlex.join(command)
 
 
 def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> tuple[str, str]:
@@ -43,66 +99,79 @@ def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> 
 
     namespace = _fresh_namespace(job.key)
     flags = [*precompiled, *job.cflags]
-    with _torch_settings(job.toolchain):
+    with _torch_settings(job):
         cpp_extension.load_inline(
             name=namespace,
             cpp_sources=[job.text],
+            cuda_sources=[job.cuda] if job.nvcc else None,
             extra_cflags=flags,
+            extra_cuda_cflags=list(job.nvcc.flags) if job.nvcc else None,
             extra_ldflags=list(job.toolchain.ldflags),
             build_directory=str(directory),
             is_python_module=job.python_module,
             no_implicit_headers=True,
         )
-    return namespace, " ".join([job.toolchain.compiler, *flags])
+    command = " ".join([job.toolchain.compiler, *flags])
+    return namespace, f"{command}\n{' '.join([job.nvcc.path, *job.nvcc.flags])}" if job.nvcc else command
 
 
 _settings = threading.Condition()
-_users: dict[str, int] = {}
+_users: dict[tuple[str, ...], int] = {}
 
 
 @contextmanager
-def _torch_settings(toolchain: Toolchain) -> Iterator[None]:
+def _torch_settings(job: Job) -> Iterator[None]:
     """Set what `load_inline` takes from the environment, shared by builds that agree and one after another otherwise.
 
-    CXX chooses the compiler, PATH finds ninja, LC_ALL makes the compiler speak the language that we parse. And torch's
-    own precompiled header stays: `load_inline` deletes it from site-packages, or fails where that is read-only.
+    CXX chooses the compiler (CC the one that nvcc reads headers with), PATH finds ninja, LC_ALL makes the compiler speak the
+    language that we parse. And torch's own precompiled header stays: `load_inline` deletes it from site-packages, or fails
+    where that is read-only.
     """
+    compilers = (job.toolchain.compiler, job.nvcc.path if job.nvcc else "")
     with _settings:
-        _settings.wait_for(lambda: not _users or toolchain.compiler in _users)
+        _settings.wait_for(lambda: not _users or compilers in _users)
         if not _users:
-            _enter(toolchain)
-        _users[toolchain.compiler] = _users.get(toolchain.compiler, 0) + 1
+            _enter(job)
+        _users[compilers] = _users.get(compilers, 0) + 1
     try:
         yield
     finally:
         with _settings:
-            _users[toolchain.compiler] -= 1
-            if not _users[toolchain.compiler]:
+            _users[compilers] -= 1
+            if not _users[compilers]:
                 _users.clear()
                 _leave()
                 _settings.notify_all()
 
 
-def _enter(toolchain: Toolchain) -> None:
+def _enter(job: Job) -> None:
     from torch.utils import cpp_extension
 
     ninja = ninja_directory()
     path = environment.users("PATH") or ""
+    cuda = {"CC": job.toolchain.compiler, "PYTORCH_NVCC": shlex.quote(job.nvcc.path)} if job.nvcc else {}
     environment.override(
-        CXX=toolchain.compiler,
+        CXX=job.toolchain.compiler,
         LC_ALL="C",
         PATH=f"{ninja}{os.pathsep}{path}" if ninja else path,
         TORCH_DONT_CHECK_COMPILER_ABI="1",  # find_toolchain has looked at the compiler; this saves a run of it
+        **cuda,
     )
-    _replaced["remove"] = cpp_extension.remove_extension_h_precompiler_headers
+    _replaced["remove_extension_h_precompiler_headers"] = cpp_extension.remove_extension_h_precompiler_headers
     cpp_extension.remove_extension_h_precompiler_headers = lambda: None
+    if job.nvcc:
+        # torch looks for CUDA once, when it is imported, and takes a script on PATH for an installation.
+        _replaced["CUDA_HOME"] = cpp_extension.CUDA_HOME
+        cpp_extension.CUDA_HOME = job.nvcc.home
 
 
 def _leave() -> None:
     from torch.utils import cpp_extension
 
     environment.restore()
-    cpp_extension.remove_extension_h_precompiler_headers = _replaced.pop("remove")
+    for name, value in _replaced.items():
+        setattr(cpp_extension, name, value)
+    _replaced.clear()
 
 
 _replaced: dict[str, Any] = {}

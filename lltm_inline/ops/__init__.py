@@ -2,6 +2,34 @@
 
 from __future__ import annotations
 
-from . import lltm
+from . import (
+    axpy,
+    batch_norm2d,
+    complex_abs2,
+    conv2d,
+    conv_bn,
+    cube,
+    d_sigmoid,
+    graph_conv,
+    linear,
+    lltm,
+    mul_constant,
+    sin_add,
+    trace,
+)
 
-__all__ = ["lltm"]
+__all__ = [
+    "axpy",
+    "batch_norm2d",
+    "complex_abs2",
+    "conv2d",
+    "conv_bn",
+    "cube",
+    "d_sigmoid",
+    "graph_conv",
+    "linear",
+    "lltm",
+    "mul_constant",
+    "sin_add",
+    "trace",
+]

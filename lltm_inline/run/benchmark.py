@@ -11,28 +11,31 @@ What is done, and why:
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import torch
 
-from ..errors import CheckError, InputError
-from ..progress import showing
+from ..errors import InputError
 from ..registry import Cost, Kernel, Op, registry
+from .entrants import (
+    Progress,
+    Step,
+    check_all,
+    choose_baseline,
+    choose_kernels,
+    choose_sizes,
+    load_all,
+    steps,
+    tensor_device,
+)
 from .timing import machine, sample
 from .timing.audit import Auditor
 from .timing.inputs import Ring
 from .timing.sample import Case, Entrant, no_collection, take_round, warm_up
 from .timing.stats import FEWEST, quartiles, ratio
 from .timings import DIRECTIONS, Row, Timings
-
-#: Called as `progress(done, total, text)`; `done` only grows and ends at `total`.
-Progress = Callable[[int, int, str], None]
-
-_Step = Callable[[int, str], None]
 
 _FEWEST_BEFORE_CLEAR = 16
 _AUDITED_SHARE = 1 / 8
@@ -92,54 +95,21 @@ def benchmark(
     from .load import require_cpu
 
     require_cpu(device)
-    chosen = _kernels(kernels)
+    chosen = choose_kernels(kernels)
     op = registry.op_of(chosen[0])
-    cases = _sizes(op, sizes)
+    cases = choose_sizes(op, sizes)
     wanted = _directions(op, directions, cases[0], dtype, device)
-    against = _baseline(chosen, baseline)
+    against = choose_baseline(chosen, baseline)
     if rounds < 1 or not seconds > 0:
         raise InputError(f"rounds={rounds}, seconds={seconds}: want at least one round and a positive time")
-    with _steps(progress, op, len(chosen) * (1 + check) + len(cases) * len(wanted) * _TICKS) as step:
-        entrants = _load(chosen, device, compiler, cflags, step)
+    with steps(
+        progress, f"benchmark of {op.name}", len(chosen) * (1 + check) + len(cases) * len(wanted) * _TICKS
+    ) as step:
+        entrants = load_all(chosen, device, compiler, cflags, step)
         if check:
-            _check_all(op, entrants, device, compiler, cflags, step)
+            check_all(op, entrants, device, compiler, cflags, step)
         timer = _Timer(op, entrants, against, wanted, dtype, device, seconds, rounds, step)
         return timer.run(cases)
-
-
-def _load(
-    kernels: Sequence[Kernel], device: str, compiler: str | None, cflags: Sequence[str] | None, step: _Step
-) -> list[Entrant]:
-    """Build what has a source text, all of it in parallel, and load everything."""
-    from ..build.compiler import build
-    from .load import load
-
-    say = partial(step, 0)
-    sources = [kernel for kernel in kernels if kernel.python is None]
-    if len(sources) > 1:
-        build(sources, compiler=compiler, cflags=cflags, progress=say)
-    entrants = []
-    for kernel in kernels:
-        function = load(kernel, device=device, compiler=compiler, cflags=cflags, progress=say)
-        built = function.build
-        entrants.append(Entrant(kernel, function, built.flags if built else (), built.compiler if built else ""))
-        step(1, f"loaded {kernel.label}")
-    return entrants
-
-
-def _check_all(
-    op: Op, entrants: Sequence[Entrant], device: str, compiler: str | None, cflags: Sequence[str] | None, step: _Step
-) -> None:
-    """Run the full check on every kernel but the reference itself."""
-    from .check import check
-
-    for entrant in entrants:
-        if entrant.kernel.python is not op.reference:
-            say = partial(step, 0)
-            report = check(entrant.kernel, device=device, compiler=compiler, cflags=cflags, progress=say)
-            if not report.ok:
-                raise CheckError(f"{report.headline}\nIt was not timed. The whole report: e.report", report=report)
-        step(1, f"checked {entrant.label}")
 
 
 @dataclass
@@ -154,7 +124,7 @@ class _Timer:
     device: str
     seconds: float
     rounds: int
-    step: _Step
+    step: Step
     rows: list[Row] = field(default_factory=list)
 
     def run(self, sizes: Sequence[tuple[int, ...]]) -> Timings:
@@ -168,7 +138,7 @@ class _Timer:
         return Timings(tuple(self.rows), self.baseline)
 
     def _size(self, size: tuple[int, ...]) -> None:
-        place = _tensor_device(self.device)
+        place = tensor_device(self.device)
         ring = Ring(self.op, size, dtype=self.dtype, device=place, seed=_SEED)
         where = ", ".join(f"{letter}={number}" for letter, number in self.op.named(size).items())
         auditor = Auditor(self.op, ring, where, gradients=self.directions != ["forward"])
@@ -242,80 +212,14 @@ def _rates(cost: Cost, direction: str, seconds: float, peak: machine.Peak) -> di
     return {"gb_per_s": bytes_ / 1e9, "gflop_per_s": flops / 1e9, "share": share, "bound_by": bound}
 
 
-@contextmanager
-def _steps(progress: Progress | bool | None, op: Op, total: int) -> Iterator[_Step]:
-    """Yield `step(more, text)`, which tells the caller's function, or a line on the screen, how far we are."""
-    done = 0
-    own = progress if callable(progress) else None
-    with showing(f"benchmark of {op.name}", False if own else bool(progress is not False)) as show:
-
-        def step(more: int, text: str) -> None:
-            nonlocal done
-            done += more
-            if own is not None:
-                own(done, total, text)
-            else:
-                show(f"{text} ({done / total:.0%})")
-
-        yield step
-
-
-def _kernels(kernels: Sequence[Kernel | str] | Kernel | str) -> list[Kernel]:
-    given = [kernels] if isinstance(kernels, Kernel | str) else list(kernels)
-    chosen = [registry[kernel] if isinstance(kernel, str) else kernel for kernel in given]
-    if not chosen:
-        raise InputError("no kernel to time: give one or more labels, such as ['lltm/python', 'lltm/fused']")
-    labels = [kernel.label for kernel in chosen]
-    twice = sorted({label for label in labels if labels.count(label) > 1})
-    if twice:
-        raise InputError(f"{', '.join(twice)} is given twice; each kernel is timed once")
-    if len({kernel.op for kernel in chosen}) > 1:
-        raise InputError(f"kernels of several ops cannot be compared: {', '.join(labels)}")
-    return chosen
-
-
-def _sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | None) -> list[tuple[int, ...]]:
-    given = list(op.benchmark_sizes if sizes is None else sizes)
-    if not given:
-        raise InputError(
-            f"op {op.name!r} has no benchmark sizes: give sizes=[...], numbers for ({', '.join(op.letters)})"
-        )
-    found = []
-    for size in given:
-        if isinstance(size, Mapping):
-            if set(size) != set(op.letters):
-                raise InputError(f"size {dict(size)} names {', '.join(size)}, want {', '.join(op.letters)}")
-            size = tuple(size[letter] for letter in op.letters)
-        if not isinstance(size, Sequence) or isinstance(size, str):
-            raise InputError(f"sizes is a list of sizes, such as [(16, 32, 128)]; got {size!r} in it")
-        op.named(size)
-        found.append(tuple(size))
-    return list(dict.fromkeys(found))
-
-
 def _directions(op: Op, directions: Sequence[str], size: Sequence[int], dtype: torch.dtype, device: str) -> list[str]:
     unknown = [direction for direction in directions if direction not in DIRECTIONS]
     if unknown or not directions or isinstance(directions, str):
         raise InputError(f"directions={directions!r}, want some of {', '.join(DIRECTIONS)}")
-    has_gradient = bool(Ring(op, size, dtype=dtype, device=_tensor_device(device)).names)
+    has_gradient = bool(Ring(op, size, dtype=dtype, device=tensor_device(device)).names)
     wanted = [
         direction for direction in DIRECTIONS if direction in directions and (has_gradient or direction == "forward")
     ]
     if not wanted:
         raise InputError(f"op {op.name!r} has no input with a gradient: only forward can be timed")
     return wanted
-
-
-def _baseline(kernels: Sequence[Kernel], baseline: Kernel | str | None) -> str:
-    labels = [kernel.label for kernel in kernels]
-    if baseline is None:
-        reference = f"{kernels[0].op}/python"
-        return reference if reference in labels else labels[0]
-    label = baseline if isinstance(baseline, str) else baseline.label
-    if label not in labels:
-        raise InputError(f"baseline {label!r} is not among the kernels: {', '.join(labels)}")
-    return label
-
-
-def _tensor_device(device: str) -> str:
-    return "cpu" if device == "cuda-cpu" else device

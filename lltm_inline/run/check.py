@@ -11,17 +11,18 @@ from collections.abc import Callable, Sequence
 from ..errors import InputError
 from ..progress import Progress, showing
 from ..registry import Kernel, registry
-from .checking.cases import Case, Size, layout_cases, prime_size, size_cases, subset_cases, with_last
+from .checking.cases import Case, Size, edge_axis, layout_cases, prime_size, size_cases, subset_cases, with_extent
 from .checking.derivatives import derivatives
 from .checking.explain import findings_of
 from .checking.interface import interface
+from .checking.opcheck import is_operator, opcheck, warm_up
 from .checking.purity import purity
 from .checking.runner import Matrix, Part, Runner, fill, laboratory, matrix_of
-from .load import load
+from .load import load_meanwhile
 from .report import Report, Section
 
 DEVICES = ("cpu", "cuda", "cuda-cpu")
-#: Extent of the last letter in the cases about layout: whole vectors and a rest, in both dtypes.
+#: Extent of one letter in the cases about layout: whole vectors and a rest, in both dtypes.
 _VECTOR_AND_REST = 19
 
 
@@ -45,7 +46,8 @@ def check(
         progress: called with a text for each step; None shows a live line after a second, False nothing.
 
     Returns:
-        A Report with the sections `interface`, `parity`, `purity` and `gradcheck`.
+        A Report with the sections `interface`, `parity`, `purity`, `gradcheck` and, for a kernel that is registered with
+        PyTorch's dispatcher, `opcheck`.
 
     Raises:
         BuildError: the kernel does not compile. A kernel that is merely wrong does not raise.
@@ -114,14 +116,17 @@ def _prepare(
         sizes = [tuple(op.named(size).values()) for size in sizes]
         if not sizes:
             raise InputError(f"check of {kernel.label!r}: sizes is empty; leave it out for the corner sizes")
-    function = load(kernel, device=device, compiler=compiler, cflags=cflags, progress=progress)
+        for size in sizes:
+            if not op.allows(size):
+                raise InputError(f"check of {kernel.label!r}: at size {size} a tensor would have a negative extent")
+    function = load_meanwhile(kernel, warm_up, device=device, compiler=compiler, cflags=cflags, progress=progress)
     return Runner(function, kernel, op, device), sizes
 
 
 def _check(runner: Runner, sizes: list[Size] | None, device: str, say: Progress) -> Report:
     op = runner.op
     small = sizes[0] if sizes else prime_size(op)
-    mixed = sizes[0] if sizes else with_last(small, _VECTOR_AND_REST)
+    mixed = sizes[0] if sizes else with_extent(small, edge_axis(op, small), _VECTOR_AND_REST)
     cases = [*size_cases(op, sizes), *layout_cases(op, mixed), *subset_cases(op, small)]
     columns = [*dict.fromkeys(case.group for case in cases), "called twice", "gradcheck"]
     matrix = matrix_of(op, columns)
@@ -132,7 +137,11 @@ def _check(runner: Runner, sizes: list[Size] | None, device: str, say: Progress)
         "purity": lambda: purity(runner, cases, matrix),
         "gradcheck": lambda: derivatives(runner, sizes or [small], matrix),
     }
-    return _report(runner, steps, ("interface", "parity", "purity", "gradcheck"), matrix, device, say)
+    order = ["interface", "parity", "purity", "gradcheck"]
+    if is_operator(runner):
+        steps["opcheck"] = lambda: opcheck(runner, small)
+        order.append("opcheck")
+    return _report(runner, steps, order, matrix, device, say)
 
 
 def _gradcheck(runner: Runner, sizes: list[Size] | None, device: str, say: Progress) -> Report:
@@ -147,7 +156,8 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
     for case in cases:
         outcome = runner.run(case)
         if outcome.skipped:
-            skipped.append(outcome.skipped)
+            if not case.plain:  # that the kernel refuses a plain size, too, is tried in the section `interface`
+                skipped.append(outcome.skipped)
         else:
             ran += 1
             fill(matrix, case.group, outcome, runner.outputs)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import torch
+from torch.library import register_fake
 
 from ..binding import schemas
 from ..build import cache
@@ -20,6 +23,7 @@ from ..progress import Progress
 from ..registry import Kernel, Op, registry
 from ..signature import Interface
 from ..template import render
+from .fake import Fake
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,19 @@ class Function:
             if self.build is None or self.build.namespace not in str(error):
                 raise
             # The dispatcher found no code for a device, and speaks of the digest.
-            tensors = [value for value in (*inputs, *named.values()) if isinstance(value, torch.Tensor)]
+            given = dict(zip((a.name for a in self.op.signature.inputs), inputs, strict=False)) | named
+            missing = [a.name for a in self.op.signature.inputs if a.type == "Tensor" and given.get(a.name) is None]
+            if missing:  # there was no tensor to find code for
+                raise RuntimeError(f"{self.kernel.name}: {missing[0]} is None, want a Tensor") from None
+            tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
+            sparse = [
+                (name, v) for name, v in given.items() if isinstance(v, torch.Tensor) and v.layout != torch.strided
+            ]
+            if sparse:
+                name, value = sparse[0]
+                raise NotImplementedError(
+                    f"{self.kernel.label}: {name} has layout {value.layout}, want a dense tensor: {name}.to_dense()"
+                ) from None
             devices = ", ".join(dict.fromkeys(str(tensor.device) for tensor in tensors))
             raise NotImplementedError(
                 f"{self.kernel.label}: the inputs are on {devices}; this version runs kernels on 'cpu'"
@@ -56,11 +72,18 @@ class Function:
         except RuntimeError as error:
             # The dispatcher names the digest and not the kernel when the arguments do not fit the schema.
             complaint, _, declaration = str(error).partition("Declaration: li_")
-            if not declaration:
+            unknown = re.match("Unknown keyword argument '[^']*'(?= for operator 'li_)", str(error))
+            if not declaration and not unknown:
                 raise
+            complaint = unknown[0] if unknown else complaint
             raise TypeError(
                 f"{self.kernel.label}{self.op.signature}: {complaint.partition('::call() ')[2] or complaint}"
             ) from None
+
+    @property
+    def operator(self) -> Any:
+        """The registered operator behind this function (`torch.ops.li_....call.default`), None for Python and pybind11."""
+        return self._call if isinstance(self._call, torch._ops.OpOverload) else None
 
     def forward(self, *inputs: Any) -> tuple[torch.Tensor, ...]:
         """Run the kernel's own `forward`, without autograd.
@@ -77,7 +100,7 @@ class Function:
 
     def backward(
         self,
-        gradients: Sequence[torch.Tensor],
+        gradients: Sequence[torch.Tensor | None],
         inputs: Sequence[Any],
         results: Sequence[torch.Tensor],
         wanted: Sequence[bool],
@@ -145,6 +168,19 @@ def load(
         >>> h.shape
         torch.Size([3, 5])
     """
+    return load_meanwhile(kernel, None, device=device, compiler=compiler, cflags=cflags, progress=progress)
+
+
+def load_meanwhile(
+    kernel: Kernel | str,
+    meanwhile: Callable[[], None] | None,
+    *,
+    device: str,
+    compiler: str | None,
+    cflags: Sequence[str] | None,
+    progress: Progress | bool | None,
+) -> Function:
+    """Load a kernel, and call `meanwhile` while a compiler runs, if one does."""
     require_cpu(device)
     kernel = resolve(kernel)
     op = registry.op_of(kernel)
@@ -155,12 +191,24 @@ def load(
     bridge = [] if job.python_module else [bridge_job(toolchain)]
     with _loading:
         if job.key not in _functions:
-            built, *bridges = run_jobs([job, *bridge], progress)
+            built, *bridges = run_jobs([job, *bridge], progress, meanwhile)
             verify(built)
-            make = _load_module if job.python_module else _load_library
-            _functions[job.key] = make(kernel, op, render(kernel, op).interface, built, *bridges)
+            make: Callable[..., Function] = _load_module if job.python_module else _load_library
+            interface = render(kernel, op).interface
+            # In a thread of its own: the caller's may be tracing, as torch.export is, and would write our registration down.
+            with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline load") as pool:
+                _functions[job.key] = pool.submit(make, kernel, op, interface, built, *bridges).result()
         return replace(_functions[job.key], kernel=kernel, op=op)  # two revisions may hold the same text
 
+
+# What torch.compiler.disable does, without importing the compiler: a trace must not look into `load`, nor into what it calls.
+_dynamo = torch._C._dynamo.eval_frame
+if hasattr(_dynamo, "_FrameExecStrategy"):  # private, so it may go; then only an unloaded module under torch.compile suffers
+    _dynamo.set_code_exec_strategy(load.__code__, _dynamo._FrameExecStrategy(*[_dynamo._FrameAction.SKIP] * 2))
+load._torchdynamo_disable = True  # type: ignore[attr-defined]
+load._torchdynamo_disable_msg = (  # type: ignore[attr-defined]
+    "the kernel is not loaded yet: call lltm_inline.load, or a module over the kernel, once before compiling with fullgraph=True"
+)
 
 # By digest: a library is never unloaded, so a second load of the same thing is the first one's.
 _functions: dict[str, Function] = {}
@@ -211,6 +259,7 @@ def _load_library(kernel: Kernel, op: Op, interface: Interface, build: Build, br
         kernel.name,
         schemas(kernel, op, interface)["call"],
         interface.has_backward,
+        kernel.double_backward,
         tensors,
         [inputs.index(name) for name in tensors],
         [places[name] for name in kernel.saves],
@@ -220,7 +269,13 @@ def _load_library(kernel: Kernel, op: Op, interface: Interface, build: Build, br
     )
     space = getattr(torch.ops, build.namespace)
     backward = space.backward.default if interface.has_backward else None
-    return Function(kernel, op, build, interface, space.call.default, space.forward.default, backward)
+    function = Function(kernel, op, build, interface, space.call.default, space.forward.default, backward)
+    if interface.has_backward:  # what differentiates through ATen is traced through ATen
+        fake = Fake(kernel, op, interface, function.forward, "cpu")
+        register_fake(f"{build.namespace}::forward", fake.forward)
+        if not kernel.double_backward:
+            register_fake(f"{build.namespace}::backward", fake.backward)
+    return function
 
 
 def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> Function:
@@ -254,6 +309,8 @@ def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> 
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
             results = function.forward(*inputs)
+            ctx.set_materialize_grads(False)
+            ctx.kinds = [(result.shape, result.dtype, result.device) for result in results[:count]]
             ctx.constants = [None if index in positions else value for index, value in enumerate(inputs)]
             ctx.save_for_backward(
                 *(inputs[position] for position in positions), *results
@@ -261,7 +318,15 @@ def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> 
             return outputs_of(results)
 
         @staticmethod
-        def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+            if all(gradient is None for gradient in gradients):
+                return (None,) * len(ctx.constants)
+            gradients = tuple(
+                torch.zeros(kind[0], dtype=kind[1], device=kind[2]) if gradient is None and not optional else gradient
+                for gradient, kind, optional in zip(gradients, ctx.kinds, interface.optional_grads, strict=True)
+            )
+            if kernel.double_backward:
+                return Classic.gradients(ctx, gradients)
             with torch.no_grad():
                 computed = Classic.gradients(ctx, gradients)
             if torch.is_grad_enabled():  # create_graph
@@ -272,7 +337,7 @@ def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> 
             return computed
 
         @staticmethod
-        def gradients(ctx: Any, gradients: Sequence[torch.Tensor]) -> tuple[torch.Tensor | None, ...]:
+        def gradients(ctx: Any, gradients: Sequence[torch.Tensor | None]) -> tuple[torch.Tensor | None, ...]:
             """Call the kernel's backward and check the shapes of what it returns."""
             saved = iter(ctx.saved_tensors)
             inputs = [next(saved) if index in positions else value for index, value in enumerate(ctx.constants)]

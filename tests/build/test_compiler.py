@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from lltm_inline.build import cache, compiler, header
+from lltm_inline.build import job as job_module
 from lltm_inline.build.compiler import Job, build, make_job
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, ToolchainError, UnknownKernelError
@@ -70,13 +71,13 @@ def test_digest_holds_everything_that_matters() -> None:
 def test_digest_holds_the_platform(where: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another torch, ABI, Python or system changes the digest."""
     before = job().key
-    compiler._platform_identity.cache_clear()
+    job_module._platform_identity.cache_clear()
     try:
         with monkeypatch.context() as patch:
             patch.setattr(where, value)
             assert job().key != before
     finally:
-        compiler._platform_identity.cache_clear()
+        job_module._platform_identity.cache_clear()
     assert job().key == before
 
 
@@ -84,10 +85,10 @@ def test_digest_holds_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     """`-march=native` means another thing on another processor."""
     before = job().key
     with monkeypatch.context() as patch:
-        patch.setattr(compiler, "_processor", lambda: "flags: none")
-        compiler._platform_identity.cache_clear()
+        patch.setattr(job_module, "_processor", lambda: "flags: none")
+        job_module._platform_identity.cache_clear()
         assert job().key != before
-    compiler._platform_identity.cache_clear()
+    job_module._platform_identity.cache_clear()
 
 
 def test_build_says_what_it_is(tiny: Any, fresh_cache: Path) -> None:

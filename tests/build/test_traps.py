@@ -19,7 +19,7 @@ import pytest
 import torch
 from torch.utils import cpp_extension
 
-from lltm_inline.build import cache, compiler, toolchain
+from lltm_inline.build import cache, compiler, job, toolchain
 from lltm_inline.build.compiler import build
 from lltm_inline.errors import BuildError, DefinitionError, InputError, ToolchainError
 from lltm_inline.registry import Kernel, registry
@@ -160,14 +160,14 @@ def test_6_another_torch(tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
     before = cpp_extension._get_build_directory("kernel", False)
     key = compiler.make_job(tiny(), toolchain.find_toolchain()).key
-    compiler._platform_identity.cache_clear()
+    job._platform_identity.cache_clear()
     with monkeypatch.context() as patch:
         patch.setattr(torch, "__version__", "2.99.0")
         patch.setenv("CXX", "another-compiler")
         assert cpp_extension._get_build_directory("kernel", False) == before
         patch.delenv("CXX")
         assert compiler.make_job(tiny(), toolchain.find_toolchain()).key != key
-    compiler._platform_identity.cache_clear()
+    job._platform_identity.cache_clear()
     assert compiler.make_job(tiny(), toolchain.find_toolchain()).key == key
 
 
@@ -285,8 +285,12 @@ def test_11_what_is_missing(naive: Any, tiny: Any, monkeypatch: pytest.MonkeyPat
     cuda = Kernel("tiny/cuda", cuda="__global__ void k() {}")
     with pytest.raises(DefinitionError, match="kernel 'tiny/cuda' has no cpp text: device 'cpu' needs one"):
         build(cuda, progress=False)
-    with pytest.raises(InputError, match="device 'cuda'"):
-        load(tiny(), device="cuda")
+    if not torch.cuda.is_available():
+        runs = Kernel("tiny/cuda", cuda="at::Tensor forward(const at::Tensor& x) { return x; }")
+        with pytest.raises(
+            ToolchainError, match=r"^torch \S+ (?:is a CPU build: it cannot run CUDA kernels|finds no GPU)"
+        ):
+            build(runs, device="cuda", progress=False)
 
 
 def test_12_where_the_text_goes(naive: Any, tiny: Any, fresh_cache: Path, capfd: pytest.CaptureFixture[str]) -> None:

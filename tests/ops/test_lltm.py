@@ -1,9 +1,7 @@
-"""The LLTM room: reference, kernels and module, beyond what `li.check` looks at."""
+"""The LLTM room: reference and kernels, beyond what `li.check` looks at."""
 
 from __future__ import annotations
 
-import copy
-import io
 import itertools
 import math
 import os
@@ -14,11 +12,9 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.errors import InputError, UnknownKernelError
-from lltm_inline.registry import Kernel
 
 OP = li.registry.ops["lltm"]
-BUILT = ("lltm/aten", "lltm/fused", "lltm/stable")
+BUILT = ("lltm/aten", "lltm/fused", "lltm/stable", "lltm/onednn")
 EMPTY = [(0, 3, 5), (3, 0, 5), (3, 5, 0), (0, 0, 0)]
 VECTOR_EDGES = [(2, 3, 7), (2, 3, 8), (2, 3, 9), (2, 3, 15), (2, 3, 16), (2, 3, 17), (129, 7, 127)]
 SIZES = [(1, 1, 1), (3, 17, 5), *EMPTY, *VECTOR_EDGES, (2051, 3, 9)]
@@ -228,13 +224,14 @@ def test_other_vectors(capability: str) -> None:
 
 
 def test_import_registers_and_compiles_nothing() -> None:
-    """Importing the ops fills the registry with the four kernels, in the order of the ladder, and loads no library."""
+    """Importing the ops fills the registry with the kernels, in the order of the ladder, and loads no library."""
     code = (
         "import sys, lltm_inline as li; print(*[n for n in li.registry if n.startswith('lltm/')]);"
         "print('torch.utils.cpp_extension' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
-    assert done.stdout.split("\n")[:2] == ["lltm/python lltm/aten lltm/fused lltm/stable", "False"]
+    names, imported = done.stdout.split("\n")[:2]
+    assert names.startswith("lltm/python lltm/aten lltm/fused lltm/stable ") and imported == "False"
 
 
 def test_every_kernel_says_what_it_changes() -> None:
@@ -264,69 +261,3 @@ def test_cost_counts_the_gemm() -> None:
     gemm = 2 * 64 * (128 + 1024) * 3 * 128
     assert gemm < cost.forward_flops < 1.01 * gemm and gemm < cost.backward_flops < 1.01 * gemm
     assert cost.forward_bytes > 4 * 3 * 128 * (128 + 1024)
-
-
-@pytest.mark.parametrize("name", ("lltm/python", *BUILT))
-def test_module_trains(name: str) -> None:
-    """A module over each kernel takes the same ten steps of SGD as one over the reference."""
-    losses = []
-    for kernel in (name, "lltm/python"):
-        torch.manual_seed(0)
-        cell = li.nn.LLTM(7, 5, kernel, dtype=torch.float64)
-        optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
-        x, state = torch.randn(3, 7, dtype=torch.float64), (torch.zeros(3, 5, dtype=torch.float64),) * 2
-        for _ in range(10):
-            optimizer.zero_grad()
-            h, c = cell(x, cell(x, state))
-            loss = (h - 1).square().mean() + c.square().mean()
-            loss.backward()
-            optimizer.step()
-        losses.append(loss.item())
-    assert losses[0] == pytest.approx(losses[1], rel=1e-10)
-
-
-def test_module_copies_and_saves() -> None:
-    """deepcopy, state_dict, and a pickled module give the same result; the copy's parameters are its own."""
-    cell = li.nn.LLTM(7, 5, li.registry["lltm/fused"].replace(params={"GRAIN": 32}))
-    x, state = torch.randn(3, 7), (torch.randn(3, 5), torch.randn(3, 5))
-    want = cell(x, state)
-    twin = copy.deepcopy(cell)
-    file = io.BytesIO()
-    torch.save(cell, file)
-    file.seek(0)
-    loaded = torch.load(file, weights_only=False)
-    fresh = li.nn.LLTM(7, 5)
-    fresh.load_state_dict(cell.state_dict())
-    for other in (twin, loaded, fresh):
-        assert_close(other(x, state), want, 1e-6)
-    assert loaded.kernel == cell.kernel and loaded.kernel.params["GRAIN"] == 32
-    assert twin.weights.data_ptr() != cell.weights.data_ptr()
-
-
-def test_module_shows_itself_and_its_kernel_can_be_changed() -> None:
-    """print names sizes and kernel; a new kernel is used from the next call on; dtype moves with `double()`."""
-    cell = li.nn.LLTM(7, 5, "lltm/python")
-    assert repr(cell) == "LLTM(input_features=7, state_size=5, kernel='lltm/python')"
-    x, state = torch.randn(3, 7), (torch.randn(3, 5), torch.randn(3, 5))
-    want = cell(x, state)
-    cell.kernel = "lltm/stable"
-    assert cell.kernel.label == "lltm/stable"
-    assert_close(cell(x, state), want, 1e-6)
-    double = cell.double()(x.double(), (state[0].double(), state[1].double()))
-    assert double[0].dtype == torch.float64
-
-
-def test_module_refuses_what_is_no_lltm_kernel() -> None:
-    """An unknown label, a kernel of another op, and a negative size are refused when the module is made."""
-    with pytest.raises(UnknownKernelError, match="lltm/fused"):
-        li.nn.LLTM(7, 5, "lltm/fusd")
-    with pytest.raises(InputError, match="axpy"):
-        li.nn.LLTM(7, 5, Kernel("axpy/cpp", cpp="at::Tensor forward(const at::Tensor& x) { return x; }"))
-    with pytest.raises(InputError, match="negative"):
-        li.nn.LLTM(-1, 5)
-
-
-def test_module_on_the_meta_device() -> None:
-    """Parameters can be made without memory, as large models are."""
-    cell = li.nn.LLTM(7, 5, device="meta", dtype=torch.float64)
-    assert cell.weights.device.type == "meta" and cell.bias.dtype == torch.float64

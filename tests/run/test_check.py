@@ -25,6 +25,11 @@ from tests.planted.kernels import plain
 SECTIONS = ["interface", "parity", "purity", "gradcheck"]
 
 
+def sections_of(kernel: Kernel) -> list[str]:
+    """List the sections of a kernel's report: only what has a text is an operator."""
+    return SECTIONS if kernel.python is not None or kernel.binding != "torch_library" else [*SECTIONS, "opcheck"]
+
+
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
     """Build all planted kernels at once, several compilers beside each other."""
@@ -64,18 +69,18 @@ def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
     report = check(planted.kernel(), progress=False)
     assert not report.ok
-    assert [section.name for section in report.sections] == SECTIONS
+    assert [section.name for section in report.sections] == sections_of(planted.kernel())
     quantity = planted.quantity
     found = [str(f) for f in report[planted.section].findings if f.quantity == quantity]
     assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"
 
 
-@pytest.mark.parametrize("name", ["lltm/python", "lltm/aten", "lltm/fused", "lltm/stable"])
+@pytest.mark.parametrize("name", ["lltm/python", "lltm/aten", "lltm/fused", "lltm/stable", "lltm/onednn"])
 def test_shipped_kernels_are_right(name: str) -> None:
     """What ships passes every section, and every section looked at something."""
     report = check(name, progress=False)
     assert report.ok, str(report)
-    assert [section.name for section in report.sections] == SECTIONS
+    assert [section.name for section in report.sections] == sections_of(registry[name])
     assert all(section.cases > 0 and not section.skipped for section in report.sections)
     assert all(
         cell == "ok"
@@ -201,7 +206,7 @@ def test_report_is_plain_data_and_shows_itself() -> None:
     """A report goes to JSON whole, and reads as text and as a table in which wrong cells are marked."""
     report = check(PLANTED["wrong_sign"].kernel(), progress=False)
     data = json.loads(json.dumps(report.to_dict()))
-    assert data["ok"] is False and [section["name"] for section in data["sections"]] == SECTIONS
+    assert data["ok"] is False and [section["name"] for section in data["sections"]] == [*SECTIONS, "opcheck"]
     assert data["matrix"]["d_old_cell"]["3,17,5"] == "15/15"
     text = str(report)
     assert (

@@ -1,7 +1,7 @@
 """One plain sentence of help for the mistakes that beginners make.
 
-The rules stand in `advice_names` and `advice_types`. g++ and clang++ word most things differently, so most patterns
-have two halves; `tests/build/mistakes.py` holds a wrong text for each.
+The rules stand in `advice_cuda`, `advice_names` and `advice_types`. g++ and clang++ word most things differently, so most
+patterns have two halves; `tests/build/mistakes.py` holds a wrong text for each.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from . import advice_names, advice_types
+from . import advice_cuda, advice_names, advice_types
 from .compiler_log import Record
 
 _GUESS = re.compile(r";? \(?(?:did you mean|maybe you meant)[^?]*\?\)?|; did you forget to [^?]*\?")
@@ -24,5 +24,6 @@ def advise(record: Record, sources: Mapping[str, str]) -> None:
         sources: the user's texts by the name that `#line` gives them.
     """
     if not record.help:
-        record.help = advice_names.rules.help(record, sources) or advice_types.rules.help(record, sources)
+        asked = (advice_cuda.rules, advice_names.rules, advice_types.rules)
+        record.help = next((sentence for rules in asked if (sentence := rules.help(record, sources))), "")
     record.message = _CODE_POINT.sub(r"<U+\1>", _GUESS.sub("", record.message)).strip()

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from .compiler_log import Note, Record, plain_name
 from .source_text import (
+    GENERATED,
     BracketFault,
     bracket_fault,
     definition,
@@ -74,7 +75,7 @@ def arrange(records: list[Record], sources: Mapping[str, str]) -> list[Record]:
             _place_symbol(record, sources)
         elif record.file not in sources:
             _out_of_header(record, sources)
-        elif record.file.endswith("(binding)"):
+        elif record.file.endswith(GENERATED):
             _out_of_binding(record, sources)
         if record.severity == "error" and _SEMICOLON.search(record.message):
             _before_the_line(record, sources)
@@ -99,7 +100,7 @@ def _out_of_header(record: Record, sources: Mapping[str, str]) -> None:
     """Move an error inside somebody else's header to the user's line that asked for it."""
     # g++ calls the macro's line the asker; the candidate that is the user's own lambda lies nearer.
     for note in [*record.trail, *record.notes]:
-        if note.file in sources and not note.file.endswith("(binding)"):
+        if note.file in sources and not note.file.endswith(GENERATED):
             header = record.file.rsplit("/include/", 1)[-1]
             record.header = f"{header}:{record.line}"
             record.notes.insert(0, Note("", 0, 0, f"the error itself is in {record.header}"))
@@ -113,13 +114,13 @@ def _out_of_binding(record: Record, sources: Mapping[str, str]) -> None:
         r"\b(?:auto out = ::|return |std::get<\d+>\()?(forward|backward)\b\s*\(",
         line_of(sources[record.file], record.line),
     )
-    candidates = [note for note in record.notes if note.file in sources and not note.file.endswith("(binding)")]
+    candidates = [note for note in record.notes if note.file in sources and not note.file.endswith(GENERATED)]
     place = None
     if candidates and re.search(r"declared here|candidate|initializing argument|defined here", candidates[0].message):
         place = candidates[0].file, candidates[0].line, candidates[0].column
     elif name:
         for file, text in sources.items():
-            if not file.endswith("(binding)") and (found := definition(text, name[1])):
+            if not file.endswith(GENERATED) and (found := definition(text, name[1])):
                 place = (file, *found)
     if place:
         record.notes.append(Note(record.file, record.line, record.column, "called here"))
@@ -181,7 +182,7 @@ def _add_bracket_fault(records: list[Record], sources: Mapping[str, str]) -> Non
     if any(_CHARACTERS.search(record.message) for record in errors):
         return
     for file, text in sources.items():
-        fault = None if file.endswith("(binding)") else bracket_fault(text)
+        fault = None if file.endswith(GENERATED) else bracket_fault(text)
         if fault is None:
             continue
         record = _bracket_record(fault, file, errors)
@@ -232,7 +233,7 @@ def _sorted(records: list[Record]) -> list[Record]:
 
 
 def _is_end_of_file(record: Record) -> bool:
-    return record.file.endswith("(binding)") and bool(_BRACKETS.search(record.message))
+    return record.file.endswith(GENERATED) and bool(_BRACKETS.search(record.message))
 
 
 def _names_first(records: list[Record]) -> list[Record]:

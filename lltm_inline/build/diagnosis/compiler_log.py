@@ -34,7 +34,7 @@ _DRIVER = re.compile(
     r"(?:\S+: )?(?:fatal error: |error: |LLVM ERROR: )?"
     r"(?P<message>Killed signal terminated program \S+|virtual memory exhausted.*|out of memory.*"
     r"|.*No space left on device.*|unable to execute command: Killed.*|unrecognized (?:command[- ]line )?option.*"
-    r"|unknown argument:? .*|unsupported option .*)"
+    r"|unknown argument:? .*|unsupported option .*|nvcc: .*)"
 )
 _FLAG = re.compile(r" \[(-[\w+=-]+(?:,-[\w+=-]+)*)\]$")
 #: An operator that fits no type has hundreds of candidates.

@@ -11,6 +11,9 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
+#: How the names of texts end that no user wrote.
+GENERATED = ("(binding)", "(launchers)", "(instances)")
+
 _OPAQUE = re.compile(
     r"""//[^\n]*|/\*.*?(?:\*/|\Z)|R"([^()\s\\]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"?|(?<!\w)'(?:\\.|[^'\\\n])*'?""",
     re.S,

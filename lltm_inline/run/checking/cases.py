@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ...registry import Op
+from ...shapes import ELEMENTS
 from .compare import Tolerance, dtype_name
 
 Size = tuple[int, ...]
@@ -22,10 +23,13 @@ PRIMES = (3, 17, 5, 7, 11, 13, 19, 23)
 EDGES = (7, 16, 19, 127, 128, 129)
 #: How far inputs are scaled up for the case in which exp() overflows.
 GAIN = 30.0
+#: Shapes of the tensors that may have any.
+VIEWS = ((), (3, 5), (2, 3, 5), (2, 1, 3, 4))
 #: Larger cases cost more than they tell.
 _MOST_ELEMENTS = 400_000
 #: The group of the cases that are large enough for several threads, and run on as many as torch has.
 MANY = "many"
+MANY_ROWS, MANY_ELEMENTS = (301, 1031), (50_021, 70_001)
 LAYOUTS = ("transposed", "strided", "padded", "misaligned")
 _WIDE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 
@@ -45,6 +49,7 @@ class Case:
         wanted: for each tensor input, whether its gradient is wanted; empty for all.
         gain: factor on all inputs.
         without: optional inputs left out.
+        view: shape of the tensors that may have any; None for one axis.
     """
 
     group: str = field(compare=False)
@@ -57,6 +62,7 @@ class Case:
     wanted: tuple[bool, ...] = ()
     gain: float = 1.0
     without: tuple[str, ...] = ()
+    view: tuple[int, ...] | None = None
 
     @property
     def plain(self) -> bool:
@@ -66,6 +72,8 @@ class Case:
     def describe(self, op: Op) -> str:
         """`B=3, F=17, S=5, float64, inputs transposed`."""
         words = [size_text(op, self.size), dtype_name(self.dtype)]
+        if self.view is not None:
+            words.append(f"tensors of shape {self.view}")
         if self.layout != "contiguous":
             words.append(f"{self.only or 'inputs'} {self.layout}")
         if self.gain != 1:
@@ -91,13 +99,25 @@ def size_text(op: Op, size: Sequence[int]) -> str:
 
 
 def prime_size(op: Op) -> Size:
-    """The size for gradients: `(3, 17, 5)`."""
+    """The size for gradients: the op's own, or `(3, 17, 5)`."""
+    if op.check_size:
+        return op.check_size
     return PRIMES[-1:] if len(op.letters) == 1 else tuple(PRIMES[i % len(PRIMES)] for i in range(len(op.letters)))
 
 
-def with_last(size: Size, last: int) -> Size:
-    """Return `size` with another last extent."""
-    return (*size[:-1], last)
+def edge_axis(op: Op, size: Size) -> int:
+    """Choose the extent that is tried around the widths of vectors and blocks: the one that outputs are contiguous along."""
+    last = op.shape_of[op.signature.outputs[0].name].dims[-1:]
+    inner = [op.letters.index(letter) for dim in last for letter, count in dim.terms if count > 0]
+    for axis in (*inner, *reversed(range(len(size)))):
+        if op.allows(with_extent(size, axis, max(EDGES))):
+            return axis
+    return len(size) - 1
+
+
+def with_extent(size: Size, axis: int, extent: int) -> Size:
+    """Return `size` with another extent."""
+    return (*size[:axis], extent, *size[axis + 1 :])
 
 
 def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
@@ -107,28 +127,54 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
         return [Case(",".join(map(str, size)), size, dtype) for size in sizes for dtype in both]
     primes = prime_size(op)
     count = len(primes)
-    small = tuple(2 + i % 2 for i in range(count))
+    # With a size of the op's own, extents depend on each other: take that one for small, too.
+    small = op.check_size or tuple(2 + i % 2 for i in range(count))
+    edge = edge_axis(op, small)
     groups: list[tuple[str, list[Size]]] = [
         (",".join(map(str, primes)), [primes]),
         (",".join("1" * count), [(1,) * count]),
-        ("one of 1", [(*primes[:i], 1, *primes[i + 1 :]) for i in range(count) if count > 1]),
-        ("one of 0", [(*primes[:i], 0, *primes[i + 1 :]) for i in range(count)]),
-        ("block edges", [with_last(small, edge) for edge in EDGES]),
+        ("one of 1", [with_extent(primes, i, 1) for i in range(count) if count > 1]),
+        ("one of 0", [with_extent(primes, i, 0) for i in range(count)]),
+        ("block edges", [with_extent(small, edge, extent) for extent in EDGES]),
     ]
     cases = [
-        Case(group, size, dtype) for group, of_group in groups for size in dict.fromkeys(of_group) for dtype in both
+        Case(group, size, dtype)
+        for group, of_group in groups
+        for size in dict.fromkeys(of_group)
+        for dtype in both
+        if op.allows(size)
     ]
+    if op.any_rank:
+        cases += [replace(viewed(op, primes, view), group="ranks", dtype=dtype) for view in VIEWS for dtype in both]
     # Enough for the parallel paths: above the grain of a block, and above one in the number of rows.
-    many = [Case(MANY, (301, *with_last(small, 129)[1:]), torch.float64), Case(MANY, (1031, *small[1:]), torch.float32)]
-    return cases + [case for case in many if _elements(op, case.size) < _MOST_ELEMENTS]
+    wide = with_extent(small, edge, 129)
+    rows = MANY_ROWS if count > 1 else MANY_ELEMENTS
+    many = [
+        Case(MANY, with_extent(wide, 0, rows[0]), torch.float64),
+        Case(MANY, with_extent(small, 0, rows[1]), torch.float32),
+    ]
+    return cases + [case for case in many if op.allows(case.size) and _elements(op, case.size) < _MOST_ELEMENTS]
 
 
 def _elements(op: Op, size: Size) -> int:
     return sum(math.prod(shape(op.named(size))) for shape in op.shape_of.values())
 
 
+def viewed(op: Op, size: Size, view: tuple[int, ...]) -> Case:
+    """Return the case in which the tensors that may have any shape have this one."""
+    return Case("", with_extent(size, op.letters.index(ELEMENTS), math.prod(view)), view=view)
+
+
 def layout_cases(op: Op, size: Size) -> list[Case]:
     """List the cases at one size that differ in layout, incoming gradients, magnitude and inputs left out."""
+    view = None
+    if op.any_rank:  # two axes, or no layout could be transposed or padded
+        view = (5, size[op.letters.index(ELEMENTS)])
+        size = viewed(op, size, view).size
+    return [replace(case, view=view) for case in _layout_cases(op, size)]
+
+
+def _layout_cases(op: Op, size: Size) -> list[Case]:
     cases = [Case("misaligned" if layout == "misaligned" else "strided", size, layout=layout) for layout in LAYOUTS]
     cases += [Case("grads expanded", size, grads="expanded")]
     cases += [Case("grads strided", size, grads=layout) for layout in LAYOUTS]
@@ -205,6 +251,11 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
         return torch.randn(shape, dtype=torch.float64, generator=generator).to(case.dtype)
 
     inputs = op.make_inputs(randn, case.size)
+    if case.view is not None:
+        inputs = tuple(
+            value.reshape(case.view) if argument.name in op.any_rank and isinstance(value, Tensor) else value
+            for argument, value in zip(op.signature.inputs, inputs, strict=True)
+        )
     scaled = (value * case.gain if differentiable(value) and case.gain != 1 else value for value in inputs)
     return tuple(
         None if argument.name in case.without else value
@@ -263,6 +314,7 @@ def expect(op: Op, case: Case) -> Expected:
         case.used,
         case.gain,
         case.without,
+        case.view,
     )
     known = _expected.get(key)
     if known is None:

@@ -214,7 +214,7 @@ def _pattern(mismatch: Mismatch, wide: Tensor, bad: Tensor, good: Tensor) -> str
         if _close(ratio, ratio.mean().expand_as(ratio), tolerance) and not math.isclose(
             abs(ratio.mean().item()), 1, rel_tol=1e-4
         ):
-            return f"got is {ratio.mean().item():.4g} times want throughout"
+            return f"got is {_factor(ratio.mean().item())} times want throughout"
         step = bad - good
         if _close(step, step.mean().expand_as(step), tolerance) and step.abs().mean() > 1e-4:
             return f"got is want {step.mean().item():+.4g} throughout"
@@ -235,6 +235,13 @@ def _swapped_parts(wide: Tensor, mismatch: Mismatch) -> str:
             if _close(got_parts[i], want_parts[j], tolerance) and _close(got_parts[j], want_parts[i], tolerance):
                 return f"{parts[i]} and {parts[j]} are swapped"
     return ""
+
+
+def _factor(value: Any) -> str:
+    """Print a number, a complex one without an imaginary part that is mere rounding."""
+    if isinstance(value, complex) and abs(value.imag) <= 1e-6 * abs(value):
+        value = value.real
+    return f"{value:.4g}"
 
 
 def _close(one: Tensor, other: Tensor, tolerance: Tolerance) -> bool:

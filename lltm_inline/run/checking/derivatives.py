@@ -12,7 +12,7 @@ from torch import Tensor
 from ..report import Finding
 from .cases import Case, Size, as_tuple, differentiable
 from .explain import explain
-from .runner import Matrix, Outcome, Part, Runner, fill
+from .runner import Matrix, Outcome, Part, Runner, fill, one_line
 
 COLUMN = "gradcheck"
 
@@ -97,29 +97,27 @@ def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
         return []
     try:
         got = _twice(runner.function, call.leaves, [grad.to(runner.device) for grad in call.expected.grads])
-    except Exception:
-        # An error is one of the two right answers: it stands where the user differentiates twice.
-        return []
+    except Exception as error:
+        # An error is one of the two right answers, unless the kernel promises the other.
+        if not runner.kernel.double_backward:
+            return []
+        text = f"second derivative raises {one_line(error)}, although the kernel says double_backward=True"
+        return [_finding(runner, "second derivative", text, case)]
     cure = "let backward be differentiable itself, or raise (once_differentiable)"
     if got is None:
         return [_finding(runner, "second derivative", f"second derivative is silently taken as zero: {cure}", case)]
-    for argument, one, other in zip(runner.op.signature.inputs, got, want, strict=True):
-        if other is None:
-            continue
-        if one is None or not torch.allclose(one.cpu(), other, rtol=1e-8, atol=1e-8):
-            return [
-                _finding(
-                    runner,
-                    "second derivative",
-                    f"second derivative for {argument.name} is wrong without an error: {cure}",
-                    case,
-                )
-            ]
+    names = [argument.name for argument in runner.op.signature.inputs] + [f"d_{name}" for name in runner.outputs]
+    for name, one, other in zip(names, got, want, strict=True):
+        if other is not None and (one is None or not torch.allclose(one.cpu(), other, rtol=1e-8, atol=1e-8)):
+            text = f"second derivative for {name} is wrong without an error: {cure}"
+            return [_finding(runner, "second derivative", text, case)]
     return []
 
 
 def _twice(function: Callable[..., Any], leaves: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None] | None:
-    """Differentiate the sum of the squared first derivatives for each input; None when no first derivative can be differentiated.
+    """Differentiate the sum of the squared first derivatives for each input, then for each incoming gradient.
+
+    None when no first derivative can be differentiated.
 
     The second time with `backward()`, which runs every node of the graph: `autograd.grad` would leave out a node that
     raises, as `once_differentiable` makes one, since none of the inputs lies behind it.
@@ -135,5 +133,5 @@ def _twice(function: Callable[..., Any], leaves: Sequence[Any], grads: Sequence[
     # Without a gradient: the first derivatives do not depend on it, the same as zero.
     return [
         (torch.zeros_like(value) if value.grad is None else value.grad) if differentiable(value) else None
-        for value in inputs
+        for value in (*inputs, *incoming)
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..report import Finding
-from .cases import Case, Size, expect, size_text, with_last
+from .cases import Case, Size, edge_axis, expect, size_text, with_extent
 from .compare import Mismatch, dtype_name, hints
 from .runner import STRUCTURAL, Runner
 
@@ -72,13 +72,15 @@ def fails(runner: Runner, quantity: str, case: Case) -> Mismatch | None:
 def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
     """Shrink each extent as far as the quantity stays wrong, twice over."""
     size = case.size
+    if case.view is not None:  # the shape is what matters
+        return size
     for _ in range(2):
         for axis in range(len(size)):
             for extent in SMALLER:
                 if extent >= size[axis]:
                     break
-                smaller = (*size[:axis], extent, *size[axis + 1 :])
-                if fails(runner, quantity, replace(case, size=smaller)):
+                smaller = with_extent(size, axis, extent)
+                if runner.op.allows(smaller) and fails(runner, quantity, replace(case, size=smaller)):
                     size = smaller
                     break
     return size
@@ -109,12 +111,12 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
             continue
         if len(wrong) == 1 and wrong <= {0, 1}:
             return f"only where {letter} = {wrong.pop()}"
-        if axis == len(case.size) - 1:
+        if axis == edge_axis(runner.op, case.size):
             # Powers of two tell a vector's width from a mere threshold.
-            probes = [replace(case, size=with_last(case.size, width)) for width in _WIDTHS]
-            wrong |= {probe.size[-1] for probe in probes if fails(runner, quantity, probe)}
+            probes = [replace(case, size=with_extent(case.size, axis, width)) for width in _WIDTHS]
+            wrong |= {probe.size[axis] for probe in probes if fails(runner, quantity, probe)}
             right |= {
-                probe.size[-1]
+                probe.size[axis]
                 for probe in probes
                 if not fails(runner, quantity, probe) and not runner.run(probe).skipped
             }
@@ -132,7 +134,13 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
 
 def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     """Say what in this case makes the difference, given that the plain case of its size is right."""
-    if fails(runner, quantity, Case("", case.size, case.dtype)):
+    plain = Case("", case.size, case.dtype, view=case.view)
+    if case == plain:
+        one_axis = replace(plain, view=None)
+        return (
+            [] if fails(runner, quantity, one_axis) else [f"right for tensors of one axis, wrong for shape {case.view}"]
+        )
+    if fails(runner, quantity, plain):
         return []
     if case.layout != "contiguous":
         names = [tensor.name for tensor in runner.op.signature.tensors]

@@ -12,7 +12,7 @@ from torch import Tensor
 from ...registry import Op
 from ...shapes import Shape
 from ..report import Finding
-from .cases import Case, Size, as_tuple, differentiable, make_inputs, place, subset_cases, tensor_inputs
+from .cases import Case, Size, as_tuple, differentiable, expect, make_inputs, place, subset_cases, tensor_inputs
 from .compare import dtype_name
 from .explain import findings_of
 from .fork import try_each
@@ -25,14 +25,20 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     known = {finding.quantity for finding in findings}
     count, raw = _raw_gradients(runner, size)
     refused, accepted, skipped = _refusals(runner, size)
-    return Part(count + refused, [*findings, *(f for f in raw if f.quantity not in known), *accepted], skipped)
+    looked_at = sum(not runner.run(case).skipped for case in cases)
+    tried, lenient = _sizes_refused(runner, cases)
+    new = [*_undeclared_shapes(runner, cases), *(finding for finding in raw if finding.quantity not in known)]
+    return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped)
 
 
 def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding]]:
     """Look at what backward itself returns: autograd would sum a (1, N) gradient to (N) and drop unwanted ones."""
     texts: dict[str, tuple[str, Case]] = {}
     count = 0
-    for case in [Case("", size), *(case for case in subset_cases(runner.op, size) if not case.used)]:
+    for case in [
+        Case("", size),
+        *(case for case in subset_cases(runner.op, size) if any(case.wanted) and not case.used),
+    ]:
         call = runner.begin(case, Outcome())
         seen = runner.run(case).wrong
         if call is None or "forward" in seen:
@@ -109,6 +115,40 @@ def _wrong_form(name: str, got: Any, want: Tensor | None, wanted: bool, dtype: t
     return f"{name} is {dtype_name(got.dtype)}, want {dtype_name(want.dtype)}" if got.dtype != want.dtype else ""
 
 
+def _undeclared_shapes(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
+    """Hold the reference itself against the shapes that its op declares: bindings and fake kernels rely on these."""
+    op = runner.op
+    for case in cases:
+        if runner.run(case).skipped:
+            continue
+        for output, got in zip(op.signature.outputs, expect(op, case).outputs, strict=True):
+            shape = op.shape_of[output.name]
+            want = case.view if shape.any_rank and case.view is not None else shape(op.named(case.size))
+            if tuple(got.shape) != want:
+                text = f"the op's reference returns {output.name} of shape {tuple(got.shape)}, the op declares {shape} = {want}"
+                return [Finding(runner.kernel.label, "interface", output.name, text, case.describe(op))]
+    return []
+
+
+def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Finding]]:
+    """Run the kernel at the sizes that the reference refuses: an answer there is wrong, whatever it is."""
+    refused = [case for case in cases if case.plain and runner.run(case).skipped]
+    faults: list[Case] = []
+    for case in refused:
+        inputs = [
+            value.to(runner.device) if isinstance(value, Tensor) else value for value in make_inputs(runner.op, case)
+        ]
+        if not _refuses(runner.function, inputs):
+            faults.append(case)
+    if not faults:
+        return len(refused), []
+    why = runner.run(faults[0]).skipped.partition(": ")[2]
+    text = "forward computes at a size where an error is due"
+    return len(refused), [
+        Finding(runner.kernel.label, "interface", "forward", text, faults[0].describe(runner.op), hints=(why,))
+    ]
+
+
 def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
     """Hand the kernel inputs that make no sense; each must raise. A kernel in Python may compute what the reference computes."""
     tries = list(_nonsense(runner.op, size, runner.device))
@@ -154,7 +194,7 @@ def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[
         return [*inputs[:index], value, *inputs[index + 1 :]]
 
     for dtype in (torch.int64, torch.float16):
-        whole = [value.to(dtype) if differentiable(value) else value for value in inputs]
+        whole = [_cast(value, dtype) if differentiable(value) else value for value in inputs]
         yield "all inputs", f"in {dtype_name(dtype)}", whole
     for i, name in places:
         for dtype in (torch.int64, torch.float16, torch.float64):
@@ -162,7 +202,7 @@ def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[
                 yield (
                     name,
                     f"in {dtype_name(dtype)} and the others in {dtype_name(inputs[i].dtype)}",
-                    using(i, inputs[i].to(dtype)),
+                    using(i, _cast(inputs[i], dtype)),
                 )
     for i, name in places:
         for shape in _misfits(op, name, size):
@@ -176,10 +216,17 @@ def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[
             yield name, "on device meta and the others not", using(i, inputs[i].to("meta"))
 
 
+def _cast(value: Tensor, dtype: torch.dtype) -> Tensor:
+    """Convert, from a complex number its real part."""
+    return (value.real if value.is_complex() else value).to(dtype)
+
+
 def _misfits(op: Op, name: str, size: Size) -> list[tuple[int, ...]]:
     """List shapes of one input that no size allows, given the shapes of the others: an extent more, an axis more."""
     sizes = op.named(size)
     shape = op.shape_of[name](sizes)
+    if op.shape_of[name].any_rank:
+        return [(*shape, 1), (shape[0] + 1,)] if len(op.any_rank_inputs) > 1 else []
     longer = [(*shape[:axis], extent + 1, *shape[axis + 1 :]) for axis, extent in enumerate(shape)]
     others = {t.name: op.shape_of[t.name](sizes) for t in op.signature.tensors if t.type == "Tensor" or t.name == name}
     found = [misfit for misfit in longer if not _consistent(op.shape_of, {**others, name: misfit})]

@@ -36,38 +36,45 @@ class Auditor:
         ring: the inputs of one size.
         where: the size in words, for messages.
         gradients: compare gradients as well as outputs.
+        done: what a wrong kernel is not, for messages.
     """
 
-    def __init__(self, op: Op, ring: Ring, where: str, *, gradients: bool) -> None:
+    def __init__(self, op: Op, ring: Ring, where: str, *, gradients: bool, done: str = "timed") -> None:
         self._op = op
         self._ring = ring
         self._where = where
         self._gradients = gradients and bool(ring.names)
+        self._refusal = f"It was not {done}."
         self._outputs = [output.name for output in op.signature.outputs]
 
-    def before(self, label: str, function: Callable[..., Any]) -> None:
+    def before(self, label: str, function: Callable[..., Any], *, times: int = 2) -> None:
         """Check a kernel before it is timed: two calls, then their two backwards, then the same with other values.
 
         Two calls ahead of the first backward expose buffers that are shared between calls; other values at the
         same addresses expose results that are kept.
 
+        Args:
+            label: of the kernel.
+            function: the kernel, loaded.
+            times: how many calls, and how often; with 1 it is seen to be right, and no more than that.
+
         Raises:
             CheckError: the kernel fails or is wrong.
         """
-        for _ in range(2):
-            sets = self._ring.refill(2)
+        for _ in range(times):
+            sets = self._ring.refill(times)
             copies = [[_copy(item) for item in one.inputs] for one in sets]
             try:
                 with torch.set_grad_enabled(self._gradients):
                     outputs = [function(*one.inputs) for one in sets]
-                    self.outputs(label, outputs[0], sets[0])
-                    self.outputs(label, outputs[1], sets[1])
+                    for result, one in zip(outputs, sets, strict=True):
+                        self.outputs(label, result, one)
                     gradients = [self._backward(label, result, one) for result, one in zip(outputs, sets, strict=True)]
             except CheckError:
                 raise
             except Exception as error:
                 text = f"'{label}' failed at {self._where}: {type(error).__name__}: {error}"
-                raise CheckError(f"{text}\nIt was not timed.") from error
+                raise CheckError(f"{text}\n{self._refusal}") from error
             for found, one in zip(gradients, sets, strict=True):
                 self.gradients(label, found, one)
             for one, before in zip(sets, copies, strict=True):
@@ -110,14 +117,14 @@ class Auditor:
         if not all(result.requires_grad for result in found):
             names = ", ".join(self._ring.names)
             raise CheckError(
-                f"'{label}' has no gradient: its outputs do not depend on {names} for autograd. It was not timed."
+                f"'{label}' has no gradient: its outputs do not depend on {names} for autograd. {self._refusal}"
             )
         return torch.autograd.grad(found, one.wanted, one.grads, allow_unused=True)
 
     def _unchanged(self, label: str, one: InputSet, before: Sequence[Any]) -> None:
         for argument, item, old in zip(self._op.signature.inputs, one.inputs, before, strict=True):
             if isinstance(item, torch.Tensor) and not torch.equal(item.detach(), old):
-                raise CheckError(f"'{label}' changes its input {argument.name} at {self._where}. It was not timed.")
+                raise CheckError(f"'{label}' changes its input {argument.name} at {self._where}. {self._refusal}")
 
     def _compare(self, label: str, names: Sequence[str], got: Sequence[Any], want: Sequence[Any], when: str) -> None:
         for name, one, right in zip(names, got, want, strict=True):
@@ -129,7 +136,7 @@ class Auditor:
                 name, one, _wide(right), right.dtype, tolerance, self._op.parts.get(name.removeprefix("d_"), ())
             )
             if found is not None:
-                raise CheckError(f"'{label}' {found.text} at {self._where}. {when or 'It was not timed.'}")
+                raise CheckError(f"'{label}' {found.text} at {self._where}. {when or self._refusal}")
 
 
 def _copy(item: Any) -> Any:

@@ -52,7 +52,7 @@ class Ring:
             return torch.randn(*shape, dtype=dtype, device=device, generator=self._generator)
 
         self._pool = [op.make_inputs(randn, size) for _ in range(_POOL)]
-        self.names = _wanted(op, self._pool[0])
+        self.names = wanted(op, self._pool[0])
         self._where = [index for index, argument in enumerate(op.signature.inputs) if argument.name in self.names]
         with torch.no_grad():
             results = as_tuple(op.reference(*self._pool[0]))
@@ -103,7 +103,8 @@ def as_tuple(results: Any) -> tuple[Any, ...]:
     return tuple(results) if isinstance(results, tuple | list) else (results,)
 
 
-def _wanted(op: Op, inputs: Sequence[Any]) -> tuple[str, ...]:
+def wanted(op: Op, inputs: Sequence[Any]) -> tuple[str, ...]:
+    """Name the inputs that want a gradient: `op.parameters`, or all that can have one."""
     pairs = zip(op.signature.inputs, inputs, strict=True)
     real = [argument.name for argument, item in pairs if is_real(item)]
     return tuple(name for name in real if not op.parameters or name in op.parameters)

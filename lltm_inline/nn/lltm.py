@@ -1,25 +1,22 @@
-"""Modules over a kernel of your choice: the kernel computes, the module keeps the parameters."""
+"""The LLTM cell as a module."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from . import ops
-from .errors import InputError
-from .registry import Kernel, registry
-
-__all__ = ["LLTM"]
+from ..errors import InputError
+from ..registry import Kernel
+from .base import ALL, ALL_BUT_FIRST, KernelModule
 
 
-class LLTM(torch.nn.Module):
+class LLTM(KernelModule):
     """Hold the parameters of an LLTM cell and advance its state with a kernel.
 
-    The kernel is built when the module is first called, not when it is made; `copy.deepcopy` and `torch.save` take
-    the kernel along as its text, never as a library.
+    An LLTM is an LSTM without a forget gate, and with an ELU in place of a tanh; as a module it is to that what
+    `torch.nn.LSTMCell` is to an LSTM: it makes one step, and the caller has the state.
 
     Args:
         input_features: F.
@@ -30,7 +27,6 @@ class LLTM(torch.nn.Module):
     Attributes:
         weights: (3S, S+F), uniform in +-1/sqrt(S) at first; rows of input gate, output gate and candidate cell.
         bias: (3S), likewise.
-        kernel: may be set to another kernel of the op at any time.
 
     Raises:
         UnknownKernelError: no kernel of that label.
@@ -45,6 +41,7 @@ class LLTM(torch.nn.Module):
     Source: https://docs.pytorch.org/tutorials/advanced/cpp_extension.html
     """
 
+    op = "lltm"
     weights: torch.nn.Parameter
     bias: torch.nn.Parameter
 
@@ -68,19 +65,6 @@ class LLTM(torch.nn.Module):
         self.bias = torch.nn.Parameter(torch.empty(rows, device=device, dtype=dtype))
         self.reset_parameters()
 
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel that computes."""
-        return self._kernel
-
-    @kernel.setter
-    def kernel(self, kernel: str | Kernel) -> None:
-        found = registry[kernel] if isinstance(kernel, str) else kernel
-        if found.op != ops.lltm.OP.name:
-            raise InputError(f"LLTM wants a kernel of op 'lltm', and {found.label!r} is one of op {found.op!r}")
-        self._kernel = found
-        self._function: Any = None
-
     def reset_parameters(self) -> None:
         """Draw weights and bias anew, uniform in +-1/sqrt(state_size)."""
         bound = 1 / math.sqrt(max(self.state_size, 1))
@@ -98,20 +82,18 @@ class LLTM(torch.nn.Module):
             new_h and new_cell, each (B, S).
 
         Raises:
+            RuntimeError: a shape, dtype or device that does not fit the parameters.
             BuildError, ToolchainError: the first call builds the kernel.
         """
-        if self._function is None:
-            from .run.load import load
-
-            self._function = load(self._kernel)
         old_h, old_cell = state
-        new_h, new_cell = self._function(input, self.weights, self.bias, old_h, old_cell)
+        weights, bias = self.weights, self.bias
+        self._check("input", input, weights, ALL_BUT_FIRST, (self.input_features,), "(B, {})")
+        want = (input.shape[0], self.state_size)
+        self._check("state[0]", old_h, weights, ALL, want, "({}, {})")
+        self._check("state[1]", old_cell, weights, ALL, want, "({}, {})")
+        new_h, new_cell = self._load(input)(input, weights, bias, old_h, old_cell)
         return new_h, new_cell
 
     def extra_repr(self) -> str:
         """Say what `print` shows between the brackets."""
-        return f"input_features={self.input_features}, state_size={self.state_size}, kernel={self.kernel.label!r}"
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A loaded library belongs to this process; a copy finds or builds its own.
-        return {**super().__getstate__(), "_function": None}
+        return f"input_features={self.input_features}, state_size={self.state_size}, {super().extra_repr()}"

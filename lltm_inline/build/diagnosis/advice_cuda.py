@@ -1,0 +1,102 @@
+"""Help for what nvcc says: about launches, about the two sides of a call, and about what a kernel must not do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .compiler_log import Record
+from .names import nearest
+from .rules import Rules, line_at, text_of
+from .source_text import definition, mask
+
+rules = Rules()
+
+_KEYWORDS = re.findall(
+    r"\w+",
+    "__global__ __device__ __host__ __shared__ __constant__ __managed__ __restrict__ __launch_bounds__ __syncthreads __syncwarp "
+    "__threadfence __shfl_sync __shfl_down_sync __shfl_up_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync __ldg",
+)
+_LAUNCH = "kernel<<<blocks, threads, 0, stream>>>(arguments)"
+
+
+@rules.rule(r"calling the __host__ function '(\w+)' from the (__\w+__)")
+def _host_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    place = definition(text_of(record, sources), match[1])
+    if place:
+        return f"'{match[1]}' is compiled for the CPU only: write __device__ in front of it, in line {place[0]}."
+    return (
+        f"'{match[1]}' exists on the CPU only: a kernel calls __device__ functions, and those of CUDA's math library."
+    )
+
+
+@rules.rule(r"calling the (__device__|__global__) function '(\w+)' from the __host__")
+def _device_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return f"'{match[2]}' exists on the GPU only: write __host__ __device__ in front of it to have it on both sides."
+
+
+@rules.rule(r"a host function call cannot be configured")
+def _not_a_kernel(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    name = re.search(r"(\w+)\s*(?:<[^<>]*>)?\s*<<<", line_at(record, sources))
+    place = definition(text_of(record, sources), name[1]) if name else None
+    where = f", in line {place[0]}" if place else ""
+    return f"Only a __global__ function can be launched: write __global__ in front of '{name[1] if name else 'it'}'{where}."
+
+
+rules.fixed(r"a __global__ function call must be configured", f"A kernel is launched: {_LAUNCH}.")
+rules.fixed(
+    r"a __global__ function must have a void return type", "A kernel returns nothing: it writes through a pointer."
+)
+rules.fixed(r"expected '>>>'", f"A launch has three of each: {_LAUNCH}.")
+rules.fixed(
+    r"to 'dim3'|configuration argument|too many arguments in execution configuration",
+    "Between <<< and >>> stand the blocks, the threads of a block, the bytes of shared memory, and the stream.",
+)
+rules.fixed(
+    r"expression must be a modifiable lvalue",
+    "What stands on the left is const, or no variable: look at its declaration.",
+)
+rules.fixed(r"unsupported GNU version|unsupported clang version", "Choose an older compiler: compiler='g++-12', say.")
+rules.fixed(
+    r"Unsupported gpu architecture",
+    "Change TORCH_CUDA_ARCH_LIST: this nvcc knows the ones that `nvcc --list-gpu-arch` names.",
+)
+
+
+@rules.rule(r"no instance of function template '(\w+)' matches the argument list")
+def _launch_arguments(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    notes = [note for note in record.notes if f"'{match[1]}'" in note.message]
+    if not notes:
+        return ""
+    where = f"those of '{match[1]}' in line {notes[0].line}"
+    number = re.search(r"argument #(\d+) does not match", notes[0].message)
+    if number:
+        return f"Argument {number[1]} does not fit: compare the arguments with {where}."
+    return f"There are too many or too few: compare the arguments with {where}."
+
+
+@rules.rule(r"expression must have a constant value")
+def _shared_size(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    if "__shared__" not in line_at(record, sources):
+        return ""
+    return "The size of a __shared__ array is fixed when it is compiled: use a param, or extern __shared__ and the third number of the launch."
+
+
+@rules.rule(r"'(__\w+)' (?:was not declared|does not name)|undeclared identifier '(__\w+)'")
+def _keyword(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    near = nearest(match[1] or match[2], _KEYWORDS)
+    return f"Did you mean '{near}'?" if near else ""
+
+
+@rules.rule(r"'(\w+)' was not declared|undeclared identifier '(\w+)'")
+def _no_launch_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    """Tell why the cpp text does not see a function of the CUDA text."""
+    if not record.file.endswith("(cpp)"):
+        return ""
+    name, kernel = match[1] or match[2], record.file.removesuffix("(cpp)")
+    near = nearest(name, re.findall(r"void (\w+)\(const at::Tensor&", sources.get(f"{kernel}(launchers)", "")))
+    if near:
+        return f"Did you mean '{near}'?"
+    if not re.search(rf"(?<!\w){name}\s*\(", mask(sources.get(f"{kernel}(cuda)", ""))):
+        return ""
+    return f"'{name}' of the cuda text is no launch function: those end in a parameter of type cudaStream_t."

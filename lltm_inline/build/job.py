@@ -1,0 +1,196 @@
+"""What is to be compiled: the texts of a kernel with all that could change the result, under one digest."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from ..errors import SignatureError
+from ..registry import Kernel, fit, registry
+from ..signature import Problem, mask
+from ..template import Rendered, render, require_text
+from . import cache
+from .diagnostics import Diagnostic, excerpt_of
+from .nvcc import Nvcc
+from .toolchain import Toolchain
+
+#: What a job leaves behind: a library that can be loaded; or of a compile check PTX, or the object file of the C++ text.
+_RESULTS = {"": cache.LIBRARY, "ptx": "kernel.ptx", "object": "main.o"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be compiled, with everything that could change the result.
+
+    Attributes:
+        label, parent: of the kernel, for messages.
+        text: the C++ file; empty where only the CUDA file is compiled.
+        prelude: key of the precompiled header that fits the text; None for none.
+        sources: the user's texts by the name that `#line` gives them.
+        toolchain: compiler and flags.
+        flags: of this kernel, after those.
+        python_module: a pybind11 module instead of a library of operators.
+        cuda: the CUDA file, or nothing.
+        nvcc: what compiles it.
+        only: `"ptx"` compiles the CUDA file and `"object"` the C++ file without making a library of it.
+    """
+
+    label: str
+    text: str
+    prelude: str | None
+    sources: Mapping[str, str]
+    toolchain: Toolchain
+    flags: tuple[str, ...] = ()
+    python_module: bool = False
+    parent: str = ""
+    cuda: str = ""
+    nvcc: Nvcc | None = None
+    only: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        """The digest under which the result is cached."""
+        return cache.digest(
+            "kernel",
+            self.text,
+            self.only or ("module" if self.python_module else "library"),
+            self.toolchain.identity,
+            self.cflags,
+            self.toolchain.ldflags,
+            _environment("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"),
+            _platform_identity(),
+            *self._cuda_parts(),
+        )
+
+    def _cuda_parts(self) -> tuple[str | Sequence[str], ...]:
+        if self.nvcc is None:
+            return ()
+        variables = _environment("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "PYTORCH_NVCC")
+        return self.cuda, self.nvcc.identity, self.nvcc.flags, variables
+
+    @property
+    def cflags(self) -> tuple[str, ...]:
+        return (*self.toolchain.cflags, *self.flags)
+
+    @property
+    def compiler(self) -> str:
+        """The compilers by name and version: `g++ 12.2.0`, `nvcc 13.0 and g++ 12.2.0`."""
+        return f"nvcc {self.nvcc.version} and {self.toolchain.version}" if self.nvcc else self.toolchain.version
+
+    @property
+    def shown_flags(self) -> tuple[str, ...]:
+        """The flags that make a difference to speed: nvcc's where it compiles the kernel."""
+        return self.nvcc.flags if self.nvcc else self.cflags
+
+    @property
+    def result(self) -> str:
+        """Name of the file that is made."""
+        return _RESULTS[self.only]
+
+
+def _environment(*names: str) -> list[str]:
+    return [os.environ.get(name, "") for name in names]
+
+
+@lru_cache(maxsize=1)
+def _platform_identity() -> tuple[str, ...]:
+    """Everything outside of text and compiler that a library depends on: torch and its ABI, Python, the processor."""
+    import torch
+
+    return (
+        torch.__version__,
+        str(torch.version.git_version),
+        str(torch.compiled_with_cxx11_abi()),
+        str(torch.version.cuda),
+        sys.version,
+        str(sysconfig.get_config_var("SOABI")),
+        platform.platform(),
+        _processor(),
+    )
+
+
+def _processor() -> str:
+    """Name the instruction set of this processor: `-march=native` means another thing on another one."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().split("\n")
+    except OSError:
+        return platform.processor()
+    return "\n".join(
+        next((line for line in lines if line.startswith(key)), "") for key in ("model name", "flags", "Features")
+    )
+
+
+def make_job(kernel: Kernel, toolchain: Toolchain, nvcc: Nvcc | None = None) -> Job:
+    """Render a kernel and check its signature; nothing is compiled yet.
+
+    Args:
+        kernel: with a text for the device.
+        toolchain: C++ compiler and flags.
+        nvcc: for device `cuda`. The kernel's own flags go to nvcc then.
+
+    Raises:
+        SignatureError: `forward` or `backward` does not fit the op.
+        DefinitionError: the kernel has no text for the device, or saves what the op has not.
+        TemplateError: as for `render`.
+    """
+    device = "cpu" if nvcc is None else "cuda"
+    require_text(kernel, device)
+    op = registry.op_of(kernel)
+    fit(kernel, op)
+    rendered = render(kernel, op, device)
+    if rendered.interface.problems:
+        raise _signature_error(kernel, rendered)
+    module = "PYBIND11_MODULE" in mask(rendered.text)
+    if module or rendered.prelude == "extension":  # Python's own symbols are undefined until it loads the library
+        toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != "-Wl,-z,defs"))
+    flags = kernel.flags if nvcc is None else ()
+    return Job(
+        kernel.label,
+        rendered.text,
+        None if flags else rendered.prelude,
+        rendered.sources,
+        toolchain,
+        flags,
+        module,
+        kernel.parent,
+        rendered.cuda,
+        nvcc.with_flags(kernel.flags) if nvcc else None,
+    )
+
+
+def _signature_error(kernel: Kernel, rendered: Rendered) -> SignatureError:
+    """Make the error of a text that does not fit its op."""
+
+    def diagnostic(problem: Problem) -> Diagnostic:
+        excerpt = excerpt_of(rendered.sources.get(problem.file, ""), problem.line, problem.column)
+        return Diagnostic(
+            kernel.label,
+            problem.file,
+            problem.line,
+            problem.column,
+            "error",
+            problem.message,
+            (),
+            excerpt,
+            problem.help,
+        )
+
+    diagnostics = tuple(map(diagnostic, rendered.interface.problems))
+    lines = [f"kernel {kernel.label!r} does not fit op {kernel.op!r}; nothing was compiled"]
+    for item in diagnostics:
+        lines += [f"  {item.place}: {item.message}", item.excerpt, f"  {item.help}"]
+    return SignatureError("\n".join(filter(None, lines)), kernel=kernel.label, diagnostics=diagnostics)
+
+
+def compile_checks(jobs: Sequence[Job]) -> list[Job]:
+    """Take jobs apart into those of nvcc, in their order, followed by those of the C++ compiler."""
+    return [
+        *(replace(job, text="", prelude=None, only="ptx") for job in jobs),
+        *(replace(job, cuda="", nvcc=None, only="object") for job in jobs),
+    ]

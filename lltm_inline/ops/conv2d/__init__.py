@@ -1,0 +1,12 @@
+"""Convolution of images, stride 1, no padding, no bias: the tutorial's first layer.
+
+`python` is the reference; `aten` has a backward made of two convolutions, and picks the library that is fast for each.
+"""
+
+from __future__ import annotations
+
+from ...registry import registry
+from . import aten, python
+
+OP = registry.register(python.OP)
+KERNELS = (registry.register(aten.KERNEL),)

@@ -1,0 +1,13 @@
+"""The linear layer: one GEMM and a bias that may be left out.
+
+`python` is the reference, `torch.nn.functional.linear` itself; `aten` is the smallest kernel with an optional input and a
+backward that asks of each gradient whether it is wanted.
+"""
+
+from __future__ import annotations
+
+from ...registry import registry
+from . import aten, python
+
+OP = registry.register(python.OP)
+KERNELS = (registry.register(aten.KERNEL),)
