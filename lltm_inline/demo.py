@@ -76,7 +76,7 @@ def parse(argv: Sequence[str] | None = None) -> Options:
     )
     given = parser.parse_args(argv)
     if given.device != "cpu":
-        raise InputError(f"device {given.device!r}: this version runs kernels on 'cpu'")
+        raise InputError(f"device {given.device!r}: the demo runs on 'cpu'")
     op = registry.ops["lltm"]
     for name in given.kernels:
         if registry[name].op != op.name:

@@ -26,16 +26,16 @@ class Kernel:
     Args:
         name: `op/variant`, both lower-case identifiers.
         cpp: C++ text that defines `forward` and, unless it differentiates through ATen, `backward`.
-        cuda: CUDA text.
+        cuda: CUDA text: defines `forward` and `backward` itself, or kernels and launch functions that `cpp` calls.
         binding: `"torch_library"` (generated, the default), `"pybind11"` (generated, the classic way), or a template text.
         python: a Python function instead of a text; the reference kernels are of this kind.
-        params: numbers, rendered as `#define NAME value` lines ahead of the text.
+        params: numbers, rendered as `#define NAME value` lines behind the headers that the text includes.
         slots: texts, put where the source says `$NAME`.
         saves: the inputs and outputs that `backward` wants, by name, in the order in which it takes them.
         double_backward: `backward` is made of differentiable ATen calls only, and may be differentiated itself; saved inputs
             and outputs carry their graph then, extra tensors do not. Without it a second derivative is an error.
         api: `"aten"`, or `"stable"` for texts that use LibTorch's stable ABI headers only.
-        flags: compiler flags of this kernel, after the playground's own.
+        flags: compiler flags of this kernel, after the playground's own; nvcc's for a CUDA text.
         doc: formula, shapes, and what this variant changes over the one before.
         revision: given by the playground; 0 is what ships.
         parent: label of the kernel this one was edited from.

@@ -117,7 +117,15 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
         return Interface(
             0,
             backward is not None,
-            (Problem(_first_file(text, kernel.name), 1, 1, "no function 'forward' at file scope", f"Define it as: {spelled}"),),
+            (
+                Problem(
+                    _first_file(text, kernel.name),
+                    1,
+                    1,
+                    "no function 'forward' at file scope",
+                    f"Define it as: {spelled}",
+                ),
+            ),
         )
     check = _Examination(kernel, op, text)
     extras = check.forward(forward)

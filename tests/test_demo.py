@@ -64,7 +64,7 @@ def test_the_edited_line_is_in_the_kernel() -> None:
     [
         (["--sizes", "16,32"], InputError, r"size \(16, 32\) does not fit: want 3 non-negative integers \(B, F, S\)"),
         (["--sizes", "big"], InputError, "size 'big': want three numbers B,F,S, like 16,32,128"),
-        (["--device", "cuda"], InputError, "device 'cuda': this version runs kernels on 'cpu'"),
+        (["--device", "cuda"], InputError, "device 'cuda': the demo runs on 'cpu'"),
         (["--kernels", "lltm/fusd"], UnknownKernelError, r"no kernel 'lltm/fusd'\. Did you mean 'lltm/fused'\?"),
     ],
 )
@@ -78,4 +78,4 @@ def test_bad_options_on_the_command_line(tmp_path: Path) -> None:
     """On the command line it is one line on standard error and exit code 1, without a traceback."""
     result = demo("--device", "cuda", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == "InputError: device 'cuda': this version runs kernels on 'cpu'\n"
+    assert result.stderr == "InputError: device 'cuda': the demo runs on 'cpu'\n"

@@ -70,7 +70,7 @@ def benchmark(
         baseline: what speed-ups are counted against; default: the reference if it is among the kernels, else the first.
         directions: some of `forward`, `backward`, `both`.
         dtype: of the floating-point inputs.
-        device: `cpu`, `cuda` or `cuda-cpu`.
+        device: `cpu` or `cuda`.
         seconds: to spend on each kernel at each size, about; rounds stop sooner when the answer is clear.
         rounds: at most, for each size and direction; an interval needs 8.
         check: run the full `check` of every kernel first. Without it a quick comparison at every size remains.
@@ -92,9 +92,9 @@ def benchmark(
         >>> [(row.kernel, row.direction) for row in t.rows]
         [('lltm/python', 'forward'), ('lltm/python', 'backward'), ('lltm/python', 'both')]
     """
-    from .load import require_cpu
+    from .load import require_device
 
-    require_cpu(device)
+    require_device(device)
     chosen = choose_kernels(kernels)
     op = registry.op_of(chosen[0])
     cases = choose_sizes(op, sizes)

@@ -58,7 +58,8 @@ def choose_sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | No
             size = tuple(size[letter] for letter in op.letters)
         if not isinstance(size, Sequence) or isinstance(size, str):
             raise InputError(f"sizes is a list of sizes, such as [(16, 32, 128)]; got {size!r} in it")
-        op.named(size)
+        if not op.allows(size):
+            raise InputError(f"size {tuple(size)} of op {op.name!r}: a tensor would have a negative extent")
         found.append(tuple(size))
     return list(dict.fromkeys(found))
 
@@ -89,7 +90,7 @@ def load_all(
     say = partial(step, 0)
     sources = [kernel for kernel in kernels if kernel.python is None]
     if len(sources) > 1:
-        build(sources, compiler=compiler, cflags=cflags, progress=say)
+        build(sources, device=device, compiler=compiler, cflags=cflags, progress=say)
     entrants = []
     for kernel in kernels:
         function = load(kernel, device=device, compiler=compiler, cflags=cflags, progress=say)

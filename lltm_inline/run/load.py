@@ -17,12 +17,13 @@ from torch.library import register_fake
 from ..binding import schemas
 from ..build import cache
 from ..build.compiler import Build, bridge_job, make_job, resolve, run_jobs
+from ..build.nvcc import find_cuda, require_gpu
 from ..build.toolchain import find_toolchain
 from ..errors import CacheError, InputError
 from ..progress import Progress
 from ..registry import Kernel, Op, registry
 from ..signature import Interface
-from ..template import render
+from ..template import render, require_text
 from .fake import Fake
 
 
@@ -35,6 +36,7 @@ class Function:
         op: what it computes.
         build: its library; None for a Python kernel.
         interface: of its C++ text; None for a Python kernel.
+        device: where it runs.
     """
 
     kernel: Kernel
@@ -44,6 +46,7 @@ class Function:
     _call: Callable[..., Any] = field(repr=False)
     _forward: Callable[..., Any] | None = field(default=None, repr=False)
     _backward: Callable[..., Any] | None = field(default=None, repr=False)
+    device: str = "cpu"
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         try:
@@ -67,7 +70,7 @@ class Function:
                 ) from None
             devices = ", ".join(dict.fromkeys(str(tensor.device) for tensor in tensors))
             raise NotImplementedError(
-                f"{self.kernel.label}: the inputs are on {devices}; this version runs kernels on 'cpu'"
+                f"{self.kernel.label}: the inputs are on {devices}; it was loaded for {self.device!r}"
             ) from None
         except RuntimeError as error:
             # The dispatcher names the digest and not the kernel when the arguments do not fit the schema.
@@ -151,7 +154,7 @@ def load(
 
     Args:
         kernel: a kernel or its label.
-        device: `"cpu"`.
+        device: `"cpu"`, or `"cuda"` for a kernel with a CUDA text.
         compiler, cflags, progress: as for `build`.
 
     Returns:
@@ -181,29 +184,31 @@ def load_meanwhile(
     progress: Progress | bool | None,
 ) -> Function:
     """Load a kernel, and call `meanwhile` while a compiler runs, if one does."""
-    require_cpu(device)
     kernel = resolve(kernel)
+    require_device(device, kernel)
     op = registry.op_of(kernel)
     if kernel.python is not None:
-        return Function(kernel, op, None, None, kernel.python)
+        return Function(kernel, op, None, None, kernel.python, device=device)
     toolchain = find_toolchain(compiler, cflags)
-    job = make_job(kernel, toolchain)
+    job = make_job(kernel, toolchain, find_cuda(compile_only=False) if device == "cuda" else None)
     bridge = [] if job.python_module else [bridge_job(toolchain)]
     with _loading:
         if job.key not in _functions:
             built, *bridges = run_jobs([job, *bridge], progress, meanwhile)
             verify(built)
             make: Callable[..., Function] = _load_module if job.python_module else _load_library
-            interface = render(kernel, op).interface
+            interface = render(kernel, op, device).interface
             # In a thread of its own: the caller's may be tracing, as torch.export is, and would write our registration down.
             with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline load") as pool:
-                _functions[job.key] = pool.submit(make, kernel, op, interface, built, *bridges).result()
+                _functions[job.key] = pool.submit(make, kernel, op, interface, built, *bridges, device=device).result()
         return replace(_functions[job.key], kernel=kernel, op=op)  # two revisions may hold the same text
 
 
 # What torch.compiler.disable does, without importing the compiler: a trace must not look into `load`, nor into what it calls.
 _dynamo = torch._C._dynamo.eval_frame
-if hasattr(_dynamo, "_FrameExecStrategy"):  # private, so it may go; then only an unloaded module under torch.compile suffers
+if hasattr(
+    _dynamo, "_FrameExecStrategy"
+):  # private, so it may go; then only an unloaded module under torch.compile suffers
     _dynamo.set_code_exec_strategy(load.__code__, _dynamo._FrameExecStrategy(*[_dynamo._FrameAction.SKIP] * 2))
 load._torchdynamo_disable = True  # type: ignore[attr-defined]
 load._torchdynamo_disable_msg = (  # type: ignore[attr-defined]
@@ -216,14 +221,20 @@ _bridges: dict[str, Any] = {}
 _loading = threading.RLock()  # operators can be registered once only
 
 
-def require_cpu(device: str) -> None:
-    """Refuse every other device before anything is made for it.
+def require_device(device: str, kernel: Kernel | None = None) -> None:
+    """Refuse what cannot be run before anything is made for it: an unknown device, a kernel without a text for it, no GPU.
 
     Raises:
-        InputError: the device is not `"cpu"`.
+        InputError: the device is neither `"cpu"` nor `"cuda"`.
+        DefinitionError: the kernel has no text for it.
+        ToolchainError: torch cannot use a GPU.
     """
-    if device != "cpu":
-        raise InputError(f"device {device!r}: this version runs kernels on 'cpu'")
+    if device not in ("cpu", "cuda"):
+        raise InputError(f"device {device!r}: this version runs kernels on 'cpu' and 'cuda'")
+    if kernel is not None and kernel.python is None:
+        require_text(kernel, device)
+    if device == "cuda":
+        require_gpu()
 
 
 def verify(build: Build) -> None:
@@ -247,7 +258,9 @@ def _attach(bridge: Build) -> Callable[..., None]:
     return cast(Callable[..., None], _bridges[bridge.digest])
 
 
-def _load_library(kernel: Kernel, op: Op, interface: Interface, build: Build, bridge: Build) -> Function:
+def _load_library(
+    kernel: Kernel, op: Op, interface: Interface, build: Build, bridge: Build, *, device: str
+) -> Function:
     """Load a library of registered operators and attach it to autograd through the bridge."""
     torch.ops.load_library(str(build.path))
     signature = op.signature
@@ -269,16 +282,16 @@ def _load_library(kernel: Kernel, op: Op, interface: Interface, build: Build, br
     )
     space = getattr(torch.ops, build.namespace)
     backward = space.backward.default if interface.has_backward else None
-    function = Function(kernel, op, build, interface, space.call.default, space.forward.default, backward)
+    function = Function(kernel, op, build, interface, space.call.default, space.forward.default, backward, device)
     if interface.has_backward:  # what differentiates through ATen is traced through ATen
-        fake = Fake(kernel, op, interface, function.forward, "cpu")
+        fake = Fake(kernel, op, interface, function.forward, device)
         register_fake(f"{build.namespace}::forward", fake.forward)
         if not kernel.double_backward:
             register_fake(f"{build.namespace}::backward", fake.backward)
     return function
 
 
-def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> Function:
+def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build, *, device: str) -> Function:
     """Import a pybind11 module and wrap it the classic way, in a Python `autograd.Function`."""
     spec = importlib.util.spec_from_file_location(build.namespace, build.path)
     assert spec is not None and spec.loader is not None
@@ -298,9 +311,15 @@ def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build) -> 
 
     if not interface.has_backward:
         return Function(
-            kernel, op, build, interface, _with_names(op, lambda *x: outputs_of(module.forward(*x))), module.forward
+            kernel,
+            op,
+            build,
+            interface,
+            _with_names(op, lambda *x: outputs_of(module.forward(*x))),
+            module.forward,
+            device=device,
         )
-    function = Function(kernel, op, build, interface, module.forward, module.forward, backward)
+    function = Function(kernel, op, build, interface, module.forward, module.forward, backward, device)
     positions = [index for index, argument in enumerate(op.signature.inputs) if argument.is_tensor]
 
     class Classic(torch.autograd.Function):

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from lltm_inline.build.compiler import build
-from lltm_inline.errors import InputError
+from lltm_inline.errors import DefinitionError, InputError, ToolchainError
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.load import Function, load
 from tests.tiny import STABLE, forget
@@ -337,9 +337,14 @@ def test_python_kernel() -> None:
         function.backward([], [], [], [])
 
 
-def test_other_devices_are_refused() -> None:
-    """A device that this version does not run is refused by name."""
-    with pytest.raises(InputError, match="device 'cuda': this version runs kernels on 'cpu'"):
+def test_other_devices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that there is not, that a kernel has no text for, or that this machine lacks, is refused by name."""
+    with pytest.raises(InputError, match="device 'tpu': this version runs kernels on 'cpu' and 'cuda'"):
+        load("pair/python", device="tpu")
+    with pytest.raises(DefinitionError, match="'lltm/aten' has no cuda text: device 'cuda' needs one"):
+        load("lltm/aten", device="cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ToolchainError, match=r"^torch \S+ (?:is a CPU build|finds no GPU)"):
         load("pair/python", device="cuda")
 
 

@@ -79,7 +79,8 @@ def _launch_arguments(match: re.Match[str], record: Record, sources: Mapping[str
 def _shared_size(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     if "__shared__" not in line_at(record, sources):
         return ""
-    return "The size of a __shared__ array is fixed when it is compiled: use a param, or extern __shared__ and the third number of the launch."
+    cure = "use a param, or extern __shared__ and the third number of the launch."
+    return f"The size of a __shared__ array is fixed when it is compiled: {cure}"
 
 
 @rules.rule(r"'(__\w+)' (?:was not declared|does not name)|undeclared identifier '(__\w+)'")
