@@ -44,9 +44,9 @@ class Kernel:
         DefinitionError: a field breaks a rule.
 
     Example:
-        >>> k = Kernel("axpy/cpp", cpp="at::Tensor forward(const at::Tensor& x) { return x + A; }", params={"A": 2})
+        >>> k = Kernel("axpy/mine", cpp="at::Tensor forward(const at::Tensor& x) { return x + A; }", params={"A": 2})
         >>> k.edit("x + A", "x - A").label
-        'axpy/cpp@1'
+        'axpy/mine@1'
     """
 
     name: str
@@ -128,7 +128,7 @@ class Kernel:
         """Make a new revision with other fields; `params` and `slots` given here update the old ones.
 
         Example:
-            >>> Kernel("axpy/cpp", cpp="...", params={"A": 2}).replace(params={"A": 3}).params["A"]
+            >>> Kernel("axpy/other", cpp="...", params={"A": 2}).replace(params={"A": 3}).params["A"]
             3
         """
         unknown = set(changes) - (set(self.__dataclass_fields__) - {"name", "revision", "parent"})
