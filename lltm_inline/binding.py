@@ -96,18 +96,20 @@ StableIValue give(const torch::stable::Tensor& tensor) {
 """,
 }
 
-# torch.compile believes what the schema and the fake kernel promise: results are contiguous, and each has memory of its own.
-# It would write over an incoming gradient that is returned as a gradient while that is still in use.
+# torch.compile believes what the schema and the fake kernel promise: results are contiguous, and gradients and extra tensors
+# have memory of their own (it would write over an incoming gradient that is returned as a gradient while that is still in
+# use). That an output has its own, too, is for the kernel to see to: `check` and the bridge refuse one that shares an input's.
 _PACKED = """\
 $memory
+$tensor dense(const $tensor& result) { return $contiguous; }
 class Memory {
  public:
   Memory(std::initializer_list<const void*> arguments) { for (const void* argument : arguments) add(argument); }
   $tensor packed(const $tensor& result) {
     if (!result.defined()) return result;
-    $tensor dense = $contiguous;
-    add(memory_of(dense));
-    return dense;
+    const $tensor kept = dense(result);
+    add(memory_of(kept));
+    return kept;
   }
   $tensor own(const $tensor& result) {
     const void* memory = memory_of(result);
@@ -166,8 +168,11 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: str) 
         taken = backward_arguments(kernel, op, interface)
         count = len(signature.tensors)
         wanted = ", ".join(f"stack_[{len(taken) + index}] != 0" for index in range(count))
+        raw = _dispatch_key(kernel, interface, "backward", device) != "CompositeImplicitAutograd"
+        # Hooks on saved tensors may give back what forward packed with other strides.
+        packed = [a.name for a in taken[len(signature.outputs) :] if a not in signature.inputs] if raw else []
         backward = (
-            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken)}\n{_guard(taken, device)}"
+            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken, packed)}\n{_guard(taken, device)}"
             f"  const std::array<bool, {count}> wanted_{{{wanted}}};\n"
             f"  auto out_ = ::backward({', '.join([*(argument.name for argument in taken), 'wanted_'])});\n"
             f"{_box(taken, 0, count, _dispatch_key(kernel, interface, 'backward', device))}\n}}\n"
@@ -237,7 +242,8 @@ def _conversions(kernel: Kernel, interface: Interface, arguments: Sequence[Argum
     return "\n".join(parts)
 
 
-def _unpack(arguments: Sequence[Argument]) -> str:
+def _unpack(arguments: Sequence[Argument], packed: Sequence[str] = ()) -> str:
+    """Take the arguments from the stack; those in `packed` are made contiguous if they are not."""
     takes = {
         "Tensor": "take({})",
         "Tensor?": "take_optional({})",
@@ -245,9 +251,11 @@ def _unpack(arguments: Sequence[Argument]) -> str:
         "int": "number<int64_t>({})",
         "bool": "number<bool>({})",
     }
-    return "\n".join(
-        f"  const auto {a.name} = {takes[a.type].format(f'stack_[{index}]')};" for index, a in enumerate(arguments)
-    )
+    lines = []
+    for index, argument in enumerate(arguments):
+        value = takes[argument.type].format(f"stack_[{index}]")
+        lines.append(f"  const auto {argument.name} = {f'dense({value})' if argument.name in packed else value};")
+    return "\n".join(lines)
 
 
 def _box(taken: Sequence[Argument], outputs: int, count: int, key: str) -> str:
@@ -347,6 +355,12 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: str) -> 
         guard = "" if argument.type == "Tensor" else f"if ({name}.has_value()) "
         if name != first:
             ranks.append(f'  {guard}same_kind("{name}", {value}, {first});')
+        if kernel.binding == "pybind11":  # the dispatcher resolves these bits, and is not asked here
+            cure = f": pass {name}.resolve_conj().resolve_neg()"
+            test = f"{value}.is_neg() || {value}.is_conj()"
+            ranks.append(
+                f'  {guard}if ({test}) fail("{name}", " is a lazily negated or conjugated view", "", "{cure}");'
+            )
         if shape.any_rank:
             if name != op.any_rank[0]:
                 shapes.append(f'  {guard}same_shape("{name}", {value}, {op.any_rank[0]});')

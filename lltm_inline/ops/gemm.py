@@ -81,7 +81,7 @@ at::Tensor onednn(const at::Tensor& a, const at::Tensor& b, const at::Tensor* ro
   AtenTensorHandle bias = row ? handle(*row) : nullptr, result;
   const auto error =
       aoti_torch_cpu__linear_pointwise(handle(x), handle(w), row ? &bias : nullptr, "none", nullptr, 0, nullptr, &result);
-  TORCH_CHECK(!error, "oneDNN failed");
+  TORCH_CHECK(!error, "oneDNN failed; the param LIBRARY = 1 takes MKL: kernel.replace(params={'LIBRARY': 1})");
   const std::unique_ptr<at::Tensor> owner(reinterpret_cast<at::Tensor*>(result));
   return std::move(*owner);
 }
@@ -138,7 +138,7 @@ auto faster(const char* name, const at::Tensor& like, int64_t M, int64_t N, int6
 }  // namespace gemm
 
 extern "C" __attribute__((visibility("default"))) const char* gemm_choices() {
-  static std::string text;
+  static thread_local std::string text;
   const std::lock_guard lock(gemm::choosing);
   text.clear();
   for (const auto& [key, c] : gemm::choices) {

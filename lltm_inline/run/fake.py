@@ -72,7 +72,7 @@ class Fake:
         given = {a.name: value for a, value in zip(signature.inputs, inputs, strict=False)} | by_name  # less defaults
         named = {a.name: given[a.name] for a in signature.tensors if isinstance(given.get(a.name), Tensor)}
         self._refuse_misfits(named)
-        first = next(iter(named.values()))
+        first = next(named[tensor.name] for tensor in signature.tensors if tensor.type == "Tensor")
         known = _Known((shape_of[name], value) for name, value in named.items())
         shapes = [*(shape_of[output.name] for output in signature.outputs), *self.extras]
         results = [
@@ -106,7 +106,11 @@ class Fake:
 
     def _refuse_misfits(self, named: dict[str, Any]) -> None:
         """Refuse what the binding refuses, in its words: a trace has no tensors that the binding could look at."""
-        (name_of_first, first), *_ = named.items()
+        required = [tensor.name for tensor in self.op.signature.tensors if tensor.type == "Tensor"]
+        for name in required:
+            if name not in named:
+                self._refuse(f"{name} is None, want a Tensor")
+        name_of_first, first = required[0], named[required[0]]
         if dtype_name(first.dtype) not in self.op.dtypes:
             dtypes = " or ".join(_spelled(getattr(torch, dtype)) for dtype in self.op.dtypes)
             self._refuse(f"{name_of_first} is {_spelled(first.dtype)}, want {dtypes}")

@@ -21,7 +21,7 @@ from ..build.nvcc import find_cuda, require_gpu
 from ..build.toolchain import find_toolchain
 from ..errors import CacheError, InputError
 from ..progress import Progress
-from ..registry import Kernel, Op, registry
+from ..registry import Argument, Kernel, Op, registry
 from ..signature import Interface
 from ..template import render, require_text
 from .fake import Fake
@@ -124,8 +124,25 @@ class Function:
         """
         if self._backward is None:
             raise InputError(f"kernel {self.kernel.label!r} has no backward of its own")
+        self._refuse_misfits(gradients, results)
         returned = _as_tuple(self._backward(*gradients, *self._saved(inputs, results), *wanted))
         return returned
+
+    def _refuse_misfits(self, gradients: Sequence[torch.Tensor | None], results: Sequence[torch.Tensor]) -> None:
+        """Refuse what autograd would never hand over: backward itself does not look."""
+        names = [output.name for output in self.op.signature.outputs]
+        count = len(names) + (self.interface.extras if self.interface else 0)
+        if len(gradients) != len(names) or len(results) != count:
+            raise InputError(
+                f"{self.kernel.label}: backward takes {len(names)} gradients and the {count} results of forward, "
+                f"got {len(gradients)} and {len(results)}"
+            )
+        for name, gradient, output in zip(names, gradients, results, strict=False):
+            if gradient is not None and (gradient.shape, gradient.dtype) != (output.shape, output.dtype):
+                raise InputError(
+                    f"{self.kernel.label}: d_{name} is {tuple(gradient.shape)} {gradient.dtype}, "
+                    f"want {tuple(output.shape)} {output.dtype} as {name}"
+                )
 
     def _saved(self, inputs: Sequence[Any], results: Sequence[torch.Tensor]) -> list[Any]:
         signature = self.op.signature
@@ -391,11 +408,14 @@ def _with_names(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function of positions be called with the op's argument names and defaults, as registered operators can."""
     values = {"True": True, "False": False, "None": None}
 
-    def default(text: str | None) -> Any:
-        return inspect.Parameter.empty if text is None else values[text] if text in values else float(text)
+    def default(argument: Argument) -> Any:
+        text = argument.default
+        if text is None:
+            return inspect.Parameter.empty
+        return values[text] if text in values else int(text) if argument.type == "int" else float(text)
 
     parameters = [
-        inspect.Parameter(argument.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default(argument.default))
+        inspect.Parameter(argument.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default(argument))
         for argument in op.signature.inputs
     ]
     signature = inspect.Signature(parameters)

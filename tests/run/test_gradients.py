@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.errors import DefinitionError
+from lltm_inline.errors import DefinitionError, InputError
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.check import check
 from lltm_inline.run.load import Function
@@ -322,3 +322,59 @@ def test_kernel_that_returns_views_passes_the_check() -> None:
     """What comes out is what the fake kernel promises, so that a compiler may rely on it."""
     report = check(KERNELS["views"], progress=False)
     assert report.ok, str(report)
+
+
+class Transposing(torch.autograd.graph.saved_tensors_hooks):
+    """Gives every saved matrix back with other strides, as a hook that compresses or moves tensors may."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            lambda tensor: tensor.t().contiguous().t() if tensor.dim() == 2 else tensor, lambda tensor: tensor
+        )
+
+
+@pytest.mark.parametrize("name", ["lltm/aten", "lltm/fused", "lltm/stable", "graph_conv/fused", "cube/aten"])
+def test_saved_tensors_may_come_back_strided(name: str) -> None:
+    """Hooks on saved tensors may change their strides; gradients stay those of the reference."""
+    op = li.registry.op_of(li.registry[name])
+    generator = torch.Generator().manual_seed(4)
+    size = (3, 17, 5)[: len(op.letters)]
+    inputs = op.make_inputs(lambda *shape: torch.randn(shape, dtype=torch.float64, generator=generator), size)
+    if op.any_rank:
+        inputs = tuple(torch.randn(3, 5, dtype=torch.float64, generator=generator) for _ in inputs)
+    results = []
+    for function in (op.reference, li.load(name, progress=False)):
+        leaves = [value.clone().requires_grad_() for value in inputs]
+        with Transposing():
+            outputs = function(*leaves)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        torch.stack([output.sin().sum() for output in outputs]).sum().backward()
+        results.append([leaf.grad for leaf in leaves])
+    for want, got in zip(*results, strict=True):
+        assert torch.allclose(want, got, rtol=1e-10, atol=1e-10)
+
+
+def test_raw_backward_refuses_what_does_not_fit() -> None:
+    """Function.backward looks at shapes and numbers before a pointer does."""
+    function = li.load("lltm/fused", progress=False)
+    inputs = [torch.randn(*shape) for shape in ((3, 17), (15, 22), (15,), (3, 5), (3, 5))]
+    results = function.forward(*inputs)
+    good, short = torch.randn(3, 5), torch.randn(1, 1)
+    with pytest.raises(
+        InputError, match=r"^lltm/fused: d_new_cell is \(1, 1\) torch.float32, want \(3, 5\) torch.float32 as new_cell$"
+    ):
+        function.backward([good, short], inputs, results, [True] * 5)
+    with pytest.raises(
+        InputError, match=r"^lltm/fused: backward takes 2 gradients and the 3 results of forward, got 1 and 3$"
+    ):
+        function.backward([good], inputs, results, [True] * 5)
+
+
+def test_pybind11_refuses_lazy_views() -> None:
+    """The classic binding is not asked by the dispatcher, which would resolve negated and conjugated views."""
+    kernel = li.registry["sin_add/aten"].replace(binding="pybind11")
+    y = torch.randn(3, dtype=torch.cfloat).conj().imag
+    with pytest.raises(
+        RuntimeError, match=r"y is a lazily negated or conjugated view: pass y.resolve_conj\(\).resolve_neg\(\)"
+    ):
+        li.load(kernel, progress=False)(torch.randn(3), y)

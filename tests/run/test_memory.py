@@ -429,6 +429,4 @@ def test_a_gpu_is_measured_with_torchs_own_statistics():
 
 def test_the_door_is_open():
     """`li.memory` and `li.Memory` are the same as here."""
-    if "memory" not in li._LAZY:
-        pytest.skip("not listed yet")
     assert li.memory is memory and li.Memory is Memory

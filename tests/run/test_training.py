@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +34,15 @@ def test_every_kernel_learns_along_the_same_curve(remember, dtype, tolerance):
         assert run.losses == pytest.approx(base, rel=tolerance), run.kernel
     assert len(base) == 100 == len(runs[2].seconds)
     assert sum(base[-5:]) < 0.8 * sum(base[:5])
+
+
+def test_the_fused_kernel_finished_first():
+    """In the results that are kept, training with the fused kernel took less time than with either of the others."""
+    results = json.loads((BENCHMARKS / "results" / "training.json").read_text())
+    ratios = {
+        entry["name"]: entry["value"] for entry in results["ratios"] if "seconds of the whole training" in entry["name"]
+    }
+    assert len(ratios) == 4 and all("lltm/fused over" in what and value < 1 for what, value in ratios.items())
 
 
 def test_the_curves_tell_kernels_apart_that_are_not_the_same(remember):

@@ -29,8 +29,8 @@ SHARED = (
     + r"""
 inline void refuse_one_value(const at::Tensor& z) {
   TORCH_CHECK_VALUE(
-      z.size(0) * z.size(2) * z.size(3) != 1, "batch_norm2d: the variance of one value per channel is undefined: x has shape ",
-      z.sizes(), ", want B*H*W > 1");
+      z.size(0) * z.size(2) * z.size(3) != 1, "conv_bn: the variance of one value per channel is undefined: the convolution has shape ",
+      z.sizes(), ", want B*(H-K+1)*(W-L+1) > 1");
 }
 """
 )

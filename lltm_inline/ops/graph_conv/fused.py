@@ -26,8 +26,9 @@ What it changes over `graph_conv/aten`, which always goes through (a x) w:
   Zen 4, and that is gone where a was last read by another product.
 * No dispatcher: `at::cpu::` names the CPU code itself.
 
-No kernel has fewer multiply-adds in forward and backward together, where w and b want gradients. Forward alone would have
-fewer through a (x w) from F > O on, but it cannot know that no backward will follow. Where F < 2 O, the products are
+No kernel has fewer multiply-adds in forward and backward together, where of the four only w and b want gradients. Forward
+alone would have fewer through a (x w) from F > O on, and so would a hidden layer, whose x wants a gradient, too; but
+forward cannot know what backward will be asked for. Where F < 2 O, the products are
 PyTorch's own; what is gained there is the pass over y, the microseconds of the calls, and the faster library.
 
 `GRAIN` is the number of bytes of y that one thread fills with b at least; the others are those of `gemm.py`.
