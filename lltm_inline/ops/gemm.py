@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: What a kernel's `params` must hold for `TEXT`.
-PARAMS = {"LIBRARY": 0, "SMALL": 1 << 18, "AHEAD": 0.95}
+PARAMS = {"LIBRARY": 0, "SMALL": 1 << 18, "AHEAD": 0.8}
 
 HEADERS = """\
 #include <ATen/Context.h>

@@ -22,8 +22,8 @@ What it changes over `graph_conv/aten`, which always goes through (a x) w:
 * b goes into y before the last product, which adds to what it finds: no pass over y afterwards.
 * Only what is wanted, and no q or r if nobody wants what follows from it. Transposes are views that BLAS reads as they are.
 * Each product by the faster of MKL, which is what `mm` is, and oneDNN, measured when a size of its class first comes
-  (`lltm_inline/ops/gemm.py`). oneDNN must be ahead by a fifth, `AHEAD`: measured alone it leads by a tenth on an AMD
-  Zen 4, and that is gone where a was last read by another product.
+  (`lltm_inline/ops/gemm.py`). oneDNN must be far ahead, `AHEAD`, as it is where a large a meets a narrow matrix: a lead of
+  a tenth, measured alone on an AMD Zen 4, turns into a loss among other products.
 * No dispatcher: `at::cpu::` names the CPU code itself.
 
 No kernel has fewer multiply-adds in forward and backward together, where of the four only w and b want gradients. Forward
@@ -138,7 +138,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> backward(
 KERNEL = Kernel(
     "graph_conv/fused",
     cpp=HEADERS + gemm.HEADERS + gemm.TEXT + TEXT.lstrip("\n"),
-    params={"GRAIN": 1 << 17, **gemm.PARAMS, "AHEAD": 0.8},
+    params={"GRAIN": 1 << 17, **gemm.PARAMS, "AHEAD": 0.6},
     saves=("a", "x", "w"),
     doc=__doc__ or "",
 )
