@@ -9,6 +9,7 @@ from pathlib import Path
 
 SCRIPTS = (
     "import_time",
+    "worker",
     "call_overhead",
     "lltm_speed",
     "ops_speed",

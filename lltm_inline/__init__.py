@@ -16,19 +16,24 @@ from . import errors, nn, ops
 # Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
 from .build.compiler import Build, build
 from .doctor import doctor
-from .errors import BuildError, CheckError
+from .errors import BuildError, CheckError, CrashError
 from .registry import Kernel, Op, diff, registry
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .notebook.plot import plot
     from .run.benchmark import benchmark
+    from .run.call import call
     from .run.check import check, gradcheck
     from .run.footprint import Memory
-    from .run.load import Function, load
+    from .run.function import Function
+    from .run.load import load
     from .run.memory import memory
     from .run.report import Report
     from .run.timings import Timings
+    from .run.worker.client import worker
+    from .run.worker.crash import Crash
+    from .run.worker.limits import Limits
 
 # Imported when first used, so that `import lltm_inline` costs hardly more than `import torch`.
 _LAZY = {
@@ -36,8 +41,12 @@ _LAZY = {
     "benchmark": "run.benchmark",
     "check": "run.check",
     "gradcheck": "run.check",
-    "Function": "run.load",
+    "Function": "run.function",
     "load": "run.load",
+    "Crash": "run.worker.crash",
+    "Limits": "run.worker.limits",
+    "call": "run.call",
+    "worker": "run.worker.client",
     "Memory": "run.footprint",
     "memory": "run.memory",
     "Report": "run.report",
@@ -48,14 +57,18 @@ __all__ = [
     "Build",
     "BuildError",
     "CheckError",
+    "Crash",
+    "CrashError",
     "Function",
     "Kernel",
+    "Limits",
     "Memory",
     "Op",
     "Report",
     "Timings",
     "benchmark",
     "build",
+    "call",
     "check",
     "diff",
     "doctor",
@@ -67,6 +80,7 @@ __all__ = [
     "ops",
     "plot",
     "registry",
+    "worker",
 ]
 
 

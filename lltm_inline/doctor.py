@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from .arguments import UnknownPartError, shown
 from .build import cache
 from .build.nvcc import find_cuda, find_nvcc
 from .build.toolchain import Toolchain, find_toolchain
@@ -69,7 +70,11 @@ class Diagnosis:
         return "Ready: kernels can be built, checked and timed here."
 
     def __getitem__(self, what: str) -> Finding:
-        return next(finding for finding in self.findings if finding.what == what)
+        for finding in self.findings:
+            if isinstance(what, str) and finding.what == what:
+                return finding
+        known = ", ".join(finding.what for finding in self.findings)
+        raise UnknownPartError(f"doctor looked at no {shown(what)}; it looked at {known}")
 
     def __str__(self) -> str:
         width = max((len(finding.what) for finding in self.findings), default=0)
@@ -228,9 +233,6 @@ def _cache() -> Finding:
     except OSError as error:
         return Finding("cache directory", "missing", f"cannot write to {error.filename}: {error.strerror}", _NEW_CACHE)
     mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & 0o077:
-        detail = f"{path} can be read by others (mode {mode:o})"
-        return Finding("cache directory", "optional", detail, f"chmod 700 {path}")
     return Finding("cache directory", "ok", f"{path} (yours, writable, mode {mode:o})")
 
 

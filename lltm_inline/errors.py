@@ -7,13 +7,17 @@ is that too.
 
 from __future__ import annotations
 
+import builtins
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .build.diagnostics import Diagnostic
     from .run.report import Report
+    from .run.timings import Row
+    from .run.worker.crash import Crash
 
 
 class LltmInlineError(Exception):
@@ -57,7 +61,7 @@ class CacheError(LltmInlineError, RuntimeError):
 
 
 class BuildError(LltmInlineError, RuntimeError):
-    """A kernel that did not compile, link or load.
+    """A kernel that did not compile, link or load, or took too long to.
 
     Attributes:
         kernel: label of the kernel, `lltm/fused@2`.
@@ -82,3 +86,29 @@ class CheckError(LltmInlineError):
     def __init__(self, message: str, *, report: Report | None = None) -> None:
         super().__init__(message)
         self.report = report
+
+
+class CrashError(LltmInlineError, RuntimeError):
+    """A kernel that took the worker down with it; the caller's process, its variables and the next call are untouched.
+
+    Attributes:
+        crash: what happened, where, with which inputs, and the likely cause.
+        timings: the rows that a benchmark had measured until then, or None.
+    """
+
+    def __init__(self, message: str, *, crash: Crash, timings: Sequence[Row] | None = None) -> None:
+        super().__init__(message)
+        self.crash = crash
+        self.timings = None if timings is None else tuple(timings)
+
+    def __reduce__(self) -> tuple[Callable[..., CrashError], tuple[object, ...]]:
+        # As exceptions are pickled otherwise, they are made again of their message alone.
+        return partial(type(self), crash=self.crash, timings=self.timings), self.args
+
+
+class TimeoutError(CrashError, builtins.TimeoutError):
+    """A kernel that did not come back within its wall time; `crash` says where it was, and whether it computed or waited."""
+
+
+class WorkerError(LltmInlineError, RuntimeError):
+    """The worker cannot be started, or the process that starts it has ended."""

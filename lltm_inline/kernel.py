@@ -9,11 +9,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .arguments import boolean, function, integer, mapping, shown, string, strings
 from .errors import DefinitionError, EditError
+from .flags import complaint as complaint_of_flag
 from .op import FrozenDict
+from .reserved import is_reserved
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*\Z")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+#: No `#define` may be named so: the preprocessor's own words, macros of every text, and what a text has to define.
+_TAKEN = {"_Pragma", "defined", "final", "override", "import", "module", "NULL", "assert", "errno", "offsetof"} | {
+    "Tensor",
+    "forward",
+    "backward",
+}
 
 #: Named bindings; any other `binding` text is the user's own template.
 BINDINGS = ("torch_library", "pybind11")
@@ -65,16 +75,11 @@ class Kernel:
     parent: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        _check_types(self)
         for name in ("params", "slots"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
         for name in ("saves", "flags"):
-            if isinstance(getattr(self, name), str):
-                raise DefinitionError(
-                    f"kernel {self.name!r}: {name}={getattr(self, name)!r} is a string, want a tuple of strings"
-                )
-            object.__setattr__(
-                self, name, tuple(text.strip() if isinstance(text, str) else text for text in getattr(self, name))
-            )
+            object.__setattr__(self, name, tuple(item.strip() for item in getattr(self, name)))
         _validate(self)
 
     def __hash__(self) -> int:
@@ -113,10 +118,12 @@ class Kernel:
         Raises:
             EditError: `old` occurs nowhere (the message shows the nearest line) or several times (it shows the lines).
         """
+        for name, value in (("old", old), ("new", new)):
+            string(name, value, where=f"edit of {self.label}", error=EditError)
         places = [
-            (kind, text.count("\n", 0, match.start()) + 1)
-            for kind, text in self.sources.items()
-            for match in re.finditer(re.escape(old), text)
+            (kind, source.count("\n", 0, match.start()) + 1)
+            for kind, source in self.sources.items()
+            for match in re.finditer(re.escape(old), source)
             if old
         ]
         if len(places) != 1:
@@ -136,7 +143,10 @@ class Kernel:
             raise DefinitionError(f"replace() cannot change {', '.join(sorted(unknown))} of kernel {self.label!r}")
         for name in ("params", "slots"):
             if name in changes:
-                changes[name] = {**getattr(self, name), **changes[name]}
+                given = mapping(
+                    name, changes[name], _TABLES[name], where=f"kernel {self.label!r}", error=DefinitionError
+                )
+                changes[name] = {**getattr(self, name), **given}
         return _record(self, replace(self, **changes, parent=self.label))
 
     def __str__(self) -> str:
@@ -176,56 +186,111 @@ class Kernel:
         return "".join(blocks)
 
 
+_TABLES = {"params": "a dict of numbers by name, {'UNROLL': 8}", "slots": "a dict of texts by name, {'TYPE': 'float'}"}
+
+
+def _check_types(kernel: Kernel) -> None:
+    """Refuse fields of the wrong kind: what their values may be is for `_validate`."""
+    where: dict[str, Any] = {"where": f"kernel {shown(kernel.name)}", "error": DefinitionError}
+    if not isinstance(kernel.name, str):
+        raise DefinitionError(f"kernel name {shown(kernel.name)} is not 'op/variant', like 'lltm/fused'")
+    for name in ("cpp", "cuda", "binding", "api", "doc", "parent"):
+        string(name, getattr(kernel, name), **where)
+    if kernel.python is not None:
+        function("python", kernel.python, **where)
+    for name, want in _TABLES.items():
+        mapping(name, getattr(kernel, name), want, **where)
+    for name in ("saves", "flags"):
+        strings(name, getattr(kernel, name), **where)
+    boolean("double_backward", kernel.double_backward, **where)
+    integer("revision", kernel.revision, **where)
+
+
 def _validate(kernel: Kernel) -> None:
     name = kernel.name
     if not _NAME.match(name):
-        raise DefinitionError(f"kernel name {name!r} is not 'op/variant' in lower-case identifiers, like 'lltm/fused'")
+        raise DefinitionError(
+            f"kernel name {shown(name)} is not 'op/variant' in lower-case identifiers, like 'lltm/fused'"
+        )
     if (kernel.python is None) == (not (kernel.cpp or kernel.cuda)):
         raise DefinitionError(f"kernel {name!r} needs a source text (cpp= or cuda=), or python=, and not both")
     if kernel.api not in ("aten", "stable"):
-        raise DefinitionError(f"kernel {name!r}: api={kernel.api!r}, want 'aten' or 'stable'")
-    for kind in ("cpp", "cuda", "binding"):
-        if not isinstance(getattr(kernel, kind), str):
-            raise DefinitionError(f"kernel {name!r}: {kind} is a {type(getattr(kernel, kind)).__name__}, want a string")
-        if "\0" in getattr(kernel, kind):
-            raise DefinitionError(f"kernel {name!r}: {kind} holds a NUL character")
+        raise DefinitionError(f"kernel {name!r}: api={shown(kernel.api)}, want 'aten' or 'stable'")
+    if not kernel.binding.strip():
+        raise DefinitionError(f"kernel {name!r}: binding is empty, want 'torch_library', 'pybind11' or a text")
     if kernel.double_backward and kernel.api == "stable":
         raise DefinitionError(
             f"kernel {name!r}: double_backward needs api='aten': autograd does not see the stable ABI's calls"
         )
     if kernel.binding == "pybind11" and kernel.api == "stable":
         raise DefinitionError(f"kernel {name!r}: pybind11 needs ATen headers, so it cannot bind a stable kernel")
-    for key, number in kernel.params.items():
-        if not _IDENTIFIER.match(key):
-            raise DefinitionError(f"kernel {name!r}: param {key!r} is not a C identifier")
-        if not isinstance(number, int | float) or not math.isfinite(number):
+    _validate_values(kernel)
+
+
+def _validate_values(kernel: Kernel) -> None:
+    """Refuse what would come out in the C++ text, or at the compiler, as something else than it says."""
+    name = kernel.name
+    for kind in ("cpp", "cuda", "binding"):
+        _check_letters(kernel, kind, getattr(kernel, kind))
+    for key, value in kernel.params.items():
+        complaint = _complaint_of_param(key, value)
+        if complaint:
+            raise DefinitionError(f"kernel {name!r}: param {complaint}")
+    for key, slot in kernel.slots.items():
+        if not _IDENTIFIER.match(key) or not isinstance(slot, str):
             raise DefinitionError(
-                f"kernel {name!r}: param {key} is {number!r}, want a finite number (texts go into slots)"
+                f"kernel {name!r}: slot {shown(key)} must be an identifier with a string as its value"
             )
-    for key, text in kernel.slots.items():
-        if not _IDENTIFIER.match(key) or not isinstance(text, str):
-            raise DefinitionError(f"kernel {name!r}: slot {key!r} must be an identifier with a string as its value")
-    for flag in kernel.flags:
-        if not isinstance(flag, str) or not flag.startswith("-") or re.search(r"[\s'\"`$;|&<>()\\]", flag):
-            raise DefinitionError(
-                f"kernel {name!r}: flag {flag!r} must start with '-' and hold no spaces or shell characters"
-            )
-        if flag.startswith("-std=") and not re.search(r"(?:20|2a|23|2b|26|2c)$", flag):
-            raise DefinitionError(f"kernel {name!r}: flag {flag!r}: the headers of torch need C++20; leave it out")
+        _check_letters(kernel, f"slot {key}", slot)
+    for option in kernel.flags:
+        complaint = complaint_of_flag(option)
+        if complaint:
+            raise DefinitionError(f"kernel {name!r}: flag {shown(option)} {complaint}")
+    for saved in kernel.saves:
+        if not _IDENTIFIER.match(saved):
+            raise DefinitionError(f"kernel {name!r}: saves {shown(saved)}, want names of inputs and outputs")
+
+
+def _check_letters(kernel: Kernel, what: str, source: str) -> None:
+    """Refuse what no file of source text can hold."""
+    if "\0" in source:
+        raise DefinitionError(f"kernel {kernel.name!r}: {what} holds a NUL character")
+    half = re.search("[\ud800-\udfff]", source)
+    if half:
+        raise DefinitionError(f"kernel {kernel.name!r}: {what} holds {half[0]!a}, half a character of UTF-16")
+
+
+def _complaint_of_param(name: str, number: object) -> str:
+    """Say what is wrong with a param, as the end of a sentence; nothing when it can be a `#define`."""
+    if not _IDENTIFIER.match(name):
+        return f"{shown(name)} is not a C identifier"
+    if name in _TAKEN or is_reserved(name):
+        return f"{name} is a word of C++ or of what a text must define: choose another name"
+    if "__" in name:
+        return f"{name} holds '__', as the compiler's own names do: choose another name"
+    if not isinstance(number, int | float):
+        return f"{name} is {shown(number)}, want a finite number (texts go into slots)"
+    # No literal of C++ is larger, and math.isfinite fails for what is larger than any float.
+    if isinstance(number, int) and not -(2**63) < number < 2**64:
+        return f"{name} is {shown(number)}, want an integer of at most 64 bits"
+    if not math.isfinite(number):
+        return f"{name} is {number}, want a finite number (texts go into slots)"
+    return ""
 
 
 def _edit_message(kernel: Kernel, old: str, places: list[tuple[str, int]]) -> str:
     if not kernel.sources:
         return f"kernel {kernel.label!r} is a Python function: it has no text to edit"
     if places:
-        where = ", ".join(f"{kind} line {line}" for kind, line in places)
-        return f"{old!r} occurs {len(places)} times in kernel {kernel.label!r} ({where}), want exactly 1: give more of the line"
+        where = ", ".join(f"{kind} line {line}" for kind, line in places[:20]) + ", ..." * (len(places) > 20)
+        return f"{shown(old, 200)} occurs {len(places)} times in kernel {kernel.label!r} ({where}), want exactly 1: give more of the line"
     lines = {
         line.strip(): (kind, n) for kind, text in kernel.sources.items() for n, line in enumerate(text.split("\n"), 1)
     }
-    near = difflib.get_close_matches(old.strip(), lines, n=1, cutoff=0.3)
+    # Comparing takes time with the square of the length, and only a text of a line or two is near to a line.
+    near = difflib.get_close_matches(old.strip(), lines, n=1, cutoff=0.3) if len(old) < 500 else []
     hint = f" Nearest, {lines[near[0]][0]} line {lines[near[0]][1]}: {near[0]!r}" if near else ""
-    return f"{old!r} occurs nowhere in kernel {kernel.label!r}, want exactly 1 place.{hint}"
+    return f"{shown(old, 200)} occurs nowhere in kernel {kernel.label!r}, want exactly 1 place.{hint}"
 
 
 # Every revision made in this process, by name, in order, behind the kernel that was edited first. Revision numbers come

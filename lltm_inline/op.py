@@ -8,12 +8,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from .errors import DefinitionError
+from .arguments import REAL_DTYPES, function, mapping, number, refusal, shown, string, strings
+from .errors import DefinitionError, InputError, LltmInlineError
+from .reserved import is_reserved
 from .shapes import ELEMENTS, Shape, letters_of, named_size
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-_ARGUMENT = re.compile(r"(Tensor\??|float|int|bool)\s+([a-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S+))?\Z")
+_MOST_LETTERS = 64
+_ARGUMENT = re.compile(r"(Tensor\??|float|int|bool)\s+([a-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S+))?\Z", re.ASCII)
 _SCHEMA = re.compile(r"\(([^()]*)\)\s*->\s*(?:\(([^()]*)\)|(Tensor\s+\w+))\Z")
+_DEFAULTS = {
+    "Tensor?": r"None",
+    "float": r"[+-]?(\d{1,18}(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?",
+    "int": r"[+-]?\d{1,18}",
+    "bool": r"True|False",
+}
 
 
 @dataclass(frozen=True)
@@ -46,16 +55,20 @@ class Schema:
 
     @classmethod
     def parse(cls, text: str) -> Schema:
-        match = _SCHEMA.match(text.strip())
+        what = f"schema {shown(text, 200)}"
+        match = _SCHEMA.match(text.strip()) if isinstance(text, str) else None
         if match is None:
-            raise DefinitionError(f"schema {text!r} does not read as '(Tensor x, float c) -> Tensor y'")
-        inputs = cls._arguments(match[1], text)
-        outputs = cls._arguments(match[2] if match[2] is not None else match[3], text)
+            raise DefinitionError(f"{what} does not read as '(Tensor x, float c) -> Tensor y'")
+        inputs = cls._arguments(match[1], what)
+        outputs = cls._arguments(match[2] if match[2] is not None else match[3], what)
         names = [argument.name for argument in inputs + outputs]
         if len(set(names)) < len(names):
-            raise DefinitionError(f"schema {text!r} uses a name twice")
-        if not outputs or any(output.type != "Tensor" for output in outputs):
-            raise DefinitionError(f"schema {text!r}: an op returns one or more named Tensors")
+            raise DefinitionError(f"{what} uses a name twice")
+        if not outputs or any(output.type != "Tensor" or output.default is not None for output in outputs):
+            raise DefinitionError(f"{what}: an op returns one or more named Tensors")
+        taken = [name for name in names if f"d_{name}" in names]
+        if taken:
+            raise DefinitionError(f"{what}: d_{taken[0]} is the name of the gradient of {taken[0]}")
         return cls(inputs, outputs)
 
     @staticmethod
@@ -65,9 +78,14 @@ class Schema:
             match = _ARGUMENT.match(part)
             if match is None:
                 raise DefinitionError(
-                    f"schema {schema!r}: {part!r} is not a type (Tensor, Tensor?, float, int, bool) and a name"
+                    f"{schema}: {shown(part)} is not a type (Tensor, Tensor?, float, int, bool) and a name"
                 )
-            arguments.append(Argument(match[2], match[1], match[3]))
+            if is_reserved(match[2]):
+                raise DefinitionError(f"{schema}: {match[2]!r} is a word of C++ or Python: choose another name")
+            default = match[3]
+            if default is not None and not re.fullmatch(_DEFAULTS.get(match[1], r"(?!)"), default, re.ASCII):
+                raise DefinitionError(f"{schema}: {shown(default)} is no default of a {match[1]}")
+            arguments.append(Argument(match[2], match[1], default))
         return tuple(arguments)
 
     @property
@@ -150,25 +168,60 @@ class Op:
     doc: str = ""
 
     def __post_init__(self) -> None:
-        if not _NAME.match(self.name):
-            raise DefinitionError(f"op name {self.name!r} is not a lower-case identifier like 'lltm'")
-        for name in ("shapes", "parts", "tolerances"):
-            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+        if not isinstance(self.name, str) or not _NAME.match(self.name) or len(self.name) > _MOST_LETTERS:
+            raise DefinitionError(f"op name {shown(self.name)} is not a lower-case identifier like 'lltm'")
+        self._check_types()
         signature = self.signature
         tensors = {argument.name for argument in (*signature.tensors, *signature.outputs)}
         if set(self.shapes) != tensors:
             raise DefinitionError(
-                f"op {self.name!r}: shapes are given for {sorted(self.shapes)}, but the schema's tensors are {sorted(tensors)}"
+                f"op {self.name!r}: shapes are given for {shown(sorted(self.shapes), 200)}, "
+                f"but the schema's tensors are {sorted(tensors)}"
             )
         if self.inputs is None and any(not argument.is_tensor for argument in signature.inputs):
             raise DefinitionError(f"op {self.name!r} takes more than tensors: give inputs=, a function that makes them")
         unknown = set(self.parameters) - {argument.name for argument in signature.tensors}
         if unknown:
-            raise DefinitionError(f"op {self.name!r}: parameters {sorted(unknown)} are no tensor inputs")
+            raise DefinitionError(f"op {self.name!r}: parameters {shown(sorted(unknown))} are no tensor inputs")
         self._check_letters()
         for size in (*self.benchmark_sizes, *([self.check_size] if self.check_size else [])):
-            if not self.allows(size):
+            try:
+                allowed = self.allows(size)
+            except InputError as error:
+                raise DefinitionError(f"op {self.name!r}: {error}") from None
+            if not allowed:
                 raise DefinitionError(f"op {self.name!r}: at size {size} a tensor would have a negative extent")
+
+    def _check_types(self) -> None:
+        """Refuse fields of the wrong kind, and freeze the others."""
+        where: dict[str, Any] = {"where": f"op {self.name!r}", "error": DefinitionError}
+        for name in ("schema", "doc"):
+            string(name, getattr(self, name), **where)
+        for name in ("reference", "inputs", "cost"):
+            if name == "reference" or getattr(self, name) is not None:
+                function(name, getattr(self, name), **where)
+        shapes = mapping("shapes", self.shapes, "a dict of shapes by tensor, {'x': 'B F'}", **where)
+        parts = mapping("parts", self.parts, "a dict of names by tensor, {'bias': ('input gate', ...)}", **where)
+        limits = mapping("tolerances", self.tolerances, "a dict of (rtol, atol) by dtype", **where)
+        for name, names in parts.items():
+            parts[name] = strings(f"parts[{name!r}]", names, **where)
+        for dtype, pair in limits.items():
+            limits[dtype] = _tolerance(dtype, pair, where)
+        for name, table in (("shapes", shapes), ("parts", parts), ("tolerances", limits)):
+            object.__setattr__(self, name, FrozenDict(table))
+        sizes = self.benchmark_sizes
+        if not isinstance(sizes, list | tuple):
+            raise refusal("benchmark_sizes", sizes, "a tuple of sizes, ((16, 32, 128),)", **where)
+        sizes = tuple(tuple(size) if isinstance(size, list) else size for size in sizes)
+        object.__setattr__(self, "benchmark_sizes", sizes)
+        if not isinstance(self.check_size, list | tuple):
+            raise refusal("check_size", self.check_size, "a tuple of integers, one for each letter", **where)
+        object.__setattr__(self, "check_size", tuple(self.check_size))
+        for name in ("parameters", "dtypes"):
+            object.__setattr__(self, name, strings(name, getattr(self, name), **where))
+        wrong = [dtype for dtype in self.dtypes if dtype not in REAL_DTYPES[:4]]
+        if wrong or not self.dtypes:
+            raise refusal("dtypes", self.dtypes, f"some of {', '.join(REAL_DTYPES[:4])}", **where)
 
     def _check_letters(self) -> None:
         """Every letter must follow from the inputs that are always there: bindings check all shapes against those."""
@@ -181,6 +234,10 @@ class Op:
                 f"op {self.name!r}: beside a shape '...', {ELEMENTS} is its number of elements and no extent"
             )
         known = letters_of(required)
+        if not known:
+            raise DefinitionError(
+                f"op {self.name!r}: no extent of a required input is a letter, so it has only one size"
+            )
         for name, shape in self.shape_of.items():
             unknown = [letter for letter in shape.letters if letter not in known]
             if unknown:
@@ -223,8 +280,108 @@ class Op:
         return named_size(self.letters, size)
 
     def make_inputs(self, randn: Callable[..., Any], size: Sequence[int]) -> tuple[Any, ...]:
-        """Make one set of inputs of this size; `randn(*shape)` draws a tensor."""
+        """Make one set of inputs of this size; `randn(*shape)` draws a tensor.
+
+        Raises:
+            DefinitionError: the op's own `inputs` fails, or gives what the schema does not say.
+            InputError: the size does not fit the letters, or there is no memory for it.
+        """
         sizes = self.named(size)
-        if self.inputs is not None:
-            return tuple(self.inputs(randn, **sizes))
-        return tuple(randn(*self.shape_of[argument.name](sizes)) for argument in self.signature.inputs)
+        where = ", ".join(f"{letter}={number}" for letter, number in sizes.items())
+        function("randn", randn, where=f"op {self.name!r}")
+        try:
+            if self.inputs is None:
+                return tuple(randn(*self.shape_of[argument.name](sizes)) for argument in self.signature.inputs)
+            made = self.inputs(randn, **sizes)
+        except LltmInlineError:
+            raise
+        except Exception as error:
+            said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            if isinstance(error, MemoryError | RuntimeError) and re.search("allocat|memory|size", str(error)):
+                raise InputError(f"op {self.name!r}: no memory for inputs at {where}: {said}") from error
+            raise DefinitionError(f"op {self.name!r}: inputs() failed at {where}: {said}") from error
+        return self._checked_inputs(made, sizes, where)
+
+    def _checked_inputs(self, made: Any, sizes: Mapping[str, int], where: str) -> tuple[Any, ...]:
+        """Hold what the op's `inputs` gave against its schema."""
+        arguments = self.signature.inputs
+        what = f"op {self.name!r}: inputs() gave"
+        if not isinstance(made, tuple | list) or len(made) != len(arguments):
+            got = f"{len(made)} values" if isinstance(made, tuple | list) else shown(made)
+            names = ", ".join(argument.name for argument in arguments)
+            raise DefinitionError(f"{what} {got} at {where}, want a tuple of {len(arguments)}: {names}")
+        for argument, value in zip(arguments, made, strict=True):
+            if not _fits(argument.type, value):
+                raise DefinitionError(f"{what} {shown(value)} for {argument.name} at {where}, want a {argument.type}")
+            if not argument.is_tensor or value is None or argument.name in self.any_rank:
+                continue
+            want = self.shape_of[argument.name]
+            if tuple(value.shape) != want(sizes):
+                raise DefinitionError(
+                    f"{what} {argument.name} of shape {tuple(value.shape)} at {where}, want {want} = {want(sizes)}"
+                )
+        return tuple(made)
+
+    def run_reference(self, *inputs: Any) -> tuple[Any, ...]:
+        """Call the reference and return its outputs as a tuple.
+
+        Raises:
+            DefinitionError: it fails, or returns something else than the tensors of the schema.
+        """
+        names = [output.name for output in self.signature.outputs]
+        try:
+            results = self.reference(*inputs)
+        except LltmInlineError:
+            raise
+        except Exception as error:
+            said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raise DefinitionError(f"op {self.name!r}: its reference failed: {said}") from error
+        found = tuple(results) if isinstance(results, tuple | list) else (results,)
+        if len(found) != len(names) or not all(_fits("Tensor", result) for result in found):
+            raise DefinitionError(
+                f"op {self.name!r}: its reference returned {shown(results)}, "
+                f"want {len(names)} dense tensor{'s' * (len(names) != 1)}: {', '.join(names)}"
+            )
+        return found
+
+    def cost_at(self, itemsize: int, size: Sequence[int]) -> Cost | None:
+        """Return what a call at this size costs; None where the op does not say.
+
+        Raises:
+            DefinitionError: `cost` fails, or gives something else than a `Cost` of finite numbers.
+        """
+        if self.cost is None:
+            return None
+        try:
+            cost = self.cost(itemsize, **self.named(size))
+        except LltmInlineError:
+            raise
+        except Exception as error:
+            raise DefinitionError(f"op {self.name!r}: cost() failed: {type(error).__name__}: {error}") from error
+        if not isinstance(cost, Cost):
+            raise DefinitionError(f"op {self.name!r}: cost() gave {shown(cost)}, want a Cost")
+        for name, value in vars(cost).items():
+            number(name, value, where=f"op {self.name!r}: cost()", error=DefinitionError)
+        return cost
+
+
+def _tolerance(dtype: str, pair: Any, where: dict[str, Any]) -> tuple[float, float]:
+    name = f"tolerances[{dtype!r}]"
+    if dtype not in REAL_DTYPES or not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise refusal(name, pair, f"(rtol, atol) for a dtype: {', '.join(REAL_DTYPES)}", **where)
+    rtol, atol = (number(name, value, **where) for value in pair)
+    if min(rtol, atol) < 0:
+        raise refusal(name, pair, "(rtol, atol), neither below zero", **where)
+    return rtol, atol
+
+
+def _fits(type_: str, value: Any) -> bool:
+    """Tell whether a value is of a type of the schema; a sparse tensor is none that a kernel could take."""
+    import torch
+
+    if type_ == "Tensor?" and value is None:
+        return True
+    if type_ in ("Tensor", "Tensor?"):
+        return isinstance(value, torch.Tensor) and value.layout == torch.strided
+    wanted: Any = {"float": (int, float), "int": int, "bool": bool}[type_]
+    return isinstance(value, wanted) and (type_ == "bool" or not isinstance(value, bool))

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from .errors import DefinitionError, DuplicateKernelError, UnknownKernelError
+from .arguments import refusal, shown
+from .errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
 from .kernel import BINDINGS, Kernel, revisions_of
 from .op import Argument, Cost, Op, Schema
 
-__all__ = ["BINDINGS", "Argument", "Cost", "Diff", "Kernel", "Op", "Registry", "Schema", "diff", "fit", "registry"]
+__all__ = [
+    "BINDINGS", "Argument", "Cost", "Diff", "Kernel", "Op", "Registry", "Schema", "diff", "fit", "registry", "resolve",
+]  # fmt: skip
 
 _Entry = TypeVar("_Entry", Op, Kernel)
 
@@ -36,6 +39,8 @@ class Registry(Mapping[str, Kernel]):
         Raises:
             UnknownKernelError: no such op is registered.
         """
+        if not isinstance(kernel, Kernel):
+            raise refusal("kernel", kernel, "a Kernel")
         try:
             return self._ops[kernel.op]
         except KeyError:
@@ -53,7 +58,10 @@ class Registry(Mapping[str, Kernel]):
             DuplicateKernelError: another op, or another kernel of revision 0, has this name.
             UnknownKernelError: the kernel's op is not registered.
             DefinitionError: the kernel does not fit its op.
+            InputError: neither an op nor a kernel.
         """
+        if not isinstance(entry, Op | Kernel):
+            raise refusal("entry", entry, "an Op or a Kernel")
         if isinstance(entry, Op):
             if entry.name in self._ops and self._ops[entry.name] != entry:
                 raise DuplicateKernelError(f"op {entry.name!r} is registered already; choose another name")
@@ -72,6 +80,10 @@ class Registry(Mapping[str, Kernel]):
         self._current[entry.name] = entry
         return entry
 
+    def adopt(self, op: Op) -> None:
+        """Take an op in place of any other of that name: in a worker, where the caller's process knows best."""
+        self._ops[op.name] = op
+
     def history(self, name: str) -> tuple[Kernel, ...]:
         """List every revision of a name made in this process, oldest first.
 
@@ -84,8 +96,12 @@ class Registry(Mapping[str, Kernel]):
         return made if first is None or first in made else (first, *made)
 
     def __getitem__(self, name: str) -> Kernel:
-        base, _, revision = name.partition("@")
-        if not revision and base in self._current:
+        if not isinstance(name, str):
+            raise UnknownKernelError(
+                f"no kernel {shown(name)}: a name is a string, like 'lltm/fused' or 'lltm/fused@2'"
+            )
+        base, at, revision = name.partition("@")
+        if not at and base in self._current:
             return self._current[base]
         for kernel in (self._shipped.get(base), *revisions_of(base)):
             if kernel is not None and str(kernel.revision) == revision:
@@ -95,14 +111,14 @@ class Registry(Mapping[str, Kernel]):
     def _miss(self, name: str, base: str) -> str:
         if base in self._current:
             labels = ", ".join(kernel.label for kernel in self.history(base))
-            return f"no revision {name!r}. Revisions of {base!r}: {labels}"
-        near = difflib.get_close_matches(base, self._current, n=1)
+            return f"no revision {shown(name)}. Revisions of {base!r}: {labels}"
+        near = difflib.get_close_matches(base, self._current, n=1) if len(base) < 200 else []
         hint = f" Did you mean {near[0]!r}?" if near else ""
         op = (near[0] if near else base).partition("/")[0]
         if op in self._ops:
             variants = ", ".join(k.variant for k in self._current.values() if k.op == op)
-            return f"no kernel {name!r}.{hint} Kernels of {op}: {variants}"
-        return f"no kernel {name!r}. Ops: {', '.join(_nearest_first(op, self._ops))}"
+            return f"no kernel {shown(name)}.{hint} Kernels of {op}: {variants}"
+        return f"no kernel {shown(name)}. Ops: {', '.join(_nearest_first(op, self._ops))}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._current)
@@ -131,6 +147,24 @@ class Registry(Mapping[str, Kernel]):
         return f"<table><tr><th>kernel</th><th>what it is</th></tr>{rows}</table>"
 
 
+def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
+    """Return the kernel itself, or the registry's kernel of that label.
+
+    Args:
+        kernel: what a public function was given.
+        name: of the argument, for the message.
+
+    Raises:
+        UnknownKernelError: a label that the registry does not have.
+        InputError: neither a kernel nor a label.
+    """
+    if isinstance(kernel, str):
+        return registry[kernel]
+    if not isinstance(kernel, Kernel):
+        raise refusal(name, kernel, "a Kernel or a label such as 'lltm/fused'", error=InputError)
+    return kernel
+
+
 def fit(kernel: Kernel, op: Op) -> None:
     """Check the parts of a kernel that need its op: the names in `saves`.
 
@@ -151,7 +185,7 @@ def _headline(doc: str) -> str:
 
 
 def _nearest_first(name: str, names: Mapping[str, Any]) -> list[str]:
-    near = difflib.get_close_matches(name, names, n=1)
+    near = difflib.get_close_matches(name, names, n=1) if len(name) < 200 else []
     return [*near, *(other for other in names if other not in near)]
 
 
@@ -186,13 +220,14 @@ def diff(before: Kernel | str, after: Kernel | str) -> Diff:
 
     Raises:
         UnknownKernelError: a label that the registry does not have.
+        InputError: neither a kernel nor a label.
 
     Example:
         >>> k = registry["lltm/fused"]
         >>> diff(k, k)
         lltm/fused and lltm/fused are the same
     """
-    one, two = (registry[k] if isinstance(k, str) else k for k in (before, after))
+    one, two = resolve(before, "before"), resolve(after, "after")
     lines: list[str] = []
     for kind in ("params", "slots", "flags", "cpp", "cuda", "binding"):
         before_lines, after_lines = (_as_lines(getattr(kernel, kind)) for kernel in (one, two))

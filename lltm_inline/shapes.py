@@ -12,9 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from .arguments import LARGEST, shown
 from .errors import DefinitionError, InputError
 
-_TERM = re.compile(r"([+-]?)(\d*)\*?([A-Z]?)")
+_TERM = re.compile(r"([+-]?)([0-9]{0,9})\*?([A-Z]?)")  # more digits would not fit into the integers of a binding
 
 #: The text of a shape of any rank, and the letter of its number of elements.
 ANY_RANK, ELEMENTS = "...", "N"
@@ -35,7 +36,9 @@ class Dim:
         while position < len(text) or not text:
             match = _TERM.match(text, position)
             if match is None or not (match[2] or match[3]) or (position and not match[1]):
-                raise DefinitionError(f"extent {text!r} is not a sum of terms like B, 3S or 1 (at {text[position:]!r})")
+                raise DefinitionError(
+                    f"extent {shown(text)} is not a sum of terms like B, 3S or 1 (at {shown(text[position:])})"
+                )
             count = int(f"{match[1]}{match[2] or 1}")
             if match[3]:
                 terms.append((match[3], count))
@@ -71,11 +74,13 @@ class Shape:
 
     @classmethod
     def parse(cls, text: str) -> Shape:
+        if not isinstance(text, str):
+            raise DefinitionError(f"a shape is {shown(text)}, want a string of extents such as '3S S+F'")
         words = tuple(text.split())
         if words == (ANY_RANK,):
             return cls((Dim(((ELEMENTS, 1),)),), words)
         if ANY_RANK in words:
-            raise DefinitionError(f"shape {text!r}: '...' is a whole shape, of any rank, and stands alone")
+            raise DefinitionError(f"shape {shown(text)}: '...' is a whole shape, of any rank, and stands alone")
         return cls(tuple(Dim.parse(word) for word in words), words)
 
     def __call__(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -108,8 +113,11 @@ def letters_of(shapes: Sequence[Shape]) -> tuple[str, ...]:
 
 def named_size(letters: Sequence[str], size: Sequence[int]) -> dict[str, int]:
     """Pair the letters of an op with the numbers of one size; refuse what does not fit."""
-    if len(size) != len(letters) or any(not isinstance(n, int) or n < 0 for n in size):
-        raise InputError(
-            f"size {tuple(size)} does not fit: want {len(letters)} non-negative integers ({', '.join(letters)})"
-        )
+    wanted = f"{len(letters)} non-negative integers ({', '.join(letters)})"
+    if not isinstance(size, Sequence) or isinstance(size, str | bytes):
+        raise InputError(f"size {shown(size)} is no tuple: want {wanted}")
+    if len(size) != len(letters) or any(
+        not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= LARGEST for n in size
+    ):
+        raise InputError(f"size {shown(tuple(size))} does not fit: want {wanted}")
     return dict(zip(letters, size, strict=True))

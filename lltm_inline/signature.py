@@ -12,11 +12,15 @@ from dataclasses import dataclass
 
 from .registry import Argument, Kernel, Op
 
-_MASK = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|R"(?P<tag>[^\s()\\]{0,16})\(.*?\)(?P=tag)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""",
-    re.DOTALL,
-)
+_OPENER = re.compile(r"""//|/\*|R"(?P<tag>[^\s()\\]{0,16})\(|"|'""")
+_ENDS = {
+    "//": re.compile(r"[^\n]*"),
+    '"': re.compile(r'(?:\\.|[^"\\\n])*"', re.DOTALL),
+    "'": re.compile(r"(?:\\.|[^'\\\n])'", re.DOTALL),
+}
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+#: What follows the parameters of a definition, with the return type behind an arrow.
+_HEAD = re.compile(r"\s*(?:noexcept\s*)?(?:->([^{;]*))?\{")
 _LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
 _TENSOR_PATTERN = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
 #: How each API spells a tensor.
@@ -68,10 +72,30 @@ def mask(text: str) -> str:
     'int x;     '
     """
 
-    def blank(match: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", match[0])
+    parts, done, position = [], 0, 0
+    missing: set[str] = set()  # ends that stand nowhere in the rest: looking for them again would take for ever
+    while opener := _OPENER.search(text, position):
+        start, end = opener.start(), -1
+        plain = _ENDS.get(opener[0])
+        if plain is not None:
+            closed = plain.match(text, opener.end())
+            end = closed.end() if closed else -1
+        else:
+            close = "*/" if opener[0] == "/*" else f'){opener["tag"]}"'
+            found = -1 if close in missing else text.find(close, opener.end())
+            if found < 0:
+                missing.add(close)
+            else:
+                end = found + len(close)
+        position = end if end >= 0 else start + 1
+        if end >= 0:
+            parts += [text[done:start], _blank(text[start:end])]
+            done = end
+    return _DIRECTIVE.sub(lambda match: _blank(match[0]), "".join([*parts, text[done:]]))
 
-    return _DIRECTIVE.sub(blank, _MASK.sub(blank, text))
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
 
 
 def find_function(masked: str, name: str) -> Function | None:
@@ -85,20 +109,21 @@ def find_functions(masked: str, name: str = r"[A-Za-z_]\w*") -> Iterator[tuple[s
     >>> [name for name, _ in find_functions("int f() { return g(1); }  void g(int x);  void h(int x) {}")]
     ['f', 'h']
     """
+    closings = _closings(masked)
+    depth = seen = 0
     for match in re.finditer(rf"\b({name})\s*\(", masked):
-        before = masked[: match.start()]
-        if before.count("{") != before.count("}"):
+        start = match.start()
+        depth += masked.count("{", seen, start) - masked.count("}", seen, start)
+        seen = start
+        close = closings.get(match.end() - 1)
+        head = _HEAD.match(masked, close + 1) if depth == 0 and close is not None else None
+        if close is None or head is None:
             continue
-        close = _closing(masked, match.end() - 1)
-        if close < 0 or not re.match(r"\s*(?:noexcept\s*)?(?:->[^{;]*)?\{", masked[close + 1 :]):
-            continue
-        returns = re.split(r"[;{}]", before)[-1]
-        trailing = re.match(r"\s*(?:noexcept\s*)?->([^{;]*)\{", masked[close + 1 :])
-        words = trailing[1] if trailing else returns
+        begins = max(masked.rfind(letter, 0, start) for letter in ";{}") + 1
+        words = masked[begins:start] if head[1] is None else head[1]
         parameters = [_parameter(part) for part in _split(masked[match.end() : close])]
         types, names = zip(*parameters, strict=True) if parameters else ((), ())
-        function = Function(_squeeze(re.sub(r"\b(?:static|inline)\b", " ", words)), types, names, match.start())
-        yield match[1], function
+        yield match[1], Function(_squeeze(re.sub(r"\b(?:static|inline)\b", " ", words)), types, names, start)
 
 
 def examine(kernel: Kernel, op: Op, text: str) -> Interface:
@@ -307,13 +332,15 @@ def _first_file(text: str, name: str) -> str:
     return match[2] if match else name
 
 
-def _closing(text: str, start: int) -> int:
-    depth = 0
-    for position in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[position], 0)
-        if depth == 0:
-            return position
-    return -1
+def _closings(text: str) -> dict[int, int]:
+    """Pair the round brackets of a text: place of the opening one to place of its closing one."""
+    pairs, opened = {}, []
+    for match in re.finditer(r"[()]", text):
+        if match[0] == "(":
+            opened.append(match.start())
+        elif opened:
+            pairs[opened.pop()] = match.start()
+    return pairs
 
 
 def _split(text: str) -> list[str]:

@@ -316,7 +316,8 @@ def entry(cache: Path, key: str, size: int, age_s: float) -> None:
     import time
 
     folder = cache / "kernels" / key
-    folder.mkdir(parents=True)
+    folder.parent.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir()
     (folder / "library.so").write_bytes(bytes(size))
     (folder / "build.json").write_text(json.dumps({"ok": True, "kernel": f"lltm/{key}"}))
     os.utime(folder, (time.time() - age_s,) * 2)

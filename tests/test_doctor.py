@@ -259,17 +259,20 @@ def test_torch_too_old_or_absent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cache_that_others_may_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A cache that others may write is missing, one that they may read is only remarked on; chmod mends both."""
+    """A cache that others may write or read is missing; chmod mends it."""
     path = tmp_path / "cache"
     path.mkdir()
     path.chmod(0o777)
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(path))
     assert module._cache() == Finding(
-        "cache directory", "missing", f"others may write to the cache directory {path}", f"chmod 700 {path}"
+        "cache directory",
+        "missing",
+        f"the cache directory {path} is open to others (mode 0777, want 0700)",
+        f"chmod 700 {path}",
     )
     path.chmod(0o755)
     finding = module._cache()
-    assert (finding.state, finding.cure) == ("optional", f"chmod 700 {path}")
+    assert (finding.state, finding.cure) == ("missing", f"chmod 700 {path}")
     path.chmod(0o700)
     assert module._cache().state == "ok"
 

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("matplotlib", "IPython", "jupyterlab", "ipykernel", "ipywidgets", "pygments", "rich", "psutil", "ninja")
+HEAVY = (
+    *("matplotlib", "IPython", "jupyterlab", "ipykernel", "ipywidgets", "pygments", "rich", "psutil", "ninja"),
+    *("cloudpickle", "lltm_inline.run.worker"),
+)
 
 # The audit hook sees every program that is started, by subprocess, os.system or a fork and exec.
 PROBE = f"""
@@ -40,7 +43,7 @@ def probe(statement: str, cache: Path) -> dict[str, list[str]]:
 
 
 def test_import_is_light(tmp_path: Path) -> None:
-    """Importing the package imports no plotting, notebook or terminal library, starts no program and makes no cache."""
+    """Importing the package imports no plotting, notebook or terminal library and no worker, starts no program and makes no cache."""
     assert probe("import lltm_inline", tmp_path / "cache") == {"heavy": [], "started": []}
     assert not (tmp_path / "cache").exists()
 
@@ -50,6 +53,7 @@ def test_import_is_light(tmp_path: Path) -> None:
     [
         ("import lltm_inline, matplotlib", "heavy"),
         ("import lltm_inline, rich", "heavy"),
+        ("import lltm_inline; lltm_inline.Limits", "heavy"),
         ("import lltm_inline, subprocess; subprocess.run([sys.executable, '-c', ''])", "started"),
         ("import lltm_inline, os; os.system('true')", "started"),
     ],

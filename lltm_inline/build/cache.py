@@ -1,6 +1,7 @@
 """The content-addressed cache: where builds live, and how they get there and out again without a lie.
 
-DIR/kernels/<digest>/   library.so, main.cpp, build.json (and only build.json and log.txt of a failed build)
+DIR/kernels/<digest>/   library.so, main.cpp, build.json (and only build.json and log.txt of a failed build);
+                        proven.json when the worker has run the library
 DIR/headers/<digest>/   precompiled headers
 DIR/toolchains/         what is known of each compiler
 DIR/locks/<digest>.lock held while the entry is made; an OS lock, so a killed process leaves none behind
@@ -9,12 +10,14 @@ DIR/tmp/                where entries are made, before one rename publishes them
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
 import shutil
-import stat
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,13 +25,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from ..errors import CacheError
+from .directory import cache_dir as cache_dir
+from .watch import kill_compilers
 
 LIBRARY = "library.so"
 MANIFEST = "build.json"
-_ROOMS = ("kernels", "headers", "toolchains", "locks", "tmp")
+PROVEN = "proven.json"
+_SEAL = "seal"
 
 
 def digest(*parts: str | bytes | Sequence[str]) -> str:
@@ -53,37 +57,6 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def cache_dir() -> Path:
-    """Return the cache directory, made if need be: `LLTM_INLINE_CACHE`, or the user's cache directory.
-
-    Raises:
-        CacheError: it cannot be made or written, or belongs to or may be written by somebody else.
-    """
-    import platformdirs
-
-    chosen = os.environ.get("LLTM_INLINE_CACHE")
-    path = Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("lltm_inline")
-    cure = "Set LLTM_INLINE_CACHE to a directory of your own"
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for room in _ROOMS:
-            (path / room).mkdir(mode=0o700, exist_ok=True)
-        status = path.stat()
-    except OSError as error:
-        raise CacheError(f"cannot use the cache directory {path}: {error.strerror or error}. {cure}") from error
-    if status.st_uid != os.getuid():
-        raise CacheError(
-            f"the cache directory {path} belongs to user {status.st_uid}, not to you ({os.getuid()}). {cure}"
-        )
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise CacheError(f"others may write to the cache directory {path}. Close it with: chmod 700 {path}")
-    if any(letter in str(path) for letter in "\n$\"'"):
-        raise CacheError(
-            f"the path of the cache directory {str(path)!r} holds a character that build tools misread. {cure}"
-        )
-    return path
-
-
 @contextmanager
 def lock(key: str, *, blocking: bool = True, cancelled: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Hold the lock of one entry.
@@ -94,23 +67,47 @@ def lock(key: str, *, blocking: bool = True, cancelled: Callable[[], bool] = lam
         cancelled: asked while waiting, so that a wait for another process can be interrupted.
 
     Raises:
-        filelock.Timeout: not blocking, and somebody else has it.
+        BlockingIOError: not blocking, and somebody else has it.
         KeyboardInterrupt: cancelled while waiting.
+        OSError: the lock's file cannot be made.
     """
-    held = FileLock(cache_dir() / "locks" / f"{key}.lock", thread_local=False)
     while True:
-        try:
-            held.acquire(timeout=0.2 if blocking else 0, poll_interval=0.02)
+        # Asked for anew each time: the cache may be removed while this waits, and the lock of a removed file guards nothing.
+        held = _try_lock(cache_dir() / "locks" / f"{key}.lock")
+        if held is not None:
             break
-        except Timeout:
-            if not blocking:
-                raise
-            if cancelled():
-                raise KeyboardInterrupt from None
+        if not blocking:
+            raise BlockingIOError(errno.EWOULDBLOCK, "locked by somebody else", f"{key}.lock")
+        if cancelled():
+            raise KeyboardInterrupt
+        time.sleep(0.05)
     try:
         yield
     finally:
-        held.release()
+        fcntl.flock(held, fcntl.LOCK_UN)  # closing alone would not do, where somebody forked meanwhile
+        os.close(held)
+
+
+def _try_lock(path: Path) -> int | None:
+    """Lock a file and return its descriptor, or None when somebody else has it or removed it.
+
+    Not with `filelock`: where the directory is gone, that makes it again, and open to others.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+    except BlockingIOError:
+        pass
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None
 
 
 @contextmanager
@@ -120,35 +117,92 @@ def workspace(key: str) -> Iterator[Path]:
     try:
         yield path
     finally:
+        _close_again(path)
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _close_again(workspace: Path) -> None:
+    """Close what `load_inline` left open: when the cache was removed, it makes its directory again, as the umask says."""
+    with suppress(OSError):
+        if workspace.stat().st_mode & 0o077:
+            for place in (workspace.parent.parent, workspace.parent):
+                place.chmod(0o700)
 
 
 def publish(directory: Path, room: str, key: str) -> Path:
     """Move a finished directory into place with one rename, over whatever stands there."""
     target = cache_dir() / room / key
-    if target.exists():
+    while True:
+        try:
+            return directory.rename(target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
         # A rename cannot replace a full directory: the old entry steps aside into tmp first.
         aside = Path(tempfile.mkdtemp(prefix=f"{key}-{os.getpid()}-old-", dir=cache_dir() / "tmp"))
-        target.rename(aside / "entry")
-        directory.rename(target)
+        with suppress(FileNotFoundError):  # pruned meanwhile
+            target.rename(aside / "entry")
         shutil.rmtree(aside, ignore_errors=True)
-    else:
-        directory.rename(target)
-    return target
 
 
 def write_manifest(directory: Path, manifest: dict[str, Any]) -> None:
-    """Write the `build.json` of an entry, last of its files."""
-    (directory / MANIFEST).write_text(json.dumps(manifest, indent=1))
+    """Write the `build.json` of an entry, last of its files, with a seal that tells when a letter of it changes."""
+    (directory / MANIFEST).write_text(json.dumps({**manifest, _SEAL: _seal(manifest)}, indent=1))
 
 
 def read_manifest(key: str) -> dict[str, Any] | None:
-    """Read the manifest of a kernel's entry; None when there is none, or none that reads."""
-    try:
-        manifest = json.loads((cache_dir() / "kernels" / key / MANIFEST).read_text())
-    except (OSError, ValueError):
+    """Read the manifest of a kernel's entry; None when there is none, or when it is not what was written."""
+    manifest = _read_json(cache_dir() / "kernels" / key / MANIFEST)
+    if manifest is None or "ok" not in manifest or manifest.pop(_SEAL, None) != _seal(manifest):
         return None
-    return manifest if isinstance(manifest, dict) and "ok" in manifest else None
+    return manifest
+
+
+def _seal(manifest: dict[str, Any]) -> str:
+    return digest(json.dumps(manifest))
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader finds all of it or nothing; where that is not possible, leave it."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
+    with suppress(OSError):  # a read-only cache, a full disk, or a directory that was removed meanwhile
+        try:
+            temporary.write_text(text)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def mark_proven(key: str, sha256: str) -> None:
+    """Note beside a library that the worker has run it. Where that cannot be written, it is only not remembered.
+
+    Args:
+        key: of the kernel's entry.
+        sha256: of the library that was run.
+    """
+    write_whole(cache_dir() / "kernels" / key / PROVEN, json.dumps({"sha256": sha256}))
+
+
+def is_proven(key: str, sha256: str) -> bool:
+    """Tell whether the worker has run the library that stands in the cache.
+
+    Args:
+        key: of the kernel's entry.
+        sha256: of the library that is to be loaded. False when the one in the cache is another by now.
+    """
+    directory = cache_dir() / "kernels" / key
+    try:
+        return _read_json(directory / PROVEN) == {"sha256": sha256} and hash_file(directory / LIBRARY) == sha256
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -174,12 +228,15 @@ def entries() -> list[Entry]:
         for path in (cache_dir() / room).iterdir():
             with suppress(FileNotFoundError):  # another process may prune at the same time
                 size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-                manifest = read_manifest(path.name) if room == "kernels" else None
-                what = "precompiled header" if room == "headers" else manifest["kernel"] if manifest else "unreadable"
-                if manifest and not manifest["ok"]:
-                    what += " (failed)"
+                what = "precompiled header" if room == "headers" else _name_of(path)
                 found.append(Entry(path.name, what, size, path.stat().st_mtime, path))
     return sorted(found, key=lambda entry: -entry.used)
+
+
+def _name_of(path: Path) -> str:
+    manifest = _read_json(path / MANIFEST) or {}
+    failed = "" if manifest.get("ok") else " (failed)"
+    return f"{manifest['kernel']}{failed}" if "kernel" in manifest else "unreadable"
 
 
 def touch(path: Path) -> None:
@@ -191,6 +248,9 @@ def touch(path: Path) -> None:
 def prune(*, max_age_s: float | None = None, max_bytes: float | None = None) -> list[Entry]:
     """Remove entries not used for `max_age_s` seconds, then the oldest until `max_bytes` are left; return them.
 
+    Raises:
+        CacheError: an entry cannot be removed.
+
     Entries that are being made are left alone, and so are the libraries this or another process has loaded: on Linux
     a removed file lives on as long as somebody has it mapped.
     """
@@ -200,11 +260,22 @@ def prune(*, max_age_s: float | None = None, max_bytes: float | None = None) -> 
         too_old = max_age_s is not None and entry.age_s > max_age_s
         too_much = max_bytes is not None and total > max_bytes
         if too_old or too_much:
-            shutil.rmtree(entry.path, ignore_errors=True)
+            _remove(entry.path)
             removed.append(entry)
             total -= entry.bytes
     sweep()
     return removed
+
+
+def _remove(path: Path) -> None:
+    """Remove an entry at once: who reads it meanwhile finds all of it or nothing."""
+    aside = cache_dir() / "tmp" / f"{path.name}-{os.getpid()}-{threading.get_ident()}-removed"
+    with suppress(OSError):
+        path.rename(aside)
+    for place in (aside, path):  # a disk may be too full for a rename, but never for this
+        shutil.rmtree(place, ignore_errors=True)
+    if path.exists():
+        raise CacheError(f"cannot remove {path} from the cache: it is read-only, or somebody works in it")
 
 
 def clear() -> list[Entry]:
@@ -213,10 +284,17 @@ def clear() -> list[Entry]:
 
 
 def sweep() -> None:
-    """Remove what killed processes left under `tmp/`: whoever is alive and at work holds the lock of the entry."""
-    for path in (cache_dir() / "tmp").iterdir():
-        with suppress(Timeout), lock(path.name.partition("-")[0], blocking=False):
-            shutil.rmtree(path, ignore_errors=True)
+    """Remove what killed processes left under `tmp/`, and end the compilers that still work there.
+
+    Whoever is alive and at work holds the lock of the entry.
+    """
+    with suppress(
+        OSError
+    ):  # a cache that cannot be written, or one that is being removed: then there is nothing to sweep
+        for path in (cache_dir() / "tmp").iterdir():
+            with suppress(OSError), lock(path.name.partition("-")[0], blocking=False):
+                kill_compilers(path)
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def free_bytes() -> int:

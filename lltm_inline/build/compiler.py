@@ -13,23 +13,38 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
+from ..arguments import boolean, refusal, require_choices
 from ..errors import InputError, LltmInlineError
 from ..progress import Progress, showing
-from ..registry import Kernel, registry
+from ..registry import Kernel, resolve
 from ..template import require_text
 from ..version import __version__
 from . import cache
 from .bridge import bridge_text
-from .failures import failure_of, remember_failure, remembered_failure
+from .failures import (
+    endless_failure,
+    failure_of,
+    filesystem_failure,
+    passing_failure,
+    remember_failure,
+    remembered_failure,
+)
+from .includes import refuse_devices
 from .inline import compile_job
 from .job import Job, compile_checks, make_job
 from .nvcc import find_cuda
 from .toolchain import Toolchain, find_toolchain
+from .watch import Attempt, enforce, kill_compilers
+
+#: How long one text may take to compile, and how much memory its compilers may hold together: far more than any kernel of
+#: the playground needs, and an end for those that would never end.
+BUILD_SECONDS = 600.0
+BUILD_BYTES = float(8 * 2**30)
 
 __all__ = ["Build", "Job", "bridge_job", "build", "make_job", "resolve", "run_jobs"]
 
@@ -111,18 +126,22 @@ def build(
         A `Build`, or a list in the order of the kernels.
 
     Raises:
-        BuildError: the text does not compile, link or load; `.diagnostics` has the errors in the user's own lines.
+        BuildError: the text does not compile or link, or takes longer than `BUILD_SECONDS` or more memory than `BUILD_BYTES`;
+            `.diagnostics` has the errors in the user's own lines.
         SignatureError: `forward` or `backward` does not fit the op; nothing was compiled.
         TemplateError: the kernel's slots, or the launch functions of its CUDA text, cannot be rendered.
         DefinitionError: the kernel has no text for this device.
         InputError: no such device, or `compile_only` without CUDA.
         ToolchainError: no compiler or no ninja; for CUDA also no nvcc, no CUDA build of torch, or no GPU.
-        CacheError: the cache directory cannot be used.
+        CacheError: the cache directory cannot be used, is full, or was removed meanwhile.
 
     Example:
         >>> build("lltm/stable").path.name
         'library.so'
     """
+    require_choices(device=device, compiler=compiler, cflags=cflags, progress=progress)
+    if not isinstance(kernel, Kernel | str | list | tuple):
+        raise refusal("kernel", kernel, "a Kernel, a label such as 'lltm/fused', or a list of these")
     kernels = [resolve(item) for item in ([kernel] if isinstance(kernel, Kernel | str) else kernel)]
     _check_device(kernels, device, compile_only)
     toolchain = find_toolchain(compiler, cflags)
@@ -134,8 +153,7 @@ def build(
 
 def _check_device(kernels: Sequence[Kernel], device: str, compile_only: bool) -> None:
     """Look at the arguments of `build` before the machine is looked at."""
-    if device not in ("cpu", "cuda"):
-        raise InputError(f"no device {device!r} to build for; want 'cpu' or 'cuda'")
+    boolean("compile_only", compile_only)
     if compile_only and device != "cuda":
         raise InputError("compile_only=True compiles the CUDA text of a kernel: say device='cuda' too")
     for kernel in kernels:
@@ -147,11 +165,6 @@ def _bridge_of(jobs: Sequence[Job], toolchain: Toolchain) -> list[Job]:
     return [] if all(job.python_module for job in jobs) else [bridge_job(toolchain)]
 
 
-def resolve(kernel: Kernel | str) -> Kernel:
-    """Return the kernel itself or the registry's kernel of that label."""
-    return registry[kernel] if isinstance(kernel, str) else kernel
-
-
 def bridge_job(toolchain: Toolchain) -> Job:
     """Return the job of the autograd bridge: compiled once per compiler, whatever the flags of the kernels are."""
     # -O1: of the microsecond that it takes per call, more optimisation saves nothing, and costs a second of the first build.
@@ -159,7 +172,11 @@ def bridge_job(toolchain: Toolchain) -> Job:
 
 
 def run_jobs(
-    jobs: Sequence[Job], progress: Progress | bool | None = None, meanwhile: Callable[[], None] | None = None
+    jobs: Sequence[Job],
+    progress: Progress | bool | None = None,
+    meanwhile: Callable[[], None] | None = None,
+    *,
+    seconds: float | None = None,
 ) -> list[Build]:
     """Build all jobs, in parallel where the cache does not have them; Ctrl-C stops the compilers and leaves no trace.
 
@@ -167,6 +184,7 @@ def run_jobs(
         jobs: what to build.
         progress: as for `build`.
         meanwhile: called once, in this thread, while the compilers run; not called where there is nothing to compile.
+        seconds: how long each may take to compile, `BUILD_SECONDS` unless given; waiting for another process does not count.
     """
     builds: dict[str, Build] = {}
     missing: dict[str, Job] = {}
@@ -178,34 +196,39 @@ def run_jobs(
         else:
             builds[job.key] = cached
     if missing:
-        builds |= _compile_all(missing, progress, meanwhile)
+        builds |= _compile_all(missing, progress, meanwhile, BUILD_SECONDS if seconds is None else seconds)
     return [builds[job.key] for job in jobs]
 
 
 def _compile_all(
-    jobs: Mapping[str, Job], progress: Progress | bool | None, meanwhile: Callable[[], None] | None
+    jobs: Mapping[str, Job], progress: Progress | bool | None, meanwhile: Callable[[], None] | None, seconds: float
 ) -> dict[str, Build]:
     cache.sweep()
     stop = threading.Event()
+    attempts: list[Attempt] = []
     names = ", ".join(dict.fromkeys(job.label for job in jobs.values()))
-    workers = _workers()
     with (
         showing(f"building {names}", progress),
-        ThreadPoolExecutor(workers, thread_name_prefix="lltm_inline build") as pool,
+        ThreadPoolExecutor(_workers(), thread_name_prefix="lltm_inline build") as pool,
     ):
-        futures: dict[str, Future[Build]] = {key: pool.submit(_build_one, job, stop) for key, job in jobs.items()}
+        futures = {key: pool.submit(_build_one, job, stop, attempts) for key, job in jobs.items()}
         try:
             if meanwhile is not None:
                 meanwhile()
             pending = set(futures.values())
+            rounds = 0
             while pending:  # in short steps, so that Ctrl-C is taken at once
                 pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION).not_done
+                rounds += 1
+                if rounds % 5 == 0:
+                    enforce(attempts, seconds, BUILD_BYTES)
         except BaseException:
             stop.set()
             for future in futures.values():
                 future.cancel()
             while not all(future.done() for future in futures.values()):
-                _kill_compilers()
+                for attempt in list(attempts):
+                    kill_compilers(attempt.directory)
                 wait(futures.values(), timeout=0.05)
             raise
     return {key: future.result() for key, future in futures.items()}
@@ -217,38 +240,32 @@ def _workers() -> int:
     return max(1, int(jobs) if jobs.isdigit() else len(os.sched_getaffinity(0)))
 
 
-def _kill_compilers() -> None:
-    """Kill the ninja and compiler processes that this process started in its workspaces."""
-    import psutil
-
-    inside = os.path.realpath(cache.cache_dir() / "tmp")
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if process.cwd().startswith(inside):
-                process.kill()
-        except psutil.Error:  # it has ended by itself
-            continue
-
-
 def _cached(job: Job, started: float, *, warn: bool = False) -> Build | None:
     """Return the cached build, raise the remembered failure, or return None."""
-    manifest = cache.read_manifest(job.key)
-    if manifest is None or (not manifest["ok"] and manifest.get("version") != __version__):
-        return None  # what another version made of a compiler's words is not this one's
     directory = cache.cache_dir() / "kernels" / job.key
-    cache.touch(directory)
-    if not manifest["ok"]:
+    damaged = directory.exists()  # asked first: an entry is published whole, so what is there can be read
+    manifest = cache.read_manifest(job.key)
+    if manifest is not None and not manifest["ok"]:
+        if manifest["version"] != __version__:
+            return None  # what another version made of a compiler's words is not this one's
+        cache.touch(directory)
         raise remembered_failure(job, manifest, directory)
-    library = directory / job.result
-    if not library.exists() or cache.hash_file(library) != manifest["sha256"]:
-        if warn:
-            warnings.warn(
-                f"the cached library of {job.label!r} is not what was built; building it anew",
-                RuntimeWarning,
-                stacklevel=4,
-            )
-        return None
-    return _as_build(job, manifest, library, started, cached=True)
+    if manifest is not None and _is_whole(directory / job.result, manifest["sha256"]):
+        cache.touch(directory)
+        return _as_build(job, manifest, directory / job.result, started, cached=True)
+    if warn and damaged:
+        warnings.warn(
+            f"the cached library of {job.label!r} is not what was built; building it anew", RuntimeWarning, stacklevel=4
+        )
+    return None
+
+
+def _is_whole(library: Path, sha256: str) -> bool:
+    """Tell whether a library is what was published; it may be removed while this looks."""
+    try:
+        return cache.hash_file(library) == sha256
+    except OSError:
+        return False
 
 
 def _as_build(job: Job, manifest: Mapping[str, Any], library: Path, started: float, *, cached: bool) -> Build:
@@ -266,34 +283,54 @@ def _as_build(job: Job, manifest: Mapping[str, Any], library: Path, started: flo
     )
 
 
-def _build_one(job: Job, stop: threading.Event) -> Build:
+def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Build:
     """Compile one job under its lock and publish what came of it."""
     started = time.perf_counter()
-    with cache.lock(job.key, cancelled=stop.is_set):
-        cached = _cached(job, started)  # another process may have built it while this one waited
-        if cached is not None:
-            return cached
-        with cache.workspace(job.key) as directory:
-            try:
-                namespace, log = compile_job(job, directory)
-            except LltmInlineError:
-                raise  # no ninja, no cache: not the text's fault
-            except (RuntimeError, OSError, ImportError) as error:
-                if stop.is_set():
-                    raise KeyboardInterrupt from None
-                failure = failure_of(job, str(error))
-                remember_failure(job, failure, directory)
-                raise failure from None
-            manifest = {
-                "ok": True,
-                "kernel": job.label,
-                "namespace": namespace,
-                "sha256": cache.hash_file(directory / job.result),
-                "compiler": job.compiler,
-                "flags": job.shown_flags,
-                "seconds": time.perf_counter() - started,
-                "log": log,
-            }
-            cache.write_manifest(directory, manifest)
-            published = cache.publish(directory, "kernels", job.key)
+    refuse_devices(job)
+    try:
+        with cache.lock(job.key, cancelled=stop.is_set):
+            cached = _cached(job, started)  # another process may have built it while this one waited
+            if cached is not None:
+                return cached
+            with cache.workspace(job.key) as directory:
+                namespace, log = _attempt(job, directory, stop, attempts)
+                manifest = {
+                    "ok": True,
+                    "kernel": job.label,
+                    "namespace": namespace,
+                    "sha256": cache.hash_file(directory / job.result),
+                    "compiler": job.compiler,
+                    "flags": job.shown_flags,
+                    "seconds": time.perf_counter() - started,
+                    "log": log,
+                }
+                cache.write_manifest(directory, manifest)
+                published = cache.publish(directory, "kernels", job.key)
+    except OSError as error:
+        raise filesystem_failure(job, error) from error
     return _as_build(job, manifest, published / job.result, started, cached=False)
+
+
+def _attempt(job: Job, directory: Path, stop: threading.Event, attempts: list[Attempt]) -> tuple[str, str]:
+    """Compile in a directory; return the namespace and what was run, or raise what it failed of."""
+    attempt = Attempt(directory)
+    attempts.append(attempt)
+    try:
+        return compile_job(job, directory)
+    except (RuntimeError, ImportError, OSError) as error:
+        if isinstance(error, LltmInlineError):
+            raise  # no ninja, no cache: not the text's fault
+        if stop.is_set():
+            raise KeyboardInterrupt from None
+        if attempt.stopped:
+            raise endless_failure(job, attempt.stopped) from None
+        if isinstance(error, OSError):
+            raise
+        passing = passing_failure(job, str(error), directory)
+        if passing is not None:
+            raise passing from None
+        failure = failure_of(job, str(error))
+        remember_failure(job, failure, directory)
+        raise failure from None
+    finally:
+        attempts.remove(attempt)

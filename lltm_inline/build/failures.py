@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import re
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import BuildError, LltmInlineError
+from ..errors import BuildError, CacheError, LltmInlineError
 from ..registry import diff
 from ..version import __version__
 from . import cache
@@ -20,11 +25,81 @@ def failure_of(job: Job, log: str) -> BuildError:
     return _build_error(job, parse(log, label=job.label, sources=job.sources), log)
 
 
+def passing_failure(job: Job, log: str, directory: Path) -> CacheError | None:
+    """Make the error of a job that failed because the disk is full, or because the cache was removed; None for others."""
+    full = _FULL.search(log)
+    if full:
+        return _full_disk(job, full[0])
+    if directory.is_dir() and shutil.disk_usage(directory).free < _PAGE:
+        return _full_disk(job, "the compiler or the linker failed")
+    if not directory.is_dir() or _LOST.search(log):
+        return _removed(job)
+    return None
+
+
+def filesystem_failure(job: Job, error: OSError) -> LltmInlineError:
+    """Make the error of a job for which the file system refused something."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return _full_disk(job, str(error.strerror))
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return CacheError(
+            f"{job.label!r} is not in the cache, and the cache directory {cache.cache_dir()} cannot be written: "
+            f"{error.strerror}. Set LLTM_INLINE_CACHE to a directory of your own that can be"
+        )
+    if error.errno in (errno.ENOENT, errno.ENOTDIR) and str(error.filename).startswith(str(cache.cache_dir())):
+        return _removed(job)
+    return BuildError(f"kernel {job.label!r} could not be built: {error}", kernel=job.label)
+
+
+def endless_failure(job: Job, stopped: str) -> BuildError:
+    """Make the error of a job that was stopped because it took too long or too much memory; it is not remembered."""
+    return BuildError(
+        f"kernel {job.label!r} {stopped}, and was stopped. Likely cause: templates or constexpr functions that call "
+        f"themselves without end, or an include that never ends",
+        kernel=job.label,
+    )
+
+
+#: As the compilers, the linkers and the system say that nothing more can be written.
+_FULL = re.compile(
+    r"No space left on device|Disk quota exceeded|File too large|File size limit exceeded|failed to write to an output file"
+    r"|terminated with signal 7 \[Bus error\]"  # a linker that writes through a mapping
+)
+#: A disk with less free is full: no file of a build is smaller.
+_PAGE = 4096
+#: The files of a build itself are gone.
+_LOST = re.compile(r"\b(?:main\.cpp|main\.o|cuda\.cu|cuda\.cuda\.o|build\.ninja)['\"]?: No such file")
+
+
+def _full_disk(job: Job, reason: str) -> CacheError:
+    places = [str(cache.cache_dir())]
+    with suppress(OSError):  # it is tried out by writing there
+        places.append(tempfile.gettempdir())
+    free = [f"{_mib(shutil.disk_usage(place).free)} free in {place}" for place in dict.fromkeys(places)]
+    return CacheError(
+        f"no space to build {job.label!r}: {reason} ({', '.join(free)}). Make room, for example with: "
+        f"python -m lltm_inline cache clear. Or set LLTM_INLINE_CACHE to a directory on another disk"
+    )
+
+
+def _removed(job: Job) -> CacheError:
+    return CacheError(
+        f"the cache directory {cache.cache_dir()} was removed while {job.label!r} was being built. Build it again"
+    )
+
+
+def _mib(number: float) -> str:
+    return f"{number / 2**20:,.1f} MiB"
+
+
 def remembered_failure(job: Job, manifest: Mapping[str, Any], directory: Path) -> BuildError:
     """Make the error of a job that failed before; it speaks of the revision that is built now."""
-    log = directory / "log.txt"
+    try:
+        log = (directory / "log.txt").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        log = ""
     diagnostics = [Diagnostic.from_dict({**item, "kernel": job.label}) for item in manifest["diagnostics"]]
-    return _build_error(job, diagnostics, log.read_text() if log.exists() else "")
+    return _build_error(job, diagnostics, log)
 
 
 def remember_failure(job: Job, failure: BuildError, directory: Path) -> None:
@@ -32,17 +107,18 @@ def remember_failure(job: Job, failure: BuildError, directory: Path) -> None:
     passing = (*PASSING_FAILURES, "No such file or directory", "file not found")  # a header may be installed any time
     if not failure.diagnostics or any(word in failure.log for word in passing):
         return
-    for file in directory.iterdir():
-        file.unlink()
-    (directory / "log.txt").write_text(failure.log)
     manifest = {
         "ok": False,
         "version": __version__,
         "kernel": job.label,
         "diagnostics": [item.to_dict() for item in failure.diagnostics],
     }
-    cache.write_manifest(directory, manifest)
-    cache.publish(directory, "kernels", job.key)
+    with suppress(OSError):  # what cannot be written is not remembered
+        for file in directory.iterdir():
+            file.unlink()
+        (directory / "log.txt").write_text(failure.log, encoding="utf-8")
+        cache.write_manifest(directory, manifest)
+        cache.publish(directory, "kernels", job.key)
 
 
 def _build_error(job: Job, diagnostics: Sequence[Diagnostic], log: str) -> BuildError:

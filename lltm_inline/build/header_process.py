@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 def main(job: dict[str, Any]) -> None:
     """Make the header that `job` describes, unless somebody else does or did."""
     cache, key = Path(job["cache"]), job["key"]
+    os.umask(0o077)  # filelock makes the directory of a lock again when the cache was removed: for its owner alone
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the temporary directory goes
     with suppress(OSError):
         os.nice(10)

@@ -7,6 +7,7 @@ Where a text is only to be compiled, and not linked, the compilers are called wi
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shlex
 import shutil
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 def _fresh_namespace(key: str) -> str:
     """Name the operators of one build. torch never forgets a name, so a second build of the same text takes another."""
     return f"li_{key}_{secrets.token_hex(3)}"
+
+
+_NAMESPACE = re.compile(r"li_[0-9a-f]{24}_[0-9a-f]{6}")
 
 
 def compile_job(job: Job, directory: Path) -> tuple[str, str]:
@@ -98,7 +102,9 @@ def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> 
     from torch.utils import cpp_extension
 
     namespace = _fresh_namespace(job.key)
-    flags = [*precompiled, *job.cflags]
+    # -pipe: what the parts of g++ hand to each other would lie in the system's directory for temporary files, and stay there
+    # when they are killed.
+    flags = ["-pipe", *precompiled, *job.cflags]
     with _torch_settings(job):
         cpp_extension.load_inline(
             name=namespace,
@@ -125,7 +131,7 @@ def _torch_settings(job: Job) -> Iterator[None]:
 
     CXX chooses the compiler (CC the one that nvcc reads headers with), PATH finds ninja, LC_ALL makes the compiler speak the
     language that we parse. And torch's own precompiled header stays: `load_inline` deletes it from site-packages, or fails
-    where that is read-only.
+    where that is read-only. Nor is what was built loaded: a library may crash when it is, and the worker is to see that first.
     """
     compilers = (job.toolchain.compiler, job.nvcc.path if job.nvcc else "")
     with _settings:
@@ -159,10 +165,17 @@ def _enter(job: Job) -> None:
     )
     _replaced["remove_extension_h_precompiler_headers"] = cpp_extension.remove_extension_h_precompiler_headers
     cpp_extension.remove_extension_h_precompiler_headers = lambda: None
+    _replaced["_import_module_from_library"] = cpp_extension._import_module_from_library
+    cpp_extension._import_module_from_library = _import_others(cpp_extension._import_module_from_library)
     if job.nvcc:
         # torch looks for CUDA once, when it is imported, and takes a script on PATH for an installation.
         _replaced["CUDA_HOME"] = cpp_extension.CUDA_HOME
         cpp_extension.CUDA_HOME = job.nvcc.home
+
+
+def _import_others(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave the libraries of this package alone; what another thread builds with `load_inline` is loaded as ever."""
+    return lambda name, *rest: None if _NAMESPACE.fullmatch(name) else load(name, *rest)
 
 
 def _leave() -> None:

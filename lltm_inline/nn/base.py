@@ -7,11 +7,56 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from ..arguments import integer, real_dtype, refusal, shown
 from ..errors import InputError
-from ..registry import Kernel, registry
+from ..registry import Kernel, resolve
 
 # Which extents of a tensor a module prescribes.
 ALL, ALL_BUT_FIRST, LAST, CHANNELS = slice(None), slice(1, None), slice(-1, None), slice(1, -2)
+
+
+#: The most parameters in one extent; a size beyond it is a slip of the keyboard.
+_MOST = 2**31 - 1
+
+
+class ArgumentError(InputError, TypeError):
+    """A module's `forward` was given no tensor where it wants one."""
+
+
+class FitError(InputError, RuntimeError):
+    """A tensor does not fit the module: another shape, dtype, device or layout."""
+
+
+def require_extents(module: str, least: int = 0, **extents: Any) -> None:
+    """Refuse sizes of a module that are no integers, below `least` or beyond all memory.
+
+    Raises:
+        InputError: so.
+    """
+    given = ", ".join(f"{name}={shown(extent)}" for name, extent in extents.items())
+    low = "must not be negative" if least == 0 else f"must be at least {least}"
+    for name, extent in extents.items():
+        if isinstance(extent, int) and not isinstance(extent, bool) and extent < least:
+            raise InputError(f"{module}({given}): sizes {low}")
+        integer(name, extent, least=least, most=_MOST, where=module)
+
+
+def require_place(module: str, device: Any, dtype: Any) -> None:
+    """Refuse a device or dtype on which no parameter can be.
+
+    Raises:
+        InputError: so.
+    """
+    if dtype is not None:
+        real_dtype(dtype)
+    if device is None or isinstance(device, torch.device):
+        return
+    try:
+        if isinstance(device, bool) or not isinstance(device, str | int):
+            raise TypeError
+        torch.device(device)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise refusal("device", device, "a device such as 'cpu' or 'cuda'", where=module) from error
 
 
 class KernelModule(torch.nn.Module):
@@ -45,7 +90,7 @@ class KernelModule(torch.nn.Module):
 
     @kernel.setter
     def kernel(self, kernel: str | Kernel) -> None:
-        found = registry[kernel] if isinstance(kernel, str) else kernel
+        found = resolve(kernel)
         if found.op != self.op:
             raise InputError(
                 f"{type(self).__name__} wants a kernel of op {self.op!r}, and {found.label!r} is one of op {found.op!r}"
@@ -77,15 +122,15 @@ class KernelModule(torch.nn.Module):
             return
         module = type(self).__name__
         if not isinstance(value, Tensor):
-            raise TypeError(f"{module}: argument {name!r} must be Tensor, not {type(value).__name__}")
+            raise ArgumentError(f"{module}: argument {name!r} must be Tensor, not {type(value).__name__}")
         if value.shape[which] != extents:
-            raise RuntimeError(f"{module}: {name} has shape {tuple(value.shape)}, want {shape.format(*extents)}")
+            raise FitError(f"{module}: {name} has shape {tuple(value.shape)}, want {shape.format(*extents)}")
         if value.device != like.device:
-            raise RuntimeError(f"{module}: {name} is on {value.device}, the parameters are on {like.device}")
+            raise FitError(f"{module}: {name} is on {value.device}, the parameters are on {like.device}")
         if value.layout != torch.strided:
-            raise RuntimeError(f"{module}: {name} is of layout {value.layout}, want a dense tensor: {name}.to_dense()")
+            raise FitError(f"{module}: {name} is of layout {value.layout}, want a dense tensor: {name}.to_dense()")
         if not torch.is_autocast_enabled(like.device.type):  # which brings all to one dtype
-            raise RuntimeError(
+            raise FitError(
                 f"{module}: {name} is {value.dtype}, the parameters are {like.dtype}: "
                 f"convert {name}, or the module with .to(...)"
             )

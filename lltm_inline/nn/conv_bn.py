@@ -7,9 +7,10 @@ import math
 import torch
 from torch import Tensor
 
+from ..arguments import number, shown
 from ..errors import InputError
 from ..registry import Kernel
-from .base import CHANNELS, KernelModule
+from .base import CHANNELS, FitError, KernelModule, require_extents, require_place
 
 
 class ConvBN2d(KernelModule):
@@ -59,17 +60,27 @@ class ConvBN2d(KernelModule):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        window = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
-        if len(window) != 2:
-            raise InputError(f"ConvBN2d: kernel_size is {kernel_size!r}, want one number or two")
-        if min(in_channels, out_channels, *window) < 1:
-            raise InputError(f"ConvBN2d({in_channels}, {out_channels}, {kernel_size}): sizes must be at least 1")
+        window = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
+        if not isinstance(window, tuple | list) or len(window) != 2:
+            raise InputError(f"ConvBN2d: kernel_size is {shown(kernel_size)}, want one number or two")
+        rows, columns = window
+        sizes = {
+            "in_channels": in_channels,
+            "out_channels": out_channels,
+            "kernel rows": rows,
+            "kernel columns": columns,
+        }
+        require_extents("ConvBN2d", least=1, **sizes)
+        require_place("ConvBN2d", device, dtype)
+        number("eps", eps, where="ConvBN2d")
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = window
+        self.kernel_size = (rows, columns)
         self.eps = eps
         self.kernel = kernel
-        self.weight = torch.nn.Parameter(torch.empty(out_channels, in_channels, *window, device=device, dtype=dtype))
+        self.weight = torch.nn.Parameter(
+            torch.empty(out_channels, in_channels, rows, columns, device=device, dtype=dtype)
+        )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -93,7 +104,7 @@ class ConvBN2d(KernelModule):
         self._check("input", input, self.weight, CHANNELS, (self.in_channels,), "(B, {}, H, W)")
         (K, L), (H, W) = self.kernel_size, input.shape[2:]
         if H < K or W < L:
-            raise RuntimeError(f"ConvBN2d: input has images of {H} x {W}, smaller than the kernel of {K} x {L}")
+            raise FitError(f"ConvBN2d: input has images of {H} x {W}, smaller than the kernel of {K} x {L}")
         return self._load(input)(input, self.weight, self.eps)
 
     def extra_repr(self) -> str:

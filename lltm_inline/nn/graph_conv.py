@@ -7,9 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from ..errors import InputError
 from ..registry import Kernel
-from .base import ALL, ALL_BUT_FIRST, KernelModule
+from .base import ALL, ALL_BUT_FIRST, KernelModule, require_extents, require_place
 
 
 class GraphConv(KernelModule):
@@ -56,8 +55,8 @@ class GraphConv(KernelModule):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        if in_features < 0 or out_features < 0:
-            raise InputError(f"GraphConv({in_features}, {out_features}): sizes must not be negative")
+        require_extents("GraphConv", in_features=in_features, out_features=out_features)
+        require_place("GraphConv", device, dtype)
         self.in_features = in_features
         self.out_features = out_features
         self.kernel = kernel

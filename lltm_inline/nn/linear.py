@@ -7,9 +7,9 @@ import math
 import torch
 from torch import Tensor
 
-from ..errors import InputError
+from ..arguments import boolean
 from ..registry import Kernel
-from .base import LAST, KernelModule
+from .base import LAST, KernelModule, require_extents, require_place
 
 
 class Linear(KernelModule, torch.nn.Linear):
@@ -56,8 +56,9 @@ class Linear(KernelModule, torch.nn.Linear):
         *,
         kernel: str | Kernel = "linear/aten",
     ) -> None:
-        if in_features < 0 or out_features < 0:
-            raise InputError(f"Linear({in_features}, {out_features}): sizes must not be negative")
+        require_extents("Linear", in_features=in_features, out_features=out_features)
+        require_place("Linear", device, dtype)
+        boolean("bias", bias, where="Linear")
         super().__init__(in_features, out_features, bias, device, dtype)
         self.kernel = kernel
 

@@ -7,9 +7,9 @@ import math
 import torch
 from torch import Tensor
 
-from ..errors import InputError
+from ..arguments import shown
 from ..registry import Kernel
-from .base import ALL, ALL_BUT_FIRST, KernelModule
+from .base import ALL, ALL_BUT_FIRST, ArgumentError, KernelModule, require_extents, require_place
 
 
 class LLTM(KernelModule):
@@ -55,8 +55,8 @@ class LLTM(KernelModule):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        if input_features < 0 or state_size < 0:
-            raise InputError(f"LLTM({input_features}, {state_size}): sizes must not be negative")
+        require_extents("LLTM", input_features=input_features, state_size=state_size)
+        require_place("LLTM", device, dtype)
         self.input_features = input_features
         self.state_size = state_size
         self.kernel = kernel
@@ -85,6 +85,8 @@ class LLTM(KernelModule):
             RuntimeError: a shape, dtype or device that does not fit the parameters.
             BuildError, ToolchainError: the first call builds the kernel.
         """
+        if not isinstance(state, tuple | list) or len(state) != 2:
+            raise ArgumentError(f"LLTM: state={shown(state)}, want two tensors, (old_h, old_cell)")
         old_h, old_cell = state
         weights, bias = self.weights, self.bias
         self._check("input", input, weights, ALL_BUT_FIRST, (self.input_features,), "(B, {})")

@@ -18,6 +18,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from ..arguments import refusal
+
+#: The smallest and largest figure in inches; a kernel's panel fits into the one, and memory holds the other.
+_INCHES = (1.0, 100.0)
 BASELINE_COLOUR = "#4d4d4d"
 GREY = "#5f6368"
 RULE = "#e4e4e4"
@@ -52,6 +56,22 @@ class Look:
     styles: Mapping[str, Style]
     places: Mapping[tuple[int, ...], float]
     letter: str
+
+
+def require_inches(size: Any) -> None:
+    """Refuse a figure's size that is not a pair of numbers of inches.
+
+    Raises:
+        InputError: so.
+    """
+    want = f"(width, height) in inches, each from {_INCHES[0]:g} to {_INCHES[1]:g}"
+    if size is None:
+        return
+    if not isinstance(size, tuple | list) or len(size) != 2:
+        raise refusal("size", size, want)
+    for inches in size:
+        if not isinstance(inches, int | float) or isinstance(inches, bool) or not _INCHES[0] <= inches <= _INCHES[1]:
+            raise refusal("size", size, want)
 
 
 def styles_of(kernels: Sequence[str], baseline: str) -> dict[str, Style]:

@@ -16,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from ..arguments import refusal
 from ..errors import InputError
 from ..run.footprint import Memory
 from ..run.timing.words import three, time_text
@@ -31,6 +32,7 @@ from .figure import (
     names_at_left,
     places_of,
     plain,
+    require_inches,
     styles_of,
 )
 from .plot_memory import plot_memory
@@ -64,7 +66,7 @@ def plot(timings: Timings | Memory, *, size: tuple[float, float] | None = None) 
         A figure; a notebook shows it, `figure.savefig("lltm.png")` or `.svg` keeps it.
 
     Raises:
-        InputError: there are no rows.
+        InputError: there are no rows, or a size that no figure can have.
 
     Example:
         >>> from lltm_inline.run.benchmark import benchmark
@@ -74,6 +76,9 @@ def plot(timings: Timings | Memory, *, size: tuple[float, float] | None = None) 
     """
     if isinstance(timings, Memory):
         return plot_memory(timings, size=size)
+    if not isinstance(timings, Timings):
+        raise refusal("timings", timings, "what benchmark or memory gave")
+    require_inches(size)
     if not timings.rows:
         raise InputError("nothing was timed: there is nothing to plot")
     directions, styles = timings.directions, styles_of(timings.kernels, timings.baseline)

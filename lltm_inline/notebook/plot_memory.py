@@ -14,10 +14,23 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
+from ..arguments import refusal
 from ..errors import InputError
 from ..run.footprint import Memory, bytes_text
 from ..run.timing.words import three
-from .figure import GREY, RULE, Head, Look, Plot, axis_of_sizes, names_at_left, places_of, plain, styles_of
+from .figure import (
+    GREY,
+    RULE,
+    Head,
+    Look,
+    Plot,
+    axis_of_sizes,
+    names_at_left,
+    places_of,
+    plain,
+    require_inches,
+    styles_of,
+)
 
 _TITLES = {"held": "held for backward", "peak": "peak, forward + backward"}
 
@@ -35,7 +48,7 @@ def plot_memory(memory: Memory, *, size: tuple[float, float] | None = None) -> F
         A figure; a notebook shows it, `figure.savefig("memory.png")` or `.svg` keeps it.
 
     Raises:
-        InputError: there are no rows.
+        InputError: there are no rows, or a size that no figure can have.
 
     Example:
         >>> from lltm_inline.run.memory import memory
@@ -43,6 +56,9 @@ def plot_memory(memory: Memory, *, size: tuple[float, float] | None = None) -> F
         >>> [axes.get_title(loc="left") for axes in plot_memory(m).axes]
         ['held for backward', 'peak, forward + backward']
     """
+    if not isinstance(memory, Memory):
+        raise refusal("memory", memory, "what memory gave")
+    require_inches(size)
     if not memory.rows:
         raise InputError("nothing was measured: there is nothing to plot")
     styles = styles_of(memory.kernels, memory.baseline)

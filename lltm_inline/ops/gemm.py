@@ -192,7 +192,7 @@ def gemm_choices(build: Any) -> list[GemmChoice]:
         One entry for each class of products that came up; empty before the first call, and for float64 alone.
 
     Raises:
-        OSError: the library is not there any more.
+        CacheError: the library is not there any more, or not what was built.
         AttributeError: the kernel's text has no choice to make.
 
     Example:
@@ -203,6 +203,9 @@ def gemm_choices(build: Any) -> list[GemmChoice]:
         >>> {choice.library for choice in gemm_choices(build)} <= {"MKL", "oneDNN"}  # empty where torch has no oneDNN
         True
     """
+    from ..run.load import verify
+
+    verify(build)
     library = ctypes.CDLL(str(build.path))
     library.gemm_choices.restype = ctypes.c_char_p
     found = []

@@ -13,11 +13,13 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 
-from ..errors import InputError
+from ..arguments import require_choices
+from ..errors import CrashError, InputError
 from ..registry import Cost, Kernel, Op, registry
 from .entrants import (
     Progress,
@@ -27,15 +29,21 @@ from .entrants import (
     choose_kernels,
     choose_sizes,
     load_all,
+    relay,
+    require_limits,
+    require_timing,
     steps,
     tensor_device,
 )
+from .isolated import Prepared, ask, echo, prepare
 from .timing import machine, sample
 from .timing.audit import Auditor
 from .timing.inputs import Ring
 from .timing.sample import Case, Entrant, no_collection, take_round, warm_up
 from .timing.stats import FEWEST, quartiles, ratio
 from .timings import DIRECTIONS, Row, Timings
+from .worker import steps as worker_steps
+from .worker.limits import Limits
 
 _FEWEST_BEFORE_CLEAR = 16
 _AUDITED_SHARE = 1 / 8
@@ -57,6 +65,8 @@ def benchmark(
     progress: Progress | bool | None = None,
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
+    trust: bool = False,
+    limits: Limits | None = None,
 ) -> Timings:
     """Time kernels of one op against each other.
 
@@ -77,12 +87,16 @@ def benchmark(
         progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
             False nothing.
         compiler: see `build`; so is `cflags`.
+        trust: run the kernels in this process and not in the worker.
+        limits: of time for one sample, memory and output in the worker.
 
     Returns:
         Timings with one row for each size, direction and kernel.
 
     Raises:
         CheckError: a kernel is wrong, before or after it was timed; nothing of it is reported.
+        CrashError: a kernel took the worker down; `.timings` has the rows that were measured until then. TimeoutError: one
+            sample took longer than `limits` allow.
         InputError: kernels of several ops, or a size, direction, baseline or number that makes no sense.
         KeyboardInterrupt: on Ctrl-C; what was measured until then is in the exception's `timings` (in a notebook
             `sys.last_value.timings`).
@@ -94,22 +108,98 @@ def benchmark(
     """
     from .load import require_device
 
+    require_choices(device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust)
+    require_limits(limits)
+    require_timing(dtype=dtype, check=check, seconds=seconds, rounds=rounds, directions=directions)
     require_device(device)
     chosen = choose_kernels(kernels)
     op = registry.op_of(chosen[0])
     cases = choose_sizes(op, sizes)
     wanted = _directions(op, directions, cases[0], dtype, device)
     against = choose_baseline(chosen, baseline)
-    if rounds < 1 or not seconds > 0:
-        raise InputError(f"rounds={rounds}, seconds={seconds}: want at least one round and a positive time")
     with steps(
         progress, f"benchmark of {op.name}", len(chosen) * (1 + check) + len(cases) * len(wanted) * _TICKS
     ) as step:
-        entrants = load_all(chosen, device, compiler, cflags, step)
+        task = _Task(
+            tuple(chosen), tuple(cases), against, tuple(wanted), dtype, device, seconds, rounds, compiler, cflags
+        )
+        here = trust or worker_steps.in_worker()
+        prepared = None if here else prepare(chosen, device, compiler, cflags, partial(step, 0))
         if check:
-            check_all(op, entrants, device, compiler, cflags, step)
-        timer = _Timer(op, entrants, against, wanted, dtype, device, seconds, rounds, step)
-        return timer.run(cases)
+            check_all(op, chosen, device, compiler, cflags, step, trust=trust, limits=limits)
+        if prepared is None:
+            return time_here(task, step)
+        return _time_in_worker(task, prepared, limits, step)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is to be timed."""
+
+    kernels: tuple[Kernel, ...]
+    sizes: tuple[tuple[int, ...], ...]
+    baseline: str
+    directions: tuple[str, ...]
+    dtype: torch.dtype
+    device: str
+    seconds: float
+    rounds: int
+    compiler: str | None
+    cflags: Sequence[str] | None
+
+
+def time_here(task: _Task, step: Step | None = None) -> Timings:
+    """Time kernels in this process; in the worker without `step`: the caller's process is told."""
+    worker_steps.tell("begin")
+    step = step or relay()
+    entrants = load_all(task.kernels, task.device, task.compiler, task.cflags, step)
+    op = registry.op_of(task.kernels[0])
+    timer = _Timer(
+        *(op, entrants, task.baseline, task.directions, task.dtype, task.device, task.seconds, task.rounds, step)
+    )
+    return timer.run(task.sizes)
+
+
+def _time_in_worker(task: _Task, prepared: Prepared, limits: Limits | None, step: Step) -> Timings:
+    """Time kernels in the worker; what was measured before a crash or Ctrl-C is not lost."""
+    rows: list[Row] = []
+    done = told = 0
+
+    def on_event(event: worker_steps.Event) -> None:
+        nonlocal done, told
+        if event.kind == "begin":  # maybe for the second time, in a new worker
+            rows.clear()
+            done = 0
+        elif event.kind == "step":
+            done += event.values[0]
+            step(max(0, done - told), event.values[1])
+            told = max(told, done)
+        elif event.kind == "rows":
+            rows.extend(event.values[0])
+
+    try:
+        result = ask(
+            *(time_here, task),
+            kernels=task.kernels,
+            device=task.device,
+            limits=limits,
+            prepared=prepared,
+            on_event=on_event,
+        )
+    except CrashError as error:
+        raise error.crash.error(rows) from None
+    except KeyboardInterrupt as interrupt:
+        _keep(interrupt, rows, task.baseline)
+        raise
+    echo(result.output)
+    return result.value
+
+
+def _keep(interrupt: KeyboardInterrupt, rows: Sequence[Row], baseline: str) -> None:
+    """Attach what was measured to an interrupt."""
+    interrupt.timings = Timings(tuple(rows), baseline)  # type: ignore[attr-defined]
+    if not any("in this exception's .timings" in note for note in getattr(interrupt, "__notes__", ())):
+        interrupt.add_note(f"{len(rows)} rows were measured until then: they are in this exception's .timings")
 
 
 @dataclass
@@ -132,8 +222,7 @@ class _Timer:
             for size in sizes:
                 self._size(size)
         except KeyboardInterrupt as interrupt:
-            interrupt.timings = Timings(tuple(self.rows), self.baseline)  # type: ignore[attr-defined]
-            interrupt.add_note(f"{len(self.rows)} rows were measured until then: they are in this exception's .timings")
+            _keep(interrupt, self.rows, self.baseline)
             raise
         return Timings(tuple(self.rows), self.baseline)
 
@@ -151,7 +240,9 @@ class _Timer:
             with no_collection():
                 warm_up(case)
                 self._rounds(case, f"timing {self.op.name} {direction} at {where}")
-            self.rows += [self._row(case, size, entrant, peak) for entrant in self.entrants]
+            rows = [self._row(case, size, entrant, peak) for entrant in self.entrants]
+            worker_steps.tell("rows", rows)
+            self.rows += rows
 
     def _rounds(self, case: Case, text: str) -> None:
         budget = self.seconds * len(self.entrants) / len(self.directions)
@@ -177,6 +268,7 @@ class _Timer:
         is_base = entrant.label == self.baseline
         speedup, low, high = (1.0, 1.0, 1.0) if is_base else ratio(case.samples[self.baseline], samples)
         named = self.op.named(size)
+        cost = self.op.cost_at(self.dtype.itemsize, size)
         here = machine.machine(self.device)
         return Row(
             kernel=entrant.label,
@@ -193,9 +285,7 @@ class _Timer:
             speedup=speedup,
             speedup_low=low,
             speedup_high=high,
-            **_rates(self.op.cost(self.dtype.itemsize, **named), case.direction, median, peak)
-            if self.op.cost and peak
-            else {},
+            **_rates(cost, case.direction, median, peak) if cost and peak else {},
             flags=entrant.flags,
             threads=here.threads,
             torch=here.torch,
@@ -213,9 +303,6 @@ def _rates(cost: Cost, direction: str, seconds: float, peak: machine.Peak) -> di
 
 
 def _directions(op: Op, directions: Sequence[str], size: Sequence[int], dtype: torch.dtype, device: str) -> list[str]:
-    unknown = [direction for direction in directions if direction not in DIRECTIONS]
-    if unknown or not directions or isinstance(directions, str):
-        raise InputError(f"directions={directions!r}, want some of {', '.join(DIRECTIONS)}")
     has_gradient = bool(Ring(op, size, dtype=dtype, device=tensor_device(device)).names)
     wanted = [
         direction for direction in DIRECTIONS if direction in directions and (has_gradient or direction == "forward")

@@ -1,29 +1,25 @@
-"""Checks a kernel against its op: what it returns and refuses, parity with the reference, purity, and gradcheck.
+"""Checks a kernel against its op: what it returns and refuses, parity with the reference, purity, gradcheck, safety.
 
-A wrong kernel is a result, never an exception: whatever it raises becomes a finding of the report.
+A wrong kernel is a result, never an exception: whatever it raises becomes a finding of the report, and so does a crash.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from ..errors import InputError
+from ..arguments import require_choices
 from ..progress import Progress, showing
-from ..registry import Kernel, registry
-from .checking.cases import Case, Size, edge_axis, layout_cases, prime_size, size_cases, subset_cases, with_extent
-from .checking.derivatives import derivatives
-from .checking.explain import findings_of
-from .checking.interface import interface
-from .checking.opcheck import is_operator, opcheck, warm_up
-from .checking.purity import purity
-from .checking.runner import Matrix, Part, Runner, fill, laboratory, matrix_of
-from .load import load_meanwhile
-from .report import Report, Section
+from ..registry import Kernel, registry, resolve
+from .checking.cases import Size
+from .checking.examine import examine
+from .checking.supervise import supervise
+from .entrants import choose_check_sizes, require_limits
+from .load import require_device
+from .report import Report
+from .worker import steps
+from .worker.limits import Limits
 
 DEVICES = ("cpu", "cuda", "cuda-cpu")
-#: Extent of one letter in the cases about layout: whole vectors and a rest, in both dtypes.
-_VECTOR_AND_REST = 19
 
 
 def check(
@@ -34,6 +30,8 @@ def check(
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
     progress: Progress | bool | None = None,
+    trust: bool = False,
+    limits: Limits | None = None,
 ) -> Report:
     """Check a kernel against the reference of its op.
 
@@ -44,23 +42,23 @@ def check(
         compiler: as for `build`.
         cflags: as for `build`.
         progress: called with a text for each step; None shows a live line after a second, False nothing.
+        trust: run it in this process and not in the worker. A crash ends this process then.
+        limits: of time, memory and output in the worker.
 
     Returns:
-        A Report with the sections `interface`, `parity`, `purity`, `gradcheck` and, for a kernel that is registered with
-        PyTorch's dispatcher, `opcheck`.
+        A Report with the sections `interface`, `parity`, `purity`, `gradcheck`, for a kernel that is registered with
+        PyTorch's dispatcher `opcheck`, and `safety`. One that crashes has a section `crash` and the attribute `crash`.
 
     Raises:
-        BuildError: the kernel does not compile. A kernel that is merely wrong does not raise.
+        BuildError: the kernel does not compile. A kernel that is merely wrong, or crashes, does not raise.
         UnknownKernelError: no kernel of that name.
-        InputError: an unknown device, or a size that does not fit the op.
+        InputError: an unknown device, a size that does not fit the op, or an op that cannot be sent to the worker.
 
     Example:
         >>> check("lltm/python").ok
         True
     """
-    runner, sizes = _prepare(kernel, device, sizes, compiler, cflags, progress)
-    with showing(f"checking {runner.kernel.label}", progress) as say, laboratory():
-        return _check(runner, sizes, device, say)
+    return _check(kernel, device, sizes, compiler, cflags, progress, trust, limits, gradients_only=False)
 
 
 def gradcheck(
@@ -71,6 +69,8 @@ def gradcheck(
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
     progress: Progress | bool | None = None,
+    trust: bool = False,
+    limits: Limits | None = None,
 ) -> Report:
     """Check the gradients of a kernel in float64: against the reference, against finite differences, and twice over.
 
@@ -81,105 +81,46 @@ def gradcheck(
         compiler: as for `build`.
         cflags: as for `build`.
         progress: as for `check`.
+        trust: as for `check`.
+        limits: as for `check`.
 
     Returns:
-        A Report with the one section `gradcheck`.
+        A Report with the one section `gradcheck`, and `crash` where the kernel crashed.
 
     Raises:
         BuildError: the kernel does not compile.
         UnknownKernelError: no kernel of that name.
-        InputError: an unknown device, or a size that does not fit the op.
+        InputError: an unknown device, a size that does not fit the op, or an op that cannot be sent to the worker.
 
     Example:
         >>> gradcheck("lltm/python").ok
         True
     """
-    runner, sizes = _prepare(kernel, device, sizes, compiler, cflags, progress)
-    with showing(f"gradcheck of {runner.kernel.label}", progress) as say, laboratory():
-        return _gradcheck(runner, sizes, device, say)
+    return _check(kernel, device, sizes, compiler, cflags, progress, trust, limits, gradients_only=True)
 
 
-def _prepare(
+def _check(
     kernel: Kernel | str,
     device: str,
     sizes: Sequence[Size] | None,
     compiler: str | None,
     cflags: Sequence[str] | None,
     progress: Progress | bool | None,
-) -> tuple[Runner, list[Size] | None]:
-    """Look at the arguments, then build and load the kernel."""
-    if device not in DEVICES:
-        raise InputError(f"no device {device!r}; want one of {', '.join(DEVICES)}")
-    kernel = registry[kernel] if isinstance(kernel, str) else kernel
-    op = registry.op_of(kernel)
-    if sizes is not None:
-        sizes = [tuple(op.named(size).values()) for size in sizes]
-        if not sizes:
-            raise InputError(f"check of {kernel.label!r}: sizes is empty; leave it out for the corner sizes")
-        for size in sizes:
-            if not op.allows(size):
-                raise InputError(f"check of {kernel.label!r}: at size {size} a tensor would have a negative extent")
-    function = load_meanwhile(kernel, warm_up, device=device, compiler=compiler, cflags=cflags, progress=progress)
-    return Runner(function, kernel, op, device), sizes
-
-
-def _check(runner: Runner, sizes: list[Size] | None, device: str, say: Progress) -> Report:
-    op = runner.op
-    small = sizes[0] if sizes else prime_size(op)
-    mixed = sizes[0] if sizes else with_extent(small, edge_axis(op, small), _VECTOR_AND_REST)
-    cases = [*size_cases(op, sizes), *layout_cases(op, mixed), *subset_cases(op, small)]
-    columns = [*dict.fromkeys(case.group for case in cases), "called twice", "gradcheck"]
-    matrix = matrix_of(op, columns)
-    # Interface and purity read what the cases of parity saw, so these run first; the report has them in another order.
-    steps: dict[str, Callable[[], Part]] = {
-        "parity": lambda: _parity(runner, cases, matrix),
-        "interface": lambda: interface(runner, cases, small),
-        "purity": lambda: purity(runner, cases, matrix),
-        "gradcheck": lambda: derivatives(runner, sizes or [small], matrix),
-    }
-    order = ["interface", "parity", "purity", "gradcheck"]
-    if is_operator(runner):
-        steps["opcheck"] = lambda: opcheck(runner, small)
-        order.append("opcheck")
-    return _report(runner, steps, order, matrix, device, say)
-
-
-def _gradcheck(runner: Runner, sizes: list[Size] | None, device: str, say: Progress) -> Report:
-    matrix = matrix_of(runner.op, ["gradcheck"])
-    steps = {"gradcheck": lambda: derivatives(runner, sizes or [prime_size(runner.op)], matrix)}
-    return _report(runner, steps, ("gradcheck",), matrix, device, say)
-
-
-def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
-    """Run every case and enter it into the matrix."""
-    ran, skipped = 0, []
-    for case in cases:
-        outcome = runner.run(case)
-        if outcome.skipped:
-            if not case.plain:  # that the kernel refuses a plain size, too, is tried in the section `interface`
-                skipped.append(outcome.skipped)
-        else:
-            ran += 1
-            fill(matrix, case.group, outcome, runner.outputs)
-    return Part(ran, findings_of(runner, cases, structural=False), skipped)
-
-
-def _report(
-    runner: Runner,
-    steps: dict[str, Callable[[], Part]],
-    order: Sequence[str],
-    matrix: Matrix,
-    device: str,
-    say: Progress,
+    trust: bool,
+    limits: Limits | None,
+    *,
+    gradients_only: bool,
 ) -> Report:
-    begun = time.perf_counter()
-    sections = {}
-    for name, step in steps.items():
-        say(f"checking {runner.kernel.label}: {name}")
-        started = time.perf_counter()
-        cases, findings, skipped = step()
-        sections[name] = Section(name, cases, tuple(findings), tuple(skipped), time.perf_counter() - started)
-    seen = {quantity: cells for quantity, cells in matrix.items() if any(cells.values())}
-    return Report(
-        runner.kernel.label, device, tuple(sections[name] for name in order), seen, time.perf_counter() - begun
+    """Look at the arguments, then check here or in the worker."""
+    require_choices(device=device, devices=DEVICES, compiler=compiler, cflags=cflags, progress=progress, trust=trust)
+    require_limits(limits)
+    kernel = resolve(kernel)
+    chosen = choose_check_sizes(registry.op_of(kernel), sizes)
+    require_device(device, kernel)
+    title = f"{'gradcheck of' if gradients_only else 'checking'} {kernel.label}"
+    if trust or steps.in_worker():
+        with showing(title, progress) as say:
+            return examine(kernel, chosen, device, compiler, cflags, say, gradients_only=gradients_only)
+    return supervise(
+        kernel, chosen, device, compiler, cflags, progress, limits, title=title, gradients_only=gradients_only
     )

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
+import psutil
+import torch
+
+from ..arguments import LARGEST, boolean, number, real_dtype, refusal, shown
 from ..errors import CheckError, InputError
 from ..progress import showing
-from ..registry import Kernel, Op, registry
+from ..registry import Kernel, Op, resolve
 from .timing.sample import Entrant
+from .timings import DIRECTIONS
+from .worker import steps as worker_steps
+from .worker.limits import Limits
 
 #: Called as `progress(done, total, text)`; `done` only grows and ends at `total`.
 Progress = Callable[[int, int, str], None]
 
 Step = Callable[[int, str], None]
+
+#: How often a step that does not count is passed on.
+_SHOWN_SECONDS = 0.1
 
 
 def choose_kernels(
@@ -26,8 +39,10 @@ def choose_kernels(
         InputError: none, one twice, or kernels of several ops.
         UnknownKernelError: a label that the registry does not have.
     """
+    if not isinstance(kernels, Kernel | str | list | tuple):
+        raise refusal("kernels", kernels, "a list of kernels or labels, such as ['lltm/python', 'lltm/fused']")
     given = [kernels] if isinstance(kernels, Kernel | str) else list(kernels)
-    chosen = [registry[kernel] if isinstance(kernel, str) else kernel for kernel in given]
+    chosen = [resolve(kernel, "kernels: one") for kernel in given]
     if not chosen:
         raise InputError(f"no kernel to {verb}: give one or more labels, such as ['lltm/python', 'lltm/fused']")
     labels = [kernel.label for kernel in chosen]
@@ -45,23 +60,93 @@ def choose_sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | No
     Raises:
         InputError: there are none, or one does not fit the letters.
     """
+    if sizes is not None and (not isinstance(sizes, Sequence) or isinstance(sizes, str | bytes)):
+        raise refusal("sizes", sizes, f"a list of sizes, numbers for ({', '.join(op.letters)})")
     given = list(op.benchmark_sizes if sizes is None else sizes)
     if not given:
         raise InputError(
             f"op {op.name!r} has no benchmark sizes: give sizes=[...], numbers for ({', '.join(op.letters)})"
         )
-    found = []
-    for size in given:
-        if isinstance(size, Mapping):
-            if set(size) != set(op.letters):
-                raise InputError(f"size {dict(size)} names {', '.join(size)}, want {', '.join(op.letters)}")
-            size = tuple(size[letter] for letter in op.letters)
-        if not isinstance(size, Sequence) or isinstance(size, str):
-            raise InputError(f"sizes is a list of sizes, such as [(16, 32, 128)]; got {size!r} in it")
-        if not op.allows(size):
-            raise InputError(f"size {tuple(size)} of op {op.name!r}: a tensor would have a negative extent")
-        found.append(tuple(size))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_size_of(op, size) for size in given))
+
+
+def choose_check_sizes(
+    op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | None
+) -> list[tuple[int, ...]] | None:
+    """Look at the sizes of a check; None stands for the corner sizes.
+
+    Raises:
+        InputError: the list is empty, or one of them does not fit the letters.
+    """
+    if sizes is None:
+        return None
+    if isinstance(sizes, Sequence) and not isinstance(sizes, str | bytes) and not len(sizes):
+        raise InputError(f"check of op {op.name!r}: sizes is empty; leave it out for the corner sizes")
+    return choose_sizes(op, sizes)
+
+
+def _size_of(op: Op, size: Any) -> tuple[int, ...]:
+    """Bring one size into the order of the op's letters."""
+    if isinstance(size, Mapping):
+        if set(size) != set(op.letters):
+            given = ", ".join(
+                letter if isinstance(letter, str) and len(letter) < 9 else shown(letter) for letter in size
+            )
+            raise InputError(f"size {shown(dict(size))} names {given}, want {', '.join(op.letters)}")
+        size = tuple(size[letter] for letter in op.letters)
+    if not isinstance(size, Sequence) or isinstance(size, str | bytes):
+        raise InputError(f"sizes is a list of sizes, such as [(16, 32, 128)]; got {shown(size)} in it")
+    if not op.allows(size):
+        raise InputError(f"size {tuple(size)} of op {op.name!r}: a tensor would have a negative extent")
+    elements = sum(math.prod(shape(op.named(size))) for shape in op.shape_of.values())
+    room = psutil.virtual_memory().total
+    if elements > LARGEST // 16 or elements * 4 > room:  # even in the smallest dtype that is checked
+        raise InputError(
+            f"size {tuple(size)} of op {op.name!r} has {elements:.3g} elements, "
+            f"more than fit into the memory of this machine ({room / 2**30:.0f} GiB)"
+        )
+    return tuple(size)
+
+
+def require_op(op: Op, size: Sequence[int]) -> None:
+    """Make inputs of an op and call its reference once: what is wrong with the op is no fault of a kernel.
+
+    Raises:
+        DefinitionError: `inputs` or the reference fails, or gives something else than the schema says.
+    """
+    dtype = getattr(torch, op.dtypes[-1]).to_real()  # complex inputs are made of real numbers
+    with torch.no_grad(), worker_steps.step("reference", f"{op.name}/python"):
+        op.run_reference(*op.make_inputs(lambda *shape: torch.randn(*shape, dtype=dtype), size))
+
+
+def require_limits(limits: Any) -> None:
+    """Refuse what are no `Limits`.
+
+    Raises:
+        InputError: so.
+    """
+    if limits is not None and not isinstance(limits, Limits):
+        raise refusal("limits", limits, "Limits, such as li.Limits(seconds=10)")
+
+
+def require_timing(
+    *, dtype: Any, check: Any, seconds: Any = 1.0, rounds: Any = 1, directions: Any = DIRECTIONS
+) -> None:
+    """Look at what is `benchmark`'s and `memory`'s own.
+
+    Raises:
+        InputError: a number, dtype or list that makes no sense.
+    """
+    real_dtype(dtype)
+    boolean("check", check)
+    try:
+        number("seconds", seconds, positive=True)
+    except InputError:
+        raise refusal("seconds", seconds, "a positive time") from None
+    if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
+        raise refusal("rounds", rounds, "at least one round")
+    if not isinstance(directions, list | tuple) or not directions or any(one not in DIRECTIONS for one in directions):
+        raise refusal("directions", directions, f"some of {', '.join(DIRECTIONS)}")
 
 
 def choose_baseline(kernels: Sequence[Kernel], baseline: Kernel | str | None) -> str:
@@ -74,9 +159,11 @@ def choose_baseline(kernels: Sequence[Kernel], baseline: Kernel | str | None) ->
     if baseline is None:
         reference = f"{kernels[0].op}/python"
         return reference if reference in labels else labels[0]
+    if not isinstance(baseline, Kernel | str):
+        raise refusal("baseline", baseline, "a kernel or a label")
     label = baseline if isinstance(baseline, str) else baseline.label
     if label not in labels:
-        raise InputError(f"baseline {label!r} is not among the kernels: {', '.join(labels)}")
+        raise InputError(f"baseline {shown(label)} is not among the kernels: {', '.join(labels)}")
     return label
 
 
@@ -93,7 +180,7 @@ def load_all(
         build(sources, device=device, compiler=compiler, cflags=cflags, progress=say)
     entrants = []
     for kernel in kernels:
-        function = load(kernel, device=device, compiler=compiler, cflags=cflags, progress=say)
+        function = load(kernel, device=device, compiler=compiler, cflags=cflags, progress=say, trust=True)
         built = function.build
         entrants.append(Entrant(kernel, function, built.flags if built else (), built.compiler if built else ""))
         step(1, f"loaded {kernel.label}")
@@ -102,28 +189,57 @@ def load_all(
 
 def check_all(
     op: Op,
-    entrants: Sequence[Entrant],
+    kernels: Sequence[Kernel],
     device: str,
     compiler: str | None,
     cflags: Sequence[str] | None,
     step: Step,
     *,
+    trust: bool,
+    limits: Limits | None,
     done: str = "timed",
 ) -> None:
     """Run the full check on every kernel but the reference itself.
 
     Raises:
-        CheckError: one of them is wrong; `.report` has the whole report.
+        CheckError: one of them is wrong; `.report` has the whole report. CrashError: one of them crashes.
     """
     from .check import check
 
-    for entrant in entrants:
-        if entrant.kernel.python is not op.reference:
-            say = partial(step, 0)
-            report = check(entrant.kernel, device=device, compiler=compiler, cflags=cflags, progress=say)
+    for kernel in kernels:
+        if kernel.python is not op.reference:
+            report = check(
+                *(kernel,),
+                device=device,
+                compiler=compiler,
+                cflags=cflags,
+                progress=partial(step, 0),
+                trust=trust,
+                limits=limits,
+            )
+            if report.crash is not None:
+                raise report.crash.error()
             if not report.ok:
                 raise CheckError(f"{report.headline}\nIt was not {done}. The whole report: e.report", report=report)
-        step(1, f"checked {entrant.label}")
+        step(1, f"checked {kernel.label}")
+
+
+def relay(seconds: float = _SHOWN_SECONDS) -> Step:
+    """Return a step function for the worker, which tells the caller's process.
+
+    Args:
+        seconds: between two steps that count nothing: nobody looks more often than that.
+    """
+    last = 0.0
+
+    def step(more: int, text: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if more or now - last >= seconds:
+            last = now
+            worker_steps.tell("step", more, text)
+
+    return step
 
 
 @contextmanager

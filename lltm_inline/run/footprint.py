@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..arguments import LARGEST, integer, one_of, refusal, string
+from .timing.rows import read_json, rows_from, rows_of, select_text, size_of, write_json
 from .timing.words import three
 
 _FORMAT = "lltm_inline memory 1"
+_ROW = "a row of memory"
 _COLUMNS = ("kernel", "held for backward", "of it outputs", "peak")
 
 
@@ -51,7 +52,13 @@ class MemoryRow:
     cpu: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", dict(self.size))
+        for name in ("kernel", "op", "dtype", "device", "torch", "cpu"):
+            string(name, getattr(self, name), where=_ROW)
+        object.__setattr__(self, "size", size_of(self.size))
+        for name, least in (("depth", 1), ("threads", 0)):
+            integer(name, getattr(self, name), least=least, where=_ROW)
+        for name in ("held", "outputs", "peak", "left"):  # a kernel may also give back what it took earlier
+            integer(name, getattr(self, name), least=-LARGEST, where=_ROW)
 
     @property
     def size_text(self) -> str:
@@ -79,10 +86,17 @@ class Memory:
     baseline: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", tuple(self.rows))
+        object.__setattr__(self, "rows", rows_of(self.rows, MemoryRow))
+        string("baseline", self.baseline)
 
     def select(self, *, kernel: str | None = None, size: Mapping[str, int] | None = None) -> Memory:
-        """Keep the rows of one kernel or size, and the baseline."""
+        """Keep the rows of one kernel or size, and the baseline.
+
+        Raises:
+            InputError: a label that is no string, or a size that is no dict.
+        """
+        select_text("kernel", kernel)
+        size = None if size is None else size_of(size)
         kept = (row for row in self.rows if kernel in (None, row.kernel) and size in (None, row.size))
         return Memory(tuple(kept), self.baseline)
 
@@ -98,7 +112,14 @@ class Memory:
         return tuple(dict(items) for items in dict.fromkeys(tuple(row.size.items()) for row in self.rows))
 
     def ratio(self, row: MemoryRow, what: str) -> float | None:
-        """Divide a row's `held` or `peak` by the baseline's at the same size; None where that is missing or zero."""
+        """Divide a row's `held` or `peak` by the baseline's at the same size; None where that is missing or zero.
+
+        Raises:
+            InputError: no row, or another column.
+        """
+        one_of("what", what, ("held", "outputs", "peak", "left"))
+        if not isinstance(row, MemoryRow):
+            raise refusal("row", row, "a MemoryRow")
         base = self.select(kernel=self.baseline, size=row.size).rows
         return getattr(row, what) / getattr(base[0], what) if base and getattr(base[0], what) else None
 
@@ -128,18 +149,16 @@ class Memory:
         Raises:
             InputError: the data does not come from `to_dict`.
         """
-        if data.get("format") != _FORMAT:
-            raise InputError(f"not a measurement of memory: format is {data.get('format')!r}, want {_FORMAT!r}")
-        try:
-            return cls(tuple(MemoryRow(**row) for row in data["rows"]), data["baseline"])
-        except (KeyError, TypeError) as error:
-            raise InputError(f"rows of memory are incomplete or from another version: {error}") from error
+        rows, baseline = rows_from(data, MemoryRow, form=_FORMAT, what="a measurement of memory")
+        return cls(rows, baseline)
 
     def to_json(self, path: str | Path) -> Path:
-        """Write the rows to a JSON file and return its path."""
-        path = Path(path)
-        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        return path
+        """Write the rows to a JSON file and return its path.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        return write_json(path, self.to_dict())
 
     @classmethod
     def from_json(cls, path: str | Path) -> Memory:
@@ -147,17 +166,13 @@ class Memory:
 
         Raises:
             InputError: the file holds something else.
+            FileError: it cannot be read.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InputError(f"{path} is no JSON file: {error}") from error
-        if not isinstance(data, dict):
-            raise InputError(f"{path} holds a {type(data).__name__}, want rows written by to_json")
-        return cls.from_dict(data)
+        return cls.from_dict(read_json(path))
 
     def conditions(self, separator: str = ", ") -> str:
         """Name what the bytes depend on in one line: threads (each may take scratch memory), torch, processor."""
+        string("separator", separator)
         texts = [
             " or ".join(dict.fromkeys(f"{row.threads} thread{'s' * (row.threads != 1)}" for row in self.rows)),
             " or ".join(dict.fromkeys(f"torch {row.torch}" for row in self.rows if row.torch)),

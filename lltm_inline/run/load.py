@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import torch
 from torch.library import register_fake
 
+from ..arguments import require_choices, shown
 from ..binding import schemas
 from ..build import cache
 from ..build.compiler import Build, bridge_job, make_job, resolve, run_jobs
+from ..build.failures import failure_of
 from ..build.nvcc import find_cuda, require_gpu
 from ..build.toolchain import find_toolchain
 from ..errors import CacheError, InputError
@@ -25,138 +26,9 @@ from ..registry import Argument, Kernel, Op, registry
 from ..signature import Interface
 from ..template import render, require_text
 from .fake import Fake
-
-
-@dataclass(frozen=True)
-class Function:
-    """A loaded kernel: call it like the op's reference; it differentiates.
-
-    Attributes:
-        kernel: what was loaded.
-        op: what it computes.
-        build: its library; None for a Python kernel.
-        interface: of its C++ text; None for a Python kernel.
-        device: where it runs.
-    """
-
-    kernel: Kernel
-    op: Op
-    build: Build | None
-    interface: Interface | None
-    _call: Callable[..., Any] = field(repr=False)
-    _forward: Callable[..., Any] | None = field(default=None, repr=False)
-    _backward: Callable[..., Any] | None = field(default=None, repr=False)
-    device: str = "cpu"
-
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
-        try:
-            return self._call(*inputs, **named)
-        except NotImplementedError as error:
-            if self.build is None or self.build.namespace not in str(error):
-                raise
-            # The dispatcher found no code for a device, and speaks of the digest.
-            given = dict(zip((a.name for a in self.op.signature.inputs), inputs, strict=False)) | named
-            missing = [a.name for a in self.op.signature.inputs if a.type == "Tensor" and given.get(a.name) is None]
-            if missing:  # there was no tensor to find code for
-                raise RuntimeError(f"{self.kernel.name}: {missing[0]} is None, want a Tensor") from None
-            tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
-            sparse = [
-                (name, v) for name, v in given.items() if isinstance(v, torch.Tensor) and v.layout != torch.strided
-            ]
-            if sparse:
-                name, value = sparse[0]
-                raise NotImplementedError(
-                    f"{self.kernel.label}: {name} has layout {value.layout}, want a dense tensor: {name}.to_dense()"
-                ) from None
-            devices = ", ".join(dict.fromkeys(str(tensor.device) for tensor in tensors))
-            raise NotImplementedError(
-                f"{self.kernel.label}: the inputs are on {devices}; it was loaded for {self.device!r}"
-            ) from None
-        except RuntimeError as error:
-            # The dispatcher names the digest and not the kernel when the arguments do not fit the schema.
-            complaint, _, declaration = str(error).partition("Declaration: li_")
-            unknown = re.match("Unknown keyword argument '[^']*'(?= for operator 'li_)", str(error))
-            if not declaration and not unknown:
-                raise
-            complaint = unknown[0] if unknown else complaint
-            raise TypeError(
-                f"{self.kernel.label}{self.op.signature}: {complaint.partition('::call() ')[2] or complaint}"
-            ) from None
-
-    @property
-    def operator(self) -> Any:
-        """The registered operator behind this function (`torch.ops.li_....call.default`), None for Python and pybind11."""
-        return self._call if isinstance(self._call, torch._ops.OpOverload) else None
-
-    def forward(self, *inputs: Any) -> tuple[torch.Tensor, ...]:
-        """Run the kernel's own `forward`, without autograd.
-
-        Returns:
-            The outputs, then the extra tensors that `backward` needs.
-
-        Raises:
-            InputError: a Python kernel has no `forward` of its own.
-        """
-        if self._forward is None:
-            raise InputError(f"kernel {self.kernel.label!r} is a Python function: it has no raw forward")
-        return _as_tuple(self._forward(*inputs))
-
-    def backward(
-        self,
-        gradients: Sequence[torch.Tensor | None],
-        inputs: Sequence[Any],
-        results: Sequence[torch.Tensor],
-        wanted: Sequence[bool],
-    ) -> tuple[torch.Tensor | None, ...]:
-        """Run the kernel's own `backward`, without autograd.
-
-        Args:
-            gradients: one for each output.
-            inputs: what `forward` was given.
-            results: what `forward` returned, extra tensors included.
-            wanted: which gradients to compute, one flag for each tensor input.
-
-        Returns:
-            One gradient for each tensor input, None where the kernel left it undefined.
-
-        Raises:
-            InputError: the kernel has no `backward`.
-        """
-        if self._backward is None:
-            raise InputError(f"kernel {self.kernel.label!r} has no backward of its own")
-        self._refuse_misfits(gradients, results)
-        returned = _as_tuple(self._backward(*gradients, *self._saved(inputs, results), *wanted))
-        return returned
-
-    def _refuse_misfits(self, gradients: Sequence[torch.Tensor | None], results: Sequence[torch.Tensor]) -> None:
-        """Refuse what autograd would never hand over: backward itself does not look."""
-        names = [output.name for output in self.op.signature.outputs]
-        count = len(names) + (self.interface.extras if self.interface else 0)
-        if len(gradients) != len(names) or len(results) != count:
-            raise InputError(
-                f"{self.kernel.label}: backward takes {len(names)} gradients and the {count} results of forward, "
-                f"got {len(gradients)} and {len(results)}"
-            )
-        for name, gradient, output in zip(names, gradients, results, strict=False):
-            if gradient is not None and (gradient.shape, gradient.dtype) != (output.shape, output.dtype):
-                raise InputError(
-                    f"{self.kernel.label}: d_{name} is {tuple(gradient.shape)} {gradient.dtype}, "
-                    f"want {tuple(output.shape)} {output.dtype} as {name}"
-                )
-
-    def _saved(self, inputs: Sequence[Any], results: Sequence[torch.Tensor]) -> list[Any]:
-        signature = self.op.signature
-        names = [argument.name for argument in (*signature.inputs, *signature.outputs)]
-        values = dict(zip(names, [*inputs, *results], strict=False))
-        return [*(values[name] for name in self.kernel.saves), *results[len(signature.outputs) :]]
-
-    def __repr__(self) -> str:
-        names = ", ".join(argument.name for argument in self.op.signature.inputs)
-        return f"<Function {self.kernel.label}({names})>"
-
-
-def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, tuple | list) else (value,)
+from .function import Function, as_tuple
+from .worker import steps
+from .worker.limits import Limits
 
 
 def load(
@@ -166,19 +38,26 @@ def load(
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
     progress: Progress | bool | None = None,
+    trust: bool = False,
+    limits: Limits | None = None,
 ) -> Function:
-    """Build a kernel if need be and make it callable.
+    """Build a kernel if need be, try it out in the worker, and make it callable in this process.
+
+    The worker runs a library once, at small sizes; that it came back is remembered beside the library in the cache.
 
     Args:
         kernel: a kernel or its label.
         device: `"cpu"`, or `"cuda"` for a kernel with a CUDA text.
         compiler, cflags, progress: as for `build`.
+        trust: load it without trying it out.
+        limits: of the worker.
 
     Returns:
         A function of the op's signature, differentiable.
 
     Raises:
         BuildError, SignatureError, ToolchainError, CacheError: as for `build`.
+        CrashError: it crashed in the worker, or while it was loaded there; TimeoutError: it did not come back.
 
     Example:
         >>> import torch
@@ -188,7 +67,9 @@ def load(
         >>> h.shape
         torch.Size([3, 5])
     """
-    return load_meanwhile(kernel, None, device=device, compiler=compiler, cflags=cflags, progress=progress)
+    return load_meanwhile(
+        kernel, None, device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust, limits=limits
+    )
 
 
 def load_meanwhile(
@@ -199,8 +80,11 @@ def load_meanwhile(
     compiler: str | None,
     cflags: Sequence[str] | None,
     progress: Progress | bool | None,
+    trust: bool,
+    limits: Limits | None = None,
 ) -> Function:
     """Load a kernel, and call `meanwhile` while a compiler runs, if one does."""
+    require_choices(device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust)
     kernel = resolve(kernel)
     require_device(device, kernel)
     op = registry.op_of(kernel)
@@ -212,13 +96,38 @@ def load_meanwhile(
     with _loading:
         if job.key not in _functions:
             built, *bridges = run_jobs([job, *bridge], progress, meanwhile)
+            if not trust and not steps.in_worker() and not cache.is_proven(built.digest, built.sha256):
+                try_out(kernel, device, compiler, cflags, progress, limits)
+                cache.mark_proven(built.digest, built.sha256)
             verify(built)
             make: Callable[..., Function] = _load_module if job.python_module else _load_library
             interface = render(kernel, op, device).interface
             # In a thread of its own: the caller's may be tracing, as torch.export is, and would write our registration down.
-            with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline load") as pool:
-                _functions[job.key] = pool.submit(make, kernel, op, interface, built, *bridges, device=device).result()
+            with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline load") as pool, steps.step("load", kernel.label):
+                try:
+                    loaded = pool.submit(make, kernel, op, interface, built, *bridges, device=device).result()
+                except (OSError, ImportError) as error:  # a symbol that nobody defines
+                    raise failure_of(job, str(error)) from None
+            _functions[job.key] = loaded
         return replace(_functions[job.key], kernel=kernel, op=op)  # two revisions may hold the same text
+
+
+def try_out(
+    kernel: Kernel,
+    device: str,
+    compiler: str | None,
+    cflags: Sequence[str] | None,
+    progress: Progress | bool | None,
+    limits: Limits | None,
+) -> None:
+    """Load and run a kernel in the worker.
+
+    Raises:
+        CrashError: it crashed there.
+    """
+    from .trial import try_out as try_out_in_worker  # which needs this module in turn
+
+    try_out_in_worker(kernel, device, compiler, cflags, progress, limits)
 
 
 # What torch.compiler.disable does, without importing the compiler: a trace must not look into `load`, nor into what it calls.
@@ -246,8 +155,8 @@ def require_device(device: str, kernel: Kernel | None = None) -> None:
         DefinitionError: the kernel has no text for it.
         ToolchainError: torch cannot use a GPU.
     """
-    if device not in ("cpu", "cuda"):
-        raise InputError(f"device {device!r}: this version runs kernels on 'cpu' and 'cuda'")
+    if not isinstance(device, str) or device not in ("cpu", "cuda"):
+        raise InputError(f"device {shown(device)}: this version runs kernels on 'cpu' and 'cuda'")
     if kernel is not None and kernel.python is None:
         require_text(kernel, device)
     if device == "cuda":
@@ -318,7 +227,7 @@ def _load_module(kernel: Kernel, op: Op, interface: Interface, build: Build, *, 
 
     def outputs_of(results: Any) -> Any:
         """Leave out the extra tensors."""
-        tensors = _as_tuple(results)
+        tensors = as_tuple(results)
         return tensors[0] if count == 1 else tensors[:count]
 
     def backward(*arguments: Any) -> Any:

@@ -11,28 +11,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
+from ..arguments import require_choices
 from ..errors import CheckError
 from ..registry import Kernel, Op, registry
 from .entrants import (
     Progress,
+    Step,
     check_all,
     choose_baseline,
     choose_kernels,
     choose_sizes,
     load_all,
+    relay,
+    require_limits,
+    require_timing,
     steps,
     tensor_device,
 )
 from .footprint import Memory, MemoryRow
-from .meter import Meter
+from .isolated import ask, echo, prepare
+from .meter import Meter, build_meter
 from .stack import Stack, layer_sizes
 from .timing import machine
 from .timing.audit import Auditor
 from .timing.inputs import Ring
 from .timing.sample import Entrant, no_collection
+from .worker import steps as worker_steps
+from .worker.limits import Limits
 
 _SEED = 2019
 
@@ -49,6 +58,8 @@ def memory(
     progress: Progress | bool | None = None,
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
+    trust: bool = False,
+    limits: Limits | None = None,
 ) -> Memory:
     """Measure the memory of kernels of one op, beside each other.
 
@@ -72,12 +83,15 @@ def memory(
         progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
             False nothing.
         compiler: see `build`; so is `cflags`.
+        trust: run the kernels in this process and not in the worker.
+        limits: of time, memory and output in the worker.
 
     Returns:
         Memory with one row for each size and kernel, in bytes.
 
     Raises:
         CheckError: a kernel is wrong; nothing of it is reported.
+        CrashError: a kernel took the worker down; TimeoutError: it did not come back in time.
         InputError: kernels of several ops, a size, depth or baseline that makes no sense, or a depth of more than 1
             where the op's first output cannot be its first input.
 
@@ -86,6 +100,9 @@ def memory(
         >>> [(row.kernel, row.outputs, row.left) for row in m.rows]  # new_h and new_cell: 2 * 2 * 5 floats
         [('lltm/python', 80, 0)]
     """
+    require_choices(device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust)
+    require_limits(limits)
+    require_timing(dtype=dtype, check=check)
     chosen = choose_kernels(kernels, verb="measure", done="measured")
     op = registry.op_of(chosen[0])
     cases = choose_sizes(op, sizes)
@@ -93,19 +110,57 @@ def memory(
         layer_sizes(op, size, depth)
     against = choose_baseline(chosen, baseline)
     total = len(chosen) * (1 + check) + len(cases) * len(chosen)
+    task = _Task(tuple(chosen), tuple(cases), against, dtype, device, depth, compiler, cflags)
+    here = trust or worker_steps.in_worker()
     with steps(progress, f"memory of {op.name}", total) as step:
-        entrants = load_all(chosen, device, compiler, cflags, step)
+        prepared = None if here else prepare(chosen, device, compiler, cflags, partial(step, 0))
+        if device == "cpu" and prepared is not None:
+            build_meter(compiler, partial(step, 0))
         if check:
-            check_all(op, entrants, device, compiler, cflags, step, done="measured")
-        rows = []
-        for size in cases:
-            place = _Place(op, size, depth, dtype, device)
-            stack = place.prepare(entrants)
-            for entrant in entrants:
-                step(0, f"measuring {entrant.label} at {place.where}")
+            check_all(op, chosen, device, compiler, cflags, step, trust=trust, limits=limits, done="measured")
+        if prepared is None:
+            return measure_here(task, step)
+        result = ask(
+            *(measure_here, task),
+            kernels=chosen,
+            device=device,
+            limits=limits,
+            prepared=prepared,
+            on_event=lambda event: step(*event.values) if event.kind == "step" else None,
+        )
+        echo(result.output)
+        return result.value
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is to be measured."""
+
+    kernels: tuple[Kernel, ...]
+    sizes: tuple[tuple[int, ...], ...]
+    baseline: str
+    dtype: torch.dtype
+    device: str
+    depth: int
+    compiler: str | None
+    cflags: Sequence[str] | None
+
+
+def measure_here(task: _Task, step: Step | None = None) -> Memory:
+    """Measure kernels in this process; in the worker without `step`: the caller's process is told."""
+    step = step or relay(0.0)
+    op = registry.op_of(task.kernels[0])
+    entrants = load_all(task.kernels, task.device, task.compiler, task.cflags, step)
+    rows = []
+    for size in task.sizes:
+        place = _Place(op, size, task.depth, task.dtype, task.device)
+        stack = place.prepare(entrants)
+        for entrant in entrants:
+            step(0, f"measuring {entrant.label} at {place.where}")
+            with worker_steps.step("benchmark", entrant.label, lambda where=place.where: (where, ())):  # type: ignore[misc]
                 rows.append(place.measure(entrant, stack))
-                step(1, f"measured {entrant.label} at {place.where}")
-    return Memory(tuple(rows), against)
+            step(1, f"measured {entrant.label} at {place.where}")
+    return Memory(tuple(rows), task.baseline)
 
 
 @dataclass(frozen=True)

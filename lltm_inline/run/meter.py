@@ -8,7 +8,7 @@ from types import TracebackType
 
 import torch
 
-from ..build.compiler import run_jobs
+from ..build.compiler import Build, run_jobs
 from ..build.meter import meter_job
 from ..build.toolchain import find_toolchain
 from ..progress import Progress
@@ -79,12 +79,17 @@ class Meter:
         return self._peak
 
 
+def build_meter(compiler: str | None = None, progress: Progress | bool | None = None) -> Build:
+    """Build the meter, unless the cache has it."""
+    return run_jobs([meter_job(find_toolchain(compiler))], progress)[0]
+
+
 @cache
 def _library(compiler: str, progress: Progress | bool | None) -> ctypes.CDLL:
     """Build the meter if need be, and load it once."""
     from .load import verify
 
-    built = run_jobs([meter_job(find_toolchain(compiler))], progress)[0]
+    built = build_meter(compiler, progress)
     verify(built)
     library = ctypes.CDLL(str(built.path))
     library.meter_start.argtypes, library.meter_start.restype = (ctypes.c_int64,), ctypes.c_void_p

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..arguments import UnknownPartError, shown
+from .worker.crash import Crash, tail
+
 #: What a cell of `Report.matrix` says when a quantity was right; an empty cell was not looked at.
 RIGHT = "ok"
 _TERMINAL = 100
+#: Of what a kernel has printed, the end is enough: it tells what came before a crash.
+_OUTPUT_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Section:
     """One part of a check.
 
     Attributes:
-        name: `interface`, `parity`, `purity` or `gradcheck`.
+        name: `interface`, `parity`, `purity`, `safety`, `gradcheck` or `opcheck`; `crash` for what ended a check early.
         cases: how many calls or comparisons of whole calls were made.
         findings: what is wrong, the most telling first.
         skipped: what could not be tried, and why.
@@ -75,6 +80,9 @@ class Report:
         matrix: for each output and gradient, and each column of cases, `"ok"`, what was wrong (`"110/330"`), or `""`
             where it was not looked at.
         seconds: how long the check took, without the build.
+        crash: how the kernel took the worker down, if it did; the sections are those that were finished before, then one
+            named `crash`, in whose `skipped` stands what was not reached.
+        output: what the kernel printed.
 
     Example:
         >>> report = Report("lltm/x", "cpu", (Section("parity", 3, (Finding("lltm/x", "parity", "d_bias", "d_bias is missing"),)),))
@@ -87,11 +95,13 @@ class Report:
     sections: tuple[Section, ...]
     matrix: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     seconds: float = 0.0
+    crash: Crash | None = None
+    output: str = ""
 
     @property
     def ok(self) -> bool:
-        """True when every section ran and found nothing."""
-        return bool(self.sections) and all(section.ok for section in self.sections)
+        """True when every section ran and found nothing, and nothing crashed."""
+        return bool(self.sections) and self.crash is None and all(section.ok for section in self.sections)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -100,7 +110,9 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """One line for an error message: the first finding, or that all is right."""
+        """One line for an error message: the crash, else the first finding, or that all is right."""
+        if self.crash is not None:
+            return self.crash.headline
         if self.findings:
             return f"'{self.findings[0].kernel}' {self.findings[0].text}"
         if not self.ok:
@@ -111,7 +123,8 @@ class Report:
         for section in self.sections:
             if section.name == name:
                 return section
-        raise KeyError(f"no section {name!r}; this report has {', '.join(section.name for section in self.sections)}")
+        known = ", ".join(section.name for section in self.sections)
+        raise UnknownPartError(f"no section {shown(name)}; this report has {known}")
 
     def __str__(self) -> str:
         verdict = "right" if self.ok else "WRONG"
@@ -123,11 +136,27 @@ class Report:
             lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
         if self.matrix and not self.ok:
             lines += ["", *_table(self.matrix)]
-        # gradcheck finds again what parity found; one telling is enough.
-        shown: dict[str, str] = {}
-        for finding in self.findings:
-            shown.setdefault(finding.text, str(finding))
-        return "\n".join([*lines, *(["", *shown.values()] if shown else [])])
+        shown = self._shown()
+        lines += ["", *shown] if shown else []
+        return "\n".join([*lines, *self._printed()])
+
+    def _shown(self) -> list[str]:
+        """List what is wrong, the crash first; gradcheck finds again what parity found, and one telling is enough."""
+        told: dict[str, str] = {}
+        for finding in self._without_crash():
+            told.setdefault(finding.text, str(finding))
+        return [*([str(self.crash)] if self.crash else []), *told.values()]
+
+    def _without_crash(self) -> list[Finding]:
+        """List the findings but for the one that only repeats the crash."""
+        crash = self.crash
+        return [f for f in self.findings if not (crash and f.section in ("crash", "safety") and crash.what in f.text)]
+
+    def _printed(self) -> list[str]:
+        """Lay out the end of the output, unless the crash shows it."""
+        if not self.output.strip() or self.crash is not None:
+            return []
+        return ["", "printed:", *(f"  {line}" for line in tail(self.output, _OUTPUT_LINES).split("\n"))]
 
     def __repr__(self) -> str:
         return str(self)
@@ -148,10 +177,14 @@ class Report:
             rows.append(f"<tr><th style='text-align:right'>{escape(quantity)}</th>{row}</tr>")
         table = f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>" if rows else ""
         findings = "".join(
-            f"<pre style='border-left:3px solid #c62828;padding-left:8px'>{escape(str(f))}</pre>" for f in self.findings
+            f"<pre style='border-left:3px solid #c62828;padding-left:8px'>{escape(str(f))}</pre>"
+            for f in self._without_crash()
         )
+        crash = self.crash._repr_html_() if self.crash is not None else ""
+        printed = f"<pre>{escape(chr(10).join(self._printed()[1:]))}</pre>" if self._printed() else ""
         verdict = "right" if self.ok else "wrong"
-        return f"<p><b>check: {escape(self.kernel)} is {verdict}</b> on {escape(self.device)}, {self.seconds:.1f} s</p>{table}{findings}"
+        head = f"<b>check: {escape(self.kernel)} is {verdict}</b> on {escape(self.device)}, {self.seconds:.1f} s"
+        return f"<p>{head}</p>{table}{crash}{findings}{printed}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain lists and dicts, ready for JSON."""
@@ -162,6 +195,8 @@ class Report:
             "seconds": self.seconds,
             "sections": [{**asdict(section), "ok": section.ok} for section in self.sections],
             "matrix": {quantity: dict(cells) for quantity, cells in self.matrix.items()},
+            "crash": self.crash.to_dict() if self.crash is not None else None,
+            "output": tail(self.output, _OUTPUT_LINES) if self.output else "",
         }
 
 

@@ -7,9 +7,13 @@ from typing import Any
 
 import torch
 
+from ..arguments import shown
 from ..errors import InputError
 from ..registry import Op
 from .timing.inputs import as_tuple, is_real, wanted
+
+#: More layers are a slip of the keyboard: each has inputs and parameters of its own.
+MOST_LAYERS = 10_000
 
 
 def layer_sizes(op: Op, size: Sequence[int], depth: int) -> list[tuple[int, ...]]:
@@ -34,8 +38,10 @@ def layer_sizes(op: Op, size: Sequence[int], depth: int) -> list[tuple[int, ...]
         >>> layer_sizes(registry.ops["lltm"], (16, 32, 128), 3)
         [(16, 32, 128), (16, 128, 128), (16, 128, 128)]
     """
-    if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
-        raise InputError(f"depth={depth!r}, want the number of layers: an integer of at least 1")
+    if not isinstance(depth, int) or isinstance(depth, bool) or not 1 <= depth <= MOST_LAYERS:
+        raise InputError(
+            f"depth={shown(depth)}, want the number of layers: an integer of at least 1, and at most {MOST_LAYERS}"
+        )
     op.named(size)
     sizes = [tuple(size)]
     while len(sizes) < depth:
@@ -106,7 +112,7 @@ class Stack:
         if depth > 1:
             _same_dtype(op, self.layers[0])
         with torch.no_grad():
-            outputs = self.outputs(op.reference)
+            outputs = self.outputs(op.run_reference)
             self.differentiable = [index for index, output in enumerate(outputs) if is_real(output)]
             self.gradients = [torch.randn_like(outputs[index]) for index in self.differentiable]
 
@@ -129,7 +135,7 @@ class Stack:
 
 def _same_dtype(op: Op, inputs: Sequence[Any]) -> None:
     with torch.no_grad():
-        output = as_tuple(op.reference(*inputs))[0]
+        output = op.run_reference(*inputs)[0]
     if output.dtype != inputs[0].dtype:
         found, want = (str(item.dtype).removeprefix("torch.") for item in (output, inputs[0]))
         raise InputError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 import shlex
@@ -13,7 +12,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..arguments import integer, number, one_of, path_of, shown, string, strings, using_file
 from ..errors import InputError
+from .timing.rows import read_csv, read_json, rows_from, rows_of, select_text, size_of, write_json
 from .timing.words import comparison, outcome, sentence, spread_text, three
 
 #: What can be timed: `both` is forward and backward in one go.
@@ -24,6 +25,10 @@ _FORMAT = "lltm_inline timings 1"
 _WARNING = re.compile(r"-W(?![alp],)")
 _NOISY = 0.3
 _INTS = frozenset({"samples", "calls", "threads"})
+_NUMBERS = ("median", "q1", "q3", "speedup", "speedup_low", "speedup_high", "gb_per_s", "gflop_per_s", "share")
+_OPTIONAL = _NUMBERS[4:]
+_MOST = 1e15
+_ROW = "a row of timings"
 _TEXTS = frozenset({"kernel", "op", "direction", "dtype", "device", "bound_by", "torch", "compiler", "cpu"})
 
 
@@ -78,8 +83,17 @@ class Row:
     cpu: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", dict(self.size))
-        object.__setattr__(self, "flags", tuple(self.flags))
+        for name in sorted(_TEXTS):
+            string(name, getattr(self, name), where=_ROW)
+        one_of("direction", self.direction, DIRECTIONS, where=_ROW)
+        object.__setattr__(self, "size", size_of(self.size))
+        object.__setattr__(self, "flags", strings("flags", self.flags, where=_ROW))
+        for name in sorted(_INTS):
+            integer(name, getattr(self, name), where=_ROW)
+        for name in _NUMBERS:
+            value = getattr(self, name)
+            if value is not None or name not in _OPTIONAL:
+                number(name, value, positive=name not in _OPTIONAL[2:], most=_MOST, where=_ROW)
 
     @property
     def size_text(self) -> str:
@@ -118,7 +132,8 @@ class Timings:
     baseline: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", tuple(self.rows))
+        object.__setattr__(self, "rows", rows_of(self.rows, Row))
+        string("baseline", self.baseline)
 
     def select(
         self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
@@ -132,7 +147,13 @@ class Timings:
 
         Returns:
             Timings with these rows only, and the same baseline.
+
+        Raises:
+            InputError: a label or direction that is no string, or a size that is no dict.
         """
+        for name, value in (("kernel", kernel), ("direction", direction)):
+            select_text(name, value)
+        size = None if size is None else size_of(size)
         return Timings(
             tuple(
                 row
@@ -222,18 +243,16 @@ class Timings:
         Raises:
             InputError: the data does not come from `to_dict`.
         """
-        if data.get("format") != _FORMAT:
-            raise InputError(f"not a benchmark's timings: format is {data.get('format')!r}, want {_FORMAT!r}")
-        try:
-            return cls(tuple(Row(**row) for row in data["rows"]), data["baseline"])
-        except (KeyError, TypeError) as error:
-            raise InputError(f"timings are incomplete or from another version: {error}") from error
+        rows, baseline = rows_from(data, Row, form=_FORMAT, what="a benchmark's timings")
+        return cls(rows, baseline)
 
     def to_json(self, path: str | Path) -> Path:
-        """Write the timings to a JSON file and return its path."""
-        path = Path(path)
-        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
-        return path
+        """Write the timings to a JSON file and return its path.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        return write_json(path, self.to_dict())
 
     @classmethod
     def from_json(cls, path: str | Path) -> Timings:
@@ -241,21 +260,20 @@ class Timings:
 
         Raises:
             InputError: the file holds something else.
+            FileError: it cannot be read.
         """
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InputError(f"{path} is no JSON file: {error}") from error
-        if not isinstance(data, dict):
-            raise InputError(f"{path} holds a {type(data).__name__}, want timings written by to_json")
-        return cls.from_dict(data)
+        return cls.from_dict(read_json(path))
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write one line a row, a column for each letter of the sizes, and return the path; times are in seconds."""
-        path = Path(path)
+        """Write one line a row, a column for each letter of the sizes, and return the path; times are in seconds.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        path = path_of("path", path)
         letters = list(dict.fromkeys(letter for row in self.rows for letter in row.size))
         names = [name for name in _names() if name != "size"]
-        with path.open("w", newline="", encoding="utf-8") as file:
+        with using_file(path), path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["baseline", *names[:2], *letters, *names[2:]])
             for row in self.rows:
@@ -271,20 +289,21 @@ class Timings:
 
         Raises:
             InputError: columns are missing, or a cell is no number.
+            FileError: it cannot be read.
         """
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            records = list(csv.DictReader(file))
+        records = read_csv(path, ["baseline", *(name for name in _names() if name != "size")])
         try:
             rows = [_row_of(record) for record in records]
-            baselines = {record["baseline"] for record in records}
-        except (KeyError, ValueError, TypeError) as error:
-            raise InputError(f"{path} was not written by to_csv: {error!r}") from error
+        except ValueError as error:
+            raise InputError(f"{shown(str(path))} was not written by to_csv: {error}") from error
+        baselines = {record["baseline"] for record in records}
         if len(baselines) > 1:
             raise InputError(f"{path} holds several baselines ({', '.join(sorted(baselines))}), want one")
         return cls(tuple(rows), next(iter(baselines), ""))
 
     def conditions(self, separator: str = ", ") -> str:
         """Name what the times depend on in one line: flags, threads, compiler, torch, processor."""
+        string("separator", separator)
         parts: list[str] = []
         for texts in (
             # Flags for warnings change no time.

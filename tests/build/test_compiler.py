@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import threading
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -174,27 +173,6 @@ def test_killed_compiler_is_not_remembered(tiny: Any, fresh_cache: Path, watched
     assert not build(tiny(), progress=False).cached
 
 
-@pytest.mark.parametrize("damage", ["truncated", "tampered", "removed", "manifest"])
-def test_damaged_entry_is_built_anew(damage: str, tiny: Any, fresh_cache: Path) -> None:
-    """A library that is not what was built is never loaded: it is built anew, with a warning."""
-    first = build(tiny(), progress=False)
-    data = first.path.read_bytes()
-    first.path.unlink()
-    if damage == "manifest":
-        first.path.write_bytes(data)
-        (first.path.parent / "build.json").write_text("{")
-    elif damage != "removed":
-        first.path.write_bytes(data[:-100] if damage == "truncated" else data[:-1] + bytes([data[-1] ^ 1]))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        again = build(tiny(), progress=False)
-    said = [str(item.message) for item in caught if item.category is RuntimeWarning]
-    assert not again.cached and cache.hash_file(again.path) == again.sha256
-    if damage != "manifest":
-        assert said == ["the cached library of 'tiny/stable' is not what was built; building it anew"]
-    assert build(tiny(), progress=False).cached
-
-
 def test_library_is_verified_right_before_it_is_loaded(tiny: Any, fresh_cache: Path) -> None:
     """Between build and load somebody may have changed it."""
     found = build(tiny(), progress=False)
@@ -298,6 +276,7 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
 
     made.write_bytes(made.read_bytes()[: 2**16])
     third = build(tiny(4), compiler=name, progress=False)
+    torch.ops.load_library(str(third.path))
     assert not third.cached and getattr(torch.ops, third.namespace).forward(torch.ones(1)).item() == 4
     assert not made.exists() or "-include" not in third.log
 

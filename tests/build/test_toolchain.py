@@ -120,6 +120,14 @@ def test_flags_are_the_callers(tiny: Any) -> None:
     assert found.digest != build(tiny(), progress=False).digest
 
 
+def test_lines_are_left_in_the_library() -> None:
+    """A crash can be traced to its line, whatever the flags are; who asks for more debug information gets that."""
+    for cflags in (None, ["-O1"], ["-O0", "-ggnu-pubnames"]):
+        assert find_toolchain(cflags=cflags).cflags[-2:] == ("-gdwarf-4", "-g1")
+    for wanted in ("-g", "-g0", "-g3", "-ggdb", "-ggdb3", "-gdwarf-5"):
+        assert not {"-g1", "-gdwarf-4"} & set(find_toolchain(cflags=["-O0", wanted]).cflags)
+
+
 def test_ninja_is_looked_for_in_three_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """On PATH, beside the interpreter, as a module; and then the message has the command."""
     monkeypatch.setenv("PATH", str(tmp_path))

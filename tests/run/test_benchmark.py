@@ -99,7 +99,9 @@ def paced(name: str, clock: FakeClock, forward: float, backward: float = 50.0) -
 
 def run(kernels: list[Kernel | str], **changes: Any) -> Any:
     """Benchmark without the full check, which has tests of its own."""
-    return benchmark(kernels, **{"sizes": SIZES, "check": False, "progress": False, "rounds": 60, **changes})
+    return benchmark(
+        kernels, **{"sizes": SIZES, "check": False, "trust": True, "progress": False, "rounds": 60, **changes}
+    )
 
 
 def test_two_identical_kernels_show_no_measurable_difference(clock):

@@ -12,7 +12,7 @@ import lltm_inline as li
 from lltm_inline.errors import DefinitionError, InputError
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.check import check
-from lltm_inline.run.load import Function
+from lltm_inline.run.function import Function
 from tests.tiny import STABLE, forget
 
 HEADER = "#include <ATen/ATen.h>\n#include <c10/core/GradMode.h>\nusing at::Tensor;\n"

@@ -373,7 +373,7 @@ def test_files_bring_back_what_was_written(tmp_path):
     for call, message in [
         (lambda: Memory.from_dict({"format": "x"}), "not a measurement of memory: format is 'x'"),
         (lambda: Memory.from_dict({**found.to_dict(), "rows": [{}]}), "incomplete or from another version"),
-        (lambda: Memory.from_json(tmp_path / "list.json"), "holds a list, want rows written by to_json"),
+        (lambda: Memory.from_json(tmp_path / "list.json"), r"not a measurement of memory: it is \[\]"),
         (lambda: Memory.from_json(tmp_path / "none.json"), "is no JSON file"),
     ]:
         with pytest.raises(InputError, match=message):

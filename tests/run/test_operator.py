@@ -18,7 +18,7 @@ import lltm_inline as li
 from lltm_inline.errors import InputError
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.checking.cases import Case, as_tuple, differentiable, make_inputs, prime_size
-from lltm_inline.run.load import Function
+from lltm_inline.run.function import Function
 from lltm_inline.template import devices_of
 from tests.tiny import forget
 

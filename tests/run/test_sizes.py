@@ -13,7 +13,7 @@ from lltm_inline.errors import DefinitionError, InputError
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.check import check
 from lltm_inline.run.checking.cases import Case, layout_cases, make_inputs, prime_size, size_cases
-from lltm_inline.run.load import Function
+from lltm_inline.run.function import Function
 from tests.tiny import forget
 
 HEADER = "#include <ATen/ATen.h>\nusing at::Tensor;\n"
@@ -250,7 +250,7 @@ def test_check_size_is_the_base_of_all_sizes() -> None:
 
 def test_size_of_the_caller_that_has_no_shape() -> None:
     """A size at which an extent would be negative is refused before anything runs."""
-    with pytest.raises(InputError, match=r"at size \(2, 5\) a tensor would have a negative extent"):
+    with pytest.raises(InputError, match=r"size \(2, 5\) of op 'sliding': a tensor would have a negative extent"):
         check(KERNELS["sliding"], sizes=[(7, 3), (2, 5)], progress=False)
 
 

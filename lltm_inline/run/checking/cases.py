@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ...registry import Op
 from ...shapes import ELEMENTS
+from ..worker import steps
 from .compare import Tolerance, dtype_name
 
 Size = tuple[int, ...]
@@ -320,7 +321,8 @@ def expect(op: Op, case: Case) -> Expected:
     if known is None:
         while len(_expected) >= _REMEMBERED:
             del _expected[next(iter(_expected))]
-        known = _expected[key] = _expect(op, case)
+        with steps.step("reference", f"{op.name}/python", lambda: (case.describe(op), ())):
+            known = _expected[key] = _expect(op, case)
     return known
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..report import Finding
+from ..worker import steps
 from .cases import Case, Size, as_tuple, differentiable
 from .explain import explain
 from .runner import Matrix, Outcome, Part, Runner, fill, one_line
@@ -60,13 +61,20 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix) -> list[Find
     call = runner.begin(case, Outcome())
     assert call is not None
     try:
-        torch.autograd.gradcheck(lambda *inputs: as_tuple(runner.function(*inputs)), tuple(call.leaves))
+        with runner.step("gradcheck", case, call):
+            torch.autograd.gradcheck(lambda *inputs: as_tuple(_alive(runner.function)(*inputs)), tuple(call.leaves))
     except Exception as error:
         quantity, text = _translate(str(error), runner)
         if quantity in matrix:
             matrix[quantity][COLUMN] = COLUMN
         return [_finding(runner, quantity, text, case)]
     return []
+
+
+def _alive(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function; each call of it counts as a sign of life."""
+    steps.beat()
+    return function
 
 
 def _translate(message: str, runner: Runner) -> tuple[str, str]:
@@ -96,7 +104,8 @@ def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
     if want is None:
         return []
     try:
-        got = _twice(runner.function, call.leaves, [grad.to(runner.device) for grad in call.expected.grads])
+        with runner.step("gradcheck", case, call):
+            got = _twice(runner.function, call.leaves, [grad.to(runner.device) for grad in call.expected.grads])
     except Exception as error:
         # An error is one of the two right answers, unless the kernel promises the other.
         if not runner.kernel.double_backward:
@@ -117,15 +126,26 @@ def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
 def _twice(function: Callable[..., Any], leaves: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None] | None:
     """Differentiate the sum of the squared first derivatives for each input, then for each incoming gradient.
 
-    None when no first derivative can be differentiated.
+    None when there is no first derivative, or none that can be differentiated.
 
     The second time with `backward()`, which runs every node of the graph: `autograd.grad` would leave out a node that
     raises, as `once_differentiable` makes one, since none of the inputs lies behind it.
     """
     inputs = [leaf.detach().requires_grad_() if differentiable(leaf) else leaf for leaf in leaves]
     wanted = [value for value in inputs if differentiable(value)]
-    incoming = [grad.clone().requires_grad_() for grad in grads]
-    first = torch.autograd.grad(as_tuple(function(*inputs)), wanted, incoming, create_graph=True, allow_unused=True)
+    outputs = as_tuple(function(*inputs))
+    # A count or an index has no gradient, nor has what does not depend on any input that can have one.
+    real = [differentiable(output) and output.requires_grad for output in outputs]
+    incoming = [grad.clone().requires_grad_() if use else None for grad, use in zip(grads, real, strict=True)]
+    if not any(real):
+        return None
+    first = torch.autograd.grad(
+        [output for output, use in zip(outputs, real, strict=True) if use],
+        wanted,
+        [grad for grad in incoming if grad is not None],
+        create_graph=True,
+        allow_unused=True,
+    )
     squares = [(gradient.abs() ** 2).sum() for gradient in first if gradient is not None and gradient.requires_grad]
     if not squares:
         return None

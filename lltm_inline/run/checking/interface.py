@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from ...registry import Op
+from ...registry import Kernel, Op
 from ...shapes import Shape
 from ..report import Finding
+from ..worker import steps
 from .cases import Case, Size, as_tuple, differentiable, expect, make_inputs, place, subset_cases, tensor_inputs
 from .compare import dtype_name
 from .explain import findings_of
-from .fork import try_each
 from .runner import Call, Outcome, Part, Runner, one_line
 
 
@@ -44,7 +43,8 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding]]:
         if call is None or "forward" in seen:
             continue
         try:
-            gradients = backward_itself(runner, call, case)
+            with runner.step("backward", case, call):
+                gradients = backward_itself(runner, call, case)
         except Exception as error:
             # Where autograd raises too, the section `parity` tells it.
             if "backward" not in seen:
@@ -138,8 +138,9 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
         inputs = [
             value.to(runner.device) if isinstance(value, Tensor) else value for value in make_inputs(runner.op, case)
         ]
-        if not _refuses(runner.function, inputs):
-            faults.append(case)
+        with runner.step("forward", case):
+            if not _refuses(runner.function, inputs):
+                faults.append(case)
     if not faults:
         return len(refused), []
     why = runner.run(faults[0]).skipped.partition(": ")[2]
@@ -149,29 +150,65 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
     ]
 
 
+#: How a try of `refusals` ends when the kernel raised, and when it did not.
+REFUSED, COMPUTES = "refused", "computes"
+
+
+class Try(NamedTuple):
+    """One call with an input that makes no sense, and how it ended: `REFUSED`, `COMPUTES`, or how it took the worker down."""
+
+    argument: str
+    what: str
+    verdict: str
+
+
+def is_safe(kernel: Kernel, device: str) -> bool:
+    """Tell whether nonsense cannot crash a kernel: the generated torch_library binding checks every input ahead of it."""
+    return kernel.python is not None or kernel.binding == "torch_library" or device != "cpu"
+
+
 def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
-    """Hand the kernel inputs that make no sense; each must raise. A kernel in Python may compute what the reference computes."""
-    tries = list(_nonsense(runner.op, size, runner.device))
-    kernel = runner.kernel
-    if kernel.python is not None:
-        # PyTorch itself answers for devices; and on a meta tensor it imports its compiler first, which takes a second.
-        tries = [one for one in tries if not one[1].startswith("on device") and _refuses(runner.op.reference, one[2])]
-    calls = [partial(_refuses, runner.function, inputs) for _, _, inputs in tries]
-    # The generated torch_library binding checks every input ahead of the kernel; any other may let the kernel crash.
-    safe = kernel.python is not None or kernel.binding == "torch_library" or runner.device != "cpu"
-    verdicts = ["true" if call() else "false" for call in calls] if safe else try_each(calls)
+    """Hand the kernel inputs that make no sense; each must raise. One that may crash of them gets a worker for it alone."""
+    if not is_safe(runner.kernel, runner.device):
+        if steps.in_worker():
+            return 0, [], []
+        return 0, [], ["inputs that make no sense: a kernel with a binding of its own may crash of them (trust=True)"]
+    tries = refusals(runner, size)
+    return len(tries), refusal_findings(runner.kernel, tries), []
+
+
+def refusals(runner: Runner, size: Size, start: int = 0) -> list[Try]:
+    """Make the calls from number `start` on; in a worker those that may crash are told before and after."""
+    nonsense = list(_nonsense(runner.op, size, runner.device))
+    if runner.kernel.python is not None:
+        # A kernel in Python may compute what the reference computes. PyTorch itself answers for devices; and on a meta
+        # tensor it imports its compiler first, which takes a second.
+        nonsense = [
+            one for one in nonsense if not one[1].startswith("on device") and _refuses(runner.op.reference, one[2])
+        ]
+    told = not is_safe(runner.kernel, runner.device)
+    tries = []
+    for argument, what, inputs in nonsense[start:]:
+        steps.tell("try", argument, what) if told else None
+        with steps.step("forward", runner.kernel.label, lambda a=argument, w=what: (f"{a} {w}", ())):  # type: ignore[misc]
+            verdict = REFUSED if _refuses(runner.function, inputs) else COMPUTES
+        tries.append(Try(argument, what, verdict))
+        steps.tell("tried", verdict) if told else None
+    return tries
+
+
+def refusal_findings(kernel: Kernel, tries: Sequence[Try]) -> list[Finding]:
+    """Make one finding for each input with which the kernel computed or crashed."""
     faults: dict[str, list[str]] = {}
-    for (argument, what, _), verdict in zip(tries, verdicts, strict=True):
-        if verdict != "true":
-            does = "computes" if verdict == "false" else verdict
-            faults.setdefault(argument, []).append(f"{does} with {argument} {what}")
+    for argument, what, verdict in tries:
+        if verdict != REFUSED:
+            faults.setdefault(argument, []).append(f"{verdict} with {argument} {what}")
     findings = []
     for argument, found in faults.items():
-        found.sort(key=lambda text: text.startswith("computes"))  # a crash is worse
+        found.sort(key=lambda text: text.startswith(COMPUTES))  # a crash is worse
         hints = (f"also {'; '.join(found[1:])}",) if found[1:] else ()
-        text = f"{found[0]}, want a clear error"
-        findings.append(Finding(kernel.label, "interface", argument, text, hints=hints))
-    return len(calls), findings, []
+        findings.append(Finding(kernel.label, "interface", argument, f"{found[0]}, want a clear error", hints=hints))
+    return findings
 
 
 def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:

@@ -43,9 +43,10 @@ def opcheck(runner: Runner, size: Size) -> Part:
         call = runner.begin(case, Outcome())
         if call is None:
             continue
-        results: dict[str, Any] = torch.library.opcheck(
-            operator, tuple(call.leaves), test_utils=_TESTS, raise_exception=False
-        )
+        with runner.step("opcheck", case, call):
+            results: dict[str, Any] = torch.library.opcheck(
+                operator, tuple(call.leaves), test_utils=_TESTS, raise_exception=False
+            )
         count += len(results)
         for name, result in results.items():
             if result != "SUCCESS" and name not in findings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...registry import Kernel, Op
 from ..report import Finding
+from ..worker import steps
 from .cases import (
     MANY,
     Case,
@@ -91,7 +92,7 @@ def laboratory() -> Iterator[None]:
         torch.is_deterministic_algorithms_warn_only_enabled(),
     )
     fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
-    with warnings.catch_warnings(), _threads(1):
+    with warnings.catch_warnings(), threads(1):
         warnings.filterwarnings("ignore", message=".*deterministic.*")
         _set_deterministic(True, warn_only=True)
         torch.utils.deterministic.fill_uninitialized_memory = True  # type: ignore[attr-defined]
@@ -103,7 +104,7 @@ def laboratory() -> Iterator[None]:
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
+def threads(count: int) -> Iterator[None]:
     """Run with this many threads."""
     before = torch.get_num_threads()
     if count == before:
@@ -122,6 +123,17 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text.splitlines()[0]}" if text else type(error).__name__
 
 
+def _raises(error: BaseException) -> str:
+    """`raises RuntimeError: ...`; or that it ran out of the memory that the worker allows it."""
+    if steps.is_out_of_memory(error):
+        limit = steps.memory_limit()
+        return (
+            f"runs out of memory: it may take {limit / 2**30:.3g} GiB beyond its inputs (Limits.memory) and wants more "
+            f"({one_line(error)})"
+        )
+    return f"raises {one_line(error)}{f' ({steps.NO_EXCEPTION})' if steps.is_unknown(error) else ''}"
+
+
 class Runner:
     """One loaded kernel, its op, and the outcome of every case it was run on."""
 
@@ -132,6 +144,7 @@ class Runner:
         self.gradients = [f"d_{tensor.name}" for tensor in op.signature.tensors]
         self.threads = torch.get_num_threads()
         self._outcomes: dict[Case, Outcome] = {}
+        self._words: dict[Case, tuple[str, list[str]]] = {}
 
     def run(self, case: Case) -> Outcome:
         """Run a case, once; the outcome is remembered."""
@@ -174,10 +187,10 @@ class Runner:
     def forward(self, call: Call, case: Case, outcome: Outcome) -> bool:
         """Call the kernel and compare its outputs; False when there is nothing to go on with."""
         try:
-            with _threads(self._threads_for(case)):
+            with threads(self.threads_for(case)), self.step("forward", case, call):
                 call.outputs = as_tuple(self.function(*call.leaves))
         except Exception as error:
-            outcome.wrong["forward"] = Mismatch("forward", f"forward raises {one_line(error)}", "raises")
+            outcome.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", "raises")
             return False
         want = call.expected.outputs
         if len(call.outputs) != len(want):
@@ -189,7 +202,18 @@ class Runner:
         self._aliases(call, outcome)
         return all(isinstance(output, Tensor) for output in call.outputs)
 
-    def _threads_for(self, case: Case) -> int:
+    def step(self, name: str, case: Case, call: Call | None = None) -> AbstractContextManager[None]:
+        """Note, in a worker, what is being done, so that it can be told after a crash."""
+
+        def describe() -> tuple[str, list[str]]:
+            if case not in self._words:
+                inputs = steps.describe(self.op, call.leaves) if call is not None else []
+                self._words[case] = case.describe(self.op), inputs
+            return self._words[case]
+
+        return steps.step(name, self.kernel.label, describe)
+
+    def threads_for(self, case: Case) -> int:
         return min(self.threads, _MOST_THREADS) if case.group == MANY else 1
 
     def compare_outputs(self, call: Call, case: Case, outcome: Outcome) -> None:
@@ -222,10 +246,10 @@ class Runner:
         try:
             if chosen:
                 heads, grads = zip(*chosen, strict=True)
-                with _threads(self._threads_for(case)):
+                with threads(self.threads_for(case)), self.step("backward", case, call):
                     found = torch.autograd.grad(heads, [leaves[i] for i in wanted], grads, allow_unused=True)
         except Exception as error:
-            outcome.wrong["backward"] = Mismatch("backward", f"backward raises {one_line(error)}", "raises")
+            outcome.wrong["backward"] = Mismatch("backward", f"backward {_raises(error)}", "raises")
             return []
         limit = tolerance(self.op, case)
         for i, got in zip(wanted, found, strict=True):

@@ -7,6 +7,7 @@ results that the timed calls gave, so that nothing is timed that is wrong, at th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ import torch
 from ...errors import CheckError
 from ...registry import Op
 from ..checking.compare import Tolerance, compare, dtype_name
+from ..worker import steps
 from .inputs import InputSet, Ring, as_tuple
 
 # The reference runs in the same dtype, so two right kernels differ by the order of their sums only. float32
@@ -42,7 +44,7 @@ class Auditor:
     def __init__(self, op: Op, ring: Ring, where: str, *, gradients: bool, done: str = "timed") -> None:
         self._op = op
         self._ring = ring
-        self._where = where
+        self.where = where
         self._gradients = gradients and bool(ring.names)
         self._refusal = f"It was not {done}."
         self._outputs = [output.name for output in op.signature.outputs]
@@ -65,20 +67,24 @@ class Auditor:
             sets = self._ring.refill(times)
             copies = [[_copy(item) for item in one.inputs] for one in sets]
             try:
-                with torch.set_grad_enabled(self._gradients):
+                with torch.set_grad_enabled(self._gradients), self._step("forward", label):
                     outputs = [function(*one.inputs) for one in sets]
+                with torch.set_grad_enabled(self._gradients), self._step("backward", label):
                     for result, one in zip(outputs, sets, strict=True):
                         self.outputs(label, result, one)
                     gradients = [self._backward(label, result, one) for result, one in zip(outputs, sets, strict=True)]
             except CheckError:
                 raise
             except Exception as error:
-                text = f"'{label}' failed at {self._where}: {type(error).__name__}: {error}"
+                text = f"'{label}' failed at {self.where}: {type(error).__name__}: {error}"
                 raise CheckError(f"{text}\n{self._refusal}") from error
             for found, one in zip(gradients, sets, strict=True):
                 self.gradients(label, found, one)
             for one, before in zip(sets, copies, strict=True):
                 self._unchanged(label, one, before)
+
+    def _step(self, name: str, label: str) -> AbstractContextManager[None]:
+        return steps.step(name, label, lambda: (self.where, self._ring.describe()))
 
     def outputs(self, label: str, results: Any, one: InputSet, *, when: str = "") -> None:
         """Compare the outputs of one call.
@@ -91,7 +97,7 @@ class Auditor:
         got = as_tuple(results)
         if len(got) != len(want):
             raise CheckError(
-                f"'{label}' returned {len(got)} outputs at {self._where}, want {len(want)}: {', '.join(self._outputs)}"
+                f"'{label}' returned {len(got)} outputs at {self.where}, want {len(want)}: {', '.join(self._outputs)}"
             )
         self._compare(label, self._outputs, got, want, when)
 
@@ -124,7 +130,7 @@ class Auditor:
     def _unchanged(self, label: str, one: InputSet, before: Sequence[Any]) -> None:
         for argument, item, old in zip(self._op.signature.inputs, one.inputs, before, strict=True):
             if isinstance(item, torch.Tensor) and not torch.equal(item.detach(), old):
-                raise CheckError(f"'{label}' changes its input {argument.name} at {self._where}. {self._refusal}")
+                raise CheckError(f"'{label}' changes its input {argument.name} at {self.where}. {self._refusal}")
 
     def _compare(self, label: str, names: Sequence[str], got: Sequence[Any], want: Sequence[Any], when: str) -> None:
         for name, one, right in zip(names, got, want, strict=True):
@@ -136,7 +142,7 @@ class Auditor:
                 name, one, _wide(right), right.dtype, tolerance, self._op.parts.get(name.removeprefix("d_"), ())
             )
             if found is not None:
-                raise CheckError(f"'{label}' {found.text} at {self._where}. {when or self._refusal}")
+                raise CheckError(f"'{label}' {found.text} at {self.where}. {when or self._refusal}")
 
 
 def _copy(item: Any) -> Any:

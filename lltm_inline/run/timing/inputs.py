@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ...registry import Op
+from ..worker import steps
 
 #: Sets in a ring, at most, and the bytes that they may take together (two sets are kept however large they are).
 MOST_SETS = 256
@@ -45,6 +46,7 @@ class Ring:
     """
 
     def __init__(self, op: Op, size: Sequence[int], *, dtype: torch.dtype, device: str, seed: int = 0) -> None:
+        self._op = op
         self._generator = torch.Generator(device).manual_seed(seed)
         self._scale = random.Random(seed)
 
@@ -52,12 +54,12 @@ class Ring:
             return torch.randn(*shape, dtype=dtype, device=device, generator=self._generator)
 
         self._pool = [op.make_inputs(randn, size) for _ in range(_POOL)]
-        self.names = wanted(op, self._pool[0])
-        self._where = [index for index, argument in enumerate(op.signature.inputs) if argument.name in self.names]
         with torch.no_grad():
-            results = as_tuple(op.reference(*self._pool[0]))
+            results = op.run_reference(*self._pool[0])
         # Outputs that are no floating-point numbers (a count, an index) have no gradient.
         self.differentiable = [index for index, result in enumerate(results) if is_real(result)]
+        self.names = wanted(op, self._pool[0]) if self.differentiable else ()
+        self._where = [index for index, argument in enumerate(op.signature.inputs) if argument.name in self.names]
         self._grads = [[torch.randn_like(results[index]) for index in self.differentiable] for _ in range(_POOL)]
         tensors = [item for item in self._pool[0] if isinstance(item, torch.Tensor)] + self._grads[0]
         each = max(1, sum(tensor.numel() * tensor.element_size() for tensor in tensors))
@@ -80,6 +82,10 @@ class Ring:
                 for target, origin in zip(one.grads, self._grads[source], strict=True):
                     self._renew(target, origin)
         return self._sets[:count]
+
+    def describe(self) -> list[str]:
+        """Describe the inputs: `weights (384, 160) float32`."""
+        return steps.describe(self._op, self._pool[0])
 
     def _new_set(self) -> InputSet:
         inputs = tuple(item.clone() if isinstance(item, torch.Tensor) else item for item in self._pool[0])

@@ -59,7 +59,7 @@ def machine(device: str = "cpu") -> Machine:
         True
     """
     name = torch.cuda.get_device_name(device) if device.startswith("cuda") and device != "cuda-cpu" else cpu_name()
-    return Machine(name, torch.get_num_threads(), torch.__version__)
+    return Machine(name, torch.get_num_threads(), str(torch.__version__))
 
 
 @cache

@@ -15,6 +15,7 @@ import torch
 
 from ...errors import CheckError
 from ...registry import Kernel
+from ..worker import steps
 from .audit import Auditor
 from .inputs import InputSet, Ring
 from .machine import synchronize
@@ -65,6 +66,10 @@ class Case:
     leads: dict[str, int] = field(default_factory=dict)
     samples: dict[str, list[float]] = field(default_factory=dict)
 
+    def describe(self) -> tuple[str, list[str]]:
+        """Return the size and direction, and the inputs, in words."""
+        return f"{self.auditor.where}, {self.direction}", self.ring.describe()
+
     @property
     def is_clear(self) -> bool:
         base = self.samples[self.baseline]
@@ -108,7 +113,8 @@ def _sample(entrant: Entrant, sets: Sequence[InputSet], lead: int, case: Case) -
         CheckError: the kernel raised something.
     """
     try:
-        return _timed(entrant.function, sets, lead, case)
+        with steps.step("benchmark", entrant.label, case.describe):
+            return _timed(entrant.function, sets, lead, case)
     except Exception as error:
         # It was compared before, so this is no plain mistake: it comes with the calls before it, or with their number.
         text = f"'{entrant.label}' failed while it was timed: {type(error).__name__}: {error}"

@@ -1,0 +1,147 @@
+"""A check itself: loads the kernel into this process, runs section after section, and tells of each as it is finished."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from ...errors import LltmInlineError
+from ...progress import Progress
+from ...registry import Kernel, registry
+from ..entrants import require_op
+from ..guard import Guard
+from ..load import load_meanwhile
+from ..report import Report, Section
+from ..worker import steps
+from .cases import Case, Size, edge_axis, layout_cases, prime_size, size_cases, subset_cases, with_extent
+from .derivatives import derivatives
+from .explain import findings_of
+from .interface import interface
+from .opcheck import is_operator, opcheck, warm_up
+from .purity import purity
+from .runner import Matrix, Outcome, Part, Runner, fill, laboratory, matrix_of
+from .safety import safety
+
+#: Extent of one letter in the cases about layout: whole vectors and a rest, in both dtypes.
+_VECTOR_AND_REST = 19
+
+
+def examine(
+    kernel: Kernel,
+    sizes: list[Size] | None,
+    device: str,
+    compiler: str | None,
+    cflags: Sequence[str] | None,
+    say: Progress | None,
+    *,
+    gradients_only: bool,
+) -> Report:
+    """Check a kernel in this process; in a worker, `say` is left out and the caller's process is told."""
+    tell: Progress = say or (lambda text: steps.tell("say", text))
+    # Outside of a worker what opcheck needs is imported while the compiler runs; a worker was forked with it.
+    function = load_meanwhile(
+        kernel,
+        None if say is None else warm_up,
+        device=device,
+        compiler=compiler,
+        cflags=cflags,
+        progress=tell,
+        trust=True,
+    )
+    op = registry.op_of(kernel)
+    require_op(op, prime_size(op))
+    runner = Runner(function, kernel, op, device)
+    with laboratory():
+        if gradients_only:
+            return _gradcheck(runner, sizes, device, tell)
+        return _check(runner, sizes, device, tell)
+
+
+def _check(runner: Runner, sizes: list[Size] | None, device: str, say: Progress) -> Report:
+    op = runner.op
+    small = sizes[0] if sizes else prime_size(op)
+    mixed = sizes[0] if sizes else with_extent(small, edge_axis(op, small), _VECTOR_AND_REST)
+    cases = [*size_cases(op, sizes), *layout_cases(op, mixed), *subset_cases(op, small)]
+    columns = [*dict.fromkeys(case.group for case in cases), "called twice", "gradcheck"]
+    matrix = matrix_of(op, columns)
+    # Interface and purity read what the cases of parity saw, so these run first; the report has them in another order.
+    sections: dict[str, Callable[[], Part]] = {
+        "parity": lambda: _parity(runner, cases, matrix),
+        "interface": lambda: interface(runner, cases, small),
+        "purity": lambda: purity(runner, cases, matrix),
+        "gradcheck": lambda: derivatives(runner, sizes or [small], matrix),
+    }
+    order = ["interface", "parity", "purity", "gradcheck"]
+    if is_operator(runner):
+        sections["opcheck"] = lambda: opcheck(runner, small)
+        order.append("opcheck")
+    # Last: what goes past the end of a tensor and does no harm otherwise ends the worker here.
+    sections["safety"] = lambda: _safety(runner, sizes)
+    return _report(runner, sections, [*order, "safety"], matrix, device, say)
+
+
+def _gradcheck(runner: Runner, sizes: list[Size] | None, device: str, say: Progress) -> Report:
+    matrix = matrix_of(runner.op, ["gradcheck"])
+    sections = {"gradcheck": lambda: derivatives(runner, sizes or [prime_size(runner.op)], matrix)}
+    return _report(runner, sections, ("gradcheck",), matrix, device, say)
+
+
+def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
+    """Run every case and enter it into the matrix."""
+    ran, skipped = 0, []
+    for case in cases:
+        steps.tell("case", case)
+        outcome = runner.run(case)
+        if outcome.skipped:
+            if not case.plain:  # that the kernel refuses a plain size, too, is tried in the section `interface`
+                skipped.append(outcome.skipped)
+        else:
+            ran += 1
+            fill(matrix, case.group, outcome, runner.outputs)
+            _tell_cells(matrix, case.group, outcome)
+    return Part(ran, findings_of(runner, cases, structural=False), skipped)
+
+
+def _safety(runner: Runner, sizes: list[Size] | None) -> Part:
+    def note(step: str, case: str, inputs: tuple[str, ...]) -> None:
+        steps.note(step, runner.kernel.label, case, inputs)
+
+    link_guard()
+    part = safety(runner, sizes, note, trust=not steps.in_worker())
+    steps.rest()
+    return part
+
+
+def link_guard() -> None:
+    """Let the crash recorder, where there is one, ask the guard which tensor an address belongs to."""
+    with suppress(LltmInlineError):  # no guard: the section says why
+        steps.set_finder(Guard(progress=False).finder) if steps.in_worker() else None
+
+
+def _tell_cells(matrix: Matrix, column: str, outcome: Outcome) -> None:
+    steps.tell("cells", column, {name: cells[column] for name, cells in matrix.items()}) if outcome.seen else None
+
+
+def _report(
+    runner: Runner,
+    parts: dict[str, Callable[[], Part]],
+    order: Sequence[str],
+    matrix: Matrix,
+    device: str,
+    say: Progress,
+) -> Report:
+    begun = time.perf_counter()
+    sections = {}
+    steps.tell("plan", tuple(order))
+    for name, part in parts.items():
+        say(f"checking {runner.kernel.label}: {name}")
+        steps.tell("section", name)
+        started = time.perf_counter()
+        cases, findings, skipped = part()
+        sections[name] = Section(name, cases, tuple(findings), tuple(skipped), time.perf_counter() - started)
+        steps.tell("finished", sections[name], {name: dict(cells) for name, cells in matrix.items()})
+    seen = {quantity: cells for quantity, cells in matrix.items() if any(cells.values())}
+    return Report(
+        runner.kernel.label, device, tuple(sections[name] for name in order), seen, time.perf_counter() - begun
+    )

@@ -1,0 +1,172 @@
+"""A loaded kernel, and what the dispatcher says of it in the words of its op."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..arguments import shown
+from ..build.compiler import Build
+from ..errors import InputError
+from ..registry import Kernel, Op
+from ..signature import Interface
+
+
+@dataclass(frozen=True)
+class Function:
+    """A loaded kernel: call it like the op's reference; it differentiates.
+
+    Attributes:
+        kernel: what was loaded.
+        op: what it computes.
+        build: its library; None for a Python kernel.
+        interface: of its C++ text; None for a Python kernel.
+        device: where it runs.
+    """
+
+    kernel: Kernel
+    op: Op
+    build: Build | None
+    interface: Interface | None
+    _call: Callable[..., Any] = field(repr=False)
+    _forward: Callable[..., Any] | None = field(default=None, repr=False)
+    _backward: Callable[..., Any] | None = field(default=None, repr=False)
+    device: str = "cpu"
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        try:
+            return self._call(*inputs, **named)
+        except NotImplementedError as error:
+            if self.build is None or self.build.namespace not in str(error):
+                raise
+            # The dispatcher found no code for a device, and speaks of the digest.
+            given = dict(zip((a.name for a in self.op.signature.inputs), inputs, strict=False)) | named
+            missing = [a.name for a in self.op.signature.inputs if a.type == "Tensor" and given.get(a.name) is None]
+            if missing:  # there was no tensor to find code for
+                raise RuntimeError(f"{self.kernel.name}: {missing[0]} is None, want a Tensor") from None
+            tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
+            sparse = [
+                (name, v) for name, v in given.items() if isinstance(v, torch.Tensor) and v.layout != torch.strided
+            ]
+            if sparse:
+                name, value = sparse[0]
+                raise NotImplementedError(
+                    f"{self.kernel.label}: {name} has layout {value.layout}, want a dense tensor: {name}.to_dense()"
+                ) from None
+            devices = ", ".join(dict.fromkeys(str(tensor.device) for tensor in tensors))
+            raise NotImplementedError(
+                f"{self.kernel.label}: the inputs are on {devices}; it was loaded for {self.device!r}"
+            ) from None
+        except RuntimeError as error:
+            # The dispatcher names the digest and not the kernel when the arguments do not fit the schema.
+            complaint, _, declaration = str(error).partition("Declaration: li_")
+            unknown = re.match("Unknown keyword argument '[^']*'(?= for operator 'li_)", str(error))
+            if not declaration and not unknown:
+                raise
+            complaint = unknown[0] if unknown else complaint
+            raise TypeError(
+                f"{self.kernel.label}{self.op.signature}: {complaint.partition('::call() ')[2] or complaint}"
+            ) from None
+
+    @property
+    def operator(self) -> Any:
+        """The registered operator behind this function (`torch.ops.li_....call.default`), None for Python and pybind11."""
+        return self._call if isinstance(self._call, torch._ops.OpOverload) else None
+
+    def forward(self, *inputs: Any) -> tuple[torch.Tensor, ...]:
+        """Run the kernel's own `forward`, without autograd.
+
+        Returns:
+            The outputs, then the extra tensors that `backward` needs.
+
+        Raises:
+            InputError: a Python kernel has no `forward` of its own.
+        """
+        if self._forward is None:
+            raise InputError(f"kernel {self.kernel.label!r} is a Python function: it has no raw forward")
+        return as_tuple(self._raw(self._forward, inputs))
+
+    def backward(
+        self,
+        gradients: Sequence[torch.Tensor | None],
+        inputs: Sequence[Any],
+        results: Sequence[torch.Tensor],
+        wanted: Sequence[bool],
+    ) -> tuple[torch.Tensor | None, ...]:
+        """Run the kernel's own `backward`, without autograd.
+
+        Args:
+            gradients: one for each output.
+            inputs: what `forward` was given.
+            results: what `forward` returned, extra tensors included.
+            wanted: which gradients to compute, one flag for each tensor input.
+
+        Returns:
+            One gradient for each tensor input, None where the kernel left it undefined.
+
+        Raises:
+            InputError: the kernel has no `backward`.
+        """
+        if self._backward is None:
+            raise InputError(f"kernel {self.kernel.label!r} has no backward of its own")
+        count = len(self.op.signature.tensors)
+        for name, given in (("gradients", gradients), ("inputs", inputs), ("results", results), ("wanted", wanted)):
+            if not isinstance(given, list | tuple):
+                raise InputError(f"{self.kernel.label}: {name}={shown(given)}, want a tuple")
+        if len(inputs) != len(self.op.signature.inputs) or len(wanted) != count:
+            raise InputError(
+                f"{self.kernel.label}: backward takes {len(self.op.signature.inputs)} inputs and {count} flags of wanted "
+                f"gradients, got {len(inputs)} and {len(wanted)}"
+            )
+        self._refuse_misfits(gradients, results)
+        return as_tuple(self._raw(self._backward, (*gradients, *self._saved(inputs, results), *wanted)))
+
+    def _raw(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """Call what the library defines; what the dispatcher says of arguments of the wrong kind becomes ours."""
+        try:
+            return function(*arguments)
+        except RuntimeError as error:
+            complaint, _, declaration = str(error).partition("Declaration: li_")
+            if not declaration:
+                raise
+            complaint = complaint.partition("() ")[2] or complaint
+            raise InputError(f"{self.kernel.label}{self.op.signature}: {complaint.strip()}") from None
+
+    def _refuse_misfits(self, gradients: Sequence[torch.Tensor | None], results: Sequence[torch.Tensor]) -> None:
+        """Refuse what autograd would never hand over: backward itself does not look."""
+        names = [output.name for output in self.op.signature.outputs]
+        count = len(names) + (self.interface.extras if self.interface else 0)
+        if len(gradients) != len(names) or len(results) != count:
+            raise InputError(
+                f"{self.kernel.label}: backward takes {len(names)} gradients and the {count} results of forward, "
+                f"got {len(gradients)} and {len(results)}"
+            )
+        tensors = (*((f"d_{name}", g) for name, g in zip(names, gradients, strict=True) if g is not None),)
+        for name, value in (*tensors, *((f"results[{index}]", result) for index, result in enumerate(results))):
+            if not isinstance(value, torch.Tensor):
+                raise InputError(f"{self.kernel.label}: {name}={shown(value)}, want a Tensor")
+        for name, gradient, output in zip(names, gradients, results, strict=False):
+            if gradient is not None and (gradient.shape, gradient.dtype) != (output.shape, output.dtype):
+                raise InputError(
+                    f"{self.kernel.label}: d_{name} is {tuple(gradient.shape)} {gradient.dtype}, "
+                    f"want {tuple(output.shape)} {output.dtype} as {name}"
+                )
+
+    def _saved(self, inputs: Sequence[Any], results: Sequence[torch.Tensor]) -> list[Any]:
+        signature = self.op.signature
+        names = [argument.name for argument in (*signature.inputs, *signature.outputs)]
+        values = dict(zip(names, [*inputs, *results], strict=False))
+        return [*(values[name] for name in self.kernel.saves), *results[len(signature.outputs) :]]
+
+    def __repr__(self) -> str:
+        names = ", ".join(argument.name for argument in self.op.signature.inputs)
+        return f"<Function {self.kernel.label}({names})>"
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return what a kernel gives as a tuple: a single tensor comes bare."""
+    return tuple(value) if isinstance(value, tuple | list) else (value,)

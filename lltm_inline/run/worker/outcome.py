@@ -1,0 +1,55 @@
+"""How work in a worker ends: with a `Result`, or with `Died`."""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from .black_box import Evidence, State
+from .ending import Ending
+
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Died(Exception):
+    """The worker ended before it could answer.
+
+    Attributes:
+        ending: how.
+        state: what it was doing.
+        evidence: what the recorder saw; None without a recorder, or where there was nothing to see.
+        output: what had been printed.
+        busy: share of the time in which it computed at the end, or would have; None where that was not measured.
+        earlier: what had run in it before; strangers: what else had. They may be to blame.
+        seconds: from the beginning of the step to the end.
+        found: what was found before, where that was told.
+    """
+
+    def __init__(
+        self,
+        ending: Ending,
+        state: State,
+        evidence: Evidence | None,
+        output: str,
+        *,
+        busy: float | None = None,
+        earlier: frozenset[str] = frozenset(),
+        strangers: frozenset[str] = frozenset(),
+    ) -> None:
+        super().__init__(ending)
+        self.ending, self.state, self.evidence, self.output = ending, state, evidence, output
+        self.found: tuple[Any, ...] = ()
+        self.busy, self.earlier, self.strangers = busy, earlier, strangers
+        #: Whether it was ended by somebody else, and not by what it did.
+        self.from_outside = ending.kind == "signal" and ending.code in _FROM_OUTSIDE and evidence is None
+        self.seconds = max(0.0, time.monotonic() - state.started) if state.started else 0.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a request gave, and what was printed meanwhile."""
+
+    value: Any
+    output: str

@@ -1,0 +1,108 @@
+"""The table in docs/crashes.md: what the tests measured, compared with what is written there, or written there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.planted.crashes import GROUPS
+
+PATH = Path(__file__).resolve().parents[3] / "docs" / "crashes.md"
+#: Set it to write the table anew: LLTM_INLINE_WRITE_TABLE=1 make test ARGS="-k crash"
+WRITE = "LLTM_INLINE_WRITE_TABLE"
+
+PARENT_KILLED = "is at work when SIGKILL ends the notebook's process"
+NOTEBOOK_CLOSED = "is at work when the notebook is closed"
+_LAST_GROUP = "The notebook itself ends"
+
+_TEXT = """\
+# What a broken kernel does to a notebook
+
+Each row is a kernel of `tests/planted/crashes.py` with one mistake in it. The tests run it twice: in a plain process, which
+loads the library as `load_inline` does, and with the verb of lltm_inline that stands beside it, from Python and in a notebook.
+With lltm_inline the process lives on in every row, its variables keep their values, and the next call gives the right result.
+
+Kernels run in a process of their own, the worker; so what takes a process down takes that one. What is wrong and takes nothing
+down is found by `li.check`, which runs each kernel between guard pages and fills fresh memory with NaN: that is why a read past
+the end, which goes unnoticed in a plain process, is a segmentation fault there, with the tensor's name. Lines are those of the
+kernel's text.
+
+"Noticed after" is the time from when it happened until the caller knew; for a time-out, from its limit. The tests demand less
+than 1 s, and 0.5 s for a time-out. They compare everything but this column with what they see;
+`LLTM_INLINE_WRITE_TABLE=1 make test ARGS="-k crash"` writes the page anew.
+"""
+_HEAD = """
+## {title}
+
+| The kernel | A plain process | Tried with | lltm_inline says | Noticed after |
+|---|---|---|---|---|
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table, all as text; `noticed` is no part of what is compared."""
+
+    does: str
+    plain: str
+    verb: str
+    says: str
+    noticed: str
+
+    def __str__(self) -> str:
+        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in vars(self).values())} |"
+
+    @classmethod
+    def parse(cls, text: str) -> Line:
+        """Read what `str` wrote."""
+        cells = text.strip()[1:-1].replace(chr(92) + "|", "\0").split("|")
+        return cls(*(cell.strip().replace("\0", "|") for cell in cells))
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """All but the time."""
+        return self.does, self.plain, self.verb, self.says
+
+
+#: What this run of the tests has measured, by what the kernel does.
+MEASURED: dict[str, Line] = {}
+
+
+def record(does: str, plain: str, verb: str, says: str, noticed: float | None) -> None:
+    """Note a line of this run."""
+    time = "in the report" if noticed is None else "< 0.01 s" if noticed < 0.01 else f"{noticed:.2f} s"
+    MEASURED[does] = Line(does, plain, verb and f"`li.{verb}`", says, time)
+
+
+def written() -> dict[str, Line]:
+    """Read the table as it is committed."""
+    if not PATH.exists():
+        return {}
+    lines = [line for line in PATH.read_text().splitlines() if line.startswith("| ") and line.count("|") > 2]
+    return {line.does: line for line in map(Line.parse, lines) if line.does != "The kernel"}
+
+
+def lay_out(known: Mapping[str, Line]) -> str:
+    """Write the page."""
+    groups = {title: [row.does for row in rows] for title, rows in GROUPS.items()}
+    groups[_LAST_GROUP] = [PARENT_KILLED, NOTEBOOK_CLOSED]
+    parts = [
+        _HEAD.format(title=title) + "".join(f"{known[does]}\n" for does in group if does in known)
+        for title, group in groups.items()
+    ]
+    return _TEXT + "".join(parts)
+
+
+def settle() -> list[str]:
+    """Compare what was measured with what is written, or write it if that is asked for; list the differences."""
+    known = written()
+    if os.environ.get(WRITE):
+        known |= MEASURED
+        PATH.write_text(lay_out(known))
+    return [
+        f"measured: {line}\n written: {known.get(does, 'nothing')}"
+        for does, line in MEASURED.items()
+        if does not in known or known[does].compared != line.compared
+    ]
