@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,6 @@ import torch
 from torch import Tensor
 
 from ..arguments import require_choices
-from ..build.cache import cache_dir
 from ..errors import CacheError, InputError
 from ..progress import Progress
 from ..registry import Kernel, registry, resolve
@@ -93,7 +93,7 @@ class _Remote:
     def prepared(self, *, again: bool = False) -> Prepared:
         """Build what is needed, once: a call is to cost as little as it can."""
         cflags = None if self.cflags is None else tuple(self.cflags)
-        key = (self.kernel, self.kernel.label, self.device, self.compiler, cflags, cache_dir())
+        key = (self.kernel, self.kernel.label, self.device, self.compiler, cflags, os.environ.get("LLTM_INLINE_CACHE"))
         known = None if again else _prepared.get(key)
         if known is None or not _exists(known):
             known = prepare([self.kernel], self.device, self.compiler, self.cflags, self.progress)

@@ -18,6 +18,7 @@ from ..build.toolchain import find_toolchain
 from ..errors import LltmInlineError
 from ..progress import Progress
 from .checking.compare import dtype_name
+from .worker.black_box import RegionRecord
 
 #: What fresh memory and the slack beside it hold, by the dtype that is computed in: signalling NaN, which arithmetic turns
 #: into quiet NaN of the same payload. So memory that was never written can be told from what was computed with it, and both
@@ -33,21 +34,9 @@ _ALIGNMENT = 64
 _MOST = 64
 
 
-class _Region(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char * 96),
-        ("dtype", ctypes.c_char * 16),
-        ("base", ctypes.c_uint64),
-        ("nbytes", ctypes.c_uint64),
-        ("itemsize", ctypes.c_uint64),
-        ("ndim", ctypes.c_int64),
-        ("shape", ctypes.c_int64 * 8),
-    )
-
-
 class _Damage(ctypes.Structure):
     _fields_ = (
-        ("region", _Region),
+        ("region", RegionRecord),
         ("behind", ctypes.c_int64),
         ("nearest", ctypes.c_int64),
         ("elements", ctypes.c_int64),
@@ -217,7 +206,7 @@ class Guard:
 
     def find(self, address: int) -> tuple[str, int] | None:
         """Return the name of the tensor that an address lies in or near, and the distance from its start in bytes."""
-        region = _Region()
+        region = RegionRecord()
         if not self._library.guard_find(address, ctypes.byref(region)):
             return None
         return region.name.decode(errors="replace"), address - region.base

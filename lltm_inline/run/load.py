@@ -97,6 +97,8 @@ def load_meanwhile(
         if job.key not in _functions:
             built, *bridges = run_jobs([job, *bridge], progress, meanwhile)
             if not trust and not steps.in_worker() and not cache.is_proven(built.digest, built.sha256):
+                from .trial import try_out  # which needs this module in turn
+
                 try_out(kernel, device, compiler, cflags, progress, limits)
                 cache.mark_proven(built.digest, built.sha256)
             verify(built)
@@ -110,24 +112,6 @@ def load_meanwhile(
                     raise failure_of(job, str(error)) from None
             _functions[job.key] = loaded
         return replace(_functions[job.key], kernel=kernel, op=op)  # two revisions may hold the same text
-
-
-def try_out(
-    kernel: Kernel,
-    device: str,
-    compiler: str | None,
-    cflags: Sequence[str] | None,
-    progress: Progress | bool | None,
-    limits: Limits | None,
-) -> None:
-    """Load and run a kernel in the worker.
-
-    Raises:
-        CrashError: it crashed there.
-    """
-    from .trial import try_out as try_out_in_worker  # which needs this module in turn
-
-    try_out_in_worker(kernel, device, compiler, cflags, progress, limits)
 
 
 # What torch.compiler.disable does, without importing the compiler: a trace must not look into `load`, nor into what it calls.

@@ -20,7 +20,7 @@ from .explain import findings_of
 from .interface import interface
 from .opcheck import is_operator, opcheck, warm_up
 from .purity import purity
-from .runner import Matrix, Outcome, Part, Runner, fill, laboratory, matrix_of
+from .runner import Matrix, Part, Runner, fill, laboratory, matrix_of
 from .safety import safety
 
 #: Extent of one letter in the cases about layout: whole vectors and a rest, in both dtypes.
@@ -90,8 +90,10 @@ def _gradcheck(runner: Runner, sizes: list[Size] | None, device: str, say: Progr
 def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
     """Run every case and enter it into the matrix."""
     ran, skipped = 0, []
+    # What the case before has given goes along with the next: one message for each.
+    column, cells = "", dict[str, str]()
     for case in cases:
-        steps.tell("case", case)
+        steps.tell("case", case, column, cells)
         outcome = runner.run(case)
         if outcome.skipped:
             if not case.plain:  # that the kernel refuses a plain size, too, is tried in the section `interface`
@@ -99,7 +101,7 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
         else:
             ran += 1
             fill(matrix, case.group, outcome, runner.outputs)
-            _tell_cells(matrix, case.group, outcome)
+            column, cells = case.group, {name: row[case.group] for name, row in matrix.items()}
     return Part(ran, findings_of(runner, cases, structural=False), skipped)
 
 
@@ -117,10 +119,6 @@ def link_guard() -> None:
     """Let the crash recorder, where there is one, ask the guard which tensor an address belongs to."""
     with suppress(LltmInlineError):  # no guard: the section says why
         steps.set_finder(Guard(progress=False).finder) if steps.in_worker() else None
-
-
-def _tell_cells(matrix: Matrix, column: str, outcome: Outcome) -> None:
-    steps.tell("cells", column, {name: cells[column] for name, cells in matrix.items()}) if outcome.seen else None
 
 
 def _report(

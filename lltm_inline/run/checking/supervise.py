@@ -25,6 +25,8 @@ from .replay import runner_here
 _MOST_CRASHES = 40
 #: A call with nonsense that takes longer hangs.
 _NONSENSE_SECONDS = 5.0
+#: What this process has marked already.
+_proven: set[tuple[str, str]] = set()
 _ENDINGS = {
     "timeout": "hangs",
     "memory": "takes too much memory",
@@ -62,7 +64,9 @@ def supervise(
             report = _with_refusals(report, kernel, case.refusals(sizes))
     if report.crash is None:
         for built in prepared.libraries.values():
-            mark_proven(built.digest, built.sha256)
+            if (built.digest, built.sha256) not in _proven:
+                mark_proven(built.digest, built.sha256)
+                _proven.add((built.digest, built.sha256))
     return report
 
 
@@ -84,9 +88,7 @@ class _Told:
         elif event.kind == "section":
             self.section, self.case = event.values[0], None
         elif event.kind == "case":
-            self.case = event.values[0]
-        elif event.kind == "cells":
-            column, cells = event.values
+            self.case, column, cells = event.values
             for quantity, cell in cells.items():
                 self.matrix.setdefault(quantity, {})[column] = cell
         elif event.kind == "finished":
