@@ -62,6 +62,8 @@ def supervise(
         report = case.run(sizes, say, gradients_only=gradients_only)
         if not gradients_only and report.crash is None and not is_safe(kernel, device):
             report = _with_refusals(report, kernel, case.refusals(sizes))
+    if device == "cuda" and not report.ok:
+        worker.renew()  # a fault on a GPU breaks the context for the life of the process
     if report.crash is None:
         for built in prepared.libraries.values():
             if (built.digest, built.sha256) not in _proven:

@@ -152,6 +152,14 @@ class Worker:
             self._server.stop()
             self._server = None
 
+    def renew(self) -> None:
+        """Let the next call have a new process, forked in milliseconds."""
+        with self._lock:
+            self._fork_safe()
+            if self._idle is not None:
+                self._idle.kill()
+                self._idle = None
+
     def restart(self) -> None:
         """End it, and start another in the background."""
         self.stop()

@@ -369,6 +369,13 @@ def test_stop_leaves_no_process() -> None:
     assert one.pid is None
 
 
+def test_a_renewed_worker_is_another_process(worker: Worker) -> None:
+    """What a GPU fault has broken in a process is not met again."""
+    first = worker.run(os.getpid).value
+    worker.renew()
+    assert worker.pid is None and worker.run(os.getpid).value != first
+
+
 def test_a_copy_of_the_caller_has_a_worker_of_its_own(worker: Worker) -> None:
     """A process that was made by fork must not talk on its parent's sockets."""
     mine = worker.run(os.getpid).value
