@@ -91,7 +91,7 @@ class Watch:
             raise self._ended(Ending("memory", self._limits.memory))  # at once: it may be taking more and more
         limit = self._limits.seconds_of(state.step)
         since = max(state.started, self._begun)
-        if now - since > limit and self._process.box.read().beats == state.beats:
+        if now - since > limit and self._state().beats == state.beats:
             raise self._ended(Ending("timeout", seconds=limit), where=True)
 
     def _state(self) -> State:

@@ -152,6 +152,7 @@ def blank_the_box(file: int) -> None:
     """Write zeros over the black box, and loop."""
     with steps.step("forward", "op/x"):
         assert steps._box is not None
+        time.sleep(0.3)  # until the caller has seen that a step has begun
         steps._box._memory[:64] = bytes(64)
         while True:
             pass
