@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError, LltmInlineError
+from .errors import FileError, InputError, LltmInlineError
 
 #: What fits into the integers of C++ and of PyTorch's sizes.
 LARGEST = 2**63 - 1
@@ -22,17 +22,6 @@ LARGEST = 2**63 - 1
 REAL_DTYPES = ("float32", "float64", "complex64", "complex128", "float16", "bfloat16")
 
 _MOST_LETTERS = 80
-
-
-class FileError(InputError, OSError):
-    """A file that cannot be read or written; the message has the path and what the system says."""
-
-
-class UnknownPartError(InputError, KeyError):
-    """A result has no part of that name; the message lists those that it has."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])  # KeyError would quote it
 
 
 #: How an argument is refused.

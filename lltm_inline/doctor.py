@@ -16,11 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from .arguments import UnknownPartError, shown
+from .arguments import shown
 from .build import cache
 from .build.nvcc import find_cuda, find_nvcc
 from .build.toolchain import Toolchain, find_toolchain
-from .errors import CacheError, ToolchainError
+from .errors import CacheError, ToolchainError, UnknownPartError
 from .packages import install_command, pip_command
 
 TORCH_WANTED = (2, 10)

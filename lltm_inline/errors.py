@@ -52,6 +52,17 @@ class InputError(LltmInlineError, ValueError):
     """An argument of a public function that makes no sense: a size, a device, a name of a baseline."""
 
 
+class FileError(InputError, OSError):
+    """A file that cannot be read or written; the message has the path and what the system says."""
+
+
+class UnknownPartError(InputError, KeyError):
+    """A result has no part of that name; the message lists those that it has."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would quote it
+
+
 class ToolchainError(LltmInlineError, RuntimeError):
     """No compiler, no ninja, no headers; the message holds the one command that mends it."""
 

@@ -17,7 +17,7 @@ from ..registry import Kernel, registry, resolve
 from .entrants import require_limits
 from .function import Function
 from .isolated import Prepared, ask, echo, prepare
-from .load import load_meanwhile, require_device
+from .load import load, require_device
 from .worker import steps
 from .worker.limits import Limits
 from .worker.modules import when_dropped
@@ -176,10 +176,9 @@ def _loaded(kernel: Kernel, device: str, compiler: str | None, cflags: Sequence[
     known = _loaded_here.get(key)
     if known is not None and known.op == registry.op_of(kernel):
         return known
-    loaded = load_meanwhile(kernel, None, device=device, compiler=compiler, cflags=cflags, progress=False, trust=True)
-    if (
-        kernel.python is None
-    ):  # or each cell of a notebook that is run again would leave its function, and what that holds
+    loaded = load(kernel, device=device, compiler=compiler, cflags=cflags, progress=False, trust=True)
+    # Not of Python, or each cell of a notebook that is run again would leave its function, and what that holds.
+    if kernel.python is None:
         _loaded_here[key] = loaded
     return loaded
 

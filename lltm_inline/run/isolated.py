@@ -34,6 +34,10 @@ _REPLAY_SECONDS = 1.0
 _REPEATED = ("signal", "exit")
 
 
+#: Recorder, guard and bridge, once they are known to be built: by compiler and cache.
+_helpers: dict[tuple[str, Path], tuple[Build, ...]] = {}
+
+
 @dataclass(frozen=True)
 class Prepared:
     """What was built for the worker.
@@ -72,7 +76,7 @@ def prepare(
     nvcc = find_cuda(compile_only=False) if device == "cuda" else None
     jobs = [make_job(kernel, toolchain, nvcc) for kernel in sources]
     helpers = _helpers.get((toolchain.compiler, cache_dir()), ())
-    if all(helper.path.exists() for helper in helpers) and helpers:
+    if helpers and all(helper.path.exists() for helper in helpers):
         builds = run_jobs(jobs, progress)
     else:  # they are verified where they are loaded
         more = [recorder_job(toolchain), guard_job(find_toolchain()), bridge_job(toolchain)]
@@ -81,10 +85,6 @@ def prepare(
     recorder = helpers[0]
     libraries = {kernel.label: built for kernel, built in zip(sources, builds, strict=False)}
     return Prepared(recorder, libraries, compiler, cflags)
-
-
-#: Recorder, guard and bridge, once they are known to be built: by compiler and cache.
-_helpers: dict[tuple[str, Path], tuple[Build, ...]] = {}
 
 
 def ask(

@@ -157,8 +157,7 @@ def measure_here(task: _Task, step: Step | None = None) -> Memory:
         stack = place.prepare(entrants)
         for entrant in entrants:
             step(0, f"measuring {entrant.label} at {place.where}")
-            with worker_steps.step("benchmark", entrant.label, lambda where=place.where: (where, ())):  # type: ignore[misc]
-                rows.append(place.measure(entrant, stack))
+            rows.append(place.measure(entrant, stack))
             step(1, f"measured {entrant.label} at {place.where}")
     return Memory(tuple(rows), task.baseline)
 
@@ -195,14 +194,15 @@ class _Place:
             CheckError: the kernel failed, which it did not when it was compared.
         """
         try:
-            stack.backward(stack.outputs(entrant.function))
-            with no_collection(), Meter(tensor_device(self.device), progress=False) as meter:
-                outputs = stack.outputs(entrant.function)
-                held, own = meter.now, _bytes_of(outputs, stack)
-                gradients = stack.backward(outputs)
-                peak = meter.peak
-                del outputs, gradients
-                left = meter.now
+            with worker_steps.step("benchmark", entrant.label, lambda: (self.where, ())):
+                stack.backward(stack.outputs(entrant.function))
+                with no_collection(), Meter(tensor_device(self.device), progress=False) as meter:
+                    outputs = stack.outputs(entrant.function)
+                    held, own = meter.now, _bytes_of(outputs, stack)
+                    gradients = stack.backward(outputs)
+                    peak = meter.peak
+                    del outputs, gradients
+                    left = meter.now
         except Exception as error:
             raise CheckError(f"'{entrant.label}' failed at {self.where}: {error}\nIt was not measured.") from error
         here = machine.machine(self.device)

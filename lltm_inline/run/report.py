@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..arguments import UnknownPartError, shown
+from ..arguments import shown
+from ..errors import UnknownPartError
 from .worker.crash import Crash, tail
 
 #: What a cell of `Report.matrix` says when a quantity was right; an empty cell was not looked at.

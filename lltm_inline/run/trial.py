@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from ..errors import CrashError
 from ..progress import Progress, showing
-from ..registry import Kernel, registry
+from ..registry import Kernel
 from .checking.cases import size_cases
-from .checking.runner import Outcome, Runner
+from .checking.replay import runner_here
 from .isolated import ask, prepare
-from .load import load_meanwhile
 from .worker.limits import Limits
 
 
@@ -47,10 +46,6 @@ def try_out(
 
 def run_here(kernel: Kernel, device: str, compiler: str | None, cflags: Sequence[str] | None) -> None:
     """Run forward and backward at the corner sizes; for the worker."""
-    function = load_meanwhile(kernel, None, device=device, compiler=compiler, cflags=cflags, progress=False, trust=True)
-    runner = Runner(function, kernel, registry.op_of(kernel), device)
+    runner = runner_here(kernel, device, compiler, cflags)
     for case in size_cases(runner.op, None):
-        outcome = Outcome()
-        call = runner.begin(case, outcome)
-        if call is not None and runner.forward(call, case, outcome):
-            runner.backward(call, case, outcome)
+        runner.run_again(case)

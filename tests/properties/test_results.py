@@ -13,8 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lltm_inline as li
-from lltm_inline.arguments import FileError, UnknownPartError
-from lltm_inline.errors import InputError, LltmInlineError
+from lltm_inline.errors import FileError, InputError, LltmInlineError, UnknownPartError
 from lltm_inline.notebook.plot import plot
 from lltm_inline.run.footprint import Memory, MemoryRow
 from lltm_inline.run.timings import Row, Timings

@@ -106,19 +106,18 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
 
 
 def _safety(runner: Runner, sizes: list[Size] | None) -> Part:
-    def note(step: str, case: str, inputs: tuple[str, ...]) -> None:
-        steps.note(step, runner.kernel.label, case, inputs)
-
     link_guard()
-    part = safety(runner, sizes, note, trust=not steps.in_worker())
+    part = safety(runner, sizes, runner.note, trust=not steps.in_worker())
     steps.rest()
     return part
 
 
 def link_guard() -> None:
     """Let the crash recorder, where there is one, ask the guard which tensor an address belongs to."""
+    if not steps.in_worker():
+        return
     with suppress(LltmInlineError):  # no guard: the section says why
-        steps.set_finder(Guard(progress=False).finder) if steps.in_worker() else None
+        steps.set_finder(Guard(progress=False).finder)
 
 
 def _report(

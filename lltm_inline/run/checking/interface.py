@@ -189,12 +189,18 @@ def refusals(runner: Runner, size: Size, start: int = 0) -> list[Try]:
     told = not is_safe(runner.kernel, runner.device)
     tries = []
     for argument, what, inputs in nonsense[start:]:
-        steps.tell("try", argument, what) if told else None
-        with steps.step("forward", runner.kernel.label, lambda a=argument, w=what: (f"{a} {w}", ())):  # type: ignore[misc]
-            verdict = REFUSED if _refuses(runner.function, inputs) else COMPUTES
+        if told:
+            steps.tell("try", argument, what)
+        verdict = _verdict(runner, f"{argument} {what}", inputs)
         tries.append(Try(argument, what, verdict))
-        steps.tell("tried", verdict) if told else None
+        if told:
+            steps.tell("tried", verdict)
     return tries
+
+
+def _verdict(runner: Runner, case: str, inputs: Sequence[Any]) -> str:
+    with steps.step("forward", runner.kernel.label, lambda: (case, ())):
+        return REFUSED if _refuses(runner.function, inputs) else COMPUTES
 
 
 def refusal_findings(kernel: Kernel, tries: Sequence[Try]) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...registry import Kernel, registry
-from ..load import load_meanwhile
+from ..load import load
 from ..report import Finding
 from ..worker import steps
 from .cases import Case, size_cases
@@ -16,7 +16,7 @@ from .safety import ascending, flush_cases, replay, smaller_cases
 
 def runner_here(kernel: Kernel, device: str, compiler: str | None, cflags: Sequence[str] | None) -> Runner:
     """Load a kernel into this process."""
-    function = load_meanwhile(kernel, None, device=device, compiler=compiler, cflags=cflags, progress=False, trust=True)
+    function = load(kernel, device=device, compiler=compiler, cflags=cflags, progress=False, trust=True)
     return Runner(function, kernel, registry.op_of(kernel), device)
 
 
@@ -34,10 +34,6 @@ def replay_here(
         What was found without a crash.
     """
     runner = runner_here(kernel, "cpu", compiler, cflags)
-
-    def note(step: str, case: str, inputs: tuple[str, ...]) -> None:
-        steps.note(step, kernel.label, case, inputs)
-
     with laboratory():
         plain = ascending(runner.op, [known for known in size_cases(runner.op, None) if known.plain])
         # Tensors without elements last: they have no memory, so what goes past their end says less.
@@ -45,9 +41,9 @@ def replay_here(
         like = smaller_cases(runner.op, case) if case is not None and not case.plain else []
         link_guard()
         cases = [*(known for known in plain if known not in empty), *like, *empty]
-        found = tuple(replay(runner, cases, note, fatal=True).findings)
+        found = tuple(replay(runner, cases, runner.note, fatal=True).findings)
         if found:
             # What stays within the slack behind a tensor does not fault; without slack it does, and the line is known.
             steps.tell("found", found)
-            replay(runner, flush_cases(runner.op), note, fatal=True)
+            replay(runner, flush_cases(runner.op), runner.note, fatal=True)
         return found

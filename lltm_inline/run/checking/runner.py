@@ -14,6 +14,7 @@ from torch import Tensor
 from ...registry import Kernel, Op
 from ..report import Finding
 from ..worker import steps
+from ..worker.server import set_deterministic
 from .cases import (
     MANY,
     Case,
@@ -75,10 +76,6 @@ class Call:
     grads: list[Placed] = field(default_factory=list)
 
 
-# What torch.use_deterministic_algorithms calls, after it has imported the whole of torch._inductor (1.4 s) to tell it too.
-_set_deterministic = torch._C._set_deterministic_algorithms
-
-
 @contextmanager
 def laboratory() -> Iterator[None]:
     """Set torch up for a check, and back afterwards.
@@ -94,12 +91,12 @@ def laboratory() -> Iterator[None]:
     fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     with warnings.catch_warnings(), threads(1):
         warnings.filterwarnings("ignore", message=".*deterministic.*")
-        _set_deterministic(True, warn_only=True)
+        set_deterministic(True, warn_only=True)
         torch.utils.deterministic.fill_uninitialized_memory = True  # type: ignore[attr-defined]
         try:
             yield
         finally:
-            _set_deterministic(enabled, warn_only=warn_only)
+            set_deterministic(enabled, warn_only=warn_only)
             torch.utils.deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]
 
 
@@ -212,6 +209,10 @@ class Runner:
             return self._words[case]
 
         return steps.step(name, self.kernel.label, describe)
+
+    def note(self, step: str, case: str, inputs: tuple[str, ...]) -> None:
+        """Note, in a worker, that a step of this kernel begins; for those who say what it is in words."""
+        steps.note(step, self.kernel.label, case, inputs)
 
     def threads_for(self, case: Case) -> int:
         return min(self.threads, _MOST_THREADS) if case.group == MANY else 1

@@ -86,7 +86,8 @@ class _Told:
     def take(self, event: Event) -> None:
         if event.kind == "plan":
             # The worker may begin anew: what an earlier one told is forgotten.
-            self.__init__(self.started, event.values[0])  # type: ignore[misc]
+            self.plan, self.section, self.case = event.values[0], "", None
+            self.sections, self.matrix = {}, {}
         elif event.kind == "section":
             self.section, self.case = event.values[0], None
         elif event.kind == "case":

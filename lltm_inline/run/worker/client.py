@@ -142,12 +142,10 @@ class Worker:
     def _fork_safe(self) -> None:
         """A copy of this process, made by fork, leaves its parent's worker alone."""
         if os.getpid() != self._owner:
-            self._owner, self._server, self._idle, self._busy = os.getpid(), None, None, []
+            self.after_fork()
 
     def _discard(self) -> None:
-        if self._idle is not None:
-            self._idle.kill()
-            self._idle = None
+        self.renew()
         if self._server is not None:
             self._server.stop()
             self._server = None

@@ -185,10 +185,8 @@ class Process:
             answer, _ = self._wait(watch, on_event)
             if answer.raised is not None and isinstance(error := unwrap(answer.raised), KeyboardInterrupt):
                 interrupt = error
-        except (
-            Exception,
-            KeyboardInterrupt,
-        ):  # it has died, or what it says was cut in two: what counts is that it stops
+        except (Exception, KeyboardInterrupt):
+            # It has died, or what it says was cut in two: what counts is that it stops.
             interrupt.add_note("the worker was stopped; the next call finds a new one")
         finally:
             self.kill()

@@ -92,7 +92,7 @@ def in_worker() -> bool:
 
 
 def note(step: str, kernel: str = "", case: str = "", inputs: Sequence[str] = ()) -> None:
-    """Note that a step begins: from now on its limits count. An empty step is the checker's own work, and has none."""
+    """Note that a step begins: from now on its limits count. An empty step is the checker's own work."""
     global _has_children
     if _box is None:
         return

@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -25,15 +24,6 @@ from lltm_inline.run.worker import careful, channel
 from lltm_inline.run.worker.client import Died, Worker
 from lltm_inline.run.worker.limits import Limits
 from tests.run.worker import jobs
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    """Give the module a worker of its own, so that its deaths are nobody else's."""
-    one = Worker()
-    one.warm()
-    yield one
-    one.stop()
 
 
 def gone(pid: int, seconds: float = 5.0) -> bool:

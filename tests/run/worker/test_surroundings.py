@@ -24,15 +24,6 @@ from tests.run.worker import jobs
 Write = Callable[[str, str], ModuleType]
 
 
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    """Give the module a worker of its own."""
-    one = Worker()
-    one.warm()
-    yield one
-    one.stop()
-
-
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
     """Write a module, an hour ago by its date, and import it."""
