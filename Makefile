@@ -1,9 +1,10 @@
 # Every target makes its own virtual environment in .venv the first time, with the versions of constraints.txt.
 #   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
-#   make test      the tests                                              make test ARGS='-k doctor'
+#   make test      the tests, two at a time                               make test ARGS='-k doctor'
 #   make check     lint and types
 #   make bench     comparisons with other tools (minutes)
-#   make lab       JupyterLab on the notebooks
+#   make lab       JupyterLab on lesson 00                                make lab ARGS=--no-browser
+#   make bundle    the panel's JavaScript anew, after an edit of it (needs Node.js and the npm registry)
 #   make clean     remove the environment and what tools left behind; the build cache stays (lltm-inline cache clear)
 # Another Python: make PYTHON=python3.12 demo
 
@@ -11,10 +12,12 @@ PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
 BIN = $(VENV)/bin
+LESSON = $(notdir $(firstword $(wildcard notebooks/00*.ipynb)))
+PANEL = lltm_inline/notebook/panel/js
 PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lab clean
+.PHONY: help demo test check bench lab bundle clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -23,7 +26,7 @@ demo: $(VENV)/.stamp-run
 	$(BIN)/python -m lltm_inline.demo $(ARGS)
 
 test: $(VENV)/.stamp-test
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
 check: $(VENV)/.stamp-check
 	$(BIN)/ruff check .
@@ -33,7 +36,13 @@ bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 lab: $(VENV)/.stamp-run
-	$(BIN)/jupyter lab --notebook-dir=notebooks $(ARGS)
+	$(BIN)/jupyter lab --notebook-dir=notebooks --LabApp.default_url=/lab/tree/$(LESSON) --LabApp.news_url=None $(ARGS)
+
+bundle:
+	@command -v npm >/dev/null || { \
+	  echo "make: no 'npm' on PATH, which bundles the panel's JavaScript. On Debian and Ubuntu: sudo apt-get install npm" >&2; \
+	  exit 1; }
+	cd $(PANEL) && npm ci --ignore-scripts --no-audit --no-fund && npm run build
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

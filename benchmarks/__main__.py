@@ -10,6 +10,7 @@ from pathlib import Path
 SCRIPTS = (
     "import_time",
     "worker",
+    "watching",
     "call_overhead",
     "lltm_speed",
     "ops_speed",
@@ -19,6 +20,7 @@ SCRIPTS = (
     "cache_hit",
     "edit_latency",
     "first_build",
+    "browser_loop",
 )
 
 

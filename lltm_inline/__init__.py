@@ -21,6 +21,9 @@ from .registry import Kernel, Op, diff, registry
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from .lesson import self_check
+    from .notebook.live import live_benchmark
+    from .notebook.panel import playground
     from .notebook.plot import plot
     from .run.benchmark import benchmark
     from .run.call import call
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from .run.load import load
     from .run.memory import memory
     from .run.report import Report
+    from .run.sweep import Sweep, sweep
     from .run.timings import Timings
     from .run.worker.client import worker
     from .run.worker.crash import Crash
@@ -37,7 +41,10 @@ if TYPE_CHECKING:
 
 # Imported when first used, so that `import lltm_inline` costs hardly more than `import torch`.
 _LAZY = {
+    "live_benchmark": "notebook.live",
+    "playground": "notebook.panel",
     "plot": "notebook.plot",
+    "self_check": "lesson",
     "benchmark": "run.benchmark",
     "check": "run.check",
     "gradcheck": "run.check",
@@ -50,6 +57,8 @@ _LAZY = {
     "Memory": "run.footprint",
     "memory": "run.memory",
     "Report": "run.report",
+    "Sweep": "run.sweep",
+    "sweep": "run.sweep",
     "Timings": "run.timings",
 }
 
@@ -65,6 +74,7 @@ __all__ = [
     "Memory",
     "Op",
     "Report",
+    "Sweep",
     "Timings",
     "benchmark",
     "build",
@@ -74,12 +84,16 @@ __all__ = [
     "doctor",
     "errors",
     "gradcheck",
+    "live_benchmark",
     "load",
     "memory",
     "nn",
     "ops",
+    "playground",
     "plot",
     "registry",
+    "self_check",
+    "sweep",
     "worker",
 ]
 
@@ -92,3 +106,17 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook the magics `%%kernel` and `%kernel`: what `%load_ext lltm_inline` calls."""
+    from .notebook.magics import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take the magics away again: what `%unload_ext lltm_inline` calls."""
+    from .notebook.magics import unload
+
+    unload(shell)

@@ -11,7 +11,6 @@ import sys
 import sysconfig
 import tempfile
 from dataclasses import dataclass
-from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -89,16 +88,9 @@ class Diagnosis:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        colours = {"ok": "#2e7d32", "missing": "#c62828", "optional": "#6d6d6d"}
-        rows = "".join(
-            f"<tr><td style='color:{colours[finding.state]}'>{finding.state}</td>"
-            f"<th style='text-align:left'>{escape(finding.what)}</th>"
-            f"<td style='text-align:left'>{escape(finding.detail)}"
-            + (f"<br><code>{escape(finding.cure)}</code>" if finding.cure else "")
-            + "</td></tr>"
-            for finding in self.findings
-        )
-        return f"<p>{escape(self.headline)}</p><table>{rows}</table>"
+        from .html import page, views
+
+        return page(views.doctor(self))
 
 
 def doctor() -> Diagnosis:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 class LltmInlineError(Exception):
     """Anything that this package raises on purpose."""
 
+    def _render_traceback_(self) -> list[str]:
+        """Say how IPython shows this error: the user's own lines and the message; `%tb Verbose` shows all lines."""
+        from .html.trace import lines_of
+
+        return lines_of(self)
+
 
 class DefinitionError(LltmInlineError, ValueError):
     """An `Op` or `Kernel` whose fields contradict each other or break a rule, found when it is made."""
@@ -86,6 +92,11 @@ class BuildError(LltmInlineError, RuntimeError):
         self.diagnostics = tuple(diagnostics)
         self.log = log
 
+    def _repr_html_(self) -> str:
+        from .html import page, views
+
+        return page(views.build_error(self))
+
 
 class SignatureError(BuildError):
     """`forward` or `backward` in the text does not fit the op's schema; found before anything is compiled."""
@@ -97,6 +108,11 @@ class CheckError(LltmInlineError):
     def __init__(self, message: str, *, report: Report | None = None) -> None:
         super().__init__(message)
         self.report = report
+
+    def _repr_html_(self) -> str:
+        from .html import page, views
+
+        return page(views.check_error(self))
 
 
 class CrashError(LltmInlineError, RuntimeError):
@@ -111,6 +127,11 @@ class CrashError(LltmInlineError, RuntimeError):
         super().__init__(message)
         self.crash = crash
         self.timings = None if timings is None else tuple(timings)
+
+    def _repr_html_(self) -> str:
+        from .html import page, views
+
+        return page(views.crash(self.crash))
 
     def __reduce__(self) -> tuple[Callable[..., CrashError], tuple[object, ...]]:
         # As exceptions are pickled otherwise, they are made again of their message alone.

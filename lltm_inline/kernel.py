@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -168,22 +168,9 @@ class Kernel:
         return f"<Kernel {self.label}: {what}>"
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from .html import page, views
 
-        from pygments import highlight
-        from pygments.formatters import HtmlFormatter
-        from pygments.lexers import CppLexer
-
-        if self.python is not None:
-            return f"<code>{escape(str(self))}</code>"
-        blocks = [
-            f"<p><b>{escape(self.label)}</b> ({kind})</p>"
-            + highlight(
-                text, CppLexer(stripnl=False), HtmlFormatter(linenos="inline", noclasses=True, nobackground=True)
-            )
-            for kind, text in self.sources.items()
-        ]
-        return "".join(blocks)
+        return page(views.kernel(self))
 
 
 _TABLES = {"params": "a dict of numbers by name, {'UNROLL': 8}", "slots": "a dict of texts by name, {'TYPE': 'float'}"}
@@ -295,11 +282,11 @@ def _edit_message(kernel: Kernel, old: str, places: list[tuple[str, int]]) -> st
 
 # Every revision made in this process, by name, in order, behind the kernel that was edited first. Revision numbers come
 # from here: the same content always has the same number, two different edits never share one.
-_journal: dict[str, list[Kernel]] = {}
+_revisions: dict[str, list[Kernel]] = {}
 
 
 def _record(base: Kernel, kernel: Kernel) -> Kernel:
-    revisions = _journal.setdefault(base.name, [base])
+    revisions = _revisions.setdefault(base.name, [base])
     for known in revisions:
         if known == kernel and known.doc == kernel.doc:
             return known
@@ -308,6 +295,16 @@ def _record(base: Kernel, kernel: Kernel) -> Kernel:
     return kernel
 
 
+def revise(base: Kernel, entry: Kernel) -> Kernel:
+    """Make of a kernel that was written anew the next revision of the one of that name."""
+    return _record(base, replace(entry, parent=base.label))
+
+
 def revisions_of(name: str) -> tuple[Kernel, ...]:
     """List what was made of a kernel in this process, the kernel itself first; nothing when it was never edited."""
-    return tuple(_journal.get(name, ()))
+    return tuple(_revisions.get(name, ()))
+
+
+def put_revisions(name: str, kernels: Sequence[Kernel]) -> None:
+    """Let these be what was made of a kernel in this process: what `revisions_of` lists, after a restart."""
+    _revisions[name] = list(kernels)

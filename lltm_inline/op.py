@@ -245,6 +245,19 @@ class Op:
                     f"op {self.name!r}: shape {shape} of {name!r} has {', '.join(unknown)}, which no required input has as a whole extent"
                 )
 
+    def __str__(self) -> str:
+        shapes = ", ".join(f"{name} {shape}" for name, shape in self.shapes.items())
+        lines = f"op {self.name}{self.signature}", self.doc.strip().partition("\n")[0], f"shapes: {shapes}"
+        return "\n  ".join(line for line in lines if line)
+
+    def __repr__(self) -> str:
+        return f"<Op {self.name}{self.signature}>"
+
+    def _repr_html_(self) -> str:
+        from .html import page, views
+
+        return page(views.op(self))
+
     @cached_property
     def signature(self) -> Schema:
         return Schema.parse(self.schema)

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from .shell import in_notebook
+
 #: Called as `progress(text)` whenever a step begins.
 Progress = Callable[[str], None]
 
@@ -45,17 +47,45 @@ class LiveLine:
     def _run(self) -> None:
         if self._done.wait(QUIET_SECONDS):
             return
-        if not sys.stderr.isatty() and "ipykernel" not in sys.modules:
+        if in_notebook():
+            self._show_in_place()
+            return
+        if not sys.stderr.isatty():
             print(self._text, file=sys.stderr, flush=True)
             return
         from rich.console import Console
+        from rich.markup import escape
 
-        with Console(stderr=True).status(self._line()) as status:
+        with Console(stderr=True).status(escape(self._line())) as status:
             while not self._done.wait(0.1):
-                status.update(self._line())
+                status.update(escape(self._line()))
+
+    def _show_in_place(self) -> None:
+        """Show the line as an output that is updated in place, and empty in the end: nothing of it stays in the notebook."""
+        from IPython.display import display
+
+        self._status = display(_Output(self._line()), display_id=True)
+        while not self._done.wait(0.25):
+            self._status.update(_Output(self._line()))
+        self._status.update(_Output(""))
 
     def _line(self) -> str:
-        return f"{self._text} [dim]{time.monotonic() - self._started:.0f} s[/]"
+        return f"{self._text} {time.monotonic() - self._started:.0f} s"
+
+
+class _Output:
+    """The line as an output of a cell."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        from .html import page, paragraph
+
+        return page(paragraph(self._text, cls="li-faint")) if self._text else "<span></span>"
 
 
 @contextmanager

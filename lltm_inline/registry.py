@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .arguments import refusal, shown
 from .errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
-from .kernel import BINDINGS, Kernel, revisions_of
+from .kernel import BINDINGS, Kernel, revise, revisions_of
 from .op import Argument, Cost, Op, Schema
+
+if TYPE_CHECKING:
+    from .recovery import Recovered
 
 __all__ = [
     "BINDINGS", "Argument", "Cost", "Diff", "Kernel", "Op", "Registry", "Schema", "diff", "fit", "registry", "resolve",
@@ -27,6 +31,8 @@ class Registry(Mapping[str, Kernel]):
         self._ops: dict[str, Op] = {}
         self._shipped: dict[str, Kernel] = {}
         self._current: dict[str, Kernel] = {}
+        self._watchers: list[Callable[[Kernel], None]] = []
+        self._admitted: dict[str, Kernel] = {}  # by label
 
     @property
     def ops(self) -> Mapping[str, Op]:
@@ -52,7 +58,9 @@ class Registry(Mapping[str, Kernel]):
     def register(self, entry: _Entry) -> _Entry:
         """Add an op (with its reference as `op/python`) or a kernel.
 
-        A kernel of revision 1 or more becomes the current one of its name; `history` keeps the others.
+        A kernel of revision 1 or more becomes the current one of its name; `history` keeps the others. A notebook's cell may
+        be run again after an edit: an op whose reference was written there takes the place of the one before, and a kernel
+        of such an op becomes the next revision, which is what is returned.
 
         Raises:
             DuplicateKernelError: another op, or another kernel of revision 0, has this name.
@@ -63,14 +71,19 @@ class Registry(Mapping[str, Kernel]):
         if not isinstance(entry, Op | Kernel):
             raise refusal("entry", entry, "an Op or a Kernel")
         if isinstance(entry, Op):
-            if entry.name in self._ops and self._ops[entry.name] != entry:
+            before = self._ops.get(entry.name)
+            if before is not None and before != entry and not (_is_of_a_cell(before) and _is_of_a_cell(entry)):
                 raise DuplicateKernelError(f"op {entry.name!r} is registered already; choose another name")
-            if entry.name not in self._ops:
+            if before != entry:
                 self._ops[entry.name] = entry
+                self._shipped.pop(f"{entry.name}/python", None)
                 self.register(Kernel(f"{entry.name}/python", python=entry.reference, doc=entry.doc))
             return entry
-        fit(entry, self.op_of(entry))
+        op = self.op_of(entry)
+        fit(entry, op)
         known = self._shipped.get(entry.name)
+        if known is not None and known != entry and _is_of_a_cell(op) and entry.revision == 0 and entry.python is None:
+            entry = revise(self._current[entry.name], entry)
         if entry.revision == 0 and known is not None and known != entry:
             raise DuplicateKernelError(
                 f"kernel {entry.name!r} is registered already. To change it: registry[{entry.name!r}].replace(cpp=...); "
@@ -78,14 +91,68 @@ class Registry(Mapping[str, Kernel]):
             )
         self._shipped.setdefault(entry.name, entry)
         self._current[entry.name] = entry
+        self.admit(entry)
+        for told in self._watchers:
+            told(entry)
         return entry
+
+    def watch(self, told: Callable[[Kernel], None]) -> None:
+        """Call a function with every kernel that is registered from now on; the journal does."""
+        if told not in self._watchers:
+            self._watchers.append(told)
+
+    def unwatch(self, told: Callable[[Kernel], None]) -> None:
+        """Undo `watch`."""
+        if told in self._watchers:
+            self._watchers.remove(told)
+
+    def admit(self, kernel: Kernel) -> None:
+        """Take note that somebody wants this revision, without making it the current one."""
+        self._admitted[kernel.label] = kernel
+
+    def is_admitted(self, kernel: Kernel) -> bool:
+        """Tell whether a revision was ever registered or brought back; the points of a sweep never are."""
+        return kernel.label in self._admitted
+
+    def recover(self, op_or_name: str | None = None, *, every: bool = False) -> Recovered:
+        """Bring back the revisions that this notebook made before its kernel was restarted, from the journal in the cache.
+
+        They keep their numbers where these are free, and the last one of each name becomes the current one. The journal is
+        on from `%load_ext lltm_inline` or `li.playground` on; what a plain script makes is not in it.
+
+        Args:
+            op_or_name: only those of this op or of this kernel.
+            every: also those of other notebooks.
+
+        Returns:
+            The revisions, oldest first; shows what was done.
+
+        Raises:
+            UnknownKernelError: neither the registry nor the journal has an op or kernel of that name.
+            CacheError: the cache directory cannot be used.
+            InputError: an argument of the wrong kind.
+        """
+        from .recovery import recover
+
+        return recover(op_or_name, every=every)
 
     def adopt(self, op: Op) -> None:
         """Take an op in place of any other of that name: in a worker, where the caller's process knows best."""
         self._ops[op.name] = op
 
+    def snapshot(self) -> tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]:
+        """Return what is registered now, for `restore`."""
+        return dict(self._ops), dict(self._shipped), dict(self._current)
+
+    def restore(self, snapshot: tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]) -> None:
+        """Let exactly that be registered which was when `snapshot` was taken: in a worker, where modules are imported anew."""
+        tables: tuple[dict[str, Any], ...] = (self._ops, self._shipped, self._current)
+        for table, before in zip(tables, snapshot, strict=True):
+            table.clear()
+            table.update(before)
+
     def history(self, name: str) -> tuple[Kernel, ...]:
-        """List every revision of a name made in this process, oldest first.
+        """List every revision of a name that was made in this process or brought back by `recover`, oldest first.
 
         Raises:
             UnknownKernelError: no kernel of that name.
@@ -137,14 +204,9 @@ class Registry(Mapping[str, Kernel]):
         return str(self)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from .html import page, views
 
-        left = "style='text-align:left'"
-        rows = "".join(
-            f"<tr><th {left}>{escape(kernel.label)}</th><td {left}>{escape(_headline(kernel.doc))}</td></tr>"
-            for kernel in self._current.values()
-        )
-        return f"<table><tr><th>kernel</th><th>what it is</th></tr>{rows}</table>"
+        return page(views.registry(self))
 
 
 def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
@@ -163,6 +225,11 @@ def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
     if not isinstance(kernel, Kernel):
         raise refusal(name, kernel, "a Kernel or a label such as 'lltm/fused'", error=InputError)
     return kernel
+
+
+def _is_of_a_cell(op: Op) -> bool:
+    """Tell whether an op was written in a notebook or a script, and not in a module."""
+    return getattr(op.reference, "__module__", "") == "__main__"
 
 
 def fit(kernel: Kernel, op: Op) -> None:
@@ -191,7 +258,7 @@ def _nearest_first(name: str, names: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Diff:
-    """What changed between two kernels, as a unified diff of their texts and params."""
+    """What changed between two kernels, as a unified diff of their texts, and of all else that makes them."""
 
     before: str
     after: str
@@ -207,12 +274,25 @@ class Diff:
         """Number of lines that `after` adds or changes."""
         return sum(line.startswith("+") and not line.startswith("+++") for line in self.text.split("\n"))
 
-    def _repr_html_(self) -> str:
-        from pygments import highlight
-        from pygments.formatters import HtmlFormatter
-        from pygments.lexers import DiffLexer
+    @property
+    def lines(self) -> int:
+        """Number of lines that differ, those that are only gone among them."""
+        return max(self.changed_lines, self.removed_lines)
 
-        return str(highlight(str(self), DiffLexer(), HtmlFormatter(noclasses=True, nobackground=True)))
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What differs: `cpp`, `params`, `flags`, ..."""
+        return tuple(re.findall(rf"^\+\+\+ {re.escape(self.after)} \((\w+)\)$", self.text, re.MULTILINE))
+
+    @property
+    def removed_lines(self) -> int:
+        """Number of lines of `before` that are gone or changed."""
+        return sum(line.startswith("-") and not line.startswith("---") for line in self.text.split("\n"))
+
+    def _repr_html_(self) -> str:
+        from .html import page, views
+
+        return page(views.diff(self))
 
 
 def diff(before: Kernel | str, after: Kernel | str) -> Diff:
@@ -229,7 +309,7 @@ def diff(before: Kernel | str, after: Kernel | str) -> Diff:
     """
     one, two = resolve(before, "before"), resolve(after, "after")
     lines: list[str] = []
-    for kind in ("params", "slots", "flags", "cpp", "cuda", "binding"):
+    for kind in ("params", "slots", "flags", "saves", "api", "cpp", "cuda", "binding"):
         before_lines, after_lines = (_as_lines(getattr(kernel, kind)) for kernel in (one, two))
         names = (f"{one.label} ({kind})", f"{two.label} ({kind})")
         lines += difflib.unified_diff(before_lines, after_lines, *names, lineterm="")

@@ -202,7 +202,7 @@ class _Examination:
         if len(function.types) != len(inputs):
             self.problem(
                 function,
-                f"'forward' takes {len(function.types)} arguments, op '{self.op.name}' has {len(inputs)}: "
+                f"'forward' takes {_count(len(function.types), 'argument')}, op '{self.op.name}' has {len(inputs)}: "
                 f"{', '.join(argument.name for argument in inputs)}",
                 f"Want: {want}, then any extra tensors in the returned tuple.",
             )
@@ -222,7 +222,7 @@ class _Examination:
         if returned < len(outputs):
             self.problem(
                 function,
-                f"'forward' returns {returned} tensor{'s' * (returned != 1)}, op '{self.op.name}' has {len(outputs)} outputs: "
+                f"'forward' returns {_count(returned, 'tensor')}, op '{self.op.name}' has {len(outputs)} outputs: "
                 f"{', '.join(output.name for output in outputs)}",
                 "Return the outputs first, then whatever extra tensors 'backward' needs.",
             )
@@ -243,7 +243,7 @@ class _Examination:
         if len(function.types) != len(names):
             self.problem(
                 function,
-                f"'backward' takes {len(function.types)} arguments, want {len(names)}: {', '.join(names)}",
+                f"'backward' takes {_count(len(function.types), 'argument')}, want {len(names)}: {', '.join(names)}",
                 "That is a gradient for each output, then what saves= names, then the extra tensors of 'forward', "
                 f"then std::array<bool, {gradients}>.",
             )
@@ -261,7 +261,7 @@ class _Examination:
         if returned != gradients:
             self.problem(
                 function,
-                f"'backward' returns {'a ' + function.returns if returned is None else f'{returned} gradients'}, "
+                f"'backward' returns {'a ' + function.returns if returned is None else _count(returned, 'gradient')}, "
                 f"want {gradients}: {', '.join('d_' + argument.name for argument in self.op.signature.tensors)}",
                 f"Return {_tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted.",
             )
@@ -303,6 +303,11 @@ class _Examination:
         return (
             len(parts) if len(parts) > 1 and all(re.fullmatch(self.tensor, _squeeze(part)) for part in parts) else None
         )
+
+
+def _count(number: int, noun: str) -> str:
+    """`1 argument`, `2 arguments`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def backward_arguments(kernel: Kernel, op: Op, interface: Interface) -> tuple[Argument, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -267,3 +268,29 @@ def test_unknown_op_is_nearest_first(other_op: Op, tiny: Any) -> None:
     """The nearest op comes first in the list."""
     with pytest.raises(UnknownKernelError, match=r"no kernel 'tinie/qqqqqqqqq'. Ops: tinier, "):
         registry["tinie/qqqqqqqqq"]
+
+
+def test_a_cell_that_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An op of a notebook takes the place of the one before; its kernel is the next revision, and the same text the same one."""
+
+    def cell(factor: int, text: str) -> tuple[Op, Kernel]:
+        def reference(x: Any) -> Any:
+            return factor * x
+
+        reference.__module__ = "__main__"
+        shapes = {"x": "N", "y": "N"}
+        made = Op("recell", "(Tensor x) -> Tensor y", reference, shapes, lambda randn, N: (randn(N),))
+        return registry.register(made), registry.register(Kernel("recell/cpp", cpp=text, params={"A": factor}))
+
+    for table in ("_ops", "_shipped", "_current"):
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
+    first = cell(2, "one")
+    second = cell(3, "two")
+    assert registry.ops["recell"] is second[0] and registry["recell/python"].python is second[0].reference
+    assert [first[1].label, second[1].label, second[1].parent] == ["recell/cpp", "recell/cpp@1", "recell/cpp"]
+    assert registry["recell/cpp"] == second[1] and dict(second[1].params) == {"A": 3}
+    assert cell(3, "two")[1].label == "recell/cpp@1"
+    assert cell(2, "one")[1].label == "recell/cpp" == registry["recell/cpp"].label
+    other = replace(second[0], reference=torch.abs)
+    with pytest.raises(DuplicateKernelError, match="op 'recell' is registered already; choose another name"):
+        registry.register(other)

@@ -86,6 +86,9 @@ def test_trailing_return_type(op: Op) -> None:
     [
         ("forward(", "forwards(", "1:1 no function 'forward' at file scope"),
         (", bool flag)", ")", "1:12 'forward' takes 4 arguments, op 'every' has 5: x, b, c, n, flag"),
+        ("const at::Tensor& x, const std::optional<at::Tensor>& b, double c, int64_t n, bool flag", "const at::Tensor& x",
+         "1:12 'forward' takes 1 argument, op 'every' has 5: x, b, c, n, flag"),
+        ("const at::Tensor& d_y, const at::Tensor& x, ", "", "4:36 'backward' takes 1 argument, want 3: d_y, x, wanted"),
         ("const at::Tensor& x, const std::optional<at::Tensor>& b", "const at::Tensor& x, const at::Tensor& b",
          "1:12 argument 2 of 'forward' (b) is 'const at::Tensor&', want const std::optional<at::Tensor>&"),
         ("double c", "float c", "1:12 argument 3 of 'forward' (c) is 'float', want double"),
@@ -94,7 +97,7 @@ def test_trailing_return_type(op: Op) -> None:
         ("at::Tensor forward", "void forward", "1:6 'forward' returns 'void', want at::Tensor, or a longer tuple"),
         ("const at::Tensor& d_y, ", "", "4:36 'backward' takes 2 arguments, want 3: d_y, x, wanted"),
         ("bool, 2", "bool, 3", "4:36 the last argument of 'backward' is 'std::array<bool, 3>', want std::array<bool, 2>"),
-        ("std::tuple<at::Tensor, at::Tensor>", "at::Tensor", "4:12 'backward' returns 1 gradients, want 2: d_x, d_b"),
+        ("std::tuple<at::Tensor, at::Tensor>", "at::Tensor", "4:12 'backward' returns 1 gradient, want 2: d_x, d_b"),
         ("double c, int64_t n", "int64_t n, double c",
          "1:12 'forward' takes its arguments in the order x, b, n, c, flag; op 'every' passes x, b, c, n, flag"),
     ],

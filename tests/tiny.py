@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from lltm_inline.build import cache, compiler
-from lltm_inline.kernel import _journal
+from lltm_inline.kernel import _revisions
 from lltm_inline.registry import Kernel, Op, registry
 
 #: Both functions on LibTorch's stable ABI: no ATen header, so that a build costs a second and not six.
@@ -69,7 +69,7 @@ def kernel(factor: float = 2, text: str = STABLE, variant: str = "stable", **fie
 
 def forget(op: str) -> None:
     """Take an op, its kernels and their revisions out of the registry."""
-    for table in (registry._ops, registry._shipped, registry._current, _journal):
+    for table in (registry._ops, registry._shipped, registry._current, registry._admitted, _revisions):
         for name in [name for name in table if name.partition("/")[0] == op]:
             del table[name]
 

@@ -9,6 +9,7 @@ job: so an edit of the CUDA text does not compile the C++ text again.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 import warnings
@@ -20,9 +21,12 @@ from typing import Any, overload
 
 from ..arguments import boolean, refusal, require_choices
 from ..errors import InputError, LltmInlineError
+from ..html.trace import shorten
 from ..progress import Progress, showing
 from ..registry import Kernel, resolve
+from ..stop import raise_if_stopped
 from ..template import require_text
+from ..told import building
 from ..version import __version__
 from . import cache
 from .bridge import bridge_text
@@ -45,6 +49,8 @@ from .watch import Attempt, enforce, kill_compilers
 #: the playground needs, and an end for those that would never end.
 BUILD_SECONDS = 600.0
 BUILD_BYTES = float(8 * 2**30)
+#: Colours and links for a terminal: ninja writes them wherever CLICOLOR_FORCE is set, as it is in every notebook's kernel.
+_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 __all__ = ["Build", "Job", "bridge_job", "build", "make_job", "resolve", "run_jobs"]
 
@@ -80,6 +86,13 @@ class Build:
     def __str__(self) -> str:
         how = "from the cache" if self.cached else f"built with {self.compiler}"
         return f"{self.kernel}: {how} in {self.seconds:.2f} s  ({' '.join(self.flags)})"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from ..html import page, views
+
+        return page(views.build(self))
 
 
 @overload
@@ -146,8 +159,9 @@ def build(
     _check_device(kernels, device, compile_only)
     toolchain = find_toolchain(compiler, cflags)
     nvcc = find_cuda(compile_only=compile_only) if device == "cuda" else None
-    jobs = [make_job(item, toolchain, nvcc) for item in kernels]
-    builds = run_jobs(compile_checks(jobs) if compile_only else [*jobs, *_bridge_of(jobs, toolchain)], progress)
+    with building(kernels):
+        jobs = [make_job(item, toolchain, nvcc) for item in kernels]
+        builds = run_jobs(compile_checks(jobs) if compile_only else [*jobs, *_bridge_of(jobs, toolchain)], progress)
     return builds[0] if isinstance(kernel, Kernel | str) else builds[: len(jobs)]
 
 
@@ -218,12 +232,14 @@ def _compile_all(
             pending = set(futures.values())
             rounds = 0
             while pending:  # in short steps, so that Ctrl-C is taken at once
+                raise_if_stopped()
                 pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION).not_done
                 rounds += 1
                 if rounds % 5 == 0:
                     enforce(attempts, seconds, BUILD_BYTES)
-        except BaseException:
+        except BaseException as error:
             stop.set()
+            shorten(error)
             for future in futures.values():
                 future.cancel()
             while not all(future.done() for future in futures.values()):
@@ -326,10 +342,11 @@ def _attempt(job: Job, directory: Path, stop: threading.Event, attempts: list[At
             raise endless_failure(job, attempt.stopped) from None
         if isinstance(error, OSError):
             raise
-        passing = passing_failure(job, str(error), directory)
+        log = _COLOURS.sub("", str(error))
+        passing = passing_failure(job, log, directory)
         if passing is not None:
             raise passing from None
-        failure = failure_of(job, str(error))
+        failure = failure_of(job, log)
         remember_failure(job, failure, directory)
         raise failure from None
     finally:

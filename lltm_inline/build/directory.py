@@ -81,7 +81,8 @@ def _require_private(place: Path) -> None:
     """Refuse a directory, the cache or a room of it, that is a link, somebody else's, or open to others."""
     status = place.lstat()
     if not stat.S_ISDIR(status.st_mode):
-        raise CacheError(f"{place} in the cache is a symbolic link, want a directory. Remove it: rm {place}")
+        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "no directory"
+        raise CacheError(f"{place} in the cache is {what}, want a directory. Remove it: rm {place}")
     if status.st_uid != os.getuid():
         raise CacheError(
             f"the cache directory {place} belongs to user {status.st_uid}, not to you ({os.getuid()}). {_CURE}"

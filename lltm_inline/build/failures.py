@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BuildError, CacheError, LltmInlineError
-from ..registry import diff
+from ..registry import diff, registry
 from ..version import __version__
 from . import cache
 from .diagnostics import Diagnostic, describe, parse
@@ -124,8 +124,11 @@ def remember_failure(job: Job, failure: BuildError, directory: Path) -> None:
 def _build_error(job: Job, diagnostics: Sequence[Diagnostic], log: str) -> BuildError:
     import torch
 
+    parent = job.parent
     try:
-        changed = diff(job.parent, job.label).changed_lines if job.parent else None
+        # The bare name means the current revision, which may be this very one by now.
+        parent = f"{parent}@0" if parent and registry[parent].label != parent else parent
+        changed = diff(parent, job.label).changed_lines if parent else None
     except LltmInlineError:  # a kernel that was never registered
         changed = None
     message = describe(
@@ -133,7 +136,7 @@ def _build_error(job: Job, diagnostics: Sequence[Diagnostic], log: str) -> Build
         diagnostics,
         compiler=job.compiler,
         torch_version=torch.__version__,
-        parent=job.parent,
+        parent=parent,
         changed_lines=changed,
         log=log,
     )

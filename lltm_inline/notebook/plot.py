@@ -1,6 +1,6 @@
 """A picture of a benchmark: times on top, speed-ups with their intervals below, one column a direction.
 
-Memory has a picture of its own, see `plot_memory`; what both have in common is in `figure`.
+Memory and sweeps have pictures of their own, see `plot_memory` and `plot_sweep`; what all have in common is in `figure`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -19,6 +20,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from ..arguments import refusal
 from ..errors import InputError
 from ..run.footprint import Memory
+from ..run.swept import Sweep
 from ..run.timing.words import three, time_text
 from ..run.timings import Row, Timings
 from .figure import (
@@ -36,30 +38,40 @@ from .figure import (
     styles_of,
 )
 from .plot_memory import plot_memory
+from .plot_sweep import plot_sweep
 
-# Ticks of an axis of ratios, from fine to coarse.
+
+def _decades(*steps: float) -> tuple[float, ...]:
+    return tuple(round(step * 10.0**power, 9) for power in range(-6, 7) for step in steps)
+
+
+# Ticks of an axis of ratios; 1 is in each.
 _RATIOS: tuple[tuple[float, ...], ...] = (
     tuple(step / 100 for step in range(80, 122, 2)),
     tuple(step / 100 for step in range(60, 145, 5)),
     (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8),
     (0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2),
-    (0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5),
-    (0.1, 0.2, 0.5, 1, 2, 5, 10),
-    tuple(4.0**power for power in range(-4, 5)),
-    tuple(10.0**power for power in range(-6, 7)),
+    _decades(1, 1.5, 2, 3, 4, 5, 7),
+    _decades(1, 1.5, 2, 3, 5, 7),
+    _decades(1, 2, 5),
+    _decades(1, 3),
+    _decades(1),
+    tuple(100.0**power for power in range(-3, 4)),
     (1.0,),
 )
+# Of the place that there is for a label, how much it fills.
+_LABEL_SHARE = 0.73
 _TITLES = {"forward": "forward", "backward": "backward", "both": "forward + backward"}
 
 
-def plot(timings: Timings | Memory, *, size: tuple[float, float] | None = None) -> Figure:
-    """Draw the times of a benchmark, and beneath them the speed-ups over its baseline; or a measurement of memory.
+def plot(timings: Timings | Memory | Sweep, *, size: tuple[float, float] | None = None) -> Figure:
+    """Draw the times of a benchmark, and beneath them the speed-ups over its baseline; or memory, or a sweep.
 
     Several sizes give lines over the size with bands between the quartiles; one size gives bars. Below, bands or bars
     are 99 % confidence intervals; what touches the line at 1x is no finding.
 
     Args:
-        timings: what `benchmark` gave, or `memory` (see `plot_memory`).
+        timings: what `benchmark` gave, or `memory` (see `plot_memory`), or `sweep` (see `plot_sweep`).
         size: width and height in inches; by default it grows with the number of directions.
 
     Returns:
@@ -76,8 +88,10 @@ def plot(timings: Timings | Memory, *, size: tuple[float, float] | None = None) 
     """
     if isinstance(timings, Memory):
         return plot_memory(timings, size=size)
+    if isinstance(timings, Sweep):
+        return plot_sweep(timings, size=size)
     if not isinstance(timings, Timings):
-        raise refusal("timings", timings, "what benchmark or memory gave")
+        raise refusal("timings", timings, "what benchmark, memory or sweep gave")
     require_inches(size)
     if not timings.rows:
         raise InputError("nothing was timed: there is nothing to plot")
@@ -179,19 +193,26 @@ def _speedup_lines(axes: Axes, timings: Timings, look: Look, _: bool) -> None:
 
 
 def _speedup_ticks(axis: Any, timings: Timings, most: float) -> tuple[float, float]:
-    """Put round factors on an axis of ratios, at most so many, with 1 among them; return its ends."""
+    """Put round factors on an axis of ratios, 1 among them, as close as places for `most` labels allow; return its ends."""
     rows = [row for row in timings.rows if row.kernel != timings.baseline]
     ends = [end for row in rows for end in (row.speedup, row.speedup_low, row.speedup_high) if end]
     low, high = min([0.97, *ends]), max([1.03, *ends])
     pad = (high / low) ** 0.08
     low, high = low / pad, high * pad
     choices = [[tick for tick in ticks if low <= tick <= high] for ticks in _RATIOS]
-    ticks = max((ticks for ticks in choices if len(ticks) <= max(3.0, most)), key=len)
+    closest = _LABEL_SHARE / max(3.0, most) * math.log(high / low)
+    ticks = min((ticks for ticks in choices if min(_gaps(ticks), default=math.inf) >= closest),
+                key=lambda ticks: max(_gaps([low, *ticks, high])))  # fmt: skip
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}x"))
     (axis.axes.set_ylim if axis.axis_name == "y" else axis.axes.set_xlim)(low, high)
     return low, high
+
+
+def _gaps(ticks: Sequence[float]) -> list[float]:
+    """Return how far ticks of a logarithmic axis are from each other."""
+    return [math.log(after / before) for before, after in pairwise(ticks)]
 
 
 def _time_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:

@@ -10,8 +10,9 @@ What is done, and why:
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ import torch
 from ..arguments import require_choices
 from ..errors import CrashError, InputError
 from ..registry import Cost, Kernel, Op, registry
+from ..told import building
 from .entrants import (
     Progress,
     Step,
@@ -36,6 +38,7 @@ from .entrants import (
     tensor_device,
 )
 from .isolated import Prepared, ask, echo, prepare
+from .partial import SECONDS_BETWEEN, Pace, Partial, Running, Tell, Watch, watch_of
 from .timing import machine, sample
 from .timing.audit import Auditor
 from .timing.inputs import Ring
@@ -49,6 +52,8 @@ _FEWEST_BEFORE_CLEAR = 16
 _AUDITED_SHARE = 1 / 8
 _TICKS = 10
 _SEED = 2019
+#: In rounds that take longer than this, the few microseconds that a telling adds to the next sample do not matter.
+_SETTLED = 10e-3
 
 
 def benchmark(
@@ -63,6 +68,7 @@ def benchmark(
     rounds: int = 400,
     check: bool = True,
     progress: Progress | bool | None = None,
+    watch: Watch | None = None,
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
     trust: bool = False,
@@ -83,9 +89,12 @@ def benchmark(
         device: `cpu` or `cuda`.
         seconds: to spend on each kernel at each size, about; rounds stop sooner when the answer is clear.
         rounds: at most, for each size and direction; an interval needs 8.
-        check: run the full `check` of every kernel first. Without it a quick comparison at every size remains.
+        check: run the full `check` of every kernel first. Without it a quick comparison at every size remains, of gradients
+            where other directions than forward are timed.
         progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
             False nothing.
+        watch: function called with the `Partial` timings between rounds, at most four times a second. Neither the samples
+            nor the end of the rounds depend on it.
         compiler: see `build`; so is `cflags`.
         trust: run the kernels in this process and not in the worker.
         limits: of time for one sample, memory and output in the worker.
@@ -110,26 +119,29 @@ def benchmark(
 
     require_choices(device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust)
     require_limits(limits)
+    watch = watch_of(watch)
     require_timing(dtype=dtype, check=check, seconds=seconds, rounds=rounds, directions=directions)
     require_device(device)
     chosen = choose_kernels(kernels)
     op = registry.op_of(chosen[0])
     cases = choose_sizes(op, sizes)
-    wanted = _directions(op, directions, cases[0], dtype, device)
+    wanted = possible_directions(op, directions, cases[0], dtype, device)
     against = choose_baseline(chosen, baseline)
     with steps(
         progress, f"benchmark of {op.name}", len(chosen) * (1 + check) + len(cases) * len(wanted) * _TICKS
     ) as step:
         task = _Task(
-            tuple(chosen), tuple(cases), against, tuple(wanted), dtype, device, seconds, rounds, compiler, cflags
+            *(tuple(chosen), tuple(cases), against, tuple(wanted), dtype, device, seconds, rounds, compiler, cflags),
+            watched=watch is not None,
         )
         here = trust or worker_steps.in_worker()
-        prepared = None if here else prepare(chosen, device, compiler, cflags, partial(step, 0))
+        with building(() if here else chosen):
+            prepared = None if here else prepare(chosen, device, compiler, cflags, partial(step, 0))
         if check:
             check_all(op, chosen, device, compiler, cflags, step, trust=trust, limits=limits)
         if prepared is None:
-            return time_here(task, step)
-        return _time_in_worker(task, prepared, limits, step)
+            return time_here(task, step, watch)
+        return _time_in_worker(task, prepared, limits, step, watch)
 
 
 @dataclass(frozen=True)
@@ -146,24 +158,35 @@ class _Task:
     rounds: int
     compiler: str | None
     cflags: Sequence[str] | None
+    watched: bool = False
 
 
-def time_here(task: _Task, step: Step | None = None) -> Timings:
+def time_here(task: _Task, step: Step | None = None, watch: Watch | None = None) -> Timings:
     """Time kernels in this process; in the worker without `step`: the caller's process is told."""
     worker_steps.tell("begin")
+    tell = partial(worker_steps.tell, "partial") if step is None and task.watched else None
     step = step or relay()
     entrants = load_all(task.kernels, task.device, task.compiler, task.cflags, step)
     op = registry.op_of(task.kernels[0])
     timer = _Timer(
         *(op, entrants, task.baseline, task.directions, task.dtype, task.device, task.seconds, task.rounds, step)
     )
+    timer.tell = tell if watch is None else _assemble(watch, timer.rows, task.baseline)
     return timer.run(task.sizes)
 
 
-def _time_in_worker(task: _Task, prepared: Prepared, limits: Limits | None, step: Step) -> Timings:
+def _assemble(watch: Watch, rows: Sequence[Row], baseline: str) -> Tell:
+    """Return what calls a watcher with the finished rows and those of the case under way."""
+    return lambda under_way, running: watch(Partial((*rows, *under_way), baseline, running))
+
+
+def _time_in_worker(task: _Task, prepared: Prepared, limits: Limits | None, step: Step, watch: Watch | None) -> Timings:
     """Time kernels in the worker; what was measured before a crash or Ctrl-C is not lost."""
     rows: list[Row] = []
     done = told = 0
+    tell = None if watch is None else _assemble(watch, rows, task.baseline)
+    # The worker keeps the pace; this one only leaves out what has piled up behind a slow watcher, and comes all at once.
+    pace = Pace(SECONDS_BETWEEN / 2)
 
     def on_event(event: worker_steps.Event) -> None:
         nonlocal done, told
@@ -176,6 +199,9 @@ def _time_in_worker(task: _Task, prepared: Prepared, limits: Limits | None, step
             told = max(told, done)
         elif event.kind == "rows":
             rows.extend(event.values[0])
+        elif event.kind == "partial" and tell is not None and pace.due:  # a slow watcher gets the newest only
+            tell(*event.values)
+            pace.told()
 
     try:
         result = ask(
@@ -216,9 +242,14 @@ class _Timer:
     rounds: int
     step: Step
     rows: list[Row] = field(default_factory=list)
+    tell: Tell | None = None
+    pace: Pace = field(default_factory=Pace)
+    unseen: random.Random = field(default_factory=lambda: random.Random(_SEED))
+    cases: int = 0
 
     def run(self, sizes: Sequence[tuple[int, ...]]) -> Timings:
         try:
+            self.cases = len(sizes) * len(self.directions)
             for size in sizes:
                 self._size(size)
         except KeyboardInterrupt as interrupt:
@@ -230,7 +261,7 @@ class _Timer:
         place = tensor_device(self.device)
         ring = Ring(self.op, size, dtype=self.dtype, device=place, seed=_SEED)
         where = ", ".join(f"{letter}={number}" for letter, number in self.op.named(size).items())
-        auditor = Auditor(self.op, ring, where, gradients=self.directions != ["forward"])
+        auditor = Auditor(self.op, ring, where, gradients=tuple(self.directions) != ("forward",))
         for entrant in self.entrants:
             self.step(0, f"comparing {entrant.label} with the reference at {where}")
             auditor.before(entrant.label, entrant.function)
@@ -239,18 +270,22 @@ class _Timer:
             case = Case(ring, auditor, direction, place, self.entrants, self.baseline)
             with no_collection():
                 warm_up(case)
-                self._rounds(case, f"timing {self.op.name} {direction} at {where}")
-            rows = [self._row(case, size, entrant, peak) for entrant in self.entrants]
+                self._rounds(
+                    case, f"timing {self.op.name} {direction} at {where}", partial(self._rows, case, size, peak)
+                )
+            rows = self._rows(case, size, peak)
             worker_steps.tell("rows", rows)
             self.rows += rows
 
-    def _rounds(self, case: Case, text: str) -> None:
+    def _rounds(self, case: Case, text: str, rows: Callable[[], list[Row]]) -> None:
         budget = self.seconds * len(self.entrants) / len(self.directions)
-        order, start, shown = random.Random(_SEED), sample.clock(), 0
+        order, spent, shown = random.Random(_SEED), 0.0, 0
         for number in range(self.rounds):
+            start = sample.clock()
             # Which rounds are compared with the reference is not known ahead, so a kernel cannot behave for them.
             take_round(case, order, audited=number == 0 or order.random() < _AUDITED_SHARE)
-            spent = (sample.clock() - start) / 1e9
+            # What is told between rounds does not count: whoever watches must not change when they end.
+            spent += (sample.clock() - start) / 1e9
             ticks = min(_TICKS - 1, int(_TICKS * max(spent / budget, number / self.rounds)))
             self.step(ticks - shown, f"{text}, round {number + 1}")
             shown = ticks
@@ -258,9 +293,28 @@ class _Timer:
                 break
             if number + 1 >= _FEWEST_BEFORE_CLEAR and number % 8 == 7 and case.is_clear:
                 break
+            if self.tell is not None and self.pace.due:
+                under_way = rows()
+                self.tell(under_way, self._running(under_way[0], number + 1, spent, budget))
+                if spent < _SETTLED * (number + 1):
+                    self.settle(case)
+                self.pace.told()
         # One more round that is compared and not counted: the kernels cannot tell it from the others.
         take_round(case, order, audited=True, counted=False)
         self.step(_TICKS - shown, text)
+
+    def settle(self, case: Case) -> None:
+        """Take a round that does not count: a sample right after a telling takes 4 to 10 % longer, one after such a round 1 to 2 %."""
+        take_round(case, self.unseen, audited=False, counted=False)
+
+    def _running(self, row: Row, done: int, spent: float, budget: float) -> Running:
+        affordable = max(FEWEST, done, math.ceil(done * budget / spent)) if spent else self.rounds
+        number = len(self.rows) // len(self.entrants) + 1
+        most = min(self.rounds, affordable)
+        return Running(row.size, row.direction, done, most, spent, budget, number, self.cases)
+
+    def _rows(self, case: Case, size: tuple[int, ...], peak: machine.Peak | None) -> list[Row]:
+        return [self._row(case, size, entrant, peak) for entrant in self.entrants]
 
     def _row(self, case: Case, size: tuple[int, ...], entrant: Entrant, peak: machine.Peak | None) -> Row:
         samples = case.samples[entrant.label]
@@ -302,7 +356,14 @@ def _rates(cost: Cost, direction: str, seconds: float, peak: machine.Peak) -> di
     return {"gb_per_s": bytes_ / 1e9, "gflop_per_s": flops / 1e9, "share": share, "bound_by": bound}
 
 
-def _directions(op: Op, directions: Sequence[str], size: Sequence[int], dtype: torch.dtype, device: str) -> list[str]:
+def possible_directions(
+    op: Op, directions: Sequence[str], size: Sequence[int], dtype: torch.dtype, device: str
+) -> list[str]:
+    """Keep the directions in which an op can be timed.
+
+    Raises:
+        InputError: none of them is.
+    """
     has_gradient = bool(Ring(op, size, dtype=dtype, device=tensor_device(device)).names)
     wanted = [
         direction for direction in DIRECTIONS if direction in directions and (has_gradient or direction == "forward")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ..arguments import require_choices
 from ..progress import Progress, showing
 from ..registry import Kernel, registry, resolve
+from ..told import building, tell
 from .checking.cases import Size
 from .checking.examine import examine
 from .checking.supervise import supervise
@@ -118,9 +119,18 @@ def _check(
     chosen = choose_check_sizes(registry.op_of(kernel), sizes)
     require_device(device, kernel)
     title = f"{'gradcheck of' if gradients_only else 'checking'} {kernel.label}"
-    if trust or steps.in_worker():
-        with showing(title, progress) as say:
-            return examine(kernel, chosen, device, compiler, cflags, say, gradients_only=gradients_only)
-    return supervise(
-        kernel, chosen, device, compiler, cflags, progress, limits, title=title, gradients_only=gradients_only
-    )
+    with building([kernel]):
+        if trust or steps.in_worker():
+            with showing(title, progress) as say:
+                report = examine(kernel, chosen, device, compiler, cflags, say, gradients_only=gradients_only)
+        else:
+            report = supervise(
+                kernel, chosen, device, compiler, cflags, progress, limits, title=title, gradients_only=gradients_only
+            )
+    if report.crash is not None:
+        tell(kernel, "crashed", report.headline)
+    elif not report.ok:
+        tell(kernel, "wrong", report.headline)
+    elif not gradients_only:  # which would be only a part of what makes a kernel right
+        tell(kernel, "right")
+    return report

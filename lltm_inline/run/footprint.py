@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -191,48 +190,42 @@ class Memory:
         if not self.rows:
             return "Memory: nothing was measured"
         body: list[tuple[str, ...]] = []
-        for size, cells in self._cases().items():
-            body += [(size,), *((f"  {cell[0]}", *cell[1:]) for cell in cells)]
+        for size, found in self.cases().items():
+            body += [(size,), *((f"  {cell[0]}", *cell[1:]) for _, cell in found)]
         head = ("", *_COLUMNS[1:])
         table = [line for line in (head, *body) if len(line) > 1]
         widths = [max(len(line[column]) for line in table) for column in range(len(head))]
         lines = [
             "  ".join(text.ljust(n) for text, n in zip(line, widths, strict=False)).rstrip() for line in (head, *body)
         ]
-        return "\n".join([self._caption(), "", *lines, "", *self._warnings(), self.conditions()])
+        return "\n".join([self.caption, "", *lines, "", *self._warnings(), self.conditions()])
 
-    def _caption(self) -> str:
+    __repr__ = __str__
+
+    @property
+    def caption(self) -> str:
+        """The title, and how to read the columns."""
         return f"{self.title}: memory above inputs and parameters, and the ratio to {self.baseline}"
 
     def _warnings(self) -> list[str]:
         return [line for line in self.verdict().split("\n") if " for good " in line]
 
-    def _cases(self) -> dict[str, list[tuple[str, ...]]]:
-        """Return the cells of the table by size, the baseline first."""
-        cases: dict[str, list[tuple[str, ...]]] = {}
+    def cases(self) -> dict[str, list[tuple[MemoryRow, tuple[str, ...]]]]:
+        """Return each row with its cells of the table, by size, the baseline first."""
+        cases: dict[str, list[tuple[MemoryRow, tuple[str, ...]]]] = {}
         for row in sorted(self.rows, key=lambda row: self.kernels.index(row.kernel)):
             held, peak = (
                 bytes_text(getattr(row, what))
                 + ("" if (found := self.ratio(row, what)) is None else f"  {three(found)}x")
                 for what in ("held", "peak")
             )
-            cases.setdefault(row.size_text, []).append((row.kernel, held, bytes_text(row.outputs), peak))
+            cases.setdefault(row.size_text, []).append((row, (row.kernel, held, bytes_text(row.outputs), peak)))
         return cases
 
     def _repr_html_(self) -> str:
-        if not self.rows:
-            return f"<p>{escape(str(self))}</p>"
-        left = "style='text-align:left'"
-        rows = ""
-        for size, cells in self._cases().items():
-            rows += f"<tr><th {left} colspan={len(_COLUMNS)}>{escape(size)}</th></tr>"
-            for line in cells:
-                rows += "<tr>" + "".join(f"<td {left}>{escape(text)}</td>" for text in line) + "</tr>"
-        titles = "".join(f"<th {left}>{escape(text)}</th>" for text in _COLUMNS)
-        return (
-            f"<p>{escape(self._caption())}</p><table><tr>{titles}</tr>{rows}</table>"
-            f"<p><small>{escape(self.conditions())}</small></p><pre>{escape(self.verdict())}</pre>"
-        )
+        from ..html import page, views
+
+        return page(views.memory(self))
 
 
 def bytes_text(count: float) -> str:

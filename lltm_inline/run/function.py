@@ -166,6 +166,11 @@ class Function:
         names = ", ".join(argument.name for argument in self.op.signature.inputs)
         return f"<Function {self.kernel.label}({names})>"
 
+    def _repr_html_(self) -> str:
+        from ..html import page, views
+
+        return page(views.function(self))
+
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """Return what a kernel gives as a tuple: a single tensor comes bare."""

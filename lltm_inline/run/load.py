@@ -25,6 +25,7 @@ from ..progress import Progress
 from ..registry import Argument, Kernel, Op, registry
 from ..signature import Interface
 from ..template import render, require_text
+from ..told import building
 from .fake import Fake
 from .function import Function, as_tuple
 from .worker import steps
@@ -67,9 +68,11 @@ def load(
         >>> h.shape
         torch.Size([3, 5])
     """
-    return load_meanwhile(
-        kernel, None, device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust, limits=limits
-    )
+    kernel = resolve(kernel)
+    with building([kernel]):
+        return load_meanwhile(
+            kernel, None, device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust, limits=limits
+        )
 
 
 def load_meanwhile(

@@ -118,7 +118,7 @@ class Report:
             return f"'{self.findings[0].kernel}' {self.findings[0].text}"
         if not self.ok:
             return f"'{self.kernel}': nothing could be checked"
-        return f"'{self.kernel}' is right in {sum(section.cases for section in self.sections)} cases"
+        return f"'{self.kernel}' is right in {_cases(sum(section.cases for section in self.sections))}"
 
     def __getitem__(self, name: str) -> Section:
         for section in self.sections:
@@ -133,59 +133,42 @@ class Report:
         for section in self.sections:
             count = len(section.findings)
             state = "ok" if section.ok else f"{count} finding{'s' * (count != 1)}" if count else "nothing was checked"
-            lines.append(f"  {section.name:<10} {state} in {section.cases} cases")
+            lines.append(f"  {section.name:<10} {state} in {_cases(section.cases)}")
             lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
         if self.matrix and not self.ok:
             lines += ["", *_table(self.matrix)]
-        shown = self._shown()
-        lines += ["", *shown] if shown else []
-        return "\n".join([*lines, *self._printed()])
+        told = self._all_told()
+        lines += ["", *told] if told else []
+        printed = [f"  {line}" for line in self.printed.split("\n")] if self.printed else []
+        return "\n".join([*lines, *(["", "printed:", *printed] if printed else [])])
 
-    def _shown(self) -> list[str]:
+    def _all_told(self) -> list[str]:
         """List what is wrong, the crash first; gradcheck finds again what parity found, and one telling is enough."""
         told: dict[str, str] = {}
-        for finding in self._without_crash():
+        for finding in self.told:
             told.setdefault(finding.text, str(finding))
         return [*([str(self.crash)] if self.crash else []), *told.values()]
 
-    def _without_crash(self) -> list[Finding]:
-        """List the findings but for the one that only repeats the crash."""
+    @property
+    def told(self) -> tuple[Finding, ...]:
+        """The findings but for the one that only repeats the crash."""
         crash = self.crash
-        return [f for f in self.findings if not (crash and f.section in ("crash", "safety") and crash.what in f.text)]
+        return tuple(
+            f for f in self.findings if not (crash and f.section in ("crash", "safety") and crash.what in f.text)
+        )
 
-    def _printed(self) -> list[str]:
-        """Lay out the end of the output, unless the crash shows it."""
-        if not self.output.strip() or self.crash is not None:
-            return []
-        return ["", "printed:", *(f"  {line}" for line in tail(self.output, _OUTPUT_LINES).split("\n"))]
+    @property
+    def printed(self) -> str:
+        """The end of what the kernel printed; nothing where the crash shows it."""
+        return tail(self.output, _OUTPUT_LINES) if self.output.strip() and self.crash is None else ""
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from ..html import page, views
 
-        colour = {True: "#d4f7d9", False: "#ffc9c4", None: "transparent"}
-        columns = list(next(iter(self.matrix.values()), {}))
-        head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-        rows = []
-        for quantity, cells in self.matrix.items():
-            row = "".join(
-                f"<td style='text-align:center;background:{colour[cells[c] == RIGHT if cells[c] else None]};color:black'>"
-                f"{'✓' if cells[c] == RIGHT else escape(cells[c])}</td>"
-                for c in columns
-            )
-            rows.append(f"<tr><th style='text-align:right'>{escape(quantity)}</th>{row}</tr>")
-        table = f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>" if rows else ""
-        findings = "".join(
-            f"<pre style='border-left:3px solid #c62828;padding-left:8px'>{escape(str(f))}</pre>"
-            for f in self._without_crash()
-        )
-        crash = self.crash._repr_html_() if self.crash is not None else ""
-        printed = f"<pre>{escape(chr(10).join(self._printed()[1:]))}</pre>" if self._printed() else ""
-        verdict = "right" if self.ok else "wrong"
-        head = f"<b>check: {escape(self.kernel)} is {verdict}</b> on {escape(self.device)}, {self.seconds:.1f} s"
-        return f"<p>{head}</p>{table}{crash}{findings}{printed}"
+        return page(views.report(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain lists and dicts, ready for JSON."""
@@ -199,6 +182,11 @@ class Report:
             "crash": self.crash.to_dict() if self.crash is not None else None,
             "output": tail(self.output, _OUTPUT_LINES) if self.output else "",
         }
+
+
+def _cases(count: int) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{count} case{'s' * (count != 1)}"
 
 
 def _table(matrix: Mapping[str, Mapping[str, str]]) -> list[str]:

@@ -8,7 +8,6 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -320,9 +319,9 @@ class Timings:
         if not self.rows:
             return "Timings: nothing was timed"
         body: list[tuple[str, ...]] = []
-        for (size, direction), cells in self._cases().items():
+        for (size, direction), found in self.cases().items():
             body.append((f"{size}, {direction}",))
-            body += [(f"  {line[0]}", *line[1:]) for line in cells]
+            body += [(f"  {line[0]}", *line[1:]) for _, line in found]
         head = ("", *_COLUMNS[1:])
         table = [line for line in body if len(line) > 1]
         widths = [max(len(line[column]) for line in (head, *table)) for column in range(len(head))]
@@ -330,34 +329,30 @@ class Timings:
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=False)).rstrip()
             for line in (head, *body)
         ]
-        return "\n".join([self._title(), "", *lines, "", self.conditions()])
+        return "\n".join([self.title, "", *lines, "", self.conditions()])
 
-    def _title(self) -> str:
+    __repr__ = __str__
+
+    @property
+    def title(self) -> str:
+        """What was timed, and how to read the columns."""
         first = self.rows[0]
         columns = f"median (quartiles), speed-up over {self.baseline} (99 % interval)"
         return f"{first.op}, {first.dtype}, {first.device}: {columns}"
 
-    def _cases(self) -> dict[tuple[str, str], list[tuple[str, ...]]]:
-        """Return the cells of the table by size and direction, the baseline first."""
-        cases: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-        for row in sorted(self.rows, key=lambda row: self.kernels.index(row.kernel)):
-            cases.setdefault((row.size_text, row.direction), []).append(_figures(row, row.kernel == self.baseline))
+    def cases(self) -> dict[tuple[str, str], list[tuple[Row, tuple[str, ...]]]]:
+        """Return each row with its cells of the table, by size and direction, the baseline first."""
+        cases: dict[tuple[str, str], list[tuple[Row, tuple[str, ...]]]] = {}
+        order = {kernel: number for number, kernel in enumerate(self.kernels)}
+        for row in sorted(self.rows, key=lambda row: order[row.kernel]):
+            figures = _figures(row, row.kernel == self.baseline)
+            cases.setdefault((row.size_text, row.direction), []).append((row, figures))
         return cases
 
     def _repr_html_(self) -> str:
-        if not self.rows:
-            return f"<p>{escape(str(self))}</p>"
-        left = "style='text-align:left'"
-        rows = ""
-        for (size, direction), cells in self._cases().items():
-            rows += f"<tr><th {left} colspan={len(_COLUMNS)}>{escape(f'{size}, {direction}')}</th></tr>"
-            for line in cells:
-                rows += "<tr>" + "".join(f"<td {left}>{escape(text)}</td>" for text in line) + "</tr>"
-        titles = "".join(f"<th {left}>{escape(text)}</th>" for text in _COLUMNS)
-        return (
-            f"<p>{escape(self._title())}</p><table><tr>{titles}</tr>{rows}</table>"
-            f"<p><small>{escape(self.conditions())}</small></p><pre>{escape(self.verdict())}</pre>"
-        )
+        from ..html import page, views
+
+        return page(views.timings(self))
 
 
 def _figures(row: Row, is_baseline: bool) -> tuple[str, ...]:

@@ -163,6 +163,18 @@ def test_failure_bears_the_label_of_who_asks(tiny: Any, fresh_cache: Path) -> No
         assert error.value.diagnostics[0].kernel == error.value.kernel == revision.label
 
 
+def test_log_has_no_colours(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a notebook's kernel ninja writes colours; log, message, page and cache have none."""
+    monkeypatch.setenv("CLICOLOR_FORCE", "1")
+    with pytest.raises(BuildError) as error:
+        build(tiny(text=BROKEN), progress=False)
+    assert "FAILED: " in error.value.log and "was not declared" in error.value.log
+    [remembered] = (fresh_cache / "kernels").glob("*/log.txt")
+    texts = (error.value.log, str(error.value), error.value._repr_html_(), remembered.read_text())
+    assert not any("\x1b" in text for text in texts)
+    assert compiler._COLOURS.sub("", "\x1b[01m\x1b[Ka\x1b[m\x1b[K \x1b]8;;https://x\x07b\x1b]8;;\x1b\\") == "a b"
+
+
 def test_killed_compiler_is_not_remembered(tiny: Any, fresh_cache: Path, watched: Any) -> None:
     """When the machine and not the text was at fault, the next build tries again."""
     watched.deadly()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,26 @@ def test_extreme_speedups_stay_inside_the_axes(factor):
     low, high = figure.axes[-1].get_ylim()
     ticks = [tick for tick in figure.axes[-1].get_yticks() if low <= tick <= high]
     assert low < factor / 1.2 and high > factor * 1.2 and 1.0 in ticks and len(ticks) >= 2
+
+
+@pytest.mark.parametrize("sizes", [SWEEP, SWEEP[:1]], ids=["sweep", "one"])
+@pytest.mark.parametrize("top", [1.02, 1.3, 2.2, 4.0, 26.0, 90.0, 3000.0])
+def test_ticks_of_speedups_are_near_all_and_apart(sizes, top):
+    """Over a wide range too a tick is near the largest speed-up, and no label lies over another."""
+    rows = []
+    for row in timings(sizes, KERNELS[:4]).rows:
+        factor = top ** (KERNELS.index(row.kernel) / 3)
+        rows.append(replace(row, speedup=factor, speedup_low=factor / 1.05, speedup_high=factor * 1.05))
+    figure = plot(Timings(tuple(rows), KERNELS[0]))
+    figure.canvas.draw()
+    for axes in figure.axes[3:]:
+        axis = axes.yaxis if len(sizes) > 1 else axes.xaxis
+        low, high = axis.get_view_interval()
+        ticks = [tick for tick in axis.get_majorticklocs() if low <= tick <= high]
+        assert 1.0 in ticks and high / ticks[-1] < max(4.2, (high / low) ** 0.4)
+        boxes = [label.get_window_extent() for label in axis.get_ticklabels() if label.get_visible()]
+        boxes = [box for box in boxes if box.width]
+        assert not any(one.overlaps(two) for one, two in pairwise(boxes))
 
 
 @pytest.mark.parametrize("sizes", [SWEEP, SWEEP[:1]], ids=["sweep", "one"])

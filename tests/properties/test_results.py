@@ -43,11 +43,11 @@ ARGUMENTS = [(module, name) for module, fields in MODULES.items() for name in (*
 #: Every public name, and where malformed arguments are thrown at it: here, in the other two modules, or nowhere.
 COVERED = {
     "definitions": {"Kernel", "Op", "diff", "registry"},
-    "verbs": {"build", "load", "check", "gradcheck", "benchmark", "memory", "call"},
+    "verbs": {"build", "load", "check", "gradcheck", "benchmark", "memory", "call", "sweep", "playground", "self_check"},
     "results": {"Memory", "Timings", "Report", "doctor", "nn", "plot"},
     "made by the others, or takes nothing": {
-        "Build", "BuildError", "CheckError", "Crash", "CrashError", "Function", "Limits", "TimeoutError", "WorkerError", "errors",
-        "ops", "worker",
+        "Build", "BuildError", "CheckError", "Crash", "CrashError", "Function", "Limits", "Sweep", "TimeoutError", "WorkerError",
+        "errors", "live_benchmark", "ops", "worker",
     },
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Malformed arguments of the verbs: build, load, check, gradcheck, benchmark, memory, call; and malformed ops under them."""
+"""Malformed arguments of the verbs: build, check, benchmark, sweep, playground and the others; and malformed ops under them."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ VERBS: dict[Callable[..., Any], dict[str, Any]] = {
         "kernels": ["tiny/python"], "sizes": [(2,)], "seconds": 1e-3, "rounds": 1, "check": False, "directions": ["forward"],
     },
     li.memory: {"kernels": ["tiny/python"], "sizes": [(2,)], "check": False},
+    li.sweep: {"kernel": "tiny/odd", "params": {"FACTOR": [2]}, "size": (2,), "seconds": 1e-3, "rounds": 1},
+    li.playground: {"kernel": "tiny/odd"},
+    li.self_check: {"exercise": "00.1", "praise": "Good.", "advice": "Go on.", "kernel": "tiny/python", "sizes": [(2,)]},
     call: {"kernel": "tiny/python"},
 }  # fmt: skip
 NAMES = {verb: [name for name in inspect.signature(verb).parameters if name != "inputs"] for verb in VERBS}

@@ -209,6 +209,19 @@ def test_each_way_to_be_wrong_has_its_own_message(clock, name, function, message
         run([Kernel(f"timed/{name}", python=function)])
 
 
+def test_forward_alone_asks_for_no_gradients(clock):
+    """A kernel without gradients, or with wrong ones, is timed forward, and in no other direction."""
+
+    def detached(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        clock.spend(100)
+        return tuple(result.detach() for result in reference(x, w))  # type: ignore[return-value]
+
+    kernels: list[Kernel | str] = ["timed/python", Kernel("timed/detached", python=detached)]
+    assert len(run(kernels, directions=["forward"], sizes=[(3, 17)]).rows) == 2
+    with pytest.raises(CheckError, match="has no gradient"):
+        run(kernels, directions=["forward", "both"], sizes=[(3, 17)])
+
+
 def test_a_kernel_wrong_at_one_size_only_is_caught(clock):
     """Every timed size is compared, not only the first."""
 

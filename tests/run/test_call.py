@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -145,3 +146,18 @@ def test_tensors_stay_on_their_device() -> None:
     there = li.call(kernel(torch.rand_like), x, device="cuda")
     torch.cuda.manual_seed(3)
     assert torch.equal(there, torch.rand_like(x))
+
+
+def test_what_a_kernel_raises_is_shown_without_our_frames() -> None:
+    """IPython shows the caller's line, the message, and of the worker's traceback the user's own lines; it can be pickled."""
+
+    def fails(x: Tensor) -> Tensor:
+        raise ArithmeticError("of its own")
+
+    with pytest.raises(ArithmeticError) as caught:
+        li.call(kernel(fails), torch.ones(2))
+    text = "".join(caught.value._render_traceback_())  # type: ignore[attr-defined]
+    assert "ArithmeticError\x1b[0m: of its own" in text
+    assert "kernel 'crash/mine' in forward at x (2,) float32" in text
+    assert "in fails" in text and "lltm_inline/run" not in text
+    assert pickle.loads(pickle.dumps(caught.value)).args == ("of its own",)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+import torch
+
 from ..report import Finding
-from .cases import Case, Size, edge_axis, expect, size_text, with_extent
+from .cases import Case, Size, differentiable, edge_axis, expect, size_text, with_extent
 from .compare import Mismatch, dtype_name, hints
-from .runner import STRUCTURAL, Runner
+from .runner import STRUCTURAL, Outcome, Runner
 
 #: Extents tried, smallest first, when the smallest failing size is looked for.
 SMALLER = (*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 128)
+_WRONG_DTYPE = re.compile(r"expected scalar type (Float|Double) but found (Float|Double)")
+_DTYPES = {"Float": torch.float32, "Double": torch.float64}
 _WIDTHS = (2, 4, 8, 16, 32, 64)
 _ADVICE = {
     "transposed": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
@@ -50,7 +55,7 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
     peers |= {
         name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None
     }
-    found = hints(mismatch, peers)
+    found = [*hints(mismatch, peers), *_of_text(runner, mismatch, case)]
     found += _where(runner, cases, quantity, case) if case.plain else _unlike_plain(runner, quantity, case)
     smallest = smallest_size(runner, quantity, case)
     return Finding(
@@ -67,6 +72,20 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
 def fails(runner: Runner, quantity: str, case: Case) -> Mismatch | None:
     """Return what is wrong with the quantity in this case, or None."""
     return runner.run(case).wrong.get(quantity)
+
+
+def is_right(runner: Runner, quantity: str, case: Case) -> bool:
+    """Tell whether a quantity was looked at in this case and right; a call (`forward`) is right if all that it gave is."""
+    outcome = runner.run(case)
+    if quantity in ("forward", "backward"):
+        return not (outcome.wrong or outcome.skipped)
+    return quantity in outcome.seen and quantity not in outcome.wrong
+
+
+def _may_be_right(runner: Runner, quantity: str, case: Case) -> bool:
+    """Tell whether nothing speaks against a quantity in this case: it is right, not asked for, or cannot be tried."""
+    outcome = runner.run(case)
+    return bool(outcome.skipped) or is_right(runner, quantity, case) or not outcome.wrong
 
 
 def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
@@ -86,13 +105,58 @@ def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
     return size
 
 
+def _of_text(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
+    """Say what the kernel's own text lacks, where a message or a missing gradient tells."""
+    if mismatch.cell == "raises":
+        return _one_dtype(runner, mismatch, case)
+    if mismatch.cell == "missing" and mismatch.quantity in runner.gradients and lacks_backward(runner, case):
+        return [
+            "the text has no backward, and autograd does not see into a loop: write a backward, or compute with calls of "
+            "ATen, which autograd knows"
+        ]
+    return []
+
+
+def _one_dtype(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
+    """Explain PyTorch's complaint when a text takes pointers to one dtype and is given another."""
+    said = _WRONG_DTYPE.search(mismatch.sentence)
+    kernel = runner.kernel
+    if said is None or kernel.api == "stable" or _DTYPES[said[2]] != case.dtype:
+        return []
+    written, text = said[1].lower(), "\n".join(kernel.sources.values())
+    if not re.search(rf"\b(data_ptr|const_data_ptr|mutable_data_ptr|(packed_)?accessor\w*)\s*<\s*{written}\b", text):
+        return []
+    given = zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True)
+    first = next(argument.name for argument, value in given if differentiable(value))
+    if mismatch.quantity == "backward":
+        first = f"d_{runner.outputs[0]}"
+    return [
+        f"the text is written for {written}, and must compute in float and in double: wrap the loop in "
+        f'AT_DISPATCH_FLOATING_TYPES({first}.scalar_type(), "{runner.op.name}", [&] {{ ... }}), and write scalar_t for '
+        f"{written} in it"
+    ]
+
+
+def lacks_backward(runner: Runner, case: Case) -> bool:
+    """Tell whether the text defines no backward and what its forward returns is not attached to autograd."""
+    interface = runner.function.interface
+    if interface is None or interface.has_backward:
+        return False
+    outcome = Outcome()
+    call = runner.begin(case, outcome)
+    return call is not None and runner.forward(call, case, outcome) and not any(o.requires_grad for o in call.outputs)
+
+
 def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case) -> list[str]:
     """Say which sizes or which dtype fail, where a simple rule tells the failing from the right ones."""
     found = []
     plain = [c for c in cases if c.plain and not runner.run(c).skipped]
-    bad = [c for c in plain if fails(runner, quantity, c)]
     others = [c for c in plain if c.dtype != case.dtype]
-    if others and all(c.dtype == case.dtype for c in bad):
+    if (
+        others
+        and all(_may_be_right(runner, quantity, c) for c in cases if c.dtype != case.dtype)
+        and any(is_right(runner, quantity, c) for c in others)
+    ):
         found.append(f"only in {dtype_name(case.dtype)}; {dtype_name(others[0].dtype)} is right")
     rule = _size_rule(runner, quantity, case, [c for c in plain if c.dtype == case.dtype])
     return [*found, *([rule] if rule else [])]
@@ -100,7 +164,7 @@ def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case) -> 
 
 def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> str:
     bad = [c.size for c in plain if fails(runner, quantity, c)]
-    good = [c.size for c in plain if not fails(runner, quantity, c)]
+    good = [c.size for c in plain if is_right(runner, quantity, c)]
     if not all(0 in size for size in bad):  # what has no elements is right by itself
         bad, good = ([size for size in sizes if 0 not in size] for sizes in (bad, good))
     if not good:
@@ -115,11 +179,7 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
             # Powers of two tell a vector's width from a mere threshold.
             probes = [replace(case, size=with_extent(case.size, axis, width)) for width in _WIDTHS]
             wrong |= {probe.size[axis] for probe in probes if fails(runner, quantity, probe)}
-            right |= {
-                probe.size[axis]
-                for probe in probes
-                if not fails(runner, quantity, probe) and not runner.run(probe).skipped
-            }
+            right |= {probe.size[axis] for probe in probes if is_right(runner, quantity, probe)}
         for width in _WIDTHS:
             if all(n % width for n in wrong) and not any(n % width for n in right):
                 return (
@@ -138,9 +198,11 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     if case == plain:
         one_axis = replace(plain, view=None)
         return (
-            [] if fails(runner, quantity, one_axis) else [f"right for tensors of one axis, wrong for shape {case.view}"]
+            []
+            if not is_right(runner, quantity, one_axis)
+            else [f"right for tensors of one axis, wrong for shape {case.view}"]
         )
-    if fails(runner, quantity, plain):
+    if not is_right(runner, quantity, plain):
         return []
     if case.layout != "contiguous":
         names = [tensor.name for tensor in runner.op.signature.tensors]

@@ -139,18 +139,9 @@ class Crash:
         return str(self)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from ...html import page, views
 
-        # Only borders and weights: text and background are the notebook's own, light or dark.
-        where = "\n".join(
-            f"<b>{escape(line)}</b>" if line.startswith("  -> ") else escape(line) for line in self._where()
-        )
-        rest = "\n".join(escape(line) for line in self._rest())
-        body = f"{where}\n{rest}" if where else rest
-        return (
-            f"<p><b>{escape(self.kernel)} {escape(self.sentence)}</b></p>"
-            f"<pre style='border-left:3px solid #c62828;padding-left:8px'>{body}</pre>"
-        )
+        return page(views.crash(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, fit for JSON; `from_dict` is the way back."""

@@ -38,7 +38,7 @@ class Modules:
         self._seen = set(sys.modules)
         self._stamps: dict[str, tuple[str, _Stamp]] = {}
         self._since = time.time_ns()
-        self._registered = {name: dict(table) for name, table in vars(registry).items()}
+        self._registered = registry.snapshot()
 
     def refresh(self) -> None:
         """Forget all of them if the file of one has changed: those that have not may hold functions of those that have."""
@@ -50,9 +50,7 @@ class Modules:
             _take_back_operators(sys.modules.pop(name, None))
         self._seen -= self._stamps.keys()
         self._stamps.clear()
-        for name, table in self._registered.items():  # an op cannot be registered twice
-            vars(registry)[name].clear()
-            vars(registry)[name].update(table)
+        registry.restore(self._registered)  # an op cannot be registered twice
         for forget in when_dropped:
             forget()
         gc.collect()  # what they hold goes with them

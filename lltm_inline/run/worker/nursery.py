@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from ...errors import WorkerError
+from ...stop import raise_if_stopped
 from .black_box import BlackBox
 from .ending import Ending
 from .forkserver import LOST
@@ -88,6 +89,7 @@ class ForkServer:
         """
         deadline = time.monotonic() + _START_SECONDS
         while not self.ready:
+            raise_if_stopped()
             readable([self.fileno()], _TICK)
             self.poll()
             if not self.ready and (not self.alive or time.monotonic() > deadline):
@@ -138,6 +140,7 @@ class ForkServer:
             socket.send_fds(self._link, [packet], [theirs.fileno(), writing, box.fileno()])
             deadline = time.monotonic() + _FORK_SECONDS
             while number not in self._forked:
+                raise_if_stopped()
                 readable([self.fileno()], _TICK)
                 self.poll()
                 if not self.alive:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
+from ...html.trace import WORKER_NOTE, shorten
+from ...stop import raise_if_stopped
 from .black_box import BlackBox, Evidence
 from .channel import Reader, send, unwrap
 from .ending import Ending
@@ -22,7 +24,7 @@ from .steps import Event, ProcessesLeft
 from .watch import Watch, busy_seconds
 
 _TICK = 0.05
-_GRACE = 0.4
+_GRACE = 0.2
 _WHERE_SECONDS = 0.15
 
 OnEvent = Callable[[Event], None]
@@ -122,7 +124,8 @@ class Process:
             error = RuntimeError(f"the kernel raised KeyboardInterrupt {answer.raised.text}".rstrip())
         if answer.context:
             error.add_note(answer.context)
-        error.add_note(f"in the worker:\n{answer.raised.traceback.rstrip()}")
+        error.add_note(f"{WORKER_NOTE}{answer.raised.traceback.rstrip()}")
+        shorten(error)
         error.output = watch.output.text  # type: ignore[attr-defined]
         return error
 
@@ -130,6 +133,7 @@ class Process:
         """Wait for the answer; drain what is printed; look at the limits."""
         listening = True
         while True:
+            raise_if_stopped()
             speaking = -1 if watch.output_ended else self._output_file
             ready = readable([speaking, self.server.fileno(), self._link.fileno() if listening else -1], _TICK)
             watch.drain()
@@ -190,6 +194,7 @@ class Process:
             interrupt.add_note("the worker was stopped; the next call finds a new one")
         finally:
             self.kill()
+        shorten(interrupt)
         return interrupt
 
     def where(self) -> tuple[Evidence | None, float | None]:

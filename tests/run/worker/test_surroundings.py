@@ -83,11 +83,9 @@ def test_a_module_that_registers_an_op_can_be_edited(worker: Worker, write: Writ
         "def f():\n    return li.registry.ops['li_mine'].reference(1), 'axpy' in li.registry.ops\n"
         "li.registry.register(li.Op('li_mine', '(Tensor x) -> Tensor y', reference, {'x': 'N', 'y': 'N'}))\n"
     )
-    before = [dict(table) for table in vars(registry).values()]
+    before = registry.snapshot()
     module = write("li_mine", text)
-    for table, old in zip(vars(registry).values(), before, strict=True):
-        table.clear()
-        table.update(old)
+    registry.restore(before)
     assert worker.run(module.f).value == (2, True)
     (tmp_path / "li_mine.py").write_text(text.replace("2 * x", "30 * x"))
     assert worker.run(module.f).value == (30, True)

@@ -1,0 +1,203 @@
+"""What every result is made of: a page, a table, something that folds, a note, a badge, a bar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .markup import Html, join, tag, tick
+from .style import style
+
+#: A notebook keeps what it shows: of a log of megabytes the first pages are enough.
+MOST_LETTERS = 60_000
+_BAR = 150
+
+
+def page(*parts: object) -> Html:
+    """Put parts into one element with the style sheet beside them: what a `_repr_html_` returns.
+
+    Example:
+        >>> page("1 < 2").endswith('</style>1 &lt; 2</div>')
+        True
+    """
+    return tag("div", tag("style", Html(style())), *parts, cls="lltm-inline")
+
+
+def fold(summary: object, body: object, open: bool = False) -> Html:
+    """Show one line that opens and closes what is behind it.
+
+    Example:
+        >>> fold("full log, 2 lines", "a\\nb")
+        '<details><summary>full log, 2 lines</summary><div>a\\nb</div></details>'
+    """
+    return tag("details", tag("summary", summary), tag("div", body), open=open)
+
+
+def note(kind: str, *body: object) -> Html:
+    """Set something apart, with a coloured edge: `good`, `bad` or `plain`.
+
+    Example:
+        >>> note("bad", "d_weights differs")
+        '<div class="li-note li-bad">d_weights differs</div>'
+    """
+    return tag("div", *body, cls=f"li-note li-{kind}")
+
+
+def badge(text: object, kind: str = "plain") -> Html:
+    """Show a word or two in a rounded box; `good` and `bad` have a sign in front, so that the colour is not all there is.
+
+    Example:
+        >>> "✓" in badge("right", "good"), "✓" in badge("python")
+        (True, False)
+    """
+    sign = join([tag("span", "✓" if kind == "good" else "✗", aria_hidden="true"), " "]) if kind != "plain" else ""
+    return tag("span", tag("span", sign, text, cls=f"li-is-{kind}"), cls=f"li-badge li-{kind}")
+
+
+def paragraph(*body: object, cls: str = "") -> Html:
+    """Write a paragraph."""
+    return tag("p", *body, cls=cls)
+
+
+def plain(text: str, *, label: str = "text") -> Html:
+    """Show text as it was printed: a log, an output; no more of it than `MOST_LETTERS`.
+
+    Example:
+        >>> plain("a < b", label="output")
+        '<pre class="li-scroll" role="group" aria-label="output" tabindex="0">a &lt; b</pre>'
+    """
+    left = len(text) - MOST_LETTERS
+    text = f"{text[:MOST_LETTERS]}\n... {left} more characters" if left > 0 else text
+    return tag("pre", text, cls="li-scroll", role="group", aria_label=label, tabindex="0")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table that is more than its text.
+
+    Attributes:
+        content: text or HTML.
+        kind: `good`, `bad`, `plain`, or nothing for no ground.
+        align: `left`, `num` (right, with digits of one width) or `mid`.
+        span: how many columns it takes.
+    """
+
+    content: object
+    kind: str = ""
+    align: str = "left"
+    span: int = 1
+
+    @property
+    def classes(self) -> str:
+        """For the element."""
+        return " ".join([f"li-{name}" for name in (self.align if self.align != "left" else "", self.kind) if name])
+
+
+def right_or_wrong(text: str, *, right: str = "ok") -> Cell:
+    """Make a cell of a matrix of right and wrong: ✓ for `right`, ✗ and the text for anything else, a dash for nothing.
+
+    Example:
+        >>> right_or_wrong("ok").kind, right_or_wrong("110/330").kind, right_or_wrong("").content
+        ('good', 'bad', '<span aria-label="not looked at" role="img">-</span>')
+    """
+    if not text:
+        return Cell(tag("span", "-", aria_label="not looked at", role="img"), align="mid")
+    if text == right:
+        return Cell(tick(True), "good", "mid")
+    return Cell(join([tick(False, "wrong: "), " ", tag("span", _short(text), title=text)]), "bad", "mid")
+
+
+def _short(text: str) -> str:
+    """Write `wrong/all` so that many columns fit beside each other: `all`, `8k/33k`."""
+    wrong, _, count = text.partition("/")
+    if not (wrong.isdigit() and count.isdigit()):
+        return text
+    if wrong == count:
+        return "all"
+    return "/".join(f"{int(number) / 1000:.0f}k" if len(number) > 4 else number for number in (wrong, count))
+
+
+def table(
+    head: Sequence[object],
+    rows: Sequence[Sequence[object]],
+    *,
+    caption: object,
+    label: str = "",
+    hide_caption: bool = False,
+) -> Html:
+    """Lay out a table with a caption; the first cell of each row is its heading, a row of one cell heads a group.
+
+    Args:
+        head: the names of the columns: text, HTML or a `Cell`; empty for none.
+        rows: cells likewise.
+        caption: what the table shows.
+        label: of the region that scrolls; the caption unless given.
+        hide_caption: only for who hears it, where a line above says the same.
+
+    Example:
+        >>> table(["kernel", "time"], [["axpy/cpp", Cell("2 us", align="num")]], caption="times").count("scope=")
+        3
+    """
+    columns = max([len(head), *map(len, rows)])
+    heads = tag("thead", tag("tr", *(_cell(cell, "th", scope="col") for cell in head))) if head else ""
+    body = []
+    for row in rows:
+        first, *others = row
+        if not others and columns > 1:
+            group = tag("th", first, colspan=str(columns), scope="rowgroup")
+            body.append(tag("tr", group, cls="li-group"))
+        else:
+            cells = [_cell(first, "th", scope="row", extra="li-name"), *(_cell(cell, "td") for cell in others)]
+            body.append(tag("tr", *cells))
+    titled = tag("caption", tag("span", caption, cls="li-hidden") if hide_caption else caption)
+    inner = tag("table", titled, heads, tag("tbody", *body))
+    return tag("div", inner, cls="li-wide", role="group", aria_label=label or _words(caption), tabindex="0")
+
+
+def _cell(value: object, name: str, *, scope: str = "", extra: str = "") -> Html:
+    cell = value if isinstance(value, Cell) else Cell(value)
+    if name == "th" and scope == "col" and not str(cell.content):
+        return tag("td", cls=cell.classes)  # an empty heading heads nothing
+    span = str(cell.span) if cell.span > 1 else None
+    return tag(name, cell.content, scope=scope, colspan=span, cls=f"{extra} {cell.classes}".strip())
+
+
+def _words(value: object) -> str:
+    return "table" if isinstance(value, Html) else str(value)
+
+
+def bar(
+    share: float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    label: str = "",
+    kind: str = "plain",
+    width: int = _BAR,
+) -> Html:
+    """Draw a little bar from the left, with a whisker from `low` to `high`.
+
+    Args:
+        share: how much of the width it fills, 0 to 1.
+        low: where the whisker begins, likewise.
+        high: where it ends.
+        label: what it shows, for who hears it; without one it is passed over, as a text beside it says the same.
+        kind: `good`, `bad` or `plain`.
+        width: of all of it, in pixels.
+
+    Example:
+        >>> bar(0.5, 0.4, 0.6, label="2.0 us (1.6-2.4)").count("<line")
+        3
+    """
+
+    def at(value: float) -> float:
+        return round(1 + min(max(value, 0.0), 1.0) * (width - 3), 1)
+
+    shapes = [tag("rect", x="1", y="2", width=at(share) - 1, height="10", cls=f"li-{kind}", opacity="0.6")]
+    if low is not None and high is not None:
+        left, right = at(low), at(high)
+        lines = ((left, 7, right, 7), (left, 4, left, 10), (right, 4, right, 10))
+        shapes += [tag("line", x1=x1, y1=str(y1), x2=x2, y2=str(y2), stroke="currentColor") for x1, y1, x2, y2 in lines]
+    size = {"width": str(width), "height": "14", "viewBox": f"0 0 {width} 14"}
+    spoken: dict[str, object] = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
+    return tag("svg", *shapes, cls="li-bar", **spoken, **size)

@@ -1,0 +1,164 @@
+"""The registry, its ops and kernels, what differs between two of them, and what they were built to."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import textwrap
+from typing import TYPE_CHECKING
+
+from ..markup import Html, join, tag
+from ..parts import Cell, badge, fold, paragraph, plain, table
+from ..source import diff_source, source
+
+if TYPE_CHECKING:
+    from ...build.compiler import Build
+    from ...kernel import Kernel
+    from ...op import Op
+    from ...registry import Diff, Registry
+    from ...run.function import Function
+
+
+def registry(table_of_kernels: Registry) -> Html:
+    """Show the kernels by op, each with what it is; the signature stands beside the op's name."""
+    rows: list[list[object]] = []
+    for name, known in table_of_kernels.ops.items():
+        rows.append([join([name, tag("code", str(known.signature), cls="li-faint li-small")], " ")])
+        kernels = [kernel for kernel in table_of_kernels.values() if kernel.op == name]
+        rows += [[_name(kernel), _headline(kernel.doc), _traits(kernel)] for kernel in kernels]
+    if not rows:
+        return paragraph("registry: empty")
+    caption = f"registry: {len(table_of_kernels)} kernels of {len(table_of_kernels.ops)} ops"
+    return table(["kernel", "what it is", "text"], rows, caption=caption)
+
+
+def op(shown: Op) -> Html:
+    """Show an op: its signature, formula, the shape of each tensor, and the sizes at which it is timed and checked."""
+    signature = shown.signature
+    rows = [
+        [argument.name, tag("code", argument.type), tag("code", shown.shapes.get(argument.name, "")), what]
+        for what, arguments in (("input", signature.inputs), ("output", signature.outputs))
+        for argument in arguments
+    ]
+    first, rest = _headline(shown.doc), _rest(shown.doc)
+    sizes = ", ".join(map(str, shown.benchmark_sizes))
+    facts = [f"timed at ({', '.join(shown.letters)}) = {sizes}" if sizes else "", f"dtypes {', '.join(shown.dtypes)}"]
+    return join(
+        [
+            paragraph(tag("b", f"op {shown.name}"), " ", tag("code", str(signature))),
+            paragraph(first) if first else "",
+            table(["name", "type", "shape", ""], rows, caption=f"arguments of {shown.name}"),
+            paragraph("; ".join(filter(None, facts)), cls="li-faint li-small"),
+            fold("more about it", plain(rest, label="what the op says of itself")) if rest else "",
+            _python(shown.reference, "the reference in PyTorch"),
+        ]
+    )
+
+
+def kernel(shown: Kernel) -> Html:
+    """Show a kernel: what it is, its numbers and flags, and its texts with line numbers."""
+    rest = _rest(shown.doc)
+    parts: list[object] = [
+        paragraph(tag("b", shown.label), f": {_headline(shown.doc)}" if shown.doc.strip() else ""),
+        paragraph(_facts(shown), cls="li-faint li-small") if _facts(shown) else "",
+        fold("more about it", plain(rest, label="what the kernel says of itself")) if rest else "",
+    ]
+    for kind, text in shown.sources.items():
+        body = text.lstrip("\n")
+        numbered = source(
+            body, first_line=len(text) - len(body) + 1, language=_language(kind), label=f"{shown.label} ({kind})"
+        )
+        title = paragraph(f"{shown.label} ({kind})") if len(shown.sources) > 1 else ""
+        parts += [title, numbered]
+    if shown.python is not None:
+        parts.append(_python(shown.python, f"{shown.label}, a Python function", open=True))
+    return join(parts)
+
+
+def diff(shown: Diff) -> Html:
+    """Show a difference with the lines that went and came."""
+    if not shown.text:
+        return paragraph(str(shown))
+    added, removed = shown.changed_lines, shown.removed_lines
+    title = f"{shown.before} to {shown.after}: {_count(added, 'line')} added, {removed} removed"
+    return join([paragraph(tag("b", title)), diff_source(shown.text, label=title)])
+
+
+def build(shown: Build) -> Html:
+    """Show a build in one line; flags, path and log fold."""
+    how = f"taken from the cache in {shown.seconds:.2f} s" if shown.cached else f"built in {shown.seconds:.1f} s"
+    rows: list[list[object]] = [
+        ["compiler", shown.compiler],
+        ["flags", tag("code", shlex.join(shown.flags))],
+        ["library", tag("code", str(shown.path))],
+        ["digest", tag("code", shown.digest)],
+    ]
+    log = shown.log.strip()
+    return join(
+        [
+            paragraph(badge("built", "good"), " ", tag("b", shown.kernel), f" {how} ({shown.compiler})"),
+            fold("how it was built", table([], rows, caption=f"build of {shown.kernel}")),
+            fold(f"what compiler and linker ran, {_count(log.count(chr(10)) + 1, 'line')}", plain(log, label="log"))
+            if log
+            else "",
+        ]
+    )
+
+
+def function(shown: Function) -> Html:
+    """Show a loaded kernel: how to call it, where it runs, and its build."""
+    call = f"{shown.kernel.label}{shown.op.signature}"
+    parts: list[object] = [paragraph(tag("b", "loaded"), " ", tag("code", call), f", on {shown.device}")]
+    own = "its own" if shown.kernel.sources and shown._backward is not None else "PyTorch's, through its calls"
+    parts.append(paragraph(f"call it with tensors; backward: {own}", cls="li-faint li-small"))
+    return join([*parts, build(shown.build) if shown.build else ""])
+
+
+def _name(shown: Kernel) -> Html:
+    return join([shown.label, badge("edited")], " ") if shown.revision else join([shown.label])
+
+
+def _traits(shown: Kernel) -> Cell:
+    kinds = "Python" if shown.python is not None else " + ".join(shown.sources)
+    lines = sum(text.strip("\n").count("\n") + 1 for text in shown.sources.values())
+    return Cell(f"{kinds}, {_count(lines, 'line')}" if lines else kinds)
+
+
+def _facts(shown: Kernel) -> str:
+    """Name what is set beside the text."""
+    numbers = (f"{name} = {value}" for name, value in {**shown.params, **shown.slots}.items())
+    facts = [
+        f"edited from {shown.parent}" if shown.parent else "",
+        ", ".join(numbers),
+        f"saves {', '.join(shown.saves)}" if shown.saves else "",
+        f"flags {shlex.join(shown.flags)}" if shown.flags else "",
+        "stable ABI" if shown.api == "stable" else "",
+        "bound with pybind11" if shown.binding == "pybind11" else "",
+        "can be differentiated twice" if shown.double_backward else "",
+    ]
+    return "; ".join(filter(None, facts))
+
+
+def _python(function: object, title: str, *, open: bool = False) -> Html:
+    """Show the text of a Python function, where it can be found."""
+    try:
+        text = textwrap.dedent(inspect.getsource(function))  # type: ignore[arg-type]
+    except (OSError, TypeError):  # typed at a prompt, or made by C
+        return paragraph(tag("code", getattr(function, "__qualname__", str(function))))
+    return fold(title, source(text, language="python", label=title), open)
+
+
+def _language(kind: str) -> str:
+    return "cuda" if kind == "cuda" else "cpp"
+
+
+def _headline(doc: str) -> str:
+    return doc.strip().partition("\n")[0]
+
+
+def _rest(doc: str) -> str:
+    return inspect.cleandoc(doc).partition("\n")[2].strip()
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number != 1)}"

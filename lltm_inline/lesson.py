@@ -1,0 +1,280 @@
+"""What the lessons in `notebooks/` share: `self_check`, which tells a student whether an exercise is solved, and if not, why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .arguments import one_of, refusal, shown, string
+from .build.compiler import build
+from .errors import (
+    BuildError,
+    CacheError,
+    CrashError,
+    InputError,
+    LltmInlineError,
+    ToolchainError,
+    UnknownKernelError,
+    WorkerError,
+)
+from .html import Html, fold, join, note, page, tag
+from .registry import Kernel, registry, resolve
+from .run.check import check
+from .run.checking.cases import Size
+from .run.report import Report
+from .run.worker.limits import Limits
+
+#: What an exercise may want of a kernel: that it is right, is wrong, crashes, does not compile, or is not looked at but for that.
+EXPECTED = ("right", "wrong", "crash", "error", "builds")
+
+_COMMENT_OR_BLANK = re.compile(r"//[^\n]*|/\*.*?\*/|\s+", re.DOTALL)
+_NAME = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*(@\d+)?")
+#: What a machine lacks is no answer of a student, and is told as it is told elsewhere.
+_NO_ANSWER = (ToolchainError, CacheError, WorkerError)
+
+Evidence = Report | BuildError | CrashError | None
+Conditions = Sequence[tuple[str, bool | Callable[[Any], Any]]]
+
+#: Beside None and `...`, which are answers, though empty ones.
+_NOT_GIVEN: Any = object()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `self_check` says of an exercise.
+
+    Attributes:
+        exercise: lesson and number, `01.2`.
+        ok: whether it is solved.
+        text: one or two sentences of praise or of advice.
+        evidence: the Report, BuildError or CrashError on which it rests, or None.
+
+    Example:
+        >>> print(Verdict("01.2", False, "Line 3 still adds."))
+        Exercise 01.2: not yet. Line 3 still adds.
+    """
+
+    exercise: str
+    ok: bool
+    text: str
+    evidence: Evidence = None
+
+    def __str__(self) -> str:
+        return f"Exercise {self.exercise}: {'solved' if self.ok else 'not yet'}. {self.text}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        sign = tag("span", "✓ ", aria_hidden="true") if self.ok else ""
+        head = tag("b", sign, f"Exercise {self.exercise}: {'solved' if self.ok else 'not yet'}.")
+        kind = "good" if self.ok else "bad" if self.evidence else "plain"
+        return page(note(kind, head, " ", _with_code(self.text), self._details()))
+
+    def _details(self) -> object:
+        """Lay out what the verdict rests on; of a solved exercise nobody needs it."""
+        if self.ok or self.evidence is None:
+            return ""
+        return fold("What was found", Html(self.evidence._repr_html_()))
+
+
+def _with_code(text: str) -> Html:
+    """Write what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one without a partner is no markup
+        return join([text])
+    return join(tag("code", part) if number % 2 else part for number, part in enumerate(parts))
+
+
+class _NotYet(Exception):
+    """What is missing, and what shows it."""
+
+    def __init__(self, text: str, evidence: Evidence = None) -> None:
+        super().__init__(text)
+        self.text, self.evidence = text, evidence
+
+
+def self_check(
+    exercise: str,
+    *,
+    praise: str,
+    advice: str,
+    kernel: Any = _NOT_GIVEN,
+    value: Any = _NOT_GIVEN,
+    changed_from: Kernel | str | None = None,
+    expect: str = "right",
+    finds: str = "",
+    also: Conditions = (),
+    device: str = "cpu",
+    sizes: Sequence[Size] | None = None,
+    limits: Limits | None = None,
+) -> Verdict:
+    """Tell whether an exercise of a lesson is solved, in a sentence of praise or of advice.
+
+    Whatever the answer does, compile error and crash included, becomes a Verdict.
+
+    Args:
+        exercise: lesson and number, `"01.2"`.
+        praise: what to say when it is solved.
+        advice: what to do next when it is not; follows what was found.
+        kernel: the answer: a `Kernel`, or the name of one. None, `...` and a name that nobody has registered are no answer yet.
+        value: an answer of another kind; None and `...` are none yet. Give either `kernel` or `value`.
+        changed_from: a kernel whose texts and settings the answer must not have, comments and blanks apart; a name means
+            its revision 0.
+        expect: what is wanted of the kernel. `"right"`: `check` finds nothing; `"wrong"`: it finds something, but no crash;
+            `"crash"`: it ends in one; `"error"`: the kernel does not compile; `"builds"`: it compiles, and is not checked.
+        finds: text that must occur in the report, or in the compiler's message.
+        also: pairs of a sentence and a condition; the sentence is said when the condition does not hold. A function is called
+            with the kernel or the value.
+        device: as for `check`.
+        sizes: as for `check`.
+        limits: as for `check`.
+
+    Returns:
+        A Verdict, whose `ok` is True when all of it holds.
+
+    Raises:
+        InputError: the arguments contradict each other: the lesson is wrong, not the answer.
+        ToolchainError: this machine cannot build; likewise CacheError and WorkerError.
+
+    Example:
+        >>> self_check("00.1", value=..., praise="Right.", advice="Put a number in place of the dots.")
+        Exercise 00.1: not yet. There is no answer here yet. Put a number in place of the dots.
+        >>> self_check("00.1", value=3, praise="Right.", advice="Count again.", also=[("It is odd.", lambda n: n % 2)])
+        Exercise 00.1: solved. Right.
+    """
+    is_kernel = _require(exercise, praise, advice, kernel, value, expect, finds, also)
+    try:
+        if is_kernel:
+            answer: Any = _answered(kernel, advice)
+            _require_change(answer, changed_from, advice)
+            evidence = _look(answer, expect, device, sizes, limits, advice)
+            _require_found(finds, answer, evidence, advice)
+        else:
+            answer, evidence = value, None
+            if value is None or value is ...:
+                raise _NotYet(f"There is no answer here yet. {advice}")
+        _require_conditions(also, answer)
+    except _NotYet as missing:
+        return Verdict(exercise, False, missing.text, missing.evidence)
+    return Verdict(exercise, True, praise, evidence)
+
+
+def _require(
+    exercise: Any, praise: Any, advice: Any, kernel: Any, value: Any, expect: Any, finds: Any, also: Any
+) -> bool:
+    """Look at what the lesson's author wrote; return whether the answer is to be a kernel."""
+    for name, text in (("exercise", exercise), ("praise", praise), ("advice", advice)):
+        if not string(name, text).strip():
+            raise refusal(name, text, "a text")
+    string("finds", finds)
+    one_of("expect", expect, EXPECTED)
+    given = [name for name, item in (("kernel", kernel), ("value", value)) if item is not _NOT_GIVEN]
+    if len(given) != 1:
+        raise InputError(
+            f"exercise {exercise}: got {' and '.join(given) or 'neither kernel= nor value='}, want one of them"
+        )
+    for item in also if isinstance(also, list | tuple) else [also]:
+        if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
+            raise refusal("also", item, "pairs of a sentence and a condition", where=f"exercise {exercise}")
+    return given == ["kernel"]
+
+
+def _answered(kernel: Any, advice: str) -> Kernel:
+    """Return the kernel that the student made."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if kernel is None or kernel is ...:
+        raise _NotYet(f"There is no kernel here yet. {advice}")
+    if not isinstance(kernel, str):
+        raise _NotYet(f"The answer is {shown(kernel)}, want a Kernel or the name of one. {advice}")
+    if not _NAME.fullmatch(kernel):
+        raise _NotYet(f"The answer is the text {shown(kernel)}, want a Kernel made of it, or the name of one. {advice}")
+    try:
+        return registry[kernel]
+    except UnknownKernelError:
+        raise _NotYet(f"There is no kernel {kernel!r} yet. {advice}") from None
+
+
+def _require_change(kernel: Kernel, base: Kernel | str | None, advice: str) -> None:
+    if base is None:
+        return
+    # The kernel as it was at first: the current one of that name may be the answer itself.
+    before = resolve(f"{base}@0" if isinstance(base, str) and "@" not in base else base, "changed_from")
+    if _substance(kernel) == _substance(before):
+        same = "is as it was" if kernel.name == before.name else f"still says what {before.name!r} says"
+        raise _NotYet(f"{kernel.label!r} {same}. {advice}")
+
+
+def _substance(kernel: Kernel) -> tuple[Any, ...]:
+    """Return all of a kernel that makes a difference, without its name."""
+    texts = {kind: _COMMENT_OR_BLANK.sub("", text) for kind, text in kernel.sources.items()}
+    settings = (dict(kernel.params), dict(kernel.slots), kernel.saves, kernel.flags, kernel.binding, kernel.api)
+    return texts, settings, kernel.double_backward, kernel.python
+
+
+def _look(
+    kernel: Kernel, expect: str, device: str, sizes: Sequence[Size] | None, limits: Limits | None, advice: str
+) -> Evidence:
+    """Build and check the kernel, and compare what comes of it with what the exercise wants."""
+    try:
+        if expect in ("error", "builds"):
+            build(kernel, device=device)
+            if expect == "builds":
+                return None
+            raise _NotYet(f"{kernel.label!r} compiles, and this exercise wants one that does not. {advice}")
+        report = check(kernel, device=device, sizes=sizes, limits=limits)
+    except BuildError as error:
+        if expect == "error":
+            return error
+        raise _NotYet(f"{kernel.label!r} does not compile: {_first_line(error)} {advice}", error) from None
+    except _NO_ANSWER:
+        raise
+    except LltmInlineError as error:
+        evidence = error if isinstance(error, CrashError) else None
+        raise _NotYet(f"{_sentence(str(error).partition(chr(10))[0])} {advice}", evidence) from None
+    return _as_expected(kernel, report, expect, advice)
+
+
+def _as_expected(kernel: Kernel, report: Report, expect: str, advice: str) -> Report:
+    became = "right" if report.ok else "crash" if report.crash is not None else "wrong"
+    if became == expect:
+        return report
+    found = f"{kernel.label!r} is right" if report.ok else report.headline
+    wants = {"right": "", "wrong": "one that is wrong, and does not crash", "crash": "one that crashes"}[expect]
+    text = _sentence(f"{found}, and this exercise wants {wants}" if wants else found)
+    raise _NotYet(f"{text} {advice}", report)
+
+
+def _require_found(finds: str, kernel: Kernel, evidence: Evidence, advice: str) -> None:
+    if finds and finds not in str(evidence):
+        found = (
+            evidence.headline if isinstance(evidence, Report) else _first_line(evidence) if evidence else kernel.label
+        )
+        raise _NotYet(f"{finds!r} stands nowhere in what was found: {_sentence(found)} {advice}", evidence)
+
+
+def _require_conditions(also: Conditions, answer: Any) -> None:
+    """Ask for what the report cannot tell; the report is as it should be by then, and is no evidence."""
+    for sentence, condition in also:
+        try:
+            holds = bool(condition(answer) if callable(condition) else condition)
+        except Exception as error:  # the answer may be anything, and so may what it does
+            raised = (
+                f"Looking at the answer, {shown(answer)}, raised {type(error).__name__}: {' '.join(str(error).split())}"
+            )
+            raise _NotYet(f"{sentence} {_sentence(raised)}") from None
+        if not holds:
+            raise _NotYet(sentence)
+
+
+def _first_line(error: Exception) -> str:
+    """Say what the compiler said first, with its place, in one line."""
+    first = error.diagnostics[0] if isinstance(error, BuildError) and error.diagnostics else error
+    return _sentence(str(first).partition("\n")[0])
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,0 +1,247 @@
+"""A benchmark as SVG text, drawn in a millisecond: what is redrawn while rounds come in must not take a core from them.
+
+For each size and direction a block; in it, for each kernel, a bar as long as its time with a whisker between the quartiles,
+and to the right the speed-up over the baseline with its 99 % interval. Text takes the colour of the page that it stands on,
+and the ground is transparent, so the same picture is right on a light and on a dark page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from ..run.partial import Partial, Running
+from ..run.timing.words import time_text
+from ..run.timings import Row, Timings
+
+#: The grey of the baseline, and colours in the order of Okabe and Ito's: each has a contrast of 3 on white and on black.
+BASELINE_COLOUR = "#858b92"
+COLOURS = ("#0a7bbd", "#d55e00", "#009e73", "#c26b96", "#b27b00", "#8c7ae6")
+
+_FONT = "font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:12px;font-variant-numeric:tabular-nums"
+_LINE, _HEAD, _GAP, _BAR = 21, 20, 8, 12
+#: The width of a letter, rather too much than too little: which font a page has is not known.
+_LETTER = 7.1
+_TIME_ROOM, _WORDS_ROOM = 66, 226
+#: Below this width the speed-up stands in a line of its own, under the bar.
+_NARROW, _MARGIN = 640, 24
+#: Ends of the axis of speed-ups. Few of them, so that the axis stays where it is while the intervals shrink.
+_ENDS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1e3, 1e6, math.inf)
+_DIRECTIONS = {"forward": "forward", "backward": "backward", "both": "forward + backward"}
+
+
+def draw(timings: Timings, running: Running | None, width: int) -> str:
+    """Draw timings, those of the case that is running with its round."""
+    if running is not None:
+        timings = Partial(timings.rows, timings.baseline, running)
+    elif isinstance(timings, Partial):
+        running = timings.running
+    if not timings.rows:
+        body = _text(0, 14, "nothing was timed" + " yet" * isinstance(timings, Partial))
+        return _svg(width, 22, "nothing was timed", body)
+    sheet = _Sheet.of(timings, width)
+    parts = [sheet.titles()]
+    top = _HEAD
+    for block in _blocks(timings):
+        first = block[0]
+        is_running = isinstance(timings, Partial) and timings.is_running(first)
+        parts.append(_head(first, top, running.text if running is not None and is_running else "", width))
+        top += _HEAD
+        parts.append(sheet.line_at_1x(top, len(block)))
+        longest = max(row.median for row in block) * 1.15
+        for number, row in enumerate(block):
+            parts.append(sheet.row(row, top + number * sheet.step, longest, is_running=is_running))
+        top += len(block) * sheet.step + _GAP
+    parts.append(sheet.axis(top - _GAP))
+    return _svg(width, top + 14 * sheet.compares, _described(timings), "".join(parts))
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """Where the columns stand, in pixels from the left."""
+
+    timings: Timings
+    colours: dict[str, str]
+    names: float
+    bars: float
+    ratios: tuple[float, float]
+    low: float
+    high: float
+    width: int
+
+    @classmethod
+    def of(cls, timings: Timings, width: int) -> _Sheet:
+        names = min(0.3 * width, 10 + _LETTER * max(map(len, timings.kernels)))
+        others = [label for label in timings.kernels if label != timings.baseline]
+        colours = {timings.baseline: BASELINE_COLOUR}
+        colours |= {label: COLOURS[number % len(COLOURS)] for number, label in enumerate(others)}
+        room = width - names
+        if not others:
+            return cls(timings, colours, names, width - _TIME_ROOM, (0, 0), 1, 1, width)
+        low, high = _ends(timings)
+        if width < _NARROW:
+            words = min(_WORDS_ROOM, width - 4 * _MARGIN)
+            ratios = (_MARGIN, width - words)
+            return cls(timings, colours, names, width - _TIME_ROOM, ratios, low, high, width)
+        words = _WORDS_ROOM
+        bars = names + max(30.0, 0.52 * (room - words) - _TIME_ROOM / 2)
+        return cls(timings, colours, names, bars, (bars + _TIME_ROOM + 10, width - words), low, high, width)
+
+    @property
+    def compares(self) -> bool:
+        return len(self.colours) > 1
+
+    @property
+    def step(self) -> int:
+        """From one kernel to the next, in pixels down."""
+        return _LINE * (1 + self.below)
+
+    @property
+    def below(self) -> bool:
+        """Whether speed-ups stand under the bars."""
+        return self.compares and self.width < _NARROW
+
+    def at(self, ratio: float) -> float:
+        """Return where a speed-up stands; what lies beyond the axis, at its end."""
+        left, right = self.ratios
+        share = math.log(min(max(ratio, self.low), self.high) / self.low) / math.log(self.high / self.low)
+        return left + share * (right - left)
+
+    def titles(self) -> str:
+        """Name the columns."""
+        titles = _text(self.names, 13, "time per call", faint=True)
+        if self.below:
+            over = f"time per call; below it the speed-up over {self.timings.baseline}"
+            fits = len(over) * _LETTER <= self.width
+            titles = _text(0, 13, over if fits else "time per call; below it the speed-up", faint=True)
+        elif self.compares:
+            room = int((self.width - self.ratios[0]) / _LETTER)
+            over = f"speed-up over {self.timings.baseline}, 99 % interval"
+            titles += _text(self.ratios[0], 13, over if len(over) <= room else "speed-up, 99 % interval", faint=True)
+        return titles
+
+    def line_at_1x(self, top: float, kernels: int) -> str:
+        """Draw the line beside which a difference is none, beside the speed-ups alone."""
+        if not self.compares:
+            return ""
+        pieces = [(top, top + kernels * self.step)]
+        if self.below:
+            pieces = [(top + row * self.step + _LINE, top + (row + 1) * self.step) for row in range(kernels)]
+        at = f"{self.at(1):.1f}"
+        return "".join(
+            f'<line x1="{at}" x2="{at}" y1="{start:.0f}" y2="{end:.0f}" stroke="currentColor" stroke-opacity=".55"/>'
+            for start, end in pieces
+        )
+
+    def axis(self, top: float) -> str:
+        """Write the ends of the axis of speed-ups below it, and 1x."""
+        if not self.compares:
+            return ""
+        ends = [ratio for ratio in (self.low, self.high) if abs(self.at(ratio) - self.at(1)) > 5 * _LETTER]
+        return "".join(
+            _text(
+                self.at(ratio), top + 14, f"{ratio:.2g}x" if ratio < 1 else f"{ratio:g}x", anchor="middle", faint=True
+            )
+            for ratio in (1.0, *ends)
+        )
+
+    def row(self, row: Row, top: float, longest: float, *, is_running: bool) -> str:
+        """Draw one kernel: name, bar, whisker, time; and its speed-up in a picture and in words."""
+        colour, middle = self.colours[row.kernel], top + _LINE / 2
+        room = self.bars - self.names
+
+        def along(seconds: float) -> float:
+            return self.names + room * min(1.0, seconds / longest)
+
+        opacity = ' fill-opacity=".6" stroke-dasharray="3 2"' if is_running else ' fill-opacity=".9"'
+        parts = [
+            _text(self.names - 8, middle + 4, _cut(row.kernel, int((self.names - 8) / _LETTER)), anchor="end"),
+            f'<rect x="{self.names:.1f}" y="{middle - _BAR / 2:.1f}" width="{along(row.median) - self.names:.1f}" height="{_BAR}" '
+            f'fill="{colour}" stroke="{colour}"{opacity}/>',
+            _line(along(row.q1), along(row.q3), middle, "currentColor", 1.4),
+            _text(along(max(row.median, min(row.q3, longest))) + 6, middle + 4, time_text(row.median, micro="µs")),
+        ]  # fmt: skip
+        lower = middle + _LINE * self.below
+        return "".join(parts) + (self._speedup(row, lower, colour, is_running=is_running) if self.compares else "")
+
+    def _speedup(self, row: Row, middle: float, colour: str, *, is_running: bool) -> str:
+        left = self.ratios[1] + 10
+        if row.kernel == self.timings.baseline:
+            return _text(left, middle + 4, "baseline, 1x", faint=True)
+        parts = []
+        if row.speedup_low and row.speedup_high:
+            parts.append(_line(self.at(row.speedup_low), self.at(row.speedup_high), middle, colour, 4))
+        parts.append(
+            f'<circle cx="{self.at(row.speedup):.1f}" cy="{middle:.1f}" r="4" fill="{colour}" stroke="currentColor"/>'
+        )
+        parts.append(_text(left, middle + 4, _words(row, is_running=is_running)))
+        return "".join(parts)
+
+
+def _words(row: Row, *, is_running: bool) -> str:
+    """Say how a kernel compares, in a few words; the interval of what is no finding can be seen."""
+    words = {"same": "no measurable difference", "unknown": "too few rounds"}.get(row.outcome, row.words)
+    return f"{words} yet" if is_running and row.outcome in ("same", "unknown") else words
+
+
+def _ends(timings: Timings) -> tuple[float, float]:
+    """Return the ends of the axis of speed-ups: beyond all estimates, and beyond intervals unless they are very wide."""
+    low = high = 1.0
+    for row in timings.rows:
+        if row.kernel != timings.baseline:
+            low = min(low, row.speedup, max(row.speedup_low or row.speedup, row.speedup / 3))
+            high = max(high, row.speedup, min(row.speedup_high or row.speedup, row.speedup * 3))
+    below, above = (next(end for end in _ENDS if end >= reach * 0.999) for reach in (1 / low, high))
+    return 1 / min(below, 1e9), min(above, 1e9)
+
+
+def _blocks(timings: Timings) -> Iterator[Sequence[Row]]:
+    """Return the rows of each size and direction, the baseline first."""
+    blocks: dict[tuple[str, str], list[Row]] = {}
+    for row in sorted(timings.rows, key=lambda row: timings.kernels.index(row.kernel)):
+        blocks.setdefault((row.size_text, row.direction), []).append(row)
+    order = list(dict.fromkeys((row.size_text, row.direction) for row in timings.rows))
+    return iter([blocks[key] for key in order])
+
+
+def _head(row: Row, top: float, progress: str, width: int) -> str:
+    """Name size and direction of a block, and the round if it is running."""
+    text = f"{row.size_text.replace(' ', ', ')}: {_DIRECTIONS[row.direction]}"
+    if len(f"{text}, {progress}") * _LETTER > width:  # rather the round alone than half a number
+        progress = progress.partition(" of ")[0]
+    more = f'<tspan font-weight="400" fill-opacity=".8">, {escape(progress)}</tspan>' if progress else ""
+    return f'<text x="0" y="{top + 15}" font-weight="600">{escape(text)}{more}</text>'
+
+
+def _described(timings: Timings) -> str:
+    """Say in words what the picture shows, for those who do not see it."""
+    rows = [f"{row.kernel} {time_text(row.median)} at {row.size_text} {row.direction}" for row in timings.rows]
+    shown = "; ".join(rows[:40]) + ("; and more" if len(rows) > 40 else "")
+    return f"times per call: {shown}. {timings.verdict()}"
+
+
+def _cut(label: str, letters: int) -> str:
+    """Leave out the middle of a label that is too long: its end tells the revision."""
+    half = letters // 2
+    return label if len(label) <= letters else f"{label[: half - 1]}…{label[half - letters :]}"
+
+
+def _line(left: float, right: float, y: float, colour: str, thickness: float) -> str:
+    return (
+        f'<line x1="{left:.1f}" x2="{max(right, left + 1):.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{colour}" '
+        f'stroke-width="{thickness}"/>'
+    )
+
+
+def _text(x: float, y: float, text: str, *, anchor: str = "start", faint: bool = False) -> str:
+    more = ' fill-opacity=".8"' * faint
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(text)}</text>'
+
+
+def _svg(width: int, height: float, label: str, body: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height:.0f}" '
+        f'width="{width}" height="{height:.0f}" style="max-width:100%;height:auto;{_FONT}" fill="currentColor">{body}</svg>'
+    )

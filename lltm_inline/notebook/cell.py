@@ -1,0 +1,364 @@
+"""A cell becomes a kernel: what `%%kernel` does, without IPython.
+
+cell -> text whose lines count as the cell's -> Kernel, registered -> build -> check -> benchmark, each shown as it comes
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .. import journal
+from ..arguments import shown
+from ..build.compiler import Build, build
+from ..errors import BuildError, CheckError, CrashError, InputError, TemplateError, UnknownKernelError
+from ..kernel import Kernel
+from ..registry import diff, fit, registry
+from ..template import devices_of
+from ..told import building, headline, is_about
+from .options import CellOptions, nearest
+from .outcome import Outcome
+from .slot import Notebook, Slot, Terminal
+
+if TYPE_CHECKING:
+    from ..run.partial import Partial
+
+_PYTHON = re.compile(
+    r"\s*(def \w+\(.*:|class \w+.*:|import [\w.]+( as \w+)?|from [\w.]+ import .*|@\w[\w.]*)\s*(#.*)?$"
+)
+#: What no C++ can be read as; `f(x);` could be either.
+_ONLY_PYTHON = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.For, ast.With, ast.If)
+_DIRECTIVE = re.compile(r"\s*#\s*(include|define|if|pragma)\b")
+_STABLE = re.compile(r"^\s*#\s*include\s*<torch/(csrc/stable|headeronly)/", re.MULTILINE)
+_NOT_STABLE = re.compile(r"^\s*#\s*include\s*<(ATen/|c10/|torch/(extension|torch|all|types|library)\.h)", re.MULTILINE)
+
+#: A kernel that is known not to work is nothing to be timed against.
+_FAIR = ("new", "built", "right")
+
+
+def text_of(body: str, lines_ahead: int = 0) -> str:
+    """Make a kernel's text of what stands below `%%kernel`.
+
+    Args:
+        body: all of the cell but its first line.
+        lines_ahead: empty lines above `%%kernel`.
+
+    Returns:
+        The text with an empty line in the place of each line above it: so line n of the text is line n of the cell.
+
+    Raises:
+        InputError: there is no text, or it is Python.
+
+    Example:
+        >>> text_of("int x;")
+        '\\nint x;\\n'
+    """
+    if not body.strip():
+        raise InputError(
+            "%%kernel: the cell has no C++ text below its first line. "
+            "To start from a kernel's text: %kernel source axpy/cpp"
+        )
+    above = 1 + lines_ahead
+    found = _python_line(body)
+    if found is not None:
+        number, line = found
+        raise InputError(
+            f"%%kernel: line {number + above} of the cell looks like Python: {shown(line.strip())}. %%kernel takes C++: "
+            "run Python in a cell without %%kernel, or start from a kernel's text with %kernel source axpy/cpp"
+        )
+    return "\n" * above + body.rstrip() + "\n"
+
+
+def _python_line(body: str) -> tuple[int, str] | None:
+    """Find the first line that shows a body to be Python, with its number; None for all else."""
+    lines = body.split("\n")
+    ends = {line.rstrip()[-1:] for line in lines}
+    may_be_cpp = ";" in ends or any(_DIRECTIVE.match(line) for line in lines)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            statements = ast.parse(body).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        statements = []
+    if statements and (not may_be_cpp or any(isinstance(statement, _ONLY_PYTHON) for statement in statements)):
+        number = statements[0].lineno
+        return number, lines[number - 1]
+    if may_be_cpp or "{" in ends:
+        return None
+    return next(((number, line) for number, line in enumerate(lines, 1) if _PYTHON.match(line)), None)
+
+
+def kernel_of(options: CellOptions, text: str) -> Kernel:
+    """Make the revision that a cell describes: of a kernel that is there, or the first one of a new name.
+
+    Args:
+        options: from the cell's first line.
+        text: from its body.
+
+    Returns:
+        The kernel, not registered yet. The same cell again gives the same revision.
+
+    Raises:
+        UnknownKernelError: no such op, revision, or kernel behind `--from`.
+        InputError: a Python function, which has no text.
+        DefinitionError: the kernel breaks a rule, or does not fit its op. No revision is made then.
+    """
+    known = _known(options.name)
+    origin = _with_text(registry[options.source], f"--from {options.source}") if options.source else None
+    kind = options.kind or _kind(options, known or origin)
+    changes = _changes(options)
+    if known is not None:
+        own = {} if origin is None else _inherited(origin)
+        merged = {name: {**own.get(name, {}), **changes.pop(name, {})} for name in ("params", "slots")}
+        fields = {**own, **changes, **merged, kind: text}
+        fit(replace(known, **fields), registry.op_of(known))
+        return known.replace(**fields)
+    base = origin or _blank(options.name, kind, text)
+    made = {name: {**getattr(base, name), **changes.pop(name, {})} for name in ("params", "slots")}
+    parent = origin.label if origin else ""
+    doc = f"Made in a notebook{f' from {parent}' if parent else ''}."
+    return replace(
+        base, **{"name": options.name, "doc": doc, "revision": 0, "parent": parent, **changes, **made, kind: text}
+    )
+
+
+def _known(name: str) -> Kernel | None:
+    """Return the kernel that a cell edits, or None where it makes the first one of a name."""
+    op, slash, variant = name.partition("/")
+    if not (op and slash and variant):
+        example = ", ".join(_examples(op, variant))
+        raise InputError(f"%%kernel: {shown(name)} is no name of a kernel, want op/variant, such as {example}.")
+    if op not in registry.ops:
+        near = nearest(op, registry.ops, 0.7)
+        raise UnknownKernelError(
+            f"%%kernel {name}: no op {shown(op)}.{near} Ops: {', '.join(registry.ops)}; lesson 13 shows how to make one with li.Op"
+        )
+    if name in registry or "@" in name:
+        return _with_text(registry[name], f"%%kernel {name}")
+    return None
+
+
+def _examples(op: str, variant: str) -> list[str]:
+    """Make names of what was given in place of one: of that op, or of the ops that are there."""
+    if op in registry.ops:
+        return [f"{op}/mine"]
+    word = op or variant
+    own = word if re.fullmatch(r"[a-z][a-z0-9_]*", word) else "mine"
+    near = difflib.get_close_matches(word, registry.ops, n=1, cutoff=0.75) if len(word) < 200 else []
+    return [f"{near[0]}/mine"] if near else [f"{each}/{own}" for each in list(registry.ops)[:3]]
+
+
+def _with_text(kernel: Kernel, where: str) -> Kernel:
+    if kernel.python is not None:
+        raise InputError(
+            f"{where}: {kernel.label!r} is a Python function and has no text. "
+            f"Choose another name, such as {kernel.op}/mine"
+        )
+    return kernel
+
+
+def _kind(options: CellOptions, base: Kernel | None) -> str:
+    """Choose which text a cell is: CUDA for a CUDA device, or where the kernel has nothing else."""
+    only_cuda = base is not None and bool(base.cuda) and not base.cpp
+    return "cuda" if options.device in ("cuda", "cuda-cpu") or only_cuda else "cpp"
+
+
+def _changes(options: CellOptions) -> dict[str, Any]:
+    fields = {name: getattr(options, name) for name in ("saves", "flags", "api", "binding")}
+    tables = {"params": dict(options.params), "slots": dict(options.slots)}
+    return {name: value for name, value in {**fields, **tables}.items() if value is not None}
+
+
+def _inherited(origin: Kernel) -> dict[str, Any]:
+    names = ("cpp", "cuda", "binding", "params", "slots", "saves", "double_backward", "api", "flags")
+    return {name: getattr(origin, name) for name in names}
+
+
+def _blank(name: str, kind: str, text: str) -> Kernel:
+    if kind == "binding":
+        raise InputError(
+            f"%%kernel: {name!r} has no text yet that could be bound: make that first, in a cell without --kind"
+        )
+    stable = _STABLE.search(text) is not None and _NOT_STABLE.search(text) is None
+    return Kernel(name, **{kind: text}, api="stable" if stable else "aten")  # type: ignore[arg-type]
+
+
+def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_ahead: int = 0) -> Kernel:
+    """Make a kernel of a cell, register it, build it, and check and time it where the options say so.
+
+    Args:
+        options: from the cell's first line.
+        body: what stands below.
+        screen: shows each result as it comes: an `Outcome` or a `BuildError`, a `Report`, `Timings`.
+        lines_ahead: empty lines above `%%kernel`.
+
+    Returns:
+        The kernel. It is registered, and with that in the journal, also where it does not compile.
+
+    Raises:
+        BuildError: it does not compile; it was shown. TemplateError: its slots do not fit its text.
+        CheckError: it is wrong; the Report was shown. CrashError: it crashed in the check or while it was timed.
+        InputError, DefinitionError, UnknownKernelError: what the cell says makes no sense; nothing was registered.
+    """
+    against = [registry[label] for label in options.against]
+    _require_sizes(options)
+    kernel = kernel_of(options, text_of(body, lines_ahead))
+    is_new = kernel.name not in registry
+    registry.register(kernel)
+    device = options.device or devices_of(kernel)[0]
+    try:
+        with screen.busy(f"building {kernel.label}") as busy, building([kernel]):
+            built = _build(kernel, device, options, busy)
+    except BuildError as error:
+        screen.show(error)
+        for note in (_new(kernel) if is_new and not options.source else "", _kept(kernel, options)):
+            if note and note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+        raise
+    except TemplateError as error:
+        if kernel.revision:
+            error.add_note(f"%kernel revert {kernel.name} goes back to what it was edited from")
+        raise
+    screen.show(_outcome(kernel, built, is_new, _kept(kernel, options)))
+    if options.check:
+        _check(kernel, device, screen)
+    if options.benchmark:
+        _benchmark(kernel, against, options, device, screen)
+    return kernel
+
+
+def _require_sizes(options: CellOptions) -> None:
+    """Refuse sizes that do not fit the op, before anything is made.
+
+    Raises:
+        InputError: so.
+    """
+    op = registry.ops.get(options.name.partition("/")[0])
+    if op is not None and (options.sizes or options.every_size):
+        from ..run.entrants import choose_sizes
+
+        choose_sizes(op, options.sizes or None)
+
+
+def _build(kernel: Kernel, device: str, options: CellOptions, busy: Slot | None) -> Build:
+    """Build a kernel; where it is to run afterwards, the worker starts meanwhile, and what watches over it is built too."""
+    import torch
+
+    from ..run.isolated import prepare
+    from ..run.load import require_device
+
+    if options.check or options.benchmark:
+        require_device(device, kernel)
+        return prepare([kernel], device, None, None, busy).libraries[kernel.label]
+    # Without a GPU a CUDA text can still be compiled.
+    return build(kernel, device=device, compile_only=device == "cuda" and not torch.cuda.is_available(), progress=busy)
+
+
+def _outcome(kernel: Kernel, built: Build, is_new: bool, kept: str) -> Outcome:
+    parent = parent_of(kernel)
+    difference = diff(parent, kernel) if parent is not None else None
+    new = ""
+    if is_new and parent is None:
+        new = _new(kernel) or f"{kernel.name} is a new kernel."
+    return Outcome(kernel.label, built, difference, "; ".join(filter(None, [kept, new])))
+
+
+def _new(kernel: Kernel) -> str:
+    """Ask whether a new name was meant to be one that is there; nothing where none is near."""
+    others = [name for name in registry if name != kernel.name]
+    near = difflib.get_close_matches(kernel.name, others, n=1, cutoff=0.8)
+    return f"{kernel.name} is a new kernel: did you mean {near[0]}?" if near else ""
+
+
+def _kept(kernel: Kernel, options: CellOptions) -> str:
+    """Name the flags and saved names that a kernel has from an earlier revision, and that its cell does not name."""
+    parts = []
+    for name in ("flags", "saves"):
+        values = getattr(kernel, name)
+        origin = _origin(kernel, name)
+        if values and getattr(options, name) is None and not journal.is_shipped(origin):
+            takes = "them" if len(values) > 1 or name == "flags" else "it"
+            parts.append(f"{name} {' '.join(values)}, kept from {origin.label}; --{name}= takes {takes} away")
+    return "; ".join(parts)
+
+
+def _origin(kernel: Kernel, name: str) -> Kernel:
+    """Find the revision, going back from one to what it was edited from, that brought the value of a field."""
+    seen = {kernel.label}
+    while True:
+        parent = parent_of(kernel)
+        if parent is None or parent.label in seen or getattr(parent, name) != getattr(kernel, name):
+            return kernel
+        seen.add(parent.label)
+        kernel = parent
+
+
+def parent_of(kernel: Kernel) -> Kernel | None:
+    """Return what a kernel was edited from, or None.
+
+    The label of a revision 0 stands for that very one here, and not for the current one of its name.
+    """
+    label = kernel.parent
+    return registry.get(label if "@" in label else f"{label}@0") if label else None
+
+
+def _check(kernel: Kernel, device: str, screen: Terminal | Notebook) -> None:
+    from ..run.check import check
+
+    with screen.busy(f"checking {kernel.label}") as busy:
+        report = check(kernel, device=device, progress=busy)
+    screen.show(report)
+    if report.crash is not None:
+        raise report.crash.error()
+    if not report.ok:
+        raise CheckError(report.headline, report=report)
+
+
+def _benchmark(
+    kernel: Kernel, against: Sequence[Kernel], options: CellOptions, device: str, screen: Terminal | Notebook
+) -> None:
+    from ..run.benchmark import benchmark
+
+    try:
+        with screen.busy(f"benchmark of {kernel.op}") as busy:
+            timings = benchmark(
+                [*(against or _opponents(kernel)), kernel],
+                _sizes(kernel, options),
+                device=device,
+                seconds=options.seconds,
+                check=not options.check,
+                progress=None if busy is None else lambda done, total, text: busy(text),
+                watch=None if busy is None else _watch(busy),
+            )
+    except (CheckError, CrashError) as error:
+        text, state = headline(error), "crashed" if isinstance(error, CrashError) else "wrong"
+        if is_about(kernel, text) and journal.state(kernel.label)[0] != state:  # found while it was timed
+            journal.mark(kernel, state, text)
+        raise
+    screen.show(timings)
+
+
+def _sizes(kernel: Kernel, options: CellOptions) -> Sequence[tuple[int, ...]] | None:
+    """Choose where to time: one size answers within seconds."""
+    if options.sizes or options.every_size:
+        return options.sizes or None
+    return registry.op_of(kernel).benchmark_sizes[:1] or None
+
+
+def _watch(busy: Slot) -> Callable[[Partial], None]:
+    """Draw what is known of a benchmark until now."""
+    from .live import live_html
+
+    return lambda partial: busy.picture(live_html(partial))
+
+
+def _opponents(kernel: Kernel) -> list[Kernel]:
+    """Choose what a kernel is timed against: what it was edited from, or the reference."""
+    parent = parent_of(kernel)
+    if parent is not None and parent.op == kernel.op and parent != kernel and journal.state(parent.label)[0] in _FAIR:
+        return [parent]
+    return [registry[f"{kernel.op}/python"]]

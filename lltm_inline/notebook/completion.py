@@ -1,0 +1,178 @@
+"""Tab completion behind `%%kernel` and `%kernel`: names, revisions, verbs, options, params, and the words of a cell's own text.
+
+What can follow is found without IPython (`complete`); the rest hands it to IPython's completer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..kernel import Kernel
+from ..registry import registry
+from .options import OPTIONS
+from .verbs import VERBS
+
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_MOST = 300
+_BY_NAME = {option.name: option for option in OPTIONS}
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What can stand at the cursor.
+
+    Attributes:
+        fragment: what stands there already.
+        words: what it can become.
+        kind: what the words are, for the frontend's little sign: `kernel`, `option`, `word`, ...
+    """
+
+    fragment: str
+    words: tuple[str, ...]
+    kind: str
+
+
+def complete(text: str, line: int, column: int) -> Completion | None:
+    """Find what can stand at a place of a cell.
+
+    Args:
+        text: the cell.
+        line: from 0.
+        column: from 0, in that line.
+
+    Returns:
+        None where it is not for us: then Python's completion has its turn.
+
+    Example:
+        >>> complete("%%kernel axpy/cpp --che", 0, 23).words
+        ('--check',)
+    """
+    lines = text.split("\n")
+    ahead = lines[line][:column]
+    first = next((number for number, each in enumerate(lines) if each.strip()), 0)
+    if lines[first].lstrip().startswith("%%"):
+        if lines[first].split(maxsplit=1)[0] != "%%kernel":
+            return None
+        if line > first:
+            return _of_text(lines[first].split()[1:], lines[first + 1 :], ahead)
+        return _of_cell_line(ahead) if line == first else None
+    match = re.match(r"\s*%kernel\s", ahead)
+    return None if match is None else _of_verb_line(ahead[match.end() :])
+
+
+def _of_cell_line(ahead: str) -> Completion | None:
+    """Complete the first line of a `%%kernel` cell."""
+    words = ahead.split()[1:]
+    if not ahead[len("%%kernel") :].startswith((" ", "\t")) and not words:
+        return None
+    fragment = "" if ahead[-1:].isspace() else words.pop()
+    asked = next((word for word in reversed(words) if word.startswith("--")), "")
+    option = _BY_NAME.get(asked)
+    if fragment.startswith("-"):
+        return _from(fragment, [name for name in _BY_NAME if name not in words], "option")
+    if option is not None and option.takes and (option.many or words[-1] == asked):
+        return _of_value(option.takes.split()[0], option.choices, words, fragment)
+    if any("/" in word for word in words):
+        return _from(fragment, [name for name in _BY_NAME if name not in words], "option")
+    return _from(fragment, [*_labels(fragment), *(f"{op}/" for op in registry.ops)], "kernel")
+
+
+def _of_value(takes: str, choices: Sequence[str], words: Sequence[str], fragment: str) -> Completion:
+    """Complete a value of an option."""
+    names = [word for word in words if "/" in word]
+    kernel = next((registry[name] for name in reversed(names) if name in registry), None)
+    if takes == "KERNEL":
+        op = words[0].partition("/")[0] if words else ""
+        labels = _labels(fragment)
+        return _from(fragment, [*(name for name in labels if name.startswith(f"{op}/")), *labels], "kernel")
+    if takes.startswith("NAME="):
+        table = {} if kernel is None else kernel.params if takes == "NAME=NUMBER" else kernel.slots
+        return _from(fragment, [f"{name}={value}" for name, value in table.items()], "param")
+    if takes == "NAME" and words and words[0].partition("/")[0] in registry.ops:
+        signature = registry.ops[words[0].partition("/")[0]].signature
+        return _from(fragment, [each.name for each in (*signature.inputs, *signature.outputs)], "argument")
+    if takes == "SIZE" and words and words[0].partition("/")[0] in registry.ops:
+        sizes = registry.ops[words[0].partition("/")[0]].benchmark_sizes
+        return _from(fragment, [",".join(map(str, size)) for size in sizes], "size")
+    return _from(fragment, choices, "choice")
+
+
+def _of_verb_line(rest: str) -> Completion:
+    """Complete what stands behind `%kernel`."""
+    words = rest.split()
+    fragment = "" if not rest or rest[-1:].isspace() else words.pop()
+    if not words:
+        return _from(fragment, VERBS, "verb")
+    verb = VERBS.get(words[0])
+    if verb is None:
+        return Completion(fragment, (), "verb")
+    if fragment.startswith("-"):
+        return _from(fragment, verb.options, "option")
+    if verb.name == "list":
+        return _from(fragment, registry.ops, "op")
+    more = registry.ops if verb.name == "recover" else ()
+    return _from(fragment, [*more, *_labels(fragment)], "kernel")
+
+
+def _labels(fragment: str) -> list[str]:
+    """List the kernels, and behind an `@` the revisions."""
+    name, at, _ = fragment.partition("@")
+    if at and name in registry:
+        return [f"{name}@{kernel.revision}" for kernel in registry.history(name)]
+    return list(registry)
+
+
+def _of_text(words: Sequence[str], body: Sequence[str], ahead: str) -> Completion | None:
+    """Complete a word of the C++ text: from the cell, from the kernel as it stands, and from the op's signature."""
+    match = re.search(r"[A-Za-z_]\w*\Z", ahead)
+    if match is None:
+        return None
+    known = set(_WORD.findall("\n".join(body)))
+    name = next((word for word in words if "/" in word), "")
+    kernel = registry.get(name)
+    if kernel is not None:
+        known |= _words_of(kernel)
+    known.discard(match[0])
+    return _from(match[0], sorted(known), "word")
+
+
+def _words_of(kernel: Kernel) -> set[str]:
+    op = registry.ops.get(kernel.op)
+    arguments = {each.name for each in (*op.signature.inputs, *op.signature.outputs)} if op else set()
+    return set(_WORD.findall("\n".join(kernel.sources.values()))) | set(kernel.params) | arguments
+
+
+def _from(fragment: str, words: Iterable[str], kind: str) -> Completion:
+    return Completion(fragment, tuple(dict.fromkeys(word for word in words if word.startswith(fragment)))[:_MOST], kind)
+
+
+def load(shell: Any) -> None:
+    """Let a shell's completer ask us first; a second time changes nothing."""
+    from IPython.core.completer import context_matcher
+
+    unload(shell)
+
+    @context_matcher(identifier="lltm_inline", priority=200)
+    def kernel_matcher(context: Any) -> Any:
+        from IPython.core.completer import SimpleCompletion
+
+        found = complete(context.full_text, context.cursor_line, context.cursor_position)
+        if found is None:
+            return {"completions": []}
+        return {
+            "completions": [SimpleCompletion(word, type=found.kind) for word in found.words],
+            "matched_fragment": found.fragment,
+            "suppress": True,
+        }
+
+    shell.Completer.custom_matchers.append(kernel_matcher)
+
+
+def unload(shell: Any) -> None:
+    """Take that away again."""
+    shell.Completer.custom_matchers[:] = [
+        each for each in shell.Completer.custom_matchers if getattr(each, "matcher_identifier", "") != "lltm_inline"
+    ]

@@ -1,0 +1,198 @@
+"""Timings while they come in: one figure in the notebook, drawn anew in its place until the rounds are over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..arguments import integer, progress_of, refusal, string
+from ..errors import CrashError, InputError
+from ..html import Html, fold, join, note, page, paragraph, tag
+from ..registry import Kernel
+from ..run.benchmark import benchmark
+from ..run.partial import Pace, Partial, Running, watch_of
+from ..run.timings import Timings
+from ..shell import in_notebook
+from .bars import draw
+
+_WIDTH = 660
+#: A step of progress is drawn when nothing else was for so long: while rounds run, what is drawn are the timings.
+_IDLE_SECONDS = 0.6
+
+
+def picture(timings: Timings, *, running: Running | None = None, width: int = _WIDTH) -> str:
+    """Draw timings as SVG, also of a benchmark that still runs.
+
+    Args:
+        timings: what `benchmark` gave, or gives to its `watch`.
+        running: how far the case under way is; of `Partial` timings it is known.
+        width: in pixels; the picture shrinks with the page.
+
+    Returns:
+        A text to be put into HTML as it is: its letters have the colour of the page around it.
+
+    Raises:
+        InputError: no timings, or a width that is none.
+
+    Example:
+        >>> picture(Timings((), "lltm/python"))[:4]
+        '<svg'
+    """
+    if not isinstance(timings, Timings):
+        raise refusal("timings", timings, "what benchmark gave")
+    if running is not None and not isinstance(running, Running):
+        raise refusal("running", running, "a Running, or None")
+    return draw(timings, running, integer("width", width, least=300, most=10_000))
+
+
+def live_html(timings: Timings, *, text: str = "", width: int = _WIDTH) -> str:
+    """Return picture, progress, verdict and conditions as HTML.
+
+    Args:
+        timings: as for `picture`.
+        text: what is being done; a benchmark that still runs has a progress bar beside it.
+        width: of the picture.
+
+    Raises:
+        InputError: as for `picture`.
+
+    Example:
+        >>> "nothing was timed" in live_html(Timings((), "lltm/python"))
+        True
+    """
+    drawn = Html(picture(timings, width=width))
+    string("text", text)
+    running = timings.running if isinstance(timings, Partial) else None
+    bar: object = ""
+    if isinstance(timings, Partial):
+        share = f"{running.share:.3f}" if running is not None else None  # without one it moves to and fro
+        bar = tag("progress", value=share, aria_label="progress of the benchmark")
+    progress = paragraph(bar, " ", text, cls="li-faint") if text else ""
+    if not timings.rows:
+        return page(progress or drawn)
+    conditions: object = paragraph(timings.conditions(" · "), cls="li-faint li-small")
+    if running is None:  # what folds would close again with each drawing
+        conditions = fold("conditions", conditions)
+    return page(drawn, progress, _verdict(timings, running), conditions)
+
+
+def _verdict(timings: Timings, running: Running | None) -> Html:
+    """Say what is known: of several cases the mean alone while they run, and then each of them, folded."""
+    parts: list[Html] = []
+    details: list[Html] = []
+    for line in timings.verdict().split("\n"):
+        if line.startswith(" "):
+            details.append(paragraph(line.strip()))
+        else:
+            parts.append(paragraph(tag("b", line)))
+    if details and running is None:
+        parts.append(fold("size by size", join(details)))
+    found = {row.outcome for row in timings.rows if row.kernel != timings.baseline}
+    kinds = {"faster": "good", "slower": "bad"}
+    return note(kinds.get(found.pop(), "plain") if len(found) == 1 and running is None else "plain", *parts)
+
+
+def live_benchmark(
+    kernels: Sequence[Kernel | str] | Kernel | str,
+    sizes: Sequence[Sequence[int] | Mapping[str, int]] | None = None,
+    **options: Any,
+) -> Timings:
+    """Time kernels as `benchmark` does, and show in a notebook how the intervals shrink while rounds come in.
+
+    One figure is drawn anew in its place, at most four times a second, and stays when the rounds are over. They are over
+    when `benchmark` says so: the figure has no part in that. Outside of a notebook this is `benchmark`.
+
+    Args:
+        kernels: as for `benchmark`; so are `sizes` and all other arguments, by name.
+        sizes: tuples in the order of the op's letters, or dicts by letter; default: the op's own.
+        options: of `benchmark`. With `progress=False` nothing is shown.
+
+    Returns:
+        Timings with one row for each size, direction and kernel.
+
+    Raises:
+        InputError: as for `benchmark`, whose other errors come, too. After Ctrl-C and after a crash the figure shows what was
+            measured until then; it is in the exception's `timings`.
+
+    Example:
+        >>> t = live_benchmark(["lltm/python"], [(2, 3, 5)], seconds=0.01, check=False)
+        >>> t.directions
+        ('forward', 'backward', 'both')
+    """
+    progress, watch = progress_of(options.pop("progress", None)), watch_of(options.pop("watch", None))
+    if progress is False or not in_notebook():
+        return _benchmark(kernels, sizes, {**options, "progress": progress, "watch": watch})
+    figure = Figure(watch, progress if callable(progress) else None)
+    try:
+        timings = _benchmark(kernels, sizes, {**options, "progress": figure.step, "watch": figure.watch})
+    except BaseException as error:
+        figure.fail(error)
+        raise
+    figure.end(timings)
+    return timings
+
+
+def _benchmark(kernels: Any, sizes: Any, options: dict[str, Any]) -> Timings:
+    """Call `benchmark`, and refuse an option that it does not have."""
+    known = benchmark.__kwdefaults__ or {}
+    for name in options:
+        if name not in known:
+            raise InputError(f"live_benchmark has no argument {name!r}; it takes kernels, sizes and {', '.join(known)}")
+    return benchmark(kernels, sizes, **options)
+
+
+class Figure:
+    """One output of a notebook, drawn anew in its place.
+
+    Args:
+        watch: is told the timings, too.
+        progress: is told the progress, too.
+    """
+
+    def __init__(
+        self, watch: Callable[[Partial], None] | None = None, progress: Callable[[int, int, str], None] | None = None
+    ) -> None:
+        self._watch, self._progress = watch, progress
+        self._timings = Partial((), "")
+        self._text = ""
+        self._pace = Pace(_IDLE_SECONDS)
+        self._handle: Any = None
+
+    def step(self, done: int, total: int, text: str) -> None:
+        """Take a step of progress."""
+        self._text = text
+        if self._progress is not None:
+            self._progress(done, total, text)
+        if self._pace.due:
+            self._show(self._timings, text)
+
+    def watch(self, timings: Partial) -> None:
+        """Take the timings so far."""
+        self._timings = timings
+        if self._watch is not None:
+            self._watch(timings)
+        self._show(timings, self._text.partition(", round ")[0])  # which round it is stands in the picture
+
+    def end(self, timings: Timings, text: str = "") -> None:
+        """Draw for the last time."""
+        self._show(timings, text)
+
+    def fail(self, error: BaseException) -> None:
+        """Draw what was measured until an interrupt or an error; nothing for one that came before all drawing."""
+        timings = getattr(error, "timings", None)
+        if isinstance(error, CrashError):
+            timings = Timings(error.timings or (), self._timings.baseline)
+        if self._handle is not None:
+            how = "stopped" if isinstance(error, KeyboardInterrupt) else f"ended by {type(error).__name__}"
+            self.end(timings or Timings((), ""), f"{how}: what was finished by then is here")
+
+    def _show(self, timings: Timings, text: str) -> None:
+        from IPython.display import display
+
+        plain = "\n".join(filter(None, (text, timings.verdict() if timings.rows else "")))
+        data = {"text/html": live_html(timings, text=text), "text/plain": plain}
+        if self._handle is None:
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
+        self._pace.told()

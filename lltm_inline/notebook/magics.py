@@ -1,0 +1,138 @@
+"""The magics `%%kernel` and `%kernel`: `%load_ext lltm_inline` brings them. Each is a thin twin of public functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import journal
+from ..errors import BuildError, CheckError, CrashError, LltmInlineError
+from ..recovery import waiting
+from ..told import headline
+from . import completion
+from .cell import run
+from .options import help_of_options, parse
+from .slot import Notebook, Terminal
+from .verbs import help_of_verbs, perform
+
+_RED, _END = "\033[31m", "\033[0m"
+
+_CELL_HELP = f"""Make a revision of a kernel of this cell, build it, and check and time it where that is
+asked for.
+
+    %%kernel op/variant [options]
+    C++ or CUDA text that defines `forward` and `backward`
+
+`backward` can be left out where ATen differentiates.
+
+A name that the registry has gets a new revision; another name of one of its ops makes a new
+kernel. The revision is registered, and kept in the journal, also where it does not compile:
+nothing typed is lost. Messages of the compiler count in the lines of the cell, its first line
+being `%%kernel`. A cell that does not compile, or is wrong under --check, stops "Run all".
+
+{help_of_options()}
+
+`$name` and `{{expression}}` in the first line stand for values of Python.
+To start from the text of a kernel: %kernel source axpy/cpp"""
+
+_LINE_HELP = f"""Look at the kernels and revisions of this notebook, and bring their source into the
+next cell.
+
+    %kernel VERB ...
+
+{help_of_verbs()}
+
+A kernel is named as in `registry`: axpy/cpp is the current revision, axpy/cpp@2 that very one,
+axpy/cpp@0 what ships."""
+
+
+def load(shell: Any) -> None:
+    """Give an IPython shell the magics and their completion, and turn the journal on; a second time changes nothing.
+
+    Where a restart has left revisions behind, it says how to bring them back.
+
+    Args:
+        shell: the InteractiveShell.
+    """
+    journal.turn_on()
+    cell, line = _magics(shell)
+    shell.register_magic_function(cell, "cell", "kernel")
+    shell.register_magic_function(line, "line", "kernel")
+    unload_transform(shell)
+    shell.input_transformers_cleanup.append(with_body)
+    completion.load(shell)
+    left = waiting()
+    if left:
+        print(
+            f"{left} revision{'s' * (left > 1)} of this notebook from before the restart: "
+            "%kernel recover, or li.registry.recover(), brings them back"
+        )
+
+
+def unload(shell: Any) -> None:
+    """Take the magics and their completion away again; revisions and the journal stay."""
+    for kind in ("cell", "line"):
+        shell.magics_manager.magics[kind].pop("kernel", None)
+    unload_transform(shell)
+    completion.unload(shell)
+
+
+def unload_transform(shell: Any) -> None:
+    """Remove `with_body` from a shell, where it has it."""
+    shell.input_transformers_cleanup[:] = [each for each in shell.input_transformers_cleanup if each is not with_body]
+
+
+def with_body(lines: list[str]) -> list[str]:
+    """Give a cell of one line a second, empty one: so `%%kernel` itself says that there is no text, and not IPython.
+
+    Example:
+        >>> with_body(["%%kernel axpy/mine"])
+        ['%%kernel axpy/mine\\n', '\\n']
+    """
+    if len(lines) == 1 and lines[0].split(maxsplit=1)[:1] == ["%%kernel"]:
+        return [lines[0].rstrip("\n") + "\n", "\n"]
+    return lines
+
+
+def _magics(shell: Any) -> tuple[Any, Any]:
+    """Make the two functions that a shell registers."""
+
+    def kernel_cell(line: str, cell: str) -> None:
+        screen = Notebook() if _in_notebook(shell) else Terminal()
+        try:
+            run(parse(line), cell, screen, lines_ahead=_lines_ahead(shell))
+        except LltmInlineError as error:
+            _shorten(shell, error)
+            raise
+
+    def kernel_line(line: str) -> Any:
+        return perform(line, lambda text: shell.set_next_input(text, replace=False))
+
+    kernel_cell.__doc__, kernel_line.__doc__ = _CELL_HELP, _LINE_HELP
+    return kernel_cell, kernel_line
+
+
+def _lines_ahead(shell: Any) -> int:
+    """Count the empty lines above `%%kernel`: IPython takes them away, but people count them."""
+    if not _in_notebook(shell):
+        return 0
+    code = shell.get_parent().get("content", {}).get("code", "")
+    above = code[: len(code) - len(code.lstrip())]
+    return above.count("\n") if code.lstrip().startswith("%%kernel") else 0
+
+
+def _in_notebook(shell: Any) -> bool:
+    return hasattr(shell, "kernel")
+
+
+def _shorten(shell: Any, error: LltmInlineError) -> None:
+    """Let a notebook show one line in place of a traceback, where the cell has shown the rest already."""
+    if not _in_notebook(shell) or not isinstance(error, BuildError | CheckError | CrashError):
+        return
+
+    def lines() -> list[str]:
+        if shell.InteractiveTB.mode in ("Verbose", "Docs"):
+            return type(error)._render_traceback_(error)
+        notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
+        return [f"{_RED}{type(error).__name__}{_END}: {headline(error)}{notes}"]
+
+    error.__dict__["_render_traceback_"] = lines

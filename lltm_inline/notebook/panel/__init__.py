@@ -1,0 +1,180 @@
+"""`li.playground`: edit, build, check and time a kernel in a panel below a notebook's cell.
+
+controls, marks, words -> board -> session -> verbs -> widget; only the last one needs a widget library.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from ... import journal
+from ...arguments import number, one_of, require_choices, shown
+from ...build.header import header_flags
+from ...build.job import make_job
+from ...build.toolchain import find_toolchain
+from ...errors import LltmInlineError, ToolchainError, UnknownKernelError
+from ...kernel import Kernel
+from ...packages import pip_command
+from ...registry import registry, resolve
+from ...run.entrants import choose_sizes
+from ...run.worker.client import worker
+from ...shell import in_notebook, running_shell
+from ...template import devices_of
+
+if TYPE_CHECKING:
+    from .session import Session
+    from .widget import Playground
+
+__all__ = ["playground"]
+
+#: The variants with which a panel of an op begins, where there is one; else the first that has a C++ text.
+_FIRST = ("fused", "cpp")
+_LONGEST_NAME = 200
+#: The panels there are, by the cell that made them and the kernel that they began with.
+_sessions: WeakValueDictionary[tuple[str, str], Session] = WeakValueDictionary()
+_WITHOUT = (
+    "Without the panel, in a cell: %load_ext lltm_inline, then %kernel source {name}; that makes a cell that begins with "
+    "%%kernel {name} --check --benchmark"
+)
+
+
+def playground(
+    kernel: Kernel | str,
+    *,
+    device: str | None = None,
+    sizes: Sequence[Any] | None = None,
+    seconds: float = 0.5,
+    compiler: str | None = None,
+) -> Playground:
+    """Show a panel in which a kernel is edited, built, checked and timed.
+
+    The buttons call `build`, `check` and `benchmark` in a background thread, so that other cells can run meanwhile; Stop ends
+    what they do at once. Each text that is built becomes a revision, and is written into the journal, as is what was typed
+    since: after a restart of the notebook's kernel the same call brings both back.
+
+    Args:
+        kernel: a kernel, its label, or the name of an op: then its fused or C++ variant comes first.
+        device: `"cpu"` or `"cuda"`; the first that the kernel has a text for unless given.
+        sizes: of the benchmark, as for `benchmark`.
+        seconds: of the benchmark, for each kernel and size.
+        compiler: as for `build`.
+
+    Returns:
+        The panel; a cell that ends with it shows it.
+
+    Raises:
+        UnknownKernelError: no op, kernel or revision of that name.
+        InputError: an argument that makes no sense.
+        ToolchainError: there is no notebook to show it in, or anywidget is missing; the message says what does the same.
+
+    Example:
+        >>> playground("lltm")
+        Traceback (most recent call last):
+            ...
+        lltm_inline.errors.ToolchainError: li.playground needs a notebook, and this is none. ...
+    """
+    chosen = _choose(kernel)
+    require_choices(compiler=compiler)
+    number("seconds", seconds, positive=True)
+    if device is not None:
+        one_of("device", device, devices_of(chosen), where=f"kernel {chosen.label!r}")
+    if sizes is not None:
+        choose_sizes(registry.op_of(chosen), sizes)
+    _require_notebook(chosen)
+    from . import verbs as verbs  # imported here, not when the first button is pressed
+    from .session import Session
+    from .task import Setting
+    from .widget import Playground
+
+    _warm(chosen, compiler)
+    note = _recover(chosen.op)
+    newest = isinstance(kernel, str) and "@" not in kernel
+    session = Session(
+        registry[chosen.name] if newest else chosen,
+        device,
+        Setting(sizes, compiler, seconds),
+        note=note,
+        draft=newest,
+    )
+    _replace_older(session, chosen.name)
+    return Playground(session)
+
+
+def _choose(kernel: Kernel | str) -> Kernel:
+    """Look up what was asked for: a kernel, or an op with the variant to begin with."""
+    if not isinstance(kernel, str):
+        return resolve(kernel)
+    if "/" in kernel:
+        return registry[kernel]
+    if kernel not in registry.ops:
+        names = sorted(registry.ops)
+        near = difflib.get_close_matches(kernel, names, n=1) if len(kernel) < _LONGEST_NAME else []
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UnknownKernelError(f"no op {shown(kernel)}.{hint} Ops: {', '.join(names)}")
+    kernels = {one.variant: one for one in registry.values() if one.op == kernel}
+    with_text = [one for one in kernels.values() if one.python is None]
+    named = [kernels[variant] for variant in _FIRST if variant in kernels]
+    on_cpu = [one for one in with_text if "cpu" in devices_of(one)]
+    return [*named, *on_cpu, *with_text, *kernels.values()][0]
+
+
+def _warm(kernel: Kernel, compiler: str | None) -> None:
+    """Start the worker, and the precompiled header that the kernel's text needs, while the person reads the panel."""
+    worker.warm()
+    if "cpu" in devices_of(kernel) and kernel.python is None:
+        with suppress(LltmInlineError, OSError):  # Build says what is wrong
+            toolchain = find_toolchain(compiler)
+            prelude = make_job(kernel, toolchain).prelude
+            if prelude is not None:
+                header_flags(toolchain, prelude)
+
+
+def _replace_older(session: Session, name: str) -> None:
+    """Stop what the panel runs that this cell made before: the new one takes its place, and with it its Stop."""
+    shell = running_shell()
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    cell = parent.get("metadata", {}).get("cellId")
+    if not isinstance(cell, str):  # the front end does not say which cell it is
+        return
+    older = _sessions.get((cell, name))
+    if older is not None:
+        older.stop()
+    _sessions[cell, name] = session
+
+
+def _recover(op: str) -> str:
+    """Turn the journal on, bring back what this notebook has made before, and say so."""
+    try:
+        journal.turn_on()
+        before = {one.label for name in registry for one in registry.history(name)}
+        found = registry.recover(op)
+    except LltmInlineError as error:  # a cache that cannot be used: the panel works without
+        return str(error)
+    news = len(found.notes) > 1 or any(one.label not in before for one in found)
+    return " ".join(found.notes) if news else ""
+
+
+def _require_notebook(kernel: Kernel) -> None:
+    """Refuse to go on where no panel can be shown.
+
+    Raises:
+        ToolchainError: no notebook, or no widgets.
+    """
+    without = _WITHOUT.format(name=kernel.label)
+    if not in_notebook():
+        raise ToolchainError(
+            "li.playground needs a notebook, and this is none. Start one with: make lab, or jupyter lab. In Python the same "
+            f"is done by li.check and li.benchmark of li.registry[{kernel.label!r}].edit(old, new)"
+        )
+    missing = [name for name in ("anywidget", "ipywidgets") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ToolchainError(
+            f"li.playground needs {' and '.join(missing)}, and this Python ({sys.executable}) has not: "
+            f"{pip_command('anywidget')}, then restart the kernel and reload the page. {without}"
+        )

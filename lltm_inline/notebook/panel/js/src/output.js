@@ -1,0 +1,101 @@
+// The right side: report, plot and verdict, timings, changes, the compiler's log. What is empty is not there.
+import { h, setHtml, setText } from "./dom.js";
+
+const PARTS = ["report", "plot", "timings", "diff", "details"];
+
+export class Output {
+  /** @param handlers onDiff(label) when another revision is picked to compare with, onLook() when somebody scrolls or clicks */
+  constructor({ onDiff, onLook }) {
+    this.verdict = h("p", { class: "lltm-verdict", test: "verdict", role: "status", hidden: true });
+    this.parts = Object.fromEntries(PARTS.map((name) => [name, h("div", { class: `lltm-part lltm-${name}`, test: name, hidden: true })]));
+    this.against = h("select", { class: "lltm-choice", test: "diff-against", "aria-label": "compare with", onchange: () => onDiff(this.against.value || undefined) });
+    this.diffHead = h("div", { class: "lltm-diff-head", hidden: true }, h("label", {}, "Changes against ", this.against));
+    this.hint = h(
+      "div",
+      { class: "lltm-hint" },
+      h("p", {}, "Change the text on the left, or a parameter below."),
+      h(
+        "dl",
+        {},
+        ...[
+          ["Build", "compiles it as a new revision"],
+          ["Check", "compares outputs and gradients with the reference"],
+          ["Benchmark", "times it against the reference and your earlier revisions"],
+        ].flatMap(([verb, text]) => [h("dt", {}, verb), h("dd", {}, text)]),
+      ),
+    );
+    const { report, plot, timings, diff, details } = this.parts;
+    this.figures = h("details", { class: "lltm-figures", hidden: true }, h("summary", {}, "all figures, and how they were measured"), timings);
+    this.element = h(
+      "div",
+      { class: "lltm-output", role: "region", "aria-label": "results", tabindex: "0" },
+      this.hint,
+      report,
+      this.verdict,
+      plot,
+      this.figures,
+      this.diffHead,
+      diff,
+      details,
+    );
+    for (const event of ["wheel", "touchmove", "pointerdown", "keydown"]) this.element.addEventListener(event, onLook, { passive: true });
+  }
+
+  /** How many pixels wide a picture may be. */
+  get width() {
+    return Math.round(this.parts.plot.clientWidth || this.element.clientWidth - 24);
+  }
+
+  show(name, html) {
+    const part = this.parts[name];
+    setHtml(part, html);
+    part.hidden = !html;
+    if (name === "diff") this.diffHead.hidden = !html;
+    if (name === "timings") this.figures.hidden = !html;
+    this.showHint();
+  }
+
+  showVerdict(text) {
+    setText(this.verdict, text);
+    this.verdict.hidden = !text;
+    this.showHint();
+  }
+
+  /** @param old whether verdict and picture are of something else than what stands on the left */
+  showAge(old) {
+    for (const element of [this.verdict, this.parts.plot]) element.classList.toggle("lltm-old", old);
+  }
+
+  showHint() {
+    this.hint.hidden = Object.values(this.parts).some((part) => !part.hidden) || !this.verdict.hidden;
+  }
+
+  showRevisions(revisions) {
+    const { value } = this.against;
+    const options = [["", "the revision it was made from"], ...revisions.map(({ label }) => [label, label])];
+    this.against.replaceChildren(...options.map(([key, text]) => h("option", { value: key }, text)));
+    this.against.value = options.some(([key]) => key === value) ? value : "";
+  }
+
+  /** Compare with the usual revision from now on. */
+  resetDiff() {
+    this.against.value = "";
+  }
+
+  /** Open what the compiler or the crash reporter wrote, at the end of the pane or of the report. */
+  revealLog() {
+    const name = this.parts.details.hidden ? "report" : "details";
+    const fold = [...this.parts[name].querySelectorAll("details")].at(-1);
+    if (fold) fold.open = true;
+    this.reveal(name);
+    fold?.querySelector("summary")?.focus({ preventScroll: true });
+  }
+
+  /** Bring a part to the top of the pane, without moving the notebook. */
+  reveal(name) {
+    const part = this.parts[name];
+    const target = { diff: this.diffHead, plot: this.verdict.hidden ? part : this.verdict }[name] ?? part;
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.element.scrollTo({ top: target.offsetTop - this.element.offsetTop - 8, behavior: calm ? "auto" : "smooth" });
+  }
+}

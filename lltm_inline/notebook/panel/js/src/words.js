@@ -1,0 +1,52 @@
+// What the panel says, and in which form: numbers, times, states.
+
+/** "0.4 s", "12 s", "3 min 05 s". */
+export function elapsed(seconds) {
+  if (seconds < 10) return `${(Math.floor(10 * Math.max(0, seconds)) / 10).toFixed(1)} s`;
+  if (seconds < 100) return `${Math.floor(seconds)} s`;
+  return `${Math.floor(seconds / 60)} min ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
+}
+
+/** "just now", "12 s ago", "3 min ago", "2 h ago". */
+export function ago(seconds) {
+  if (seconds < 2) return "just now";
+  if (seconds < 60) return `${Math.floor(seconds)} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  return `${Math.floor(seconds / 3600)} h ago`;
+}
+
+/** How the state of a revision looks and reads: sign, word on the chip, sentence for a screen reader. */
+export const STATES = {
+  shipped: { sign: "", word: "ships", says: "as shipped" },
+  new: { sign: "", word: "", says: "no verdict yet" },
+  built: { sign: "", word: "built", says: "built, not checked" },
+  right: { sign: "✓", word: "", says: "right" },
+  wrong: { sign: "✗", word: "wrong", says: "wrong" },
+  failed: { sign: "✗", word: "error", says: "does not compile" },
+  crashed: { sign: "✗", word: "crash", says: "crashed" },
+};
+
+export const VERBS = {
+  build: "building",
+  check: "checking",
+  benchmark: "benchmark",
+  sweep: "sweep",
+  stopping: "stopping",
+};
+
+export const SIGNS = { info: "·", good: "✓", bad: "✗" };
+
+export const OPTIONS = {
+  check_first: "check after each build",
+  debug: "debug build (names the line of a crash)",
+};
+
+/** Name an option that has no sentence of its own: "some_option" reads "some option". */
+export const optionText = (name) => OPTIONS[name] ?? name.replaceAll("_", " ");
+
+export const SEVERITIES = { error: "error", warning: "warning", crash: "crash" };
+
+export const KINDS = { cpp: "C++", cuda: "CUDA", binding: "binding", python: "Python" };
+
+export const GONE = "The notebook's kernel is gone: run the cell again. Your text is kept.";
+export const SILENT = "The notebook's kernel does not answer: it is busy with another cell, or gone. Your text is kept.";

@@ -1,0 +1,166 @@
+"""From what compilers and crashes say to marks in the editor, and from a hint to the change that follows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...build.diagnostics import Diagnostic
+from ...kernel import Kernel
+from ...run.worker.crash import Crash
+
+_SUGGESTED = re.compile(r"Did you mean '([^']+)'[?,]")
+_SEMICOLON = "A ';' is missing at the end of this statement."
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def marks_of(kernel: Kernel, device: str, diagnostics: Iterable[Diagnostic]) -> list[dict[str, Any]]:
+    """Make a mark of each diagnostic that has a line in one of the kernel's texts.
+
+    Args:
+        kernel: that was built.
+        device: for which: it decides which text is meant.
+        diagnostics: of a `BuildError`.
+
+    Returns:
+        Dicts with `kind` (of the text), `line`, `text` (of the line), `column`, `end_column`, `severity`, `message`, `advice`
+        and `fix`.
+    """
+    marks = []
+    for one in diagnostics:
+        kind = _kind_of(kernel, device, one.file)
+        lines = getattr(kernel, kind).split("\n") if kind else []
+        if 0 < one.line <= len(lines):
+            marks.append(_mark(kind, one, lines[one.line - 1]))
+    return marks
+
+
+def _mark(kind: str, one: Diagnostic, line: str) -> dict[str, Any]:
+    one = _at_name(one, line)
+    word = _WORD.match(line, max(0, one.column - 1)) if one.column else None
+    return {
+        "kind": kind,
+        "line": one.line,
+        "text": line,
+        "column": one.column,
+        "end_column": word.end() + 1 if word else one.column + 1 if one.column else 0,
+        "severity": "warning" if one.severity == "warning" else "error",
+        "message": one.message,
+        "advice": one.help,
+        "fix": fix_of(one, line),
+    }
+
+
+def _at_name(one: Diagnostic, line: str) -> Diagnostic:
+    """Point at the function that is wrong: g++ names it, and points at the bracket behind it."""
+    if line[one.column - 1 : one.column] != "(" or not one.column:
+        return one
+    quoted = set(_WORD.findall(" ".join(re.findall(r"'([^']*)'", one.message))))
+    found = [word for word in _WORD.finditer(line) if word[0] in quoted]
+    called = [word for word in found if not line[word.end() : one.column - 1].strip() and word.end() < one.column]
+    places = called or found
+    return replace(one, column=places[0].start() + 1) if len(places) == 1 else one
+
+
+def mark_of_crash(kernel: Kernel, device: str, crash: Crash) -> list[dict[str, Any]]:
+    """Make a mark of the line in which a kernel crashed; none where the line is unknown."""
+    file, _, number = crash.place.rpartition(":")
+    if not number.isdecimal() or not file.startswith(kernel.label):
+        return []
+    kind = _kind_of(kernel, device, kernel.name + file[len(kernel.label) :])
+    if not kind:
+        return []
+    told = ": ".join(part for part in (crash.sentence, crash.detail) if part)
+    return [_of_line(kernel, kind, int(number), "crash", told, crash.cause)]
+
+
+def marks_of_words(kernel: Kernel, message: str) -> list[dict[str, Any]]:
+    """Make a mark of an error that names its line in words, as a `TemplateError` does."""
+    named = re.search(r", (cpp|cuda|binding) line (\d+): (.*)", message, re.DOTALL)
+    if named is None or named[1] not in kernel.sources:
+        return []
+    return [_of_line(kernel, named[1], int(named[2]), "error", named[3])]
+
+
+def _of_line(kernel: Kernel, kind: str, number: int, severity: str, message: str, advice: str = "") -> dict[str, Any]:
+    """Mark a whole line."""
+    text = dict(enumerate(kernel.sources[kind].split("\n"), 1)).get(number, "")
+    where = {"kind": kind, "line": number, "text": text, "column": 0, "end_column": 0}
+    return {**where, "severity": severity, "message": message, "advice": advice, "fix": None}
+
+
+def _kind_of(kernel: Kernel, device: str, file: str) -> str:
+    """Tell which text of a kernel the compiler calls `file`; nothing for a header or what is generated."""
+    if not file.startswith(kernel.name):
+        return ""
+    kinds = {"": "cuda" if device != "cpu" and kernel.cuda else "cpp", " (cpp)": "cpp", " (cuda)": "cuda"}
+    kind = kinds.get(file[len(kernel.name) :], "binding" if file.endswith(" (binding)") else "")
+    return kind if kind in kernel.sources else ""
+
+
+def fix_of(one: Diagnostic, line: str) -> dict[str, Any] | None:
+    """Make of a hint the change that a person would make by hand; None where it takes more than a word.
+
+    Args:
+        one: what the compiler said, with our hint.
+        line: of the text.
+
+    Returns:
+        `line`, `column`, `from` (the word that stands there, nothing for an insertion) and `to`.
+
+    Example:
+        >>> hint = Diagnostic("a/b", "a/b", 3, 10, "error", "'tanhh' is not a member of 'std'", help="Did you mean 'tanh'?")
+        >>> fix_of(hint, "y = std::tanhh(x);")
+        {'line': 3, 'column': 10, 'from': 'tanhh', 'to': 'tanh'}
+    """
+    if one.help.startswith(_SEMICOLON) and one.column:
+        return {"line": one.line, "column": one.column, "from": "", "to": ";"}
+    suggested = _SUGGESTED.search(one.help)
+    if suggested is None or not re.fullmatch(r"[\w:]+", suggested[1]):
+        return None
+    to = suggested[1]
+    place = _wrong_word(one, line, to)
+    if place is None:
+        return None
+    start = place.start()
+    qualifier = to.rpartition("::")[0]
+    if qualifier and line[:start].endswith(f"{qualifier}::"):
+        start -= len(qualifier) + 2
+    return {"line": one.line, "column": start + 1, "from": line[start : place.end()], "to": to}
+
+
+def _wrong_word(one: Diagnostic, line: str, to: str) -> re.Match[str] | None:
+    """Find the word that the compiler complains of: at its column, or the one place in the line where it stands."""
+    quoted = set(_WORD.findall(" ".join(re.findall(r"'([^']*)'", one.message))))
+    at = _WORD.match(line, one.column - 1) if one.column else None
+    if at is not None and at[0] in quoted and at[0] != to:
+        return at
+    found = [word for word in _WORD.finditer(line) if word[0] in quoted and word[0] not in to.split("::")]
+    near = [word for word in found if word.end() >= one.column]
+    return near[0] if len({word[0] for word in near}) == 1 else None
+
+
+def fixed(text: str, fix: dict[str, Any]) -> str | None:
+    """Make the change of a fix; None when the line has changed meanwhile.
+
+    Example:
+        >>> fixed("a\\nb = c(d)", {"line": 2, "column": 5, "from": "c", "to": "e"})
+        'a\\nb = e(d)'
+    """
+    lines = text.split("\n")
+    if not 0 < fix["line"] <= len(lines):
+        return None
+    line, start = lines[fix["line"] - 1], fix["column"] - 1
+    old = fix["from"]
+    if start > len(line) or line[start : start + len(old)] != old:
+        return None
+    lines[fix["line"] - 1] = line[:start] + fix["to"] + line[start + len(old) :]
+    return "\n".join(lines)
+
+
+def without_place(marks: Sequence[dict[str, Any]], diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """List the errors that no mark shows: of the linker, of a header, of what is generated."""
+    shown = {(mark["line"], mark["message"]) for mark in marks}
+    return [one for one in diagnostics if one.severity == "error" and (one.line, one.message) not in shown]

@@ -1,0 +1,400 @@
+"""What the panel does, without any widget: its state as plain values, and its verbs, which run in one background thread.
+
+A session tells whoever listens which values have changed. The widget passes these on to the browser; tests read them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ... import journal
+from ...arguments import refusal, shown
+from ...errors import DefinitionError, InputError, UnknownKernelError
+from ...kernel import Kernel
+from ...op import Op
+from ...registry import diff, registry
+from ...stop import stoppable
+from ...template import devices_of
+from .board import IDLE, Board
+from .controls import controls_of
+from .marks import fixed
+from .overheard import overheard
+from .task import Setting, Task, before, left_of, revision_of, revisions_of, texts_of, variants_of
+from .words import card_of, width_of
+
+
+class Session(Board):
+    """One panel: an op, the kernel that is being edited, and what is known of it.
+
+    Args:
+        kernel: that is shown first.
+        device: `cpu` or `cuda`; None for the first that the kernel has a text for.
+        setting: how to build and time.
+        note: for the journal's place in the panel.
+        draft: begin with the text that was left in the editor, if there is one.
+
+    Example:
+        >>> session = Session(registry["axpy/cpp"])
+        >>> session.state["current"]["label"], session.state["params"]["A"]
+        ('axpy/cpp', 2)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        device: str | None = None,
+        setting: Setting | None = None,
+        *,
+        note: str = "",
+        draft: bool = True,
+    ) -> None:
+        super().__init__()
+        self.setting = setting or Setting()
+        self.op: Op = registry.op_of(kernel)
+        #: Kernels that this panel has seen to be right, by device.
+        self.right: set[tuple[Kernel, str]] = set()
+        self.width = width_of(None, 0)
+        #: What was last said of a revision, by label: its report and marks.
+        self._outcomes: dict[str, dict[str, Any]] = {}
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        if kernel.name not in registry or kernel not in registry.history(kernel.name):
+            registry.register(kernel)
+        self._base = kernel
+        self._device = ""
+        self.tell(title=self.op.name, journal={"saved": 0, "note": note})
+        self._show(kernel, device, draft=draft)
+
+    # What the browser asks for
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Do what a button asks for; whatever goes wrong is shown.
+
+        Args:
+            message: `{"do": "build"}` and the like, with `texts` and `params` as they stand in the editor, and the `generation`
+                of the text that they are an edit of.
+
+        Returns:
+            An answer for the browser, or None.
+        """
+        if message.get("do") == "ping":  # answered at once, whoever holds the lock
+            return {"tell": "pong"}
+        with self.lock:
+            try:
+                with overheard(self.log):
+                    return self._handle(message)
+            except Exception as error:  # shown in the panel, where the person looks
+                self.fail(error)
+                return None
+
+    def _handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        what = message.get("do")
+        self.edit(options=message.get("options"))
+        if message.get("generation") in (None, self.state["generation"]):
+            self.edit(message.get("texts"), message.get("params"))
+        elif what == "edit":
+            self.log("what was typed before this text came is left out: it was meant for another one")
+        self.width = width_of(message.get("width"), self.width)
+        verbs: dict[Any, Callable[[], Any]] = {
+            "select": lambda: self.select(message.get("name"), message.get("device"), message.get("revision")),
+            "edit": lambda: None,
+            "stop": self.stop,
+            "revert": self.revert,
+            "diff": lambda: self.diff(message.get("against")),
+            "apply": lambda: self.apply(message.get("mark")),
+            **{verb: partial(self.start, verb) for verb in ("build", "check", "benchmark")},
+        }
+        if not isinstance(what, str) or what not in verbs:
+            raise InputError(f"the panel cannot do {shown(what)}; it can {', '.join(verbs)}")
+        answer = verbs[what]()
+        return answer if isinstance(answer, dict) else None
+
+    def edit(self, texts: Any = None, params: Any = None, options: Any = None) -> None:
+        """Take the text, params or options as they stand in the panel.
+
+        Raises:
+            InputError: they are none.
+        """
+        with self.lock:
+            for name, value in (("texts", texts), ("params", params), ("options", options)):
+                if value is not None and not isinstance(value, Mapping):
+                    raise refusal(name, value, "a dict by name")
+            if options is not None:
+                self.tell(options={**self.state["options"], **options})
+            if self._base.python is None:
+                self._take(texts or {}, params or {})
+
+    def _take(self, texts: Mapping[str, Any], params: Mapping[str, Any]) -> None:
+        # Values for texts and params that this kernel has not are late ones of the kernel shown before.
+        kept = {kind: text for kind, text in texts.items() if kind in self.state["texts"] and isinstance(text, str)}
+        # JavaScript has no integers: 2.0 arrives as 2, which C++ divides in another way.
+        usual = self._base.params
+        numbers = {
+            name: float(number) if isinstance(usual[name], float) else number
+            for name, number in params.items()
+            if name in usual and isinstance(number, int | float)
+        }
+        past = (self.state["texts"], self.state["params"])
+        self.tell(texts={**past[0], **kept}, params={**past[1], **numbers})
+        if past != (self.state["texts"], self.state["params"]):
+            self._dirty()
+            if self.state["dirty"]:
+                journal.save_draft(self._base.name, self.state["texts"], self.state["params"], self._base.label)
+            else:
+                journal.drop_draft(self._base.name)
+            self._saved()
+
+    def select(self, name: str | None = None, device: str | None = None, revision: int | str | None = None) -> None:
+        """Show another kernel of the op, another device, or another revision.
+
+        Raises:
+            UnknownKernelError: there is no such kernel or revision.
+            InputError: the kernel is of another op, or has no text for the device.
+        """
+        with self.lock:
+            if name is None and revision is None:
+                self._choose_device(self._base, device)
+                self._current()
+                return
+            label = self._base.name if name is None else name
+            kernel = registry[label if revision is None else f"{label}@{revision}"]
+            if kernel.op != self.op.name:
+                raise InputError(f"this panel is of op {self.op.name!r}: {kernel.label!r} needs a panel of its own")
+            if kernel.name == self._base.name and (kept := self._keep()):
+                self.log(f"your edit is kept as {kept}")
+            self._show(kernel, device or self._device, draft=revision is None)
+
+    def revert(self) -> None:
+        """Throw the edits away; where there are none, go back to the revision that this one was edited from."""
+        with self.lock:
+            back = self._base if self.state["dirty"] else before(self._base)
+            if back is None:
+                self.log(f"{self._base.label} is the first revision: there is nothing to go back to")
+                return
+            kept = self._keep()
+            if back.python is None:
+                registry.register(back)
+            self._show(back, self._device, draft=False)
+            self.log(f"{back.label} is the current revision" + (f"; your edit is kept as {kept}" if kept else ""))
+
+    def _keep(self) -> str:
+        """Make a revision of an edit that is to leave the editor, so that it is not lost; return its label."""
+        if not self.state["dirty"]:
+            return ""
+        try:
+            kept = registry.register(self.draft())
+        except DefinitionError as error:  # a text that can be no kernel, an empty one
+            self.log(f"your edit could not be kept: {error}", "bad")
+            return ""
+        journal.drop_draft(kept.name)
+        return kept.label
+
+    def diff(self, against: Any = None) -> None:
+        """Show what the text in the editor changes over a revision: the one it was edited from unless given.
+
+        Raises:
+            UnknownKernelError: no such revision.
+        """
+        with self.lock:
+            if against is not None and not isinstance(against, str | int):
+                raise refusal("against", against, "a label, or the number of a revision")
+            after = replace(self._base, **self._fields()) if self.state["dirty"] else self._base
+            if against is not None:
+                text = str(against)
+                other = revision_of(text if "/" in text else f"{self._base.name}@{text.lstrip('@')}")
+            elif self.state["dirty"]:
+                other = self._base
+            else:
+                other = before(self._base) or self._base
+            found = diff(other, after)
+            if self.state["dirty"]:
+                head, name = f"+++ {after.label} ", "the editor"
+                changed = found.text.replace(head, f"+++ {name} ")
+                found = replace(found, after=name, text=changed)
+            self.tell(diff=found._repr_html_())
+
+    def apply(self, number: Any) -> dict[str, Any] | None:
+        """Make the change that the hint of a mark proposes.
+
+        Raises:
+            InputError: there is no such mark, it proposes nothing, or its line has changed meanwhile.
+        """
+        with self.lock:
+            marks = self.state["marks"]
+            if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(marks):
+                raise InputError(f"there is no mark {shown(number)} any more: build again")
+            mark = marks[number]
+            text = fixed(self.state["texts"].get(mark["kind"], ""), mark["fix"]) if mark["fix"] else None
+            if text is None:
+                raise InputError(
+                    f"line {mark['line']} has changed since it was built, or needs more than a word: edit it"
+                )
+            self.edit({mark["kind"]: text})
+            self.tell(
+                marks=[one for one in marks if (one["kind"], one["line"]) != (mark["kind"], mark["line"])],
+                generation=self.state["generation"] + 1,
+            )
+            return {"tell": "focus", "kind": mark["kind"], "line": mark["line"]}
+
+    # Verbs
+
+    def draft(self) -> Kernel:
+        """Make a revision of what stands in the panel; the same text is the same revision.
+
+        Raises:
+            DefinitionError: no kernel can be made of it.
+        """
+        with self.lock:
+            return self._base if not self.state["dirty"] else self._base.replace(**self._fields())
+
+    def _fields(self) -> dict[str, Any]:
+        return {**self.state["texts"], "params": self.state["params"]}
+
+    def start(self, verb: str) -> None:
+        """Begin `build`, `check` or `benchmark` in the background thread; `stop` ends it.
+
+        Raises:
+            DefinitionError: no kernel can be made of the text.
+        """
+        from .verbs import VERBS  # which needs this module for its types
+
+        with self.lock:
+            if self.running:
+                self.log(f"{self.state['busy']['verb']} is still running: press Stop first")
+                return
+            known = {one.label for one in registry.history(self._base.name)}
+            kernel = self.draft()
+            if kernel is not self._base:
+                if kernel.label in known:
+                    self.log(f"this text is {kernel.label}")
+                self._record(kernel)
+            task = Task(verb, kernel, self._device, bool(self.state["options"]["check_first"]), self)
+            self._stop = threading.Event()
+            self.running = True
+            self.tell(
+                busy={**IDLE, "verb": verb, "started": time.time()}, journal={**self.state["journal"], "note": ""}
+            )
+            self.phase(verb, f"{verb} of {kernel.label}")
+            if verb == "benchmark":
+                self.tell(plot="", verdict="", timings="")
+            self._current()
+            # In the context of the message that asked for it: ipykernel sends answers, and so the next messages of the
+            # browser (Stop!), the way that this one came, past a cell that runs in the main thread.
+            context, work = contextvars.copy_context(), (self._run, VERBS[verb], task, self._stop)
+            self._thread = threading.Thread(target=context.run, args=work, name=f"lltm_inline {verb}", daemon=True)
+            self._thread.start()
+
+    def _record(self, kernel: Kernel) -> None:
+        """Make what was edited the current revision."""
+        registry.register(kernel)
+        journal.drop_draft(kernel.name)
+        self._base = kernel
+        self.tell(diff="", report=self._outcomes.get(kernel.label, {"report": ""})["report"])
+        self._dirty()
+
+    def _run(self, verb: Callable[[Task], None], task: Task, stop: threading.Event) -> None:
+        try:
+            with stoppable(stop), overheard(self.log):
+                verb(task)
+        except KeyboardInterrupt:
+            self.log(f"{self.part} was stopped after {time.monotonic() - self.began:.1f} s")
+        except BaseException as error:  # nobody else would see it: the thread is the panel's own
+            self.fail(error)
+            self.tell(report=card_of(error))
+        finally:
+            with self.lock:
+                self.running = False
+                self.tell(busy=dict(IDLE))
+                self.revisions()
+                self._saved()
+
+    def stop(self) -> None:
+        """Stop what is running: compilers are killed, the worker is ended; a benchmark keeps its rows."""
+        with self.lock:
+            if self.running:
+                self._stop.set()
+                self.tell(busy={**self.state["busy"], "verb": "stopping"})
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until nothing runs; False when it still does."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return not self.running
+
+    # What is shown of the kernel
+
+    def outcome(self, kernel: Kernel, **values: Any) -> None:
+        """Show what a verb has found, as `report` and `marks`; both come back when this revision is chosen again.
+
+        Lines are marked only while its text is in the editor: another may have been put there meanwhile.
+        """
+        with self.lock:
+            self._outcomes.setdefault(kernel.label, {"report": "", "marks": []}).update(values)
+            if kernel.label != self._base.label:
+                values.pop("marks", None)
+            self.tell(**values)
+
+    def _show(self, kernel: Kernel, device: str | None, *, draft: bool = True) -> None:
+        """Put a kernel into the editor, with its draft if there is one that is not a revision yet."""
+        found = left_of(kernel) if draft else None
+        if found is not None and found.base.partition("@")[0] == kernel.name:
+            with contextlib.suppress(UnknownKernelError):  # its revision is gone: it stands on the current one then
+                kernel = revision_of(found.base)
+        self._choose_device(kernel, device)
+        self._base = kernel
+        texts, params = texts_of(kernel), dict(kernel.params)
+        known = self._outcomes.get(kernel.label, {"report": "", "marks": []})
+        if found is not None:
+            texts |= found.texts
+            params |= {name: number for name, number in found.params.items() if name in params}
+        self.tell(
+            texts=texts,
+            params=params,
+            controls=controls_of(kernel, params),
+            generation=self.state["generation"] + 1,
+            report=known["report"],
+            marks=known["marks"],
+            diff="",
+            details="",
+            variants=variants_of(self.op),
+        )
+        self._dirty()
+        self._current()
+        if self.state["dirty"]:
+            self.log(f"this text was left here and is not built yet; revert puts back {kernel.label}")
+
+    def _choose_device(self, kernel: Kernel, device: str | None) -> None:
+        devices = devices_of(kernel)
+        if device is not None and device != self._device and device not in devices:
+            raise InputError(
+                f"kernel {kernel.label!r} has no text for device {shown(device)}: it has {', '.join(devices)}"
+            )
+        self._device = device if device is not None and device in devices else devices[0]
+
+    def _dirty(self) -> None:
+        given = (self._base.sources, dict(self._base.params))
+        now = (self.state["texts"], self.state["params"])
+        self.tell(dirty=self._base.python is None and given != now)
+
+    def _current(self) -> None:
+        base = self._base
+        kinds = list(self.state["texts"])
+        current = {"name": base.name, "label": base.label, "device": self._device, "kinds": kinds}
+        self.tell(current={**current, "revision": base.revision}, devices=list(devices_of(base)))
+        self.revisions()
+
+    def revisions(self) -> None:
+        """Tell the revisions and what is known of each."""
+        self.tell(revisions=revisions_of(self._base))
+
+    def _saved(self) -> None:
+        note = journal.trouble() or self.state["journal"]["note"]
+        self.tell(journal={"saved": journal.last_saved() or 0, "note": note})

@@ -1,0 +1,111 @@
+"""What a verb of the panel works on, and how; and the text of a kernel that has none."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ... import journal
+from ...kernel import Kernel
+from ...op import Op
+from ...registry import registry
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+#: Revisions shown as buttons, beside the one that ships.
+_MOST_REVISIONS = 12
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the panel builds and times.
+
+    Attributes:
+        sizes: of the benchmark; None for the op's own.
+        compiler: as for `build`.
+        seconds: of the benchmark, for each kernel and size.
+    """
+
+    sizes: Sequence[Any] | None = None
+    compiler: str | None = None
+    seconds: float = 0.5
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a verb works on: a kernel and device as they were when the button was pressed."""
+
+    verb: str
+    kernel: Kernel
+    device: str
+    check_first: bool
+    session: Session = field(repr=False)
+
+    @property
+    def can_run(self) -> bool:
+        """Whether the kernel can be run on this machine, and not only compiled."""
+        return self.device != "cuda" or torch.cuda.is_available()
+
+
+def texts_of(kernel: Kernel) -> dict[str, str]:
+    """Return what the editor shows of a kernel: its texts by kind; of one in Python its source, which cannot be edited."""
+    if kernel.python is None:
+        return dict(kernel.sources)
+    try:
+        return {"python": textwrap.dedent(inspect.getsource(kernel.python))}
+    except (OSError, TypeError):  # Python does not know it
+        name = getattr(kernel.python, "__qualname__", kernel.python)
+        return {"python": f"# {kernel.label} is the Python function {name}\n"}
+
+
+def revision_of(label: str) -> Kernel:
+    """Look up a revision by its label, as `Kernel.label` and `Kernel.parent` have it.
+
+    There `lltm/fused` is revision 0; the registry would give the current one.
+
+    Raises:
+        UnknownKernelError: no such revision.
+    """
+    return registry[label if "@" in label else f"{label}@0"]
+
+
+def before(kernel: Kernel) -> Kernel | None:
+    """Return the revision from which a kernel was made, else the one before it; None of the first."""
+    earlier = [one for one in registry.history(kernel.name) if one.revision < kernel.revision]
+    parents = [one for one in earlier if one.label == kernel.parent]
+    found = parents or earlier
+    return found[-1] if found else None
+
+
+def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
+    """List the last revisions, what ships and the kernel itself, with what is known of each."""
+    history = registry.history(kernel.name)
+    kept = {one.label: one for one in (history[0], *history[-_MOST_REVISIONS:], kernel)}
+    revisions = []
+    for one in sorted(kept.values(), key=lambda one: one.revision):
+        state, hint = journal.state(one.label)
+        if state == "new" and one.revision == 0:
+            state = "shipped"
+        revisions.append({"label": one.label, "number": one.revision, "state": state, "hint": hint})
+    return revisions
+
+
+def left_of(kernel: Kernel) -> journal.Draft | None:
+    """Return the text that was left in the editor of a kernel, if it fits the kernel."""
+    found = journal.draft(kernel.name)
+    if found is None or kernel.python is not None or set(found.texts) != set(kernel.sources):
+        return None
+    return found if all(isinstance(text, str) for text in found.texts.values()) else None
+
+
+def variants_of(op: Op) -> list[dict[str, Any]]:
+    """List the kernels of an op, with the name, the variant, and whether there is a text to edit."""
+    kernels = [kernel for kernel in registry.values() if kernel.op == op.name]
+    return [{"name": one.name, "label": one.variant, "editable": one.python is None} for one in kernels]

@@ -1,0 +1,253 @@
+"""What `%kernel VERB` does, without IPython: each verb is a thin twin of a public function or two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import journal
+from ..arguments import shown
+from ..errors import InputError, UnknownKernelError
+from ..html import Cell, badge, join, page, table
+from ..kernel import Kernel
+from ..registry import diff, registry
+from .cell import parent_of
+from .options import KINDS, laid_out, nearest, require_plain
+
+#: Puts a text into the next cell.
+NextCell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One verb of `%kernel`.
+
+    Attributes:
+        name: the word.
+        takes: what stands behind it.
+        help: what it does, in one line.
+        run: called with the words behind it and with what fills the next cell; returns what is shown.
+        fewest, most: how many words it takes.
+        options: those that it knows.
+    """
+
+    name: str
+    takes: str
+    help: str
+    run: Callable[[Sequence[str], NextCell], Any]
+    fewest: int = 1
+    most: int = 1
+    options: tuple[str, ...] = ()
+
+
+def perform(line: str, next_cell: NextCell) -> Any:
+    """Run one line behind `%kernel`.
+
+    Args:
+        line: verb and names.
+        next_cell: puts a text into the next cell.
+
+    Returns:
+        What is to be shown, or None.
+
+    Raises:
+        InputError: no such verb, or names missing or too many.
+        UnknownKernelError: a name that the registry does not have.
+
+    Example:
+        >>> perform("diff axpy/cpp axpy/cpp", print)
+        axpy/cpp and axpy/cpp are the same
+    """
+    words = [require_plain(word, "%kernel") for word in line.split()]
+    if not words:
+        return Help()
+    name, rest = words[0], words[1:]
+    verb = VERBS.get(name)
+    if verb is None:
+        raise InputError(f"%kernel: no verb {shown(name)}.{nearest(name, VERBS)} Verbs: {', '.join(VERBS)}")
+    unknown = [word for word in rest if word.startswith("-") and word not in verb.options]
+    if unknown:
+        known = f" Options: {', '.join(verb.options)}" if verb.options else " It has none"
+        raise InputError(f"%kernel {name}: no option {shown(unknown[0])}.{nearest(unknown[0], verb.options)}{known}")
+    count = sum(not word.startswith("-") for word in rest)
+    if not verb.fewest <= count <= verb.most:
+        raise InputError(
+            f"%kernel {name}: {'too many' if count > verb.most else 'no'} names: %kernel {name} {verb.takes}"
+        )
+    return verb.run(rest, next_cell)
+
+
+class Help:
+    """The verbs, as `%kernel` alone shows them."""
+
+    def __repr__(self) -> str:
+        return f"%kernel VERB ...\n{help_of_verbs()}"
+
+
+def _list(words: Sequence[str], _: NextCell) -> Any:
+    if not words:
+        return registry
+    if words[0] not in registry.ops:
+        names = ", ".join(registry.ops)
+        raise UnknownKernelError(f"no op {shown(words[0])}.{nearest(words[0], registry.ops)} Ops: {names}")
+    return registry.ops[words[0]]
+
+
+def _show(words: Sequence[str], _: NextCell) -> Any:
+    return registry[words[0]]
+
+
+def _diff(words: Sequence[str], _: NextCell) -> Any:
+    if len(words) == 2:
+        return diff(words[0], words[1])
+    kernel = registry[words[0]]
+    parent = parent_of(kernel)
+    if parent is None:
+        raise InputError(f"%kernel diff: {kernel.label} was edited from nothing; name two kernels to compare them")
+    return diff(parent, kernel)
+
+
+@dataclass(frozen=True)
+class Revision:
+    """One row of a history."""
+
+    label: str
+    parent: str
+    changed_lines: int
+    state: str
+    is_current: bool
+
+    def __str__(self) -> str:
+        mark = "->" if self.is_current else "  "
+        plural = "" if self.changed_lines == 1 else "s"
+        change = f"{self.changed_lines} line{plural} from {self.parent}" if self.parent else ""
+        return f"{mark} {self.label:<24} {self.state:<16} {change}".rstrip()
+
+
+@dataclass(frozen=True)
+class History:
+    """The revisions of a kernel, oldest first, with what became of each."""
+
+    name: str
+    revisions: tuple[Revision, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([f"history of {self.name}; -> is the current revision", *map(str, self.revisions)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for row in self.revisions:
+            label = join([row.label, " ", badge("current")]) if row.is_current else row.label
+            changed = Cell(row.changed_lines, align="num") if row.parent else ""
+            rows.append((label, _shown_state(row.state), row.parent, changed))
+        return page(
+            table(("revision", "state", "edited from", "lines changed"), rows, caption=f"history of {self.name}")
+        )
+
+
+def _shown_state(state: str) -> object:
+    kind = {"right": "good", "WRONG": "bad", "CRASHES": "bad", "does not compile": "bad"}.get(state)
+    return badge(state, kind) if kind else state
+
+
+def history(name: str) -> History:
+    """List the revisions of a kernel that were registered, built or checked, with what became of each in this notebook.
+
+    Raises:
+        UnknownKernelError: no kernel of that name.
+
+    Example:
+        >>> print(history("cube/aten"))
+        history of cube/aten; -> is the current revision
+        -> cube/aten                ships
+    """
+    current = registry[name.partition("@")[0]]
+    rows = []
+    for kernel in registry.history(current.name):
+        if not registry.is_admitted(kernel) and journal.state(kernel.label)[0] == "new":
+            continue  # such as the points of a sweep
+        parent = parent_of(kernel)
+        changed = diff(parent, kernel).lines if parent is not None else 0
+        is_current = kernel.revision == current.revision
+        rows.append(Revision(kernel.label, parent.label if parent else "", changed, _state(kernel), is_current))
+    return History(current.name, tuple(rows))
+
+
+_STATES = {"built": "compiles", "failed": "does not compile", "right": "right", "wrong": "WRONG", "crashed": "CRASHES"}
+
+
+def _state(kernel: Kernel) -> str:
+    state, _ = journal.state(kernel.label)
+    if state == "new":
+        return "ships" if journal.is_shipped(kernel) else "not built"
+    return _STATES.get(state, state)
+
+
+def _history(words: Sequence[str], _: NextCell) -> History:
+    return history(words[0])
+
+
+def _revert(words: Sequence[str], _: NextCell) -> History:
+    """Make an earlier revision the current one: the one that is named, or what the current one was edited from."""
+    kernel = registry[words[0]]
+    if "@" not in words[0]:
+        parent = parent_of(kernel)
+        if parent is None or parent.name != kernel.name:
+            earlier = [other for other in registry.history(kernel.name) if other.revision < kernel.revision]
+            if not earlier:
+                raise InputError(
+                    f"%kernel revert: {kernel.label} is the first revision; there is nothing to go back to"
+                )
+            parent = earlier[-1]
+        kernel = parent
+    registry.register(kernel)
+    return history(kernel.name)
+
+
+def _source(words: Sequence[str], next_cell: NextCell) -> None:
+    """Put `%%kernel` and the text of a kernel into the next cell."""
+    names = [word for word in words if not word.startswith("--")]
+    kernel = registry[names[0]]
+    if kernel.python is not None:
+        others = [other.label for other in registry.values() if other.op == kernel.op and other.python is None]
+        raise InputError(
+            f"%kernel source: {kernel.label} is a Python function and has no C++ text. Others: {', '.join(others)}"
+        )
+    kind = next((word.removeprefix("--") for word in words if word.startswith("--")), next(iter(kernel.sources)))
+    if kind not in kernel.sources:
+        raise InputError(f"%kernel source: {kernel.label} has no {kind} text, only {', '.join(kernel.sources)}")
+    ask = "" if kind == "cpp" or (kind == "cuda" and not kernel.cpp) else f" --kind {kind}"
+    # The cell starts from this very revision: with the params of the current one it would be another kernel.
+    name = kernel.name if kernel is registry[kernel.name] else f"{kernel.name}@{kernel.revision}"
+    next_cell(f"%%kernel {name}{ask}\n{kernel.sources[kind].removeprefix(chr(10)).rstrip()}\n")
+
+
+def _recover(words: Sequence[str], _: NextCell) -> Any:
+    names = [word for word in words if not word.startswith("--")]
+    return registry.recover(names[0] if names else None, every="--every" in words)
+
+
+_TEXTS = tuple(f"--{kind}" for kind in KINDS)
+_ALL = (
+    Verb("list", "[OP]", "list the kernels, or those of an op", _list, 0),
+    Verb("show", "KERNEL", "show the source", _show),
+    Verb("source", "KERNEL [--cuda]", "put the source into the next cell, for editing", _source, options=_TEXTS),
+    Verb("diff", "KERNEL [KERNEL]", "compare two, or one with what it was edited from", _diff, 1, 2),
+    Verb("history", "KERNEL", "list its revisions and what became of each", _history),
+    Verb("revert", "KERNEL[@N]", "go back to what it was edited from, or to revision N", _revert),
+    Verb(
+        *("recover", "[OP or KERNEL] [--every]"),
+        "bring back what this notebook made before a restart; --every: also what others made",
+        *(_recover, 0),
+        options=("--every",),
+    ),
+)
+VERBS = {verb.name: verb for verb in _ALL}
+
+
+def help_of_verbs() -> str:
+    """Lay the verbs out as the rows of a help text."""
+    return laid_out([(f"{verb.name} {verb.takes}", verb.help) for verb in VERBS.values()])

@@ -1,0 +1,222 @@
+"""The panel's editor in a real Chromium: marks, keys, undo, what Python sends and is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.notebook.harness import line, mark, sent, source, tell
+
+
+def test_error_stands_at_its_line_and_apply_mends_it(show: Callable[..., Page]) -> None:
+    """The mark follows the line that it is about; apply changes the word, undo brings it back, Python learns both."""
+    page = show("error")
+    shown = page.get_by_test_id("mark")
+    expect(shown).to_contain_text(
+        "line 17: struct at::vec::Vectorized<float> has no member named load. Did you mean loadu?"
+    )
+    expect(page.locator(".cm-line.lltm-line-error")).to_contain_text("elu(V::load(g + 2")
+    expect(page.locator(".cm-line.lltm-line-error + div")).to_have_attribute("data-testid", "mark")
+    expect(page.locator(".lltm-under-error")).to_have_text("load")
+    page.get_by_test_id("apply").click()
+    expect(line(page, "const auto c")).to_contain_text("elu(V::loadu(g + 2")
+    expect(shown).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect(line(page, "const auto c")).to_contain_text("elu(V::load(g + 2")
+    page.keyboard.press("Control+Enter")
+    assert "V::load(g + 2" in sent(page, "build")["texts"]["cpp"]
+    expect(shown).to_have_count(1)
+
+
+def test_full_log_opens(show: Callable[..., Page]) -> None:
+    """From the mark one click leads to what the compiler wrote."""
+    page = show("error")
+    page.get_by_test_id("full-log").click()
+    expect(page.get_by_text("In function 'forward'")).to_be_in_viewport()
+
+
+def test_marks_move_with_their_lines_and_go_with_an_edit(show: Callable[..., Page]) -> None:
+    """A line typed above moves a mark along; a change of its own line ends it; the others stay."""
+    page = show()
+    tell(page, marks=[mark(7), mark(14, severity="warning"), mark(0)])
+    shown = page.get_by_test_id("mark")
+    expect(shown).to_have_count(3)
+    expect(shown.nth(0)).to_have_text("error, somewhere: wrong in 0.full log")
+    expect(shown.nth(2)).to_contain_text("warning, line 14")
+    line(page, "using V").click()
+    page.keyboard.press("End")
+    page.keyboard.type("\n// one more")
+    expect(page.locator(".cm-line.lltm-line-error")).to_contain_text("static V sigmoid")
+    page.locator(".cm-line.lltm-line-error").click()
+    page.keyboard.type("x")
+    expect(shown).to_have_count(2)
+    expect(page.locator(".cm-line.lltm-line-warning")).to_contain_text("for (int64_t s = 0")
+
+
+def test_marks_of_a_text_that_has_changed_meanwhile_find_their_lines(show: Callable[..., Page]) -> None:
+    """What was typed while the compiler ran shifts the marks of the text that it was given."""
+    page = show()
+    source(page).click()
+    page.evaluate("model.silent = true")
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Control+Enter")
+    sent(page, "build")
+    page.keyboard.type("// a\n// b\n")
+    tell(page, marks=[mark(7)])
+    expect(page.locator(".cm-line.lltm-line-error")).to_contain_text("static V sigmoid")
+
+
+def test_first_error_is_in_sight(show: Callable[..., Page]) -> None:
+    """Marks bring their first error into the editor's window, whichever way it was scrolled; the cursor stays."""
+    page = show(width=800)
+    line(page, "static void row").click()
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.querySelector('.cm-scroller').scrollLeft > 0")
+    tell(page, marks=[mark(27)])
+    expect(page.get_by_test_id("mark")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".cm-line.lltm-line-error")).to_be_in_viewport()
+    page.wait_for_function("() => document.querySelector('.cm-scroller').scrollLeft === 0")
+    page.keyboard.type("// here")
+    expect(line(page, "static void row")).to_contain_text("// here")
+
+
+def test_f8_goes_from_mark_to_mark(show: Callable[..., Page]) -> None:
+    """F8 brings the cursor to the next mark and around, Shift-F8 back."""
+    page = show()
+    tell(page, marks=[mark(7), mark(14)])
+    source(page).focus()
+    page.keyboard.press("Control+Home")
+    for key, number in (("F8", 7), ("F8", 14), ("F8", 7), ("Shift+F8", 14)):
+        page.keyboard.press(key)
+        expect(page.locator(".cm-activeLineGutter")).to_have_text(str(number))
+
+
+@pytest.mark.parametrize(
+    ("key", "verb"), [("Control+Enter", "build"), ("Shift+Enter", "build"), ("Control+Shift+Enter", "check")]
+)
+def test_keys_ask_with_the_text_as_it_stands(show: Callable[..., Page], key: str, verb: str) -> None:
+    """The keys send what was typed right before them, and leave no line break in the text."""
+    page = show()
+    page.evaluate("model.silent = true")
+    source(page).click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("// new")
+    page.keyboard.press(key)
+    message = sent(page, verb)
+    assert message["texts"]["cpp"].endswith("}\n// new")
+    assert message["params"] == {"UNROLL": 4, "GRAIN": 16384, "PAR": 1}
+    assert message["width"] > 300
+
+
+def test_saving_goes_on_to_the_notebook(show: Callable[..., Page]) -> None:
+    """Ctrl-S sends the draft and reaches the page around the panel; other keys stay in the panel."""
+    page = show()
+    page.evaluate(
+        "window.keys = []; document.body.addEventListener('keydown', (e) => e.target === document.body && keys.push(e.key))"
+    )
+    source(page).click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("// s")
+    page.keyboard.press("Control+s")
+    assert page.evaluate("model.messages.findLast(each => each.saved).saved.cpp.startsWith('// s')")
+    assert page.evaluate("keys") == ["s"]
+    expect(page.get_by_test_id("panel")).to_have_attribute("data-lm-suppress-shortcuts", "true")
+
+
+def test_keyboard_alone_gets_in_and_out(show: Callable[..., Page]) -> None:
+    """Tab indents in the editor and Escape leaves it; from the buttons Tab leads through the panel and back."""
+    page = show()
+    source(page).focus()
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Tab")
+    expect(line(page, "Parallel.h")).to_have_text("  #include <ATen/Parallel.h>")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("build")).to_be_focused()
+    for _ in range(4):
+        page.keyboard.press("Tab")
+    expect(source(page)).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    sent(page, "build")
+
+
+def test_pythons_text_comes_with_a_generation_and_can_be_undone(show: Callable[..., Page]) -> None:
+    """Texts alone leave what is being typed alone; with a new generation they replace it, and undo brings it back."""
+    page = show()
+    source(page).click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("// mine\n")
+    tell(page, texts={"cpp": "// late echo\n"})
+    expect(line(page, "// mine")).to_be_visible()
+    tell(page, texts={"cpp": "// another revision\n"}, generation=2)
+    expect(page.locator(".cm-line").first).to_have_text("// another revision")
+    page.keyboard.press("Control+z")
+    expect(line(page, "// mine")).to_be_visible()
+
+
+def test_each_kernel_has_its_own_undo(show: Callable[..., Page]) -> None:
+    """A look at another kernel's text is not undone into it."""
+    page = show()
+    current = page.evaluate("model.get('current')")
+    tell(page, current={**current, "name": "lltm/aten"}, texts={"cpp": "int aten;\n"}, generation=2)
+    expect(source(page)).to_contain_text("int aten;")
+    source(page).click()
+    page.keyboard.press("Control+z")
+    expect(source(page)).to_contain_text("int aten;")
+
+
+def test_marks_of_an_edited_text_find_their_lines(show: Callable[..., Page]) -> None:
+    """A page that was loaded anew shows a mark where its line stands by now, and none for a line that was edited."""
+    page = show()
+    tell(page, texts={"cpp": "// one more\nint a;\nint b; // mended\n"}, generation=2)
+    expect(source(page)).to_contain_text("one more")
+    tell(page, marks=[mark(1, text="int a;"), mark(2, text="int b")])
+    expect(page.get_by_test_id("mark")).to_have_count(1)
+    expect(page.locator(".lltm-line-error")).to_have_text("int a;")
+
+
+def test_marks_are_gone_after_a_look_at_another_kernel(show: Callable[..., Page]) -> None:
+    """A kernel that is chosen again shows Python's marks, which are none, and not those of when it was left."""
+    page = show("error")
+    expect(page.get_by_test_id("mark")).to_be_visible()
+    current, texts = page.evaluate("[model.get('current'), model.get('texts')]")
+    tell(page, current={**current, "name": "lltm/aten"}, texts={"cpp": "int aten;\n"}, marks=[], generation=2)
+    expect(source(page)).to_contain_text("int aten;")
+    tell(page, current=current, texts=texts, generation=3)
+    expect(source(page)).not_to_contain_text("int aten;")
+    expect(page.get_by_test_id("mark")).to_have_count(0)
+
+
+def test_reference_is_read_only(show: Callable[..., Page]) -> None:
+    """The text of the reference can be read and copied, and takes no key and no build."""
+    page = show()
+    current = page.evaluate("model.get('current')")
+    tell(
+        page,
+        current={**current, "name": "lltm/python", "kinds": ["python"]},
+        texts={"python": "def f(): ..."},
+        generation=2,
+    )
+    expect(source(page)).to_have_attribute("aria-readonly", "true")
+    source(page).click()
+    page.keyboard.type("x")
+    expect(source(page)).to_have_text("def f(): ...")
+    page.keyboard.press("Tab")  # there is nothing to indent: it goes on to what follows
+    expect(source(page)).not_to_be_focused()
+    assert source(page).inner_text() == "def f(): ..."
+    expect(page.get_by_test_id("build")).to_have_attribute("aria-disabled", "true")
+    expect(page.get_by_test_id("check")).to_have_attribute("aria-disabled", "false")
+
+
+def test_two_views_of_one_panel_show_the_same(show: Callable[..., Page]) -> None:
+    """What is typed or moved in one view is in the other."""
+    page = show(views=2)
+    source(page).first.click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("// typed above\n")
+    expect(source(page).nth(1)).to_contain_text("// typed above")
+    page.get_by_test_id("param-UNROLL").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_test_id("param-UNROLL-number").nth(1)).to_have_value("5")

@@ -1,0 +1,226 @@
+"""The panel around its editor in a real Chromium: buttons, results, a kernel that is gone, what can be read and reached."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.notebook.harness import CONTRAST, mark, sent, source, tell
+
+
+def test_params_by_slider_number_and_choice(show: Callable[..., Page]) -> None:
+    """A logarithmic slider goes by powers of two, a typed number stays within the limits, and Python learns each."""
+    page = show()
+    page.get_by_test_id("param-GRAIN").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_test_id("param-GRAIN-number")).to_have_value("32768")
+    expect(page.get_by_test_id("param-GRAIN")).to_have_attribute("aria-valuetext", "32768")
+    page.get_by_test_id("param-UNROLL-number").fill("99")
+    page.get_by_test_id("param-UNROLL-number").press("Tab")
+    expect(page.get_by_test_id("param-UNROLL")).to_have_value("16")
+    page.get_by_test_id("param-PAR").select_option("0")
+    page.get_by_test_id("option-check_first").uncheck()
+    want = json.dumps({"UNROLL": 16, "GRAIN": 32768, "PAR": 0})
+    page.wait_for_function("want => JSON.stringify(model.get('params')) === want", arg=want.replace(" ", ""))
+    page.wait_for_function("() => model.get('options').check_first === false")
+    expect(page.get_by_text("edited", exact=True)).to_be_hidden()  # Python's `dirty` says it, once it has the draft
+
+
+def test_while_something_runs_only_stop_can_be_pressed(show: Callable[..., Page]) -> None:
+    """Buttons that would do nothing say so and stay where they are; Stop asks once and then waits."""
+    page = show("benchmark")
+    for verb in ("build", "check", "benchmark"):
+        expect(page.get_by_test_id(verb)).to_have_attribute("aria-disabled", "true")
+    expect(page.get_by_test_id("busy")).to_have_text("benchmark · round 31 of 50")
+    expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "62")
+    source(page).focus()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_test_id("log")).to_contain_text("something is running: Stop ends it")
+    page.get_by_test_id("stop").click()
+    sent(page, "stop")
+    assert not page.evaluate("model.messages.some(each => each.do === 'build')")
+    tell(page, busy={"verb": "stopping", "text": "", "started": 1, "done": 0, "total": 0})
+    expect(page.get_by_test_id("stop")).to_have_attribute("aria-disabled", "true")
+    tell(page, busy={"verb": "", "text": "", "started": 0, "done": 0, "total": 0})
+    expect(page.get_by_test_id("build")).to_have_attribute("aria-disabled", "false")
+
+
+def test_benchmark_keeps_its_plot_in_view(show: Callable[..., Page]) -> None:
+    """While a benchmark runs its verdict and picture are in sight; who scrolls away is left in peace."""
+    page = show()
+    tell(page, report="<div style='height: 1500px'>long</div>")
+    page.get_by_test_id("benchmark").click()
+    expect(page.get_by_test_id("plot").locator("svg")).to_be_in_viewport(ratio=1)
+    tell(page, verdict="no measurable difference yet")
+    expect(page.get_by_test_id("verdict")).to_be_in_viewport(ratio=1)
+    page.get_by_role("region", name="results").hover()
+    page.mouse.wheel(0, -5000)
+    page.wait_for_function("() => document.querySelector('.lltm-output').scrollTop === 0")
+    before = page.get_by_test_id("plot").text_content()
+    page.wait_for_function("before => document.querySelector('[data-testid=plot]').textContent !== before", arg=before)
+    assert page.evaluate("[document.querySelector('.lltm-output').scrollTop, scrollY]") == [0, 0]
+
+
+def test_what_is_old_is_not_shown_as_news(show: Callable[..., Page]) -> None:
+    """While a build runs, and beside another revision, the verdict is pale; the worker leaves its place to what runs."""
+    page = show()
+    label, old = page.evaluate("model.get('current').label"), re.compile("lltm-old")
+    tell(page, verdict=f"{label} is 1.2x faster", worker={"pid": 7, "mib": 9})
+    verdict, worker = page.get_by_test_id("verdict"), page.get_by_test_id("worker")
+    expect(verdict).not_to_have_class(old)
+    expect(worker).to_be_visible()
+    tell(page, busy={"verb": "build", "text": "", "started": 1, "done": 0, "total": 0})
+    expect(verdict).to_have_class(old)
+    expect(worker).to_be_hidden()
+    tell(page, busy={"verb": "", "text": "", "started": 0, "done": 0, "total": 0})
+    expect(verdict).not_to_have_class(old)
+    tell(page, verdict="another is 1.2x faster")
+    expect(verdict).to_have_class(old)
+
+
+def test_report_comes_into_view(show: Callable[..., Page]) -> None:
+    """Whatever the results were scrolled to, a new report is seen; the notebook itself does not move."""
+    page = show()
+    tell(page, report="first", timings="<div style='height: 1500px'>long</div>")
+    pane = page.get_by_role("region", name="results")
+    pane.evaluate("element => element.scrollTo(0, 900)")
+    tell(page, report="second")
+    expect(page.get_by_text("second")).to_be_in_viewport()
+    assert page.evaluate("scrollY") == 0
+
+
+def test_opened_folds_stay_open(show: Callable[..., Page]) -> None:
+    """A report that comes anew leaves open what was opened in it."""
+    page = show()
+    report = "<details><summary>parity</summary><p>body {}</p></details>"
+    tell(page, report=report.format(1))
+    page.get_by_text("parity").click()
+    tell(page, report=report.format(2))
+    expect(page.get_by_text("body 2")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "how", ["model.trigger('comm:close')", "void (model.send = () => { throw new Error('disposed') })"]
+)
+def test_text_outlives_the_kernel(show: Callable[..., Page], how: str) -> None:
+    """With the kernel gone the text stays and takes keys, and the next panel of this kernel offers what was typed."""
+    page = show()
+    page.evaluate(how)
+    source(page).click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("// after the end\n")
+    expect(page.get_by_test_id("notice")).to_contain_text("kernel is gone: run the cell again. Your text is kept.")
+    expect(page.get_by_test_id("panel")).to_have_attribute("data-kernel", "gone")
+    expect(page.get_by_test_id("build")).to_have_attribute("aria-disabled", "true")
+    page.keyboard.type("// and more\n")
+    after = show()
+    expect(after.get_by_test_id("found")).to_contain_text("kept text that you typed while no kernel listened")
+    after.get_by_role("button", name="put it back").click()
+    expect(source(after)).to_contain_text("// after the end// and more")
+    after.wait_for_function("() => model.get('texts').cpp.startsWith('// after the end')")
+    expect(after.get_by_test_id("found")).to_be_hidden()
+    expect(show().get_by_test_id("found")).to_be_hidden()
+
+
+def test_panel_of_a_notebook_file_has_no_kernel(show: Callable[..., Page]) -> None:
+    """A panel that is shown from what a file kept says that no kernel listens, and shows its text."""
+    page = show(more="&disconnected")
+    expect(page.get_by_test_id("notice")).to_contain_text("run the cell again")
+    expect(source(page)).to_contain_text("static V sigmoid")
+
+
+def test_silent_kernel_is_told_from_a_dead_one(show: Callable[..., Page]) -> None:
+    """No answer in three seconds is said as what it is, and taken back with the first answer."""
+    page = show("silent")
+    expect(page.get_by_test_id("notice")).to_contain_text("does not answer: it is busy with another cell, or gone")
+    page.evaluate("model.trigger('msg:custom', { tell: 'pong' })")
+    expect(page.get_by_test_id("notice")).to_be_hidden()
+    expect(page.get_by_test_id("build")).to_have_attribute("aria-disabled", "false")
+
+
+def test_text_that_came_through_after_all_is_not_offered_again(show: Callable[..., Page]) -> None:
+    """What was typed while the kernel was silent, and reached it later, is nobody's to put back."""
+    page = show("silent")
+    expect(page.get_by_test_id("notice")).to_be_visible()
+    source(page).click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("// while a cell ran\n")
+    page.wait_for_function("() => model.get('texts').cpp.startsWith('// while a cell ran')")
+    expect(show().get_by_test_id("found")).to_contain_text("put it back")
+    page.evaluate("model.trigger('msg:custom', { tell: 'pong' })")
+    expect(page.get_by_test_id("notice")).to_be_hidden()
+    expect(show().get_by_test_id("found")).to_be_hidden()
+
+
+def test_texts_of_python_are_shown_as_text(show: Callable[..., Page]) -> None:
+    """What comes as plain text, from a compiler or a file's name, cannot become a part of the page."""
+    page = show()
+    evil = "<img src=x onerror=alert(1)>"
+    current = page.evaluate("model.get('current')")
+    tell(
+        page,
+        title=evil,
+        current={**current, "label": evil, "name": evil},
+        variants=[{"name": evil, "label": evil, "editable": True}],
+        revisions=[{"label": evil, "number": 3, "state": "wrong", "hint": evil}],
+        marks=[mark(7, message=evil, advice=evil)],
+        log=[{"at": 1, "level": "bad", "text": evil}],
+        verdict=evil,
+        journal={"saved": 1, "note": evil},
+        busy={"verb": "build", "text": evil, "started": 1, "done": 0, "total": 0},
+    )
+    expect(page.get_by_test_id("verdict")).to_have_text(evil)
+    assert page.locator(".lltm-panel img").count() == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("state", ["error", "benchmark", "crash", "dead", "cuda"])
+def test_everything_can_be_read(show: Callable[..., Page], state: str, theme: str) -> None:
+    """In both themes every text has a contrast of 4.5 to 1 at least, and every control has a name."""
+    page = show(state, theme)
+    source(page).focus()
+    dark = re.compile(r"lltm-dark")
+    panel = expect(page.get_by_test_id("panel"))
+    panel.to_have_class(dark) if theme == "dark" else panel.not_to_have_class(dark)
+    assert page.evaluate(CONTRAST) == []
+    nameless = """() => [...document.querySelectorAll(".lltm-panel :is(button, input, select, [role])")]
+        .filter((e) => !(e.ariaLabel || e.textContent.trim() || e.closest("label"))).map((e) => e.outerHTML)"""
+    assert [
+        tag for tag in page.evaluate(nameless) if "cm-" not in tag and 'role="log"' not in tag and "hidden" not in tag
+    ] == []
+
+
+@pytest.mark.parametrize("width", [360, 520, 840, 1180])
+def test_nothing_is_wider_than_the_cell(show: Callable[..., Page], width: int) -> None:
+    """At every width the panel fits, its buttons are all in sight, and a message ends where the editor does."""
+    page = show("error", width=width)
+    expect(page.get_by_test_id("mark")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    for verb in ("build", "check", "benchmark", "stop"):
+        box = page.get_by_test_id(verb).bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width
+    shown, pane = page.get_by_test_id("mark").bounding_box(), page.get_by_test_id("editor").bounding_box()
+    assert shown is not None and pane is not None
+    assert shown["x"] + shown["width"] <= pane["x"] + pane["width"]
+
+
+def test_divider_by_mouse_and_keys(show: Callable[..., Page]) -> None:
+    """The line between text and results can be dragged, and moved with the arrow keys."""
+    page = show()
+    divider, pane = page.get_by_role("separator"), page.get_by_test_id("editor")
+    box = divider.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 4, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 204, box["y"] + 50)
+    page.mouse.up()
+    wide = pane.bounding_box()
+    assert wide is not None and abs(wide["width"] - (box["x"] + 204 - wide["x"])) < 12
+    value = int(divider.get_attribute("aria-valuenow") or 0)
+    divider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(divider).to_have_attribute("aria-valuenow", str(value - 5))

@@ -1,0 +1,42 @@
+"""Waiting for something to happen, and looking for compilers at work, in the tests of what is stopped half-way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+
+from tests.tiny import STABLE
+
+#: Longer than anything takes on a busy machine, in seconds.
+PATIENCE = 120.0
+#: What a build compiles. Precompiled headers, made in the background by and by, are none of its business.
+_TEXTS = ("main.cpp", "heavy.cpp")
+#: A kernel of the op `tiny` that takes its time for 100 elements: long enough to be stopped half-way, after a quick size.
+SLEEPY = "#include <unistd.h>\n" + STABLE.replace(
+    "  for (int64_t i = 0;", "  if (from.numel() == 100) usleep(100000);\n  for (int64_t i = 0;"
+)
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """Wait until something is so, and return what it gave."""
+    pause = threading.Event()
+    for _ in range(int(PATIENCE / 0.02)):
+        if found := condition():
+            return found
+        pause.wait(0.02)
+    raise AssertionError("it did not happen")
+
+
+def compilers() -> list[psutil.Process]:
+    """List the compilers that work on the text of a build of this process."""
+    return [one for one in psutil.Process().children(recursive=True) if _compiles(one)]
+
+
+def _compiles(process: psutil.Process) -> bool:
+    try:
+        return process.name().startswith("cc1plus") and any(word.endswith(_TEXTS) for word in process.cmdline())
+    except psutil.Error:  # it has ended
+        return False
