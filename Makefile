@@ -1,6 +1,6 @@
 # Every target makes its own virtual environment in .venv the first time, with the versions of constraints.txt.
 #   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
-#   make test      the tests, two at a time                               make test ARGS='-k doctor'
+#   make test      the tests, two files at a time                         make test ARGS='-k doctor'
 #   make check     lint and types
 #   make bench     comparisons with other tools (minutes)
 #   make lab       JupyterLab on lesson 00                                make lab ARGS=--no-browser
@@ -26,7 +26,7 @@ demo: $(VENV)/.stamp-run
 	$(BIN)/python -m lltm_inline.demo $(ARGS)
 
 test: $(VENV)/.stamp-test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: $(VENV)/.stamp-check
 	$(BIN)/ruff check .

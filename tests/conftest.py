@@ -22,9 +22,6 @@ from tests import tiny as tiny_module
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: The folders of the tests in which kernels of Jupyter and browsers do the work.
-NOTEBOOKS = {("tests", "browser"), ("tests", "notebook"), ("tests", "notebooks")}
-
 #: A header-free text that keeps g++ busy for half a minute, longer than any test waits.
 HEAVY = """
 template <unsigned K>
@@ -37,15 +34,6 @@ template <unsigned K> struct All { static constexpr unsigned value = spin<K>() +
 template <> struct All<0> { static constexpr unsigned value = 0; };
 unsigned heavy = All<100>::value;
 """
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Make two groups, which `make test` runs side by side: what waits for notebooks and browsers, and all else."""
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            is_notebook = item.path.relative_to(ROOT).parts[:2] in NOTEBOOKS
-            item.add_marker(pytest.mark.xdist_group("notebooks" if is_notebook else "others"))
 
 
 @pytest.fixture(scope="session", autouse=True)
