@@ -201,7 +201,7 @@ def _require_change(kernel: Kernel, base: Kernel | str | None, advice: str) -> N
     if base is None:
         return
     # The kernel as it was at first: the current one of that name may be the answer itself.
-    before = resolve(f"{base}@0" if isinstance(base, str) and "@" not in base else base, "changed_from")
+    before = registry.revision_of(base) if isinstance(base, str) else resolve(base, "changed_from")
     if _substance(kernel) == _substance(before):
         same = "is as it was" if kernel.name == before.name else f"still says what {before.name!r} says"
         raise _NotYet(f"{kernel.label!r} {same}. {advice}")

@@ -223,7 +223,7 @@ def _last(
     if isinstance(current, Kernel) and current in here:
         return here[current]
     if isinstance(current, str) and current in registry:
-        return registry[current if "@" in current else f"{current}@0"]
+        return registry.revision_of(current)
     meant = [item for item in latest.values() if not item.is_aside]
     mine = [item for item in meant if item.session == own]
     return here[(mine or meant)[-1].kernel] if meant else registry[next(iter(latest)).name]

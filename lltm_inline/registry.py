@@ -175,6 +175,16 @@ class Registry(Mapping[str, Kernel]):
                 return kernel
         raise UnknownKernelError(self._miss(name, base))
 
+    def revision_of(self, label: str) -> Kernel:
+        """Return the very revision that a label names, as `Kernel.label` and `Kernel.parent` have it.
+
+        There `lltm/fused` is revision 0; `registry["lltm/fused"]` is the current one.
+
+        Raises:
+            UnknownKernelError: no such revision.
+        """
+        return self[label if "@" in label else f"{label}@0"]
+
     def _miss(self, name: str, base: str) -> str:
         if base in self._current:
             labels = ", ".join(kernel.label for kernel in self.history(base))

@@ -298,12 +298,11 @@ def _origin(kernel: Kernel, name: str) -> Kernel:
 
 
 def parent_of(kernel: Kernel) -> Kernel | None:
-    """Return what a kernel was edited from, or None.
-
-    The label of a revision 0 stands for that very one here, and not for the current one of its name.
-    """
-    label = kernel.parent
-    return registry.get(label if "@" in label else f"{label}@0") if label else None
+    """Return what a kernel was edited from, or None."""
+    try:
+        return registry.revision_of(kernel.parent) if kernel.parent else None
+    except UnknownKernelError:
+        return None
 
 
 def _check(kernel: Kernel, device: str, screen: Terminal | Notebook) -> None:

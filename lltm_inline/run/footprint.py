@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ..arguments import LARGEST, integer, one_of, refusal, string
-from .timing.rows import read_json, rows_from, rows_of, select_text, size_of, write_json
+from .timing.rows import JsonFile, rows_from, rows_of, select_text, size_of
 from .timing.words import three
 
 _FORMAT = "lltm_inline memory 1"
@@ -66,7 +65,7 @@ class MemoryRow:
 
 
 @dataclass(frozen=True)
-class Memory:
+class Memory(JsonFile):
     """All rows of one measurement of memory. Shows itself as a table with ratios to the baseline.
 
     Args:
@@ -150,24 +149,6 @@ class Memory:
         """
         rows, baseline = rows_from(data, MemoryRow, form=_FORMAT, what="a measurement of memory")
         return cls(rows, baseline)
-
-    def to_json(self, path: str | Path) -> Path:
-        """Write the rows to a JSON file and return its path.
-
-        Raises:
-            FileError: it cannot be written.
-        """
-        return write_json(path, self.to_dict())
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> Memory:
-        """Read what `to_json` wrote.
-
-        Raises:
-            InputError: the file holds something else.
-            FileError: it cannot be read.
-        """
-        return cls.from_dict(read_json(path))
 
     def conditions(self, separator: str = ", ") -> str:
         """Name what the bytes depend on in one line: threads (each may take scratch memory), torch, processor."""

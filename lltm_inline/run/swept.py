@@ -11,7 +11,7 @@ from typing import Any
 
 from ..arguments import mapping, number, path_of, refusal, shown, string, using_file
 from ..errors import InputError
-from .timing.rows import read_json, write_json
+from .timing.rows import JsonFile
 from .timing.words import sentence, spread_text, three
 from .timings import Row, Timings
 
@@ -52,7 +52,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(JsonFile):
     """What `sweep` gave. Shows itself as a table; `plot` draws it.
 
     Attributes:
@@ -230,24 +230,6 @@ class Sweep:
             return cls(data["kernel"], data["own"], data["params"], points, *rows)
         except (KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{_WHAT}: incomplete or from another version: {error}") from error
-
-    def to_json(self, path: str | Path) -> Path:
-        """Write the sweep to a JSON file and return its path.
-
-        Raises:
-            FileError: it cannot be written.
-        """
-        return write_json(path, self.to_dict())
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> Sweep:
-        """Read what `to_json` wrote.
-
-        Raises:
-            InputError: the file holds something else.
-            FileError: it cannot be read.
-        """
-        return cls.from_dict(read_json(path))
 
     def to_csv(self, path: str | Path) -> Path:
         """Write one line a point: its params, times in seconds, speed-up with its interval, problem; return the path.

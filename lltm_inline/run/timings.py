@@ -13,7 +13,7 @@ from typing import Any
 
 from ..arguments import integer, number, one_of, path_of, shown, string, strings, using_file
 from ..errors import InputError
-from .timing.rows import read_csv, read_json, rows_from, rows_of, select_text, size_of, write_json
+from .timing.rows import JsonFile, read_csv, rows_from, rows_of, select_text, size_of
 from .timing.words import comparison, outcome, sentence, spread_text, three
 
 #: What can be timed: `both` is forward and backward in one go.
@@ -111,7 +111,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Timings:
+class Timings(JsonFile):
     """All rows of one benchmark. Shows itself as a table; see `verdict` for the findings in words.
 
     Args:
@@ -244,24 +244,6 @@ class Timings:
         """
         rows, baseline = rows_from(data, Row, form=_FORMAT, what="a benchmark's timings")
         return cls(rows, baseline)
-
-    def to_json(self, path: str | Path) -> Path:
-        """Write the timings to a JSON file and return its path.
-
-        Raises:
-            FileError: it cannot be written.
-        """
-        return write_json(path, self.to_dict())
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> Timings:
-        """Read what `to_json` wrote.
-
-        Raises:
-            InputError: the file holds something else.
-            FileError: it cannot be read.
-        """
-        return cls.from_dict(read_json(path))
 
     def to_csv(self, path: str | Path) -> Path:
         """Write one line a row, a column for each letter of the sizes, and return the path; times are in seconds.

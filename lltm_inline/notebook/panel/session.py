@@ -26,7 +26,7 @@ from .board import IDLE, Board
 from .controls import controls_of
 from .marks import fixed
 from .overheard import overheard
-from .task import Setting, Task, before, left_of, revision_of, revisions_of, texts_of, variants_of
+from .task import Setting, Task, before, left_of, revisions_of, texts_of, variants_of
 from .words import card_of, width_of
 
 
@@ -208,7 +208,7 @@ class Session(Board):
             after = replace(self._base, **self._fields()) if self.state["dirty"] else self._base
             if against is not None:
                 text = str(against)
-                other = revision_of(text if "/" in text else f"{self._base.name}@{text.lstrip('@')}")
+                other = registry.revision_of(text if "/" in text else f"{self._base.name}@{text.lstrip('@')}")
             elif self.state["dirty"]:
                 other = self._base
             else:
@@ -347,7 +347,7 @@ class Session(Board):
         found = left_of(kernel) if draft else None
         if found is not None and found.base.partition("@")[0] == kernel.name:
             with contextlib.suppress(UnknownKernelError):  # its revision is gone: it stands on the current one then
-                kernel = revision_of(found.base)
+                kernel = registry.revision_of(found.base)
         self._choose_device(kernel, device)
         self._base = kernel
         texts, params = texts_of(kernel), dict(kernel.params)

@@ -65,17 +65,6 @@ def texts_of(kernel: Kernel) -> dict[str, str]:
         return {"python": f"# {kernel.label} is the Python function {name}\n"}
 
 
-def revision_of(label: str) -> Kernel:
-    """Look up a revision by its label, as `Kernel.label` and `Kernel.parent` have it.
-
-    There `lltm/fused` is revision 0; the registry would give the current one.
-
-    Raises:
-        UnknownKernelError: no such revision.
-    """
-    return registry[label if "@" in label else f"{label}@0"]
-
-
 def before(kernel: Kernel) -> Kernel | None:
     """Return the revision from which a kernel was made, else the one before it; None of the first."""
     earlier = [one for one in registry.history(kernel.name) if one.revision < kernel.revision]

@@ -10,12 +10,43 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from ...arguments import integer, mapping, path_of, refusal, shown, string, using_file
 from ...errors import InputError
 
 _Row = TypeVar("_Row")
+
+
+class JsonFile:
+    """What has `to_dict` and `from_dict` can be written to a JSON file and read from one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain lists and dicts."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Rebuild what `to_dict` gave."""
+        raise NotImplementedError
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write it to a JSON file and return its path.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        return write_json(path, self.to_dict())
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            InputError: the file holds something else.
+            FileError: it cannot be read.
+        """
+        return cls.from_dict(read_json(path))
 
 
 def size_of(size: Any) -> dict[str, int]:
