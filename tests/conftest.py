@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,13 @@ template <unsigned K> struct All { static constexpr unsigned value = spin<K>() +
 template <> struct All<0> { static constexpr unsigned value = 0; };
 unsigned heavy = All<100>::value;
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c() -> None:
+    """Have Ctrl-C interrupt also where a shell has started the tests in the background, and so told them to ignore it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
