@@ -12,6 +12,7 @@ SCRIPTS = (
     "worker",
     "watching",
     "call_overhead",
+    "export",
     "lltm_speed",
     "ops_speed",
     "graph_conv",

@@ -17,6 +17,7 @@ from . import errors, nn, ops
 from .build.compiler import Build, build
 from .doctor import doctor
 from .errors import BuildError, CheckError, CrashError
+from .export import export
 from .registry import Kernel, Op, diff, registry
 from .version import __version__ as __version__
 
@@ -83,6 +84,7 @@ __all__ = [
     "diff",
     "doctor",
     "errors",
+    "export",
     "gradcheck",
     "live_benchmark",
     "load",

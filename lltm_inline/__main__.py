@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import lltm_inline as li
 
 from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
+from .export.plan import HOWS
 
 if TYPE_CHECKING:
     from .build.cache import Entry
@@ -101,11 +102,28 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--plot", metavar="FILE", type=_picture, help="save the plot there (.png, .svg, .pdf)")
     verb.set_defaults(run=_benchmark)
 
+    _add_export(verbs.add_parser("export", help="write a kernel out as a project that needs no lltm_inline"))
+
     verb = verbs.add_parser("doctor", help="say what this machine can do, and what mends the gaps")
     verb.set_defaults(run=_doctor)
 
     _add_cache(verbs.add_parser("cache", help="show, prune or clear the build cache"))
     return parser
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", metavar="OP/VARIANT", help="or an op, for its fused or C++ variant")
+    parser.add_argument("--to", metavar="DIR", required=True, help="a directory that does not exist or is empty")
+    parser.add_argument("--how", choices=HOWS, default=HOWS[0], help=f"what builds it (default {HOWS[0]})")
+    parser.add_argument("--name", metavar="NAME", help="of the package (default OP_VARIANT)")
+    parser.add_argument("--header", metavar="FILE", type=_text_of, help="put at the top of every file")
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="only this one, where a kernel has texts for both")
+    parser.add_argument(
+        "--extras", metavar="SHAPE", nargs="+", help="of the extra tensors, such as 'B 3S', where no GPU can tell"
+    )
+    parser.add_argument("--no-check", action="store_true", help="export it unchecked, or wrong")
+    parser.add_argument("--force", action="store_true", help="move what is in DIR to a directory beside it")
+    parser.set_defaults(run=_export)
 
 
 def _add_cache(parser: argparse.ArgumentParser) -> None:
@@ -151,6 +169,13 @@ def _picture(text: str) -> Path:
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise argparse.ArgumentTypeError(f"{text!r} ends in none of .png, .svg, .pdf")
     return path
+
+
+def _text_of(text: str) -> str:
+    try:
+        return Path(text).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be read: {error}") from None
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -255,6 +280,22 @@ def _benchmark(options: argparse.Namespace) -> int:
         timings.to_csv(options.csv)
     if options.plot:
         li.plot(timings).savefig(options.plot)
+    return FINE
+
+
+def _export(options: argparse.Namespace) -> int:
+    exported = li.export(
+        options.kernel,
+        options.to,
+        options.how,
+        name=options.name,
+        header=options.header or "",
+        extras=options.extras,
+        device=options.device,
+        check=not options.no_check,
+        force=options.force,
+    )
+    print(exported)
     return FINE
 
 

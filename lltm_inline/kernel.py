@@ -82,6 +82,33 @@ class Kernel:
             object.__setattr__(self, name, tuple(item.strip() for item in getattr(self, name)))
         _validate(self)
 
+    @classmethod
+    def from_files(cls, name: str, *, cpp: Any = None, cuda: Any = None, binding: Any = None, **fields: Any) -> Kernel:
+        """Make a kernel of source files, as they are; later edits of the files change nothing.
+
+        Args:
+            name: `op/variant`.
+            cpp, cuda: paths of files that define what the fields `cpp` and `cuda` define. They are UTF-8; a byte order mark
+                is dropped, and Windows line ends become plain ones.
+            binding: path of a binding's template, or `"torch_library"` or `"pybind11"`.
+            fields: the others of a kernel: `saves=`, `params=`, ... With `slots=`, a dollar sign starts a slot; else it is one.
+
+        Raises:
+            FileError: a file that cannot be read.
+            InputError: no file; an empty one; one that is not UTF-8, or that includes a header that lies beside it.
+            DefinitionError: a field breaks a rule.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> path = pathlib.Path(tempfile.mkdtemp(), "scale.cpp")
+            >>> _ = path.write_bytes(b"at::Tensor forward(const at::Tensor& x) { return x * A; }\\r\\n")
+            >>> Kernel.from_files("scale/file", cpp=path, params={"A": 2}).cpp
+            'at::Tensor forward(const at::Tensor& x) { return x * A; }\\n'
+        """
+        from .extension import kernel_fields
+
+        return cls(name, **kernel_fields(name, cpp, cuda, binding, fields))
+
     def __hash__(self) -> int:
         return hash((self.name, self.cpp, self.cuda, self.binding, self.saves, self.flags))
 

@@ -12,6 +12,7 @@ import sys
 PACKAGES = {
     "compiler": {"apt-get": "g++", "dnf": "gcc-c++", "conda": "cxx-compiler", "brew": "gcc"},
     "clang": {"apt-get": "clang", "dnf": "clang", "conda": "clangxx", "brew": "llvm"},
+    "cmake": {"apt-get": "cmake", "dnf": "cmake", "conda": "cmake", "brew": "cmake"},
     "openmp of gcc": {"apt-get": "g++", "dnf": "libgomp", "conda": "cxx-compiler", "brew": "gcc"},
     "python headers": {
         "apt-get": "python{python}-dev",

@@ -50,7 +50,7 @@ class Registry(Mapping[str, Kernel]):
         try:
             return self._ops[kernel.op]
         except KeyError:
-            names = _nearest_first(kernel.op, self._ops)
+            names = nearest_first(kernel.op, self._ops)
             raise UnknownKernelError(
                 f"kernel {kernel.label!r}: no op {kernel.op!r}. Ops: {', '.join(names)}. Register an Op of that name first"
             ) from None
@@ -136,6 +136,32 @@ class Registry(Mapping[str, Kernel]):
 
         return recover(op_or_name, every=every)
 
+    def import_extension(self, directory: Any, op: str | None = None, variant: str | None = None) -> tuple[Kernel, ...]:
+        """Take an extension's sources into the playground, as kernels; nothing of it is run.
+
+        An export of `li.export` comes back as the kernels that it was made of, the very revisions where its files are as
+        they were; what was edited there becomes the next revision. An extension in the layout of PyTorch's tutorials, a
+        `setup.py` with `CppExtension` or `CUDAExtension`, C++ and CUDA files and a `PYBIND11_MODULE`, becomes a kernel
+        whose `forward` and `backward` call its functions; they are matched with the op by the names that they use.
+
+        Args:
+            directory: that holds `kernel.json` or `setup.py`.
+            op: that an extension computes; an export knows its own.
+            variant: of the kernel; by default that of the exported kernel, or the extension's name.
+
+        Returns:
+            The kernels, registered; each is the current one of its name.
+
+        Raises:
+            InputError: no extension there, or a file that is no source text.
+            FileError: a file that cannot be read.
+            DefinitionError: something that cannot be matched with the op, by name.
+            UnknownKernelError: no such op.
+        """
+        from .extension import import_extension
+
+        return import_extension(self, directory, op, variant)
+
     def adopt(self, op: Op) -> None:
         """Take an op in place of any other of that name: in a worker, where the caller's process knows best."""
         self._ops[op.name] = op
@@ -195,7 +221,7 @@ class Registry(Mapping[str, Kernel]):
         if op in self._ops:
             variants = ", ".join(k.variant for k in self._current.values() if k.op == op)
             return f"no kernel {shown(name)}.{hint} Kernels of {op}: {variants}"
-        return f"no kernel {shown(name)}. Ops: {', '.join(_nearest_first(op, self._ops))}"
+        return f"no kernel {shown(name)}. Ops: {', '.join(nearest_first(op, self._ops))}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._current)
@@ -261,7 +287,8 @@ def _headline(doc: str) -> str:
     return doc.strip().partition("\n")[0]
 
 
-def _nearest_first(name: str, names: Mapping[str, Any]) -> list[str]:
+def nearest_first(name: str, names: Mapping[str, Any]) -> list[str]:
+    """List names for a message, the one that was probably meant first."""
     near = difflib.get_close_matches(name, names, n=1) if len(name) < 200 else []
     return [*near, *(other for other in names if other not in near)]
 

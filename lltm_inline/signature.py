@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+from .custom_classes import shared_classes
 from .registry import Argument, Kernel, Op
 
 _OPENER = re.compile(r"""//|/\*|R"(?P<tag>[^\s()\\]{0,16})\(|"|'""")
@@ -65,6 +67,7 @@ class Interface:
     optional_grads: tuple[bool, ...] = ()
 
 
+@lru_cache(maxsize=32)  # an export asks for the functions of one text again and again
 def mask(text: str) -> str:
     """Blank comments, strings and preprocessor lines; every other character keeps its place.
 
@@ -98,6 +101,7 @@ def _blank(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 
 
+@lru_cache(maxsize=64)
 def find_function(masked: str, name: str) -> Function | None:
     """Find the definition of `name` at file scope in a masked text, or None."""
     return next((function for _, function in find_functions(masked, name)), None)
@@ -121,7 +125,7 @@ def find_functions(masked: str, name: str = r"[A-Za-z_]\w*") -> Iterator[tuple[s
             continue
         begins = max(masked.rfind(letter, 0, start) for letter in ";{}") + 1
         words = masked[begins:start] if head[1] is None else head[1]
-        parameters = [_parameter(part) for part in _split(masked[match.end() : close])]
+        parameters = [_parameter(part) for part in split(masked[match.end() : close])]
         types, names = zip(*parameters, strict=True) if parameters else ((), ())
         yield match[1], Function(_squeeze(re.sub(r"\b(?:static|inline)\b", " ", words)), types, names, start)
 
@@ -158,6 +162,7 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
     if backward is not None and not check.problems:
         optional_grads = check.optional_grads(backward)
         check.backward(backward, Interface(extras, True, optional_grads=optional_grads))
+    check.classes(masked)
     return Interface(extras, backward is not None, tuple(check.problems), optional_grads)
 
 
@@ -227,6 +232,11 @@ class _Examination:
                 "Return the outputs first, then whatever extra tensors 'backward' needs.",
             )
         return max(returned - len(outputs), 0)
+
+    def classes(self, masked: str) -> None:
+        """Refuse classes that a second revision could not register again."""
+        for place, message, help in shared_classes(masked):
+            self.problems.append(Problem(*_locate(self.text, place, self.kernel.name), message, help))
 
     def optional_grads(self, function: Function) -> tuple[bool, ...]:
         """Tell for each output whether its gradient is taken as an optional tensor."""
@@ -299,7 +309,7 @@ class _Examination:
         if re.fullmatch(self.tensor, returns):
             return 1
         inner = re.fullmatch(r"std::tuple<(.*)>", returns)
-        parts = _split(inner[1]) if inner else []
+        parts = split(inner[1]) if inner else []
         return (
             len(parts) if len(parts) > 1 and all(re.fullmatch(self.tensor, _squeeze(part)) for part in parts) else None
         )
@@ -348,7 +358,7 @@ def _closings(text: str) -> dict[int, int]:
     return pairs
 
 
-def _split(text: str) -> list[str]:
+def split(text: str) -> list[str]:
     """Split at commas that stand outside of brackets."""
     parts, depth, start = [], 0, 0
     for position, letter in enumerate(text):

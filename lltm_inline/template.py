@@ -14,7 +14,7 @@ For device `cuda` there are two, a C++ file and a CUDA file:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
@@ -26,7 +26,7 @@ from .signature import Function, Interface, examine, find_function, mask
 
 # Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
 # slower) `at::parallel_for` would be serial: let it run on torch's own threads.
-_PARALLEL = """\
+PARALLEL = """\
 #if !defined(_OPENMP) && !defined(INTRA_OP_PARALLEL)
 #define INTRA_OP_PARALLEL
 #include <c10/util/Exception.h>
@@ -34,7 +34,8 @@ _PARALLEL = """\
 namespace at::internal {
 template <class F> void invoke_parallel(int64_t begin, int64_t end, int64_t grain_size, const F& f) {
   const auto call = [](int64_t first, int64_t last, void* g) { (*static_cast<const F*>(g))(first, last); };
-  TORCH_CHECK(!torch_parallel_for(begin, end, grain_size, call, const_cast<F*>(&f)), "an exception was thrown in at::parallel_for");
+  const bool failed = torch_parallel_for(begin, end, grain_size, call, const_cast<F*>(&f));
+  TORCH_CHECK(!failed, "an exception was thrown in at::parallel_for");
 }
 }  // namespace at::internal
 #endif
@@ -51,13 +52,13 @@ _C_INTERFACE = "torch/csrc/inductor/aoti_torch/c/shim.h"
 #: text means the same with that header and without. The less a header holds, the faster g++ is with it: `light` is for texts
 #: that name the few ATen headers they need.
 PRELUDE = {
-    "light": _PARALLEL
+    "light": PARALLEL
     + _includes(
         "ATen/core/Tensor.h", "ATen/Dispatch.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"
     ),
-    "aten": _PARALLEL
+    "aten": PARALLEL
     + _includes("ATen/ATen.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"),
-    "library": _PARALLEL
+    "library": PARALLEL
     + _includes("ATen/ATen.h", "ATen/Parallel.h", "torch/library.h", _C_INTERFACE, "array", "tuple"),
     "extension": _includes("torch/extension.h", _C_INTERFACE, "array", "tuple"),
     "stable": _includes(
@@ -132,7 +133,7 @@ def devices_of(kernel: Kernel) -> tuple[str, ...]:
     """
     if kernel.python is not None:
         return ("cpu", "cuda")
-    return (*("cpu",) * bool(kernel.cpp and not _is_torch_free(kernel)), *("cuda",) * bool(kernel.cuda))
+    return (*("cpu",) * bool(kernel.cpp and not is_torch_free(kernel)), *("cuda",) * bool(kernel.cuda))
 
 
 def require_text(kernel: Kernel, device: str) -> None:
@@ -156,7 +157,8 @@ def require_text(kernel: Kernel, device: str) -> None:
     )
 
 
-def _is_torch_free(kernel: Kernel) -> bool:
+def is_torch_free(kernel: Kernel) -> bool:
+    """Tell whether the cuda text knows no tensors: it has launch functions, which the cpp text calls."""
     return bool(kernel.cpp and kernel.cuda) and find_function(mask(kernel.cuda), "forward") is None
 
 
@@ -177,15 +179,13 @@ def _cpu_body(kernel: Kernel, op: Op) -> _Body:
 
 
 def _cuda_body(kernel: Kernel, op: Op) -> _Body:
-    if _is_torch_free(kernel):
+    if is_torch_free(kernel):
         return _torch_free_body(kernel, op)
     text = _fill(kernel, "cuda", kernel.name)
     interface = examine(kernel, op, text)
     functions = [find_function(mask(text), name) for name in ("forward", "backward")]
     prototypes = [
-        _prototype(function, name)
-        for function, name in zip(functions, ("forward", "backward"), strict=True)
-        if function
+        prototype(function, name) for function, name in zip(functions, ("forward", "backward"), strict=True) if function
     ]
     host = "\n".join(["// Defined in the CUDA file.", *_defines(kernel), *prototypes])
     cuda = _cuda_file(kernel, ("array", "cstdint", "tuple"), _define_behind_headers(kernel, text, kernel.name))
@@ -217,17 +217,23 @@ def _cuda_file(kernel: Kernel, headers: tuple[str, ...], *texts: str) -> str:
 def _define_behind_headers(kernel: Kernel, text: str, name: str) -> str:
     """Put the params behind the headers that a text includes: `#define A 2` would go through all of torch."""
     lines = text.split("\n")
+    place = place_of_params(kernel.params, text)
+    again = [f'#line {_line_behind(lines[:place])} "{name}"'] if place else []
+    return "\n".join([*lines[:place], *_defines(kernel), *again, *lines[place:]])
+
+
+def place_of_params(params: Mapping[str, int | float], text: str) -> int:
+    """Return the line ahead of which params are defined: behind the headers that a text includes before it uses one."""
     code = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.DOTALL).split("\n")
-    params = re.compile(rf"\b(?:{'|'.join(kernel.params)})\b") if kernel.params else None
+    used = re.compile(rf"\b(?:{'|'.join(params)})\b") if params else None
     place = depth = 0
-    for number, line in enumerate(code):
-        if params and params.search(line):
+    for index, line in enumerate(code):
+        if used and used.search(line):
             break
         depth += bool(re.match(r"\s*#\s*if", line)) - bool(re.match(r"\s*#\s*endif", line))
         if depth == 0 and re.match(r"\s*#\s*include\b", line):
-            place = number + 1
-    again = [f'#line {_line_behind(lines[:place])} "{name}"'] if place else []
-    return "\n".join([*lines[:place], *_defines(kernel), *again, *lines[place:]])
+            place = index + 1
+    return place
 
 
 def _line_behind(lines: Sequence[str]) -> int:
@@ -239,7 +245,7 @@ def _line_behind(lines: Sequence[str]) -> int:
     return number
 
 
-def _prototype(function: Function, name: str) -> str:
+def prototype(function: Function, name: str) -> str:
     """Declare a function of the CUDA file: with its own types, as these are part of its name, spelt out in full."""
 
     def full(type_: str) -> str:
@@ -250,7 +256,7 @@ def _prototype(function: Function, name: str) -> str:
 
 
 def _defines(kernel: Kernel) -> list[str]:
-    return [f"#define {name} {_number(value)}" for name, value in sorted(kernel.params.items())]
+    return [f"#define {name} {number(value)}" for name, value in sorted(kernel.params.items())]
 
 
 def _prelude_of(kernel: Kernel, host: str) -> str:
@@ -271,8 +277,23 @@ def _prelude_of(kernel: Kernel, host: str) -> str:
     return "aten" if "ATen/ATen.h" in included else "light"
 
 
-def _number(value: int | float) -> str:
+def number(value: int | float) -> str:
+    """Write the value of a param as C++ has it."""
     return str(int(value)) if isinstance(value, bool | int) else repr(float(value))
+
+
+def fill(kernel: Kernel, kind: str) -> str:
+    """Put the slots into one source of a kernel.
+
+    Raises:
+        TemplateError: a slot without a value, or a stray `$`.
+
+    Example:
+        >>> fill(Kernel("axpy/mine", cpp="$TYPE x;", slots={"TYPE": "float"}), "cpp")
+        'float x;'
+    """
+    lines = _fill(kernel, kind, kernel.name).split("\n")
+    return "\n".join(line for line in lines if not re.fullmatch(rf'#line \d+ "{kernel.name}"', line))
 
 
 class _Slots(Template):

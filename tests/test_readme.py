@@ -17,7 +17,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 def test_there_are_blocks() -> None:
     """The pattern finds the examples; an empty list would make the next test pass for nothing."""
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=[f"block {number}" for number in range(1, len(BLOCKS) + 1)])

@@ -145,7 +145,7 @@ def make_job(kernel: Kernel, toolchain: Toolchain, nvcc: Nvcc | None = None) -> 
     fit(kernel, op)
     rendered = render(kernel, op, device)
     if rendered.interface.problems:
-        raise _signature_error(kernel, rendered)
+        raise signature_error(kernel, rendered)
     module = "PYBIND11_MODULE" in mask(rendered.text)
     if module or rendered.prelude == "extension":  # Python's own symbols are undefined until it loads the library
         toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != "-Wl,-z,defs"))
@@ -164,7 +164,7 @@ def make_job(kernel: Kernel, toolchain: Toolchain, nvcc: Nvcc | None = None) -> 
     )
 
 
-def _signature_error(kernel: Kernel, rendered: Rendered) -> SignatureError:
+def signature_error(kernel: Kernel, rendered: Rendered) -> SignatureError:
     """Make the error of a text that does not fit its op."""
 
     def diagnostic(problem: Problem) -> Diagnostic:

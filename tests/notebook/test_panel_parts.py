@@ -13,6 +13,7 @@ import pytest
 import lltm_inline as li
 from lltm_inline import journal
 from lltm_inline.build.diagnostics import Diagnostic
+from lltm_inline.choose import kernel_or_first
 from lltm_inline.errors import InputError, ToolchainError, UnknownKernelError
 from lltm_inline.notebook import panel
 from lltm_inline.notebook.panel.controls import controls_of
@@ -224,7 +225,7 @@ def test_without_widgets_the_message_has_the_command_and_the_magics(monkeypatch:
 )
 def test_an_op_begins_with_a_kernel_that_can_be_edited(op: str, label: str) -> None:
     """The name of an op chooses its fused or C++ variant, else the first with a text for the CPU."""
-    assert panel._choose(op).name == label
+    assert kernel_or_first(op).name == label
 
 
 def test_opening_a_panel_warms_what_the_first_build_needs(monkeypatch: pytest.MonkeyPatch) -> None:

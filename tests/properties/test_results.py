@@ -43,7 +43,7 @@ ARGUMENTS = [(module, name) for module, fields in MODULES.items() for name in (*
 #: Every public name, and where malformed arguments are thrown at it: here, in the other two modules, or nowhere.
 COVERED = {
     "definitions": {"Kernel", "Op", "diff", "registry"},
-    "verbs": {"build", "load", "check", "gradcheck", "benchmark", "memory", "call", "sweep", "playground", "self_check"},
+    "verbs": {"build", "load", "check", "gradcheck", "benchmark", "memory", "call", "sweep", "playground", "self_check", "export"},
     "results": {"Memory", "Timings", "Report", "doctor", "nn", "plot"},
     "made by the others, or takes nothing": {
         "Build", "BuildError", "CheckError", "Crash", "CrashError", "Function", "Limits", "Sweep", "TimeoutError", "WorkerError",

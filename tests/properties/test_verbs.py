@@ -32,6 +32,7 @@ VERBS: dict[Callable[..., Any], dict[str, Any]] = {
     li.sweep: {"kernel": "tiny/odd", "params": {"FACTOR": [2]}, "size": (2,), "seconds": 1e-3, "rounds": 1},
     li.playground: {"kernel": "tiny/odd"},
     li.self_check: {"exercise": "00.1", "praise": "Good.", "advice": "Go on.", "kernel": "tiny/python", "sizes": [(2,)]},
+    li.export: {"kernel_or_op": "tiny/odd", "to": "export", "how": "load", "check": False, "force": True},
     call: {"kernel": "tiny/python"},
 }  # fmt: skip
 NAMES = {verb: [name for name in inspect.signature(verb).parameters if name != "inputs"] for verb in VERBS}
@@ -39,13 +40,14 @@ PAIRS = [(verb, name) for verb, names in NAMES.items() for name in names]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _no_compiler() -> Iterator[None]:
+def _no_compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let nothing reach a compiler, and hold the cache after all of this against the cache before."""
 
     def reached(*_: Any, **__: Any) -> Any:
         raise BuildError("the compiler was reached", kernel="tiny/odd")
 
     patch = pytest.MonkeyPatch()
+    patch.chdir(tmp_path_factory.mktemp("verbs"))  # where exports go
     register()
     li.registry.register(li.Kernel("tiny/odd", cpp=STABLE, api="stable", params={"FACTOR": 2}))
     li.check("tiny/python", sizes=[(2,)], progress=False)  # the worker is there

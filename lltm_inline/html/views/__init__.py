@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .exported import exported
 from .failure import build_error, check_error, crash
 from .kernels import build, diff, function, kernel, op, registry
 from .machine import doctor
@@ -15,6 +16,7 @@ __all__ = [
     "crash",
     "diff",
     "doctor",
+    "exported",
     "function",
     "kernel",
     "memory",

@@ -5,7 +5,6 @@ controls, marks, words -> board -> session -> verbs -> widget; only the last one
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import sys
 from collections.abc import Sequence
@@ -14,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from ... import journal
-from ...arguments import number, one_of, require_choices, shown
+from ...arguments import number, one_of, require_choices
 from ...build.header import header_flags
 from ...build.job import make_job
 from ...build.toolchain import find_toolchain
-from ...errors import LltmInlineError, ToolchainError, UnknownKernelError
+from ...choose import kernel_or_first
+from ...errors import LltmInlineError, ToolchainError
 from ...kernel import Kernel
 from ...packages import pip_command
-from ...registry import registry, resolve
+from ...registry import registry
 from ...run.entrants import choose_sizes
 from ...run.worker.client import worker
 from ...shell import in_notebook, running_shell
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["playground"]
 
-#: The variants with which a panel of an op begins, where there is one; else the first that has a C++ text.
-_FIRST = ("fused", "cpp")
-_LONGEST_NAME = 200
 #: The panels there are, by the cell that made them and the kernel that they began with.
 _sessions: WeakValueDictionary[tuple[str, str], Session] = WeakValueDictionary()
 _WITHOUT = (
@@ -79,7 +76,7 @@ def playground(
             ...
         lltm_inline.errors.ToolchainError: li.playground needs a notebook, and this is none. ...
     """
-    chosen = _choose(kernel)
+    chosen = kernel_or_first(kernel)
     require_choices(compiler=compiler)
     number("seconds", seconds, positive=True)
     if device is not None:
@@ -104,24 +101,6 @@ def playground(
     )
     _replace_older(session, chosen.name)
     return Playground(session)
-
-
-def _choose(kernel: Kernel | str) -> Kernel:
-    """Look up what was asked for: a kernel, or an op with the variant to begin with."""
-    if not isinstance(kernel, str):
-        return resolve(kernel)
-    if "/" in kernel:
-        return registry[kernel]
-    if kernel not in registry.ops:
-        names = sorted(registry.ops)
-        near = difflib.get_close_matches(kernel, names, n=1) if len(kernel) < _LONGEST_NAME else []
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise UnknownKernelError(f"no op {shown(kernel)}.{hint} Ops: {', '.join(names)}")
-    kernels = {one.variant: one for one in registry.values() if one.op == kernel}
-    with_text = [one for one in kernels.values() if one.python is None]
-    named = [kernels[variant] for variant in _FIRST if variant in kernels]
-    on_cpu = [one for one in with_text if "cpu" in devices_of(one)]
-    return [*named, *on_cpu, *with_text, *kernels.values()][0]
 
 
 def _warm(kernel: Kernel, compiler: str | None) -> None:

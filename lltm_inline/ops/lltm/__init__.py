@@ -1,17 +1,19 @@
 """The LLTM cell of PyTorch's C++ extension tutorial: an LSTM without a forget gate, as a ladder of kernels.
 
 `python` is the reference; `aten` moves it to C++; `fused` makes one pass of everything but the GEMMs; `stable` is that
-pass on the headers that compile fastest; `onednn` is it with each GEMM by the faster of two libraries. `cuda` is that
-pass on a GPU, `cuda_accessor` the same with tensors in the kernel's hands, `cuda_extern` without torch's headers there.
-Each module says what it changes over the one before and what that gains.
+pass on the headers that compile fastest; `onednn` is it with each GEMM by the faster of two libraries. `class` is no
+step of that ladder: beside the formula it has an object that holds the weights. `cuda` is the fused pass on a GPU,
+`cuda_accessor` the same with tensors in the kernel's hands, `cuda_extern` without torch's headers there. Each module
+says what it changes over the one before and what that gains.
 """
 
 from __future__ import annotations
 
 from ...registry import registry
-from . import aten, cuda, cuda_accessor, cuda_extern, fused, onednn, python, stable
+from . import aten, class_, cuda, cuda_accessor, cuda_extern, fused, onednn, python, stable
 
 OP = registry.register(python.OP)
 KERNELS = tuple(
-    registry.register(module.KERNEL) for module in (aten, fused, stable, onednn, cuda, cuda_accessor, cuda_extern)
+    registry.register(module.KERNEL)
+    for module in (aten, fused, stable, onednn, class_, cuda, cuda_accessor, cuda_extern)
 )

@@ -9,8 +9,8 @@ from ...errors import InputError
 
 #: Between two steps the checker itself works: it may take long, but not for ever.
 _BETWEEN, _FEWEST_BETWEEN = 12.0, 120.0
-#: Many calls in one step, or much work of torch's own beside the kernel's.
-_FACTORS = {"gradcheck": 3.0, "opcheck": 6.0}
+#: Many calls in one step, or much work of torch's own, whose threads wait for each other on a busy machine.
+_FACTORS = {"gradcheck": 3.0, "opcheck": 6.0, "reference": 6.0}
 _FEWEST_SECONDS = {"opcheck": 60.0}
 
 

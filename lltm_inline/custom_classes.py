@@ -1,0 +1,65 @@
+"""Finds classes that a text registers with PyTorch in a way that only one library of a process may.
+
+A class is known to PyTorch for the life of the process, by the name of its C++ type and by that under which it is
+registered. A library that brings either for the second time, as the next revision of a kernel would, ends the process while
+it is loaded, and no `except` sees that. So both names have to hold that of the build.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+#: The macro that holds a build's namespace; `load_inline`, `load` and setuptools define it.
+OWN = "TORCH_EXTENSION_NAME"
+
+_LIBRARY = re.compile(r"\bTORCH_LIBRARY(?:_FRAGMENT)?\s*\(\s*(\w+)")
+_CLASS = re.compile(r"(?P<member>\.\s*(?:template\s+)?)?\bclass_\s*<\s*(?:\w+::|::)*(?P<type>\w+)\b")
+_OWN_SCOPE = re.compile(rf"\bnamespace\b[\w\s:]*\b{OWN}\b")
+
+
+def shared_classes(masked: str) -> Iterator[tuple[int, str, str]]:
+    """List the classes whose names are the same in every build of a masked text.
+
+    Returns:
+        For each its place in the text, what is wrong, and the cure.
+
+    Example:
+        >>> text = "struct Cell : torch::CustomClassHolder {}; TORCH_LIBRARY(TORCH_EXTENSION_NAME, m) { m.class_<Cell>(); }"
+        >>> [(place, cure) for place, _, cure in shared_classes(text)]
+        [(7, "Define it in 'namespace TORCH_EXTENSION_NAME { ... }': each build has a name of its own.")]
+        >>> list(shared_classes(text.replace("struct", "namespace TORCH_EXTENSION_NAME { struct").replace("; T", "; } T")))
+        []
+    """
+    libraries = list(_LIBRARY.finditer(masked))
+    for found in _CLASS.finditer(masked):
+        name = found["type"]
+        definition = re.search(rf"\b(?:class|struct)\s+(?:final\s+)?({name})\b[^;{{}}()]*\{{", masked)
+        if definition and not any(_OWN_SCOPE.search(head) for head in _scopes(masked, definition.start())):
+            yield (
+                definition.start(1),
+                f"PyTorch knows class '{name}' by its C++ name, and the next revision's by the same: to load both ends the process",
+                f"Define it in 'namespace {OWN} {{ ... }}': each build has a name of its own.",
+            )
+        within = (
+            next((one[1] for one in reversed(libraries) if one.start() < found.start()), "") if found["member"] else ""
+        )
+        if within != OWN:
+            where = f"in namespace '{within}'" if within else "in a namespace of its own choice"
+            yield (
+                found.start("type"),
+                f"class '{name}' is registered {where}, and so is the next revision's: to load both ends the process",
+                f"Register it with TORCH_LIBRARY_FRAGMENT({OWN}, m) {{ m.class_<{name}>(...) ... }}.",
+            )
+
+
+def _scopes(masked: str, place: int) -> Iterator[str]:
+    """List what stands ahead of the braces that are open at a place."""
+    opened: list[str] = []
+    for brace in re.finditer(r"[{}]", masked[:place]):
+        if brace[0] == "}":
+            del opened[-1:]
+        else:
+            begins = max(masked.rfind(letter, 0, brace.start()) for letter in ";{}") + 1
+            opened.append(masked[begins : brace.start()])
+    return iter(opened)

@@ -1,0 +1,181 @@
+"""Settles what an export is: every argument is looked at, and the kernel checked, before a line is written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..arguments import boolean, one_of, path_of, shown, string, strings
+from ..choose import kernel_or_first
+from ..errors import DefinitionError, InputError
+from ..kernel import BINDINGS, Kernel
+from ..op import Op
+from ..packages import install_command
+from ..progress import Progress
+from ..registry import fit, registry
+from ..reserved import is_reserved
+from ..run.checking.cases import prime_size, size_cases
+from ..run.report import Report
+from ..shapes import Shape
+from ..template import devices_of, render, require_text
+from .gate import extras_of, require_right
+from .plan import HOWS, Part, Plan
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_LONGEST_NAME = 64
+#: What the export puts beside the package, and namespaces that torch has itself.
+_TAKEN = {"benchmark", "build", "csrc", "dist", "example", "lltm_inline", "setup", "tests"} | {
+    "aten", "caffe2", "inductor", "mkldnn", "onednn", "prim", "prims", "profiler", "quantized", "rngprims", "sparse", "static_runtime",
+}  # fmt: skip
+#: Of the sizes that a check goes through: enough for the tests of an export, the corners first.
+_TEST_SIZES = 10
+
+
+def require_arguments(
+    to: Any, how: Any, *, name: Any, header: Any, extras: Any, device: Any, force: Any, check: Any = True
+) -> Path:
+    """Refuse arguments that make no sense, and return the directory.
+
+    Raises:
+        InputError: one of them.
+    """
+    directory = Path(os.path.abspath(path_of("to", to)))
+    one_of("how", how, HOWS, where="export")
+    if name is not None:
+        require_name(string("name", name))
+    if "\0" in string("header", header):
+        raise InputError("header holds a NUL character")
+    for text in strings("extras", extras) if extras is not None else ():
+        Shape.parse(text)
+    if device is not None:
+        one_of("device", device, ("cpu", "cuda"), where="export")
+    boolean("force", force)
+    if not isinstance(check, Report):
+        boolean("check", check)
+    return directory
+
+
+def require_name(name: str) -> str:
+    """Refuse what cannot be the name of a Python package, of a C++ namespace and of one in `torch.ops`.
+
+    Raises:
+        InputError: so.
+
+    Example:
+        >>> require_name("lltm_fused")
+        'lltm_fused'
+    """
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+        why = f"want lower-case letters, digits and single underscores, such as 'lltm_fused', at most {_LONGEST_NAME}"
+    elif is_reserved(name):
+        why = "it is a word of C++ or Python"
+    elif name in sys.stdlib_module_names:
+        why = "Python has a module of that name"
+    elif name in _TAKEN:
+        why = "torch, or a file of the export, has that name"
+    else:
+        return name
+    raise InputError(
+        f"name {shown(name)} cannot be that of a package and a C++ namespace: {why}. Give another with name= (--name)"
+    )
+
+
+def make_plan(
+    kernel_or_op: Kernel | str,
+    how: str,
+    name: str | None,
+    header: str,
+    extras: Sequence[str] | None,
+    device: str | None,
+    check: bool | Report,
+    progress: Progress | bool | None,
+) -> Plan:
+    """Settle what is written; the kernel is checked here.
+
+    Raises:
+        InputError, CheckError and the errors of a build: as for `export`.
+    """
+    kernel = kernel_or_first(kernel_or_op)
+    op = registry.op_of(kernel)
+    style = _style(kernel, how)
+    parts = _parts(kernel, op, device)
+    chosen = require_name(name or kernel.name.replace("/", "_"))
+    notes = [note for part in parts if (note := require_right(part, check, progress))]
+    found, more = extras_of(parts, op, extras)
+    sizes = dict.fromkeys(case.size for case in size_cases(op, None) if case.view is None)
+    return Plan(
+        op,
+        parts,
+        how,
+        style,
+        chosen,
+        found,
+        "\n".join(header.splitlines()).strip("\n"),
+        tuple(op.named(size) for size in op.benchmark_sizes),
+        tuple(op.named(size) for size in [*sizes][:_TEST_SIZES]),
+        op.named(prime_size(op)),
+        (*notes, *more, *_missing(how)),
+    )
+
+
+def _missing(how: str) -> list[str]:
+    """Say what this machine lacks to build the export; another one may have it."""
+    if how != "cmake" or shutil.which("cmake"):
+        return []
+    return [f"this machine has no cmake to build it with. Install it with: {install_command('cmake')}"]
+
+
+def _style(kernel: Kernel, how: str) -> str:
+    """Say how the kernel is bound, and whether it can be exported this way at all."""
+    label = kernel.label
+    if kernel.python is not None:
+        others = [one.name for one in registry.values() if one.op == kernel.op and one.python is None]
+        raise InputError(
+            f"kernel {label!r} is a Python function: an export is made of C++ or CUDA texts. "
+            f"Kernels of op {kernel.op!r}: {', '.join(others) or 'none'}"
+        )
+    if kernel.binding not in BINDINGS:
+        raise InputError(
+            f"kernel {label!r} has a binding of its own, which fits the playground only. An export writes one from the op's "
+            "schema: export kernel.replace(binding='torch_library'), or 'pybind11'"
+        )
+    style = "stable" if kernel.api == "stable" else "pybind11" if kernel.binding == "pybind11" else "library"
+    if how == "stable" and style != "stable":
+        raise InputError(
+            f"kernel {label!r} is made of ATen's headers, whose ABI changes with each torch: how='stable' needs a kernel "
+            "with api='stable', such as 'lltm/stable'; how='setuptools' builds this one for the torch it finds"
+        )
+    if style == "pybind11" and how == "cmake":
+        raise InputError(
+            f"kernel {label!r} is bound by pybind11, which needs Python: for how='cmake' export "
+            "kernel.replace(binding='torch_library')"
+        )
+    return style
+
+
+def _parts(kernel: Kernel, op: Op, device: str | None) -> tuple[Part, ...]:
+    """Render the kernel for each device."""
+    from ..build.job import signature_error
+
+    devices = devices_of(kernel) if device is None else (device,)
+    if "cuda" in devices and kernel.binding == "pybind11" and len(devices) > 1:
+        raise InputError(f"kernel {kernel.label!r} is bound by pybind11, for one device: give device='cpu' or 'cuda'")
+    fit(kernel, op)
+    parts = []
+    for one in devices:
+        require_text(kernel, one)
+        rendered = render(kernel, op, one)
+        if rendered.interface.problems:
+            raise signature_error(kernel, rendered)
+        parts.append(Part(kernel, one, rendered.interface))
+    if len({part.interface for part in parts}) > 1:
+        raise DefinitionError(
+            f"kernel {kernel.label!r}: its cpp and cuda texts return different extra tensors, or take different gradients, so they "
+            "cannot share one operator: give device='cpu' or 'cuda'"
+        )
+    return tuple(parts)

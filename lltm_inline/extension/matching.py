@@ -1,0 +1,263 @@
+"""Matches the functions of an extension with an op, by the names that its texts use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import DefinitionError
+from ..registry import Op
+from ..signature import Function, find_function
+from .reading import Module, Result, Unclear, result_of
+
+_GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
+_TENSOR = re.compile(r"(?:const )?(?:(?:::)?(?:at|torch)::)?Tensor\b")
+_BY_HAND = "Or write 'forward' and 'backward' by hand, and take the file with li.Kernel.from_files"
+
+
+@dataclass(frozen=True)
+class Called:
+    """One function of an extension.
+
+    Attributes:
+        name: of the function.
+        function: as it is defined in the text.
+        result: what it returns.
+        space: the namespace that it is in, `"extension::"`.
+    """
+
+    name: str
+    function: Function
+    result: Result
+    space: str = ""
+
+    @property
+    def called(self) -> str:
+        """Its name where it is called."""
+        return self.space + self.name
+
+    def value(self, index: int) -> str:
+        """Spell one of the returned tensors, where `returned` holds what the function gives."""
+        if self.is_single:
+            return "returned"
+        return f"std::get<{index}>(returned)" if "tuple" in self.function.returns else f"returned[{index}]"
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it returns a tensor, and no list of them."""
+        return re.search(r"\bTensor\Z", self.function.returns) is not None
+
+    def takes_tensor(self, position: int) -> bool:
+        """Whether an argument is a tensor, and no number and nothing optional."""
+        return _TENSOR.match(self.function.types[position]) is not None
+
+
+@dataclass(frozen=True)
+class Match:
+    """How the functions of an extension compute an op.
+
+    Attributes:
+        forward, backward: the functions; without a backward the extension differentiates through ATen.
+        taken: the op's inputs in the order in which `forward` takes them.
+        outputs: where each output of the op stands in what `forward` returns.
+        extras: by name, where each extra tensor stands that `backward` takes.
+        saves: inputs and outputs of the op that `backward` takes.
+        handed: what `backward` takes, in order: gradients `d_NAME`, saved values and extra tensors by name.
+        gradients: by tensor input of the op, where its gradient stands in what `backward` returns.
+        rows: those inputs whose gradient is a matrix of one row, and should be that row.
+    """
+
+    forward: Called
+    backward: Called | None
+    taken: tuple[str, ...]
+    outputs: tuple[int, ...]
+    extras: dict[str, int]
+    saves: tuple[str, ...]
+    handed: tuple[str, ...]
+    gradients: dict[str, int]
+    rows: tuple[str, ...] = ()
+
+
+def match_functions(op: Op, module: Module, masked: str, where: str, space: str = "") -> Match:
+    """Find out how the functions that an extension binds compute an op.
+
+    Args:
+        op: that they compute.
+        module: the block that binds them.
+        masked: the text that defines them.
+        where: names the extension in messages.
+        space: the namespace that its functions are to be in, `"extension::"`.
+
+    Raises:
+        DefinitionError: what cannot be matched, by name.
+    """
+    matching = _Matching(op, masked, where, space)
+    bound = _bound(module, where)
+    forward = matching.called(bound["forward"])
+    taken = matching.taken(forward)
+    outputs = matching.outputs(forward)
+    if "backward" not in bound:
+        return Match(forward, None, taken, outputs, {}, (), (), {})
+    backward = matching.called(bound["backward"])
+    known = matching.known(forward, taken, outputs)
+    handed = matching.handed(backward, known)
+    saves = [name for name in handed if name in matching.values]
+    gradients = matching.gradients(backward, dict(zip(forward.function.names, taken, strict=True)))
+    extras = {matching.spelled(name): index for name, index in known.items() if isinstance(index, int)}
+    return Match(
+        forward,
+        backward,
+        taken,
+        outputs,
+        {name: index for name, index in extras.items() if name in handed},
+        tuple(dict.fromkeys(saves)),
+        handed,
+        gradients,
+        tuple(name for name, index in gradients.items() if matching.is_row(name, backward.result.names[index])),
+    )
+
+
+def _bound(module: Module, where: str) -> dict[str, str]:
+    """Choose what is the extension's forward and what its backward."""
+    found = {}
+    for kind in ("forward", "backward"):
+        names = [name for name in module.functions if re.fullmatch(rf"(?:\w+_)?{kind}", name)]
+        if len(names) > 1:
+            raise DefinitionError(f"{where} binds {' and '.join(names)}: want one {kind} only. {_BY_HAND}")
+        if names:
+            found[kind] = module.functions[names[0]]
+    if "forward" not in found and len(module.functions) == 1:
+        found["forward"] = next(iter(module.functions.values()))
+    if "forward" not in found:
+        every = ", ".join(module.functions) or "nothing"
+        raise DefinitionError(f'{where} binds {every}, want m.def("forward", &...). {_BY_HAND}')
+    return found
+
+
+class _Matching:
+    """Matches one function after the other; a class only so that op, text and place need no passing around."""
+
+    def __init__(self, op: Op, masked: str, where: str, space: str) -> None:
+        self.op, self.masked, self.where, self.space = op, masked, where, space
+        self.inputs = [argument.name for argument in op.signature.inputs]
+        self.returned = [output.name for output in op.signature.outputs]
+        self.values = {*self.inputs, *self.returned}
+        self.used = self.values | {f"d_{name}" for name in self.values} | {"returned", "wanted"}
+
+    def error(self, what: str) -> DefinitionError:
+        return DefinitionError(f"{self.where}: {what}. {_BY_HAND}")
+
+    def called(self, name: str) -> Called:
+        """Find a function that is bound, and what it returns."""
+        function = find_function(self.masked, name) if name.isidentifier() else None
+        if function is None:
+            raise self.error(f"binds {name!r}, which is no function at file scope of its sources")
+        try:
+            return Called(name, function, result_of(self.masked, function, name), self.space)
+        except Unclear as error:
+            raise self.error(f"{name!r} {error}") from None
+
+    def taken(self, forward: Called) -> tuple[str, ...]:
+        """Match the arguments of forward: by name where these are the op's, else by position."""
+        names = forward.function.names
+        if sorted(names) == sorted(self.inputs):
+            return names
+        if len(names) != len(self.inputs):
+            raise self.error(
+                f"{forward.name!r} takes {len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)}), op {self.op.name!r} has "
+                f"{len(self.inputs)}: {', '.join(self.inputs)}"
+            )
+        for position, (name, want) in enumerate(zip(names, self.inputs, strict=True), 1):
+            if name in self.inputs and name != want:
+                raise self.error(
+                    f"argument {position} of {forward.name!r} is {name!r}, and of op {self.op.name!r} it is {want!r}: "
+                    f"give the arguments the op's names, {', '.join(self.inputs)}"
+                )
+        return tuple(self.inputs)
+
+    def outputs(self, forward: Called) -> tuple[int, ...]:
+        """Match the outputs: by name where all are there, else they come first."""
+        names = forward.result.names
+        if len(names) < len(self.returned):
+            raise self.error(
+                f"{forward.name!r} returns {_listed(names)}, op {self.op.name!r} has {len(self.returned)} outputs: "
+                f"{', '.join(self.returned)}"
+            )
+        if set(self.returned) <= set(names):
+            return tuple(map(names.index, self.returned))
+        return tuple(range(len(self.returned)))
+
+    def known(self, forward: Called, taken: Sequence[str], outputs: Sequence[int]) -> dict[str, str | int]:
+        """List what backward may ask for by name: inputs and outputs as the op calls them, extra tensors by their place."""
+        known: dict[str, str | int] = {name: name for name in (*self.inputs, *self.returned)}
+        known |= dict(zip(forward.function.names, taken, strict=True))
+        for index, name in enumerate(forward.result.names):
+            if name and index not in outputs:
+                known[name] = index
+        known |= {
+            forward.result.names[index]: output
+            for index, output in zip(outputs, self.returned, strict=True)
+            if forward.result.names[index]
+        }
+        return known
+
+    def handed(self, backward: Called, known: dict[str, str | int]) -> tuple[str, ...]:
+        """Match the arguments of backward: what forward took and returned by name, the gradients by position."""
+        other = {own: taken for taken, own in backward.result.aliases.items()}
+        handed = [next((n for n in (name, other.get(name, "")) if n in known), "") for name in backward.function.names]
+        left = [position for position, name in enumerate(handed) if not name]
+        gradients = [p for p in left if _GRADIENT.fullmatch(backward.function.names[p])] or left[: len(self.returned)]
+        if len(gradients) != len(self.returned):
+            raise self.error(
+                f"{backward.name!r} takes {_listed([backward.function.names[p] for p in gradients])} as gradients, "
+                f"op {self.op.name!r} has {len(self.returned)} outputs: {', '.join(self.returned)}"
+            )
+        if unknown := [backward.function.names[p] for p in left if p not in gradients]:
+            raise self.error(
+                f"argument {unknown[0]!r} of {backward.name!r} is none of what the forward takes or returns: "
+                f"{', '.join(known)}. Give both the same name"
+            )
+        exact = {_of(backward.function.names[position]): position for position in gradients}
+        in_order = [exact[name] for name in self.returned] if set(exact) == set(self.returned) else gradients
+        for position, output in zip(in_order, self.returned, strict=True):
+            handed[position] = f"d_{output}"
+        for position, name in enumerate(handed):
+            value = known.get(name, name)
+            handed[position] = value if isinstance(value, str) else self.spelled(name)
+        return tuple(handed)
+
+    def spelled(self, name: str) -> str:
+        """Name an extra tensor in the playground's backward, where some names have another meaning."""
+        return f"{name}_" if name in self.used else name
+
+    def gradients(self, backward: Called, own: dict[str, str]) -> dict[str, int]:
+        """Match the gradients that backward returns, by the names of what they are the gradients of."""
+        tensors = [argument.name for argument in self.op.signature.tensors]
+        names = backward.result.names
+        if len(names) == len(tensors) == 1:
+            return {tensors[0]: 0}
+        found = {own.get(_of(name), _of(name)): index for index, name in enumerate(names)}
+        missing = [name for name in tensors if name not in found]
+        if missing:
+            raise self.error(
+                f"{backward.name!r} returns {_listed(names)}, and none of them is d_{missing[0]} or grad_{missing[0]}, the "
+                f"gradient of {missing[0]!r}: give it that name where it is returned"
+            )
+        return {name: found[name] for name in tensors}
+
+    def is_row(self, name: str, gradient: str) -> bool:
+        """Tell whether the gradient of a vector is summed with its axis kept: autograd itself would take that away again."""
+        shape = self.op.shape_of[name]
+        kept = rf"\b{gradient}\s*=[^;]*\bsum\s*\([^;]*\btrue\b"
+        return len(shape.dims) == 1 and not shape.any_rank and bool(gradient and re.search(kept, self.masked))
+
+
+def _of(gradient: str) -> str:
+    """Name what a gradient is the gradient of; nothing if the name does not say that it is one."""
+    match = _GRADIENT.fullmatch(gradient)
+    return (match[1] or match[2]) if match else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(name or "(a nameless one)" for name in names) or "nothing"

@@ -1,0 +1,146 @@
+"""Reads out of C++ text what binds an extension to Python, and what its functions return and hand on by name.
+
+As in `signature`, this is no C++ parser: it looks at functions at file scope, with comments and strings masked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..signature import Function, find_function, mask, split
+
+_MODULE = re.compile(r"\bPYBIND11_MODULE\s*\(")
+_DEF = re.compile(r'\.def\s*\(\s*"(\w+)"\s*,\s*(?:torch::wrap_pybind_function\s*\(\s*)?(&?\s*[\w:]+|[^,()]*)')
+_LAMBDA = re.compile(r"\[[^\[\]]*\]\s*(?:\([^()]*\)\s*)?(?:mutable\s*)?(?:->[^{;]*)?\{")
+_RETURN = re.compile(r"\breturn\b\s*")
+_LIST = re.compile(
+    r"(?:std::(?:vector|tuple|array)\s*<[^{}]*>\s*)?\{(.*)\}\Z"
+    r"|std::(?:make_tuple|tie|tuple\s*<[^(){}]*>)\s*\((.*)\)\Z",
+    re.DOTALL,
+)
+_CALL = re.compile(r"(\w+)\s*\((.*)\)\Z", re.DOTALL)
+_NAME = re.compile(r"(?:std::move\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\Z")
+
+
+@dataclass(frozen=True)
+class Module:
+    """The block that binds an extension: where it stands, and which function it gives which name."""
+
+    start: int
+    end: int
+    functions: dict[str, str] = field(default_factory=dict)
+
+
+def find_module(text: str) -> Module | None:
+    """Find the `PYBIND11_MODULE` block of a text, or None.
+
+    Example:
+        >>> find_module('PYBIND11_MODULE(x, m) { m.def("forward", &f, "doc"); }').functions
+        {'forward': 'f'}
+    """
+    masked = mask(text)
+    match = _MODULE.search(masked)
+    opening = masked.find("{", match.end()) if match else -1
+    if match is None or opening < 0:
+        return None
+    end = closing(masked, opening)
+    # The names are strings, which the mask has blanked: what is code there is looked up here.
+    found = [(one[1], one[2]) for one in _DEF.finditer(text, opening, end) if masked[one.start()] == "."]
+    return Module(match.start(), end, {name: what.strip().removeprefix("&").strip() for name, what in found})
+
+
+def closing(masked: str, opening: int) -> int:
+    """Return the place behind the bracket that closes the one at `opening`; the end of the text if none does."""
+    depth = 0
+    for match in re.finditer(r"[(){}\[\]]", masked[opening:]):
+        depth += 1 if match[0] in "({[" else -1
+        if depth == 0:
+            return opening + match.end()
+    return len(masked)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a function returns.
+
+    Attributes:
+        names: of each value, in order; nothing where it is no plain name.
+        aliases: names under which a function that is called for the result takes this one's parameters.
+    """
+
+    names: tuple[str, ...]
+    aliases: dict[str, str] = field(default_factory=dict)
+
+
+class Unclear(Exception):
+    """A function whose result cannot be told from its text; the message is the end of a sentence that starts with its name."""
+
+
+def result_of(masked: str, function: Function, name: str, seen: tuple[str, ...] = ()) -> Result:
+    """Follow what a function returns, through the functions that it only hands its parameters to.
+
+    Args:
+        masked: the text.
+        function: that is defined in it.
+        name: of the function.
+        seen: functions on the way here.
+
+    Raises:
+        Unclear: it returns no list of names.
+
+    Example:
+        >>> text = mask("Tensors f(Tensor x) { return {x, y}; }  Tensors g(Tensor a) { return f(a); }")
+        >>> result_of(text, find_function(text, "g"), "g")
+        Result(names=('x', 'y'), aliases={'x': 'a'})
+    """
+    results = [_result(masked, function, name, text, seen) for text in _returned(masked, function)]
+    if not results:
+        raise Unclear("returns nothing")
+    if len({len(result.names) for result in results}) > 1:
+        raise Unclear(f"returns {' or '.join(str(len(result.names)) for result in results)} tensors")
+    return results[-1]
+
+
+def _result(masked: str, function: Function, name: str, text: str, seen: tuple[str, ...]) -> Result:
+    listed = _LIST.match(text)
+    if listed:
+        return Result(tuple(_name(part) for part in split(listed[1] or listed[2] or "")))
+    if re.search(r"\bTensor\Z", function.returns):
+        return Result((_name(text),))
+    call = _CALL.match(text)
+    called = find_function(masked, call[1]) if call and call[1] not in (*seen, name) else None
+    if call is None or called is None:
+        raise Unclear(
+            f"returns '{' '.join(text.split())}', which names no tensors: want return {{new_h, new_cell, ...}}"
+        )
+    inner = result_of(masked, called, call[1], (*seen, name))
+    # What is handed on as `x.contiguous()` is x still.
+    given = [match[0] if (match := re.match(r"[A-Za-z_]\w*", part.strip())) else "" for part in split(call[2])]
+    aliases = {taken: one for taken, one in zip(called.names, given, strict=False) if taken != one}
+    return Result(inner.names, {**{taken: aliases.get(one, one) for taken, one in inner.aliases.items()}, **aliases})
+
+
+def _name(text: str) -> str:
+    match = _NAME.match(text.strip())
+    return match[1] if match else ""
+
+
+def _returned(masked: str, function: Function) -> Iterator[str]:
+    """List what stands behind each `return` of a function, those of its lambdas left out."""
+    body = body_of(masked, function)
+    while match := _LAMBDA.search(body):
+        end = closing(body, match.end() - 1)
+        body = body[: match.start()] + " " * (end - match.start()) + body[end:]
+    for match in _RETURN.finditer(body):
+        end = match.end()
+        while end < len(body) and body[end] != ";":
+            end = closing(body, end) if body[end] in "({[" else end + 1
+        yield body[match.end() : end].strip()
+
+
+def body_of(masked: str, function: Function) -> str:
+    """Return the text between the braces of a function."""
+    opening = masked.index("{", closing(masked, masked.index("(", function.offset)))
+    return masked[opening + 1 : closing(masked, opening) - 1]

@@ -1,0 +1,397 @@
+"""The exported C++: texts as files and back, and what the operators do, compiled really."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sysconfig
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import lltm_inline as li
+from lltm_inline.build.nvcc import STAND_INS
+from lltm_inline.errors import DefinitionError
+from lltm_inline.export.cpp import cpp_files, cpp_sources, files_of_part
+from lltm_inline.export.cpp.kernel_file import KernelFile, read_kernel_file, write_kernel_file
+from lltm_inline.export.cpp.text import comment, listed
+from lltm_inline.export.plan import Extra, Part, Plan
+from lltm_inline.registry import Kernel, Op, registry
+from lltm_inline.run.checking.cases import prime_size
+from lltm_inline.template import devices_of, fill, render
+
+needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on this machine")
+needs_nvcc = pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on this machine")
+
+KERNELS = [label for label, kernel in registry.items() if kernel.python is None]
+
+ODD_TEXT = """\
+#include <ATen/ATen.h>
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> forward(
+    const at::Tensor& saved, const std::optional<at::Tensor>& ctx, double op, const at::Tensor& results) {
+  at::Tensor y = saved * results * op;
+  if (ctx) y.add_(*ctx);
+  return {y, saved, results};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> backward(
+    const at::Tensor& gradients, double op, const at::Tensor& left, const at::Tensor& right, std::array<bool, 3> wanted) {
+  at::Tensor d_saved, d_ctx, d_results;
+  if (wanted[0]) d_saved = gradients * right * op;
+  if (wanted[1]) d_ctx = gradients;
+  if (wanted[2]) d_results = gradients * left * op;
+  return {d_saved, d_ctx, d_results};
+}
+"""
+
+
+def odd_reference(saved: torch.Tensor, ctx: torch.Tensor | None, op: float, results: torch.Tensor) -> torch.Tensor:
+    """Multiply and add, under names that the generated code would like to have for itself."""
+    return saved * results * op + (0 if ctx is None else ctx)
+
+
+ODD = Op(
+    "odd",
+    "(Tensor saved, Tensor? ctx, float op, Tensor results) -> Tensor y",
+    odd_reference,
+    dict.fromkeys(("saved", "ctx", "results", "y"), "B F"),
+    inputs=lambda randn, B, F: (randn(B, F), randn(B, F), 3.0, randn(B, F)),
+)
+ODD_KERNEL = Kernel("odd/text", cpp=ODD_TEXT, saves=("op",))
+
+
+def make_plan(kernel: Kernel | str, how: str = "setuptools", op: Op | None = None, header: str = "") -> Plan:
+    """Make the plan of an export without running the kernel: C++ needs no shapes of extra tensors."""
+    kernel = registry[kernel] if isinstance(kernel, str) else kernel
+    op = op or registry.op_of(kernel)
+    parts = tuple(Part(kernel, device, render(kernel, op, device).interface) for device in devices_of(kernel))
+    style = "stable" if kernel.api == "stable" else "pybind11" if kernel.binding == "pybind11" else "library"
+    extras = (Extra(None),) * parts[0].interface.extras
+    sizes = op.named(prime_size(op))
+    return Plan(op, parts, how, style, kernel.name.replace("/", "_"), extras, header, (), (), sizes)
+
+
+def run(*command: str | Path, cwd: Path | None = None) -> str:
+    """Run a command that must succeed."""
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=cwd, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def write(plan: Plan, to: Path) -> None:
+    """Write the C++ of an export."""
+    for path, text in cpp_files(plan).items():
+        (to / path).parent.mkdir(parents=True, exist_ok=True)
+        (to / path).write_text(text, encoding="utf-8")
+
+
+@cache
+def torch_flags() -> tuple[str, ...]:
+    """List what a compiler needs for torch's headers; warnings in these are not ours."""
+    include = Path(torch.__file__).parent / "include"
+    places = [include, include / "torch/csrc/api/include", sysconfig.get_paths()["include"]]
+    return ("-std=c++20", "-O0", "-fPIC", "-fvisibility=hidden", *(f"-isystem{place}" for place in places))
+
+
+def compile_library(plan: Plan, to: Path, *flags: str) -> Path:
+    """Compile the CPU's sources, in which no warning may be, and link them."""
+    write(plan, to)
+    objects = []
+    for source in cpp_sources(plan, "cpu"):
+        objects.append(to / f"{source}.o")
+        run("g++", *torch_flags(), "-Wall", "-Wextra", "-Werror", *flags, "-c", to / source, "-o", objects[-1])
+    lib = Path(torch.__file__).parent / "lib"
+    library = to / f"lib{plan.name}.so"
+    run("g++", "-shared", *objects, f"-L{lib}", "-ltorch", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{lib}", "-o", library)
+    return library
+
+
+def load(plan: Plan, to: Path, *flags: str) -> Any:
+    """Compile and load the operators of an export."""
+    torch.ops.load_library(str(compile_library(plan, to, *flags)))
+    return getattr(torch.ops, plan.name)
+
+
+@pytest.mark.parametrize("label", KERNELS)
+def test_what_is_written_looks_written(label: str) -> None:
+    """No file has a line of the generator's own that is too long, two empty lines in a row, a slot, or a #line."""
+    header = "Copyright (c) 2026 Somebody\n\nMIT"
+    plan = make_plan(label, "cmake", header=header)
+    texts = set("\n".join(fill(part.kernel, kind) for part in plan.parts for kind in part.kernel.sources).split("\n"))
+    for path, text in cpp_files(plan).items():
+        assert text.startswith("// Copyright (c) 2026 Somebody\n//\n// MIT\n\n"), path
+        assert text.endswith("\n") and not text.endswith("\n\n"), path
+        lines = text.split("\n")
+        assert [line for line in lines if len(line) > 120 and line not in texts] == [], path
+        assert [line for line in lines if line != line.rstrip() and line not in texts] == [], path
+        assert "#line" not in text and not any(word in text for word in ("@name@", "@op@", "_::")), path
+        if "kernel" not in path:
+            assert "\n\n\n" not in text, path
+
+
+@pytest.mark.parametrize("label", KERNELS)
+def test_a_text_comes_back_from_its_file(label: str) -> None:
+    """Each kernel's texts and params are read out of the written files again, letter for letter."""
+    plan = make_plan(label)
+    files = cpp_files(plan)
+    for part in plan.parts:
+        found: dict[str, int | float] = {}
+        for kind, path in files_of_part(plan, part).items():
+            text, params = read_kernel_file(
+                files[path], namespace=f"{plan.name}::{part.device}", include=f"{plan.name}.h", what=path
+            )
+            assert text == fill(part.kernel, kind)
+            found |= params
+        assert found == part.kernel.params
+
+
+def test_sources_are_written_and_complete() -> None:
+    """What is to be compiled is there, and each source file is to be compiled."""
+    for label in KERNELS:
+        plan = make_plan(label)
+        files = {path for path in cpp_files(plan) if not path.endswith(".h")}
+        assert {source for part in plan.parts for source in cpp_sources(plan, part.device)} == files
+
+
+def test_headers_in_the_middle_stay_outside_of_the_namespace() -> None:
+    """The namespace closes ahead of a header that follows code, also within a condition, and opens again behind it."""
+    text = "#include <a>\nint f();\n\n#if X\n#include <b>\n#endif\nint g() {\n  return 0;\n}\n"
+    written = write_kernel_file(KernelFile(text, {}, "demo::cpu", "demo.h"), "demo")
+    assert written == (
+        '#include "demo.h"\n#include <a>\nnamespace demo::cpu {\n\nint f();\n\n#if X\n}  // namespace demo::cpu\n\n'
+        "#include <b>\nnamespace demo::cpu {\n\n#endif\nint g() {\n  return 0;\n}\n\n}  // namespace demo::cpu\n"
+    )
+    assert read_kernel_file(written, namespace="demo::cpu", include="demo.h", what="demo") == (text, {})
+
+
+def test_windows_line_ends_become_plain_ones() -> None:
+    """A text with CRLF is written with LF."""
+    written = write_kernel_file(KernelFile("#include <a>\r\nint f();\r\n", {"N": 3}, "demo::cpu", "demo.h"), "demo")
+    assert "\r" not in written
+    assert read_kernel_file(written.replace("\n", "\r\n"), namespace="demo::cpu", include="demo.h", what="demo") == (
+        "#include <a>\nint f();\n",
+        {"N": 3},
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["namespace at {", "namespace std::ranges {", "template <> struct std::hash<int> {", "namespace c10\n{"]
+)
+def test_foreign_namespaces_are_refused(line: str) -> None:
+    """What cannot live in the package's namespace is refused with its line and the cure."""
+    file = KernelFile(f"#include <a>\nint f();\n{line}\n}}\n", {}, "demo::cpu", "demo.h")
+    with pytest.raises(DefinitionError, match=r"demo, line 3: .* cannot stand in namespace demo::cpu.*of its own"):
+        write_kernel_file(file, "demo")
+
+
+def test_using_a_foreign_namespace_is_fine() -> None:
+    """A text may use at and std, and name them in comments."""
+    text = "using namespace at;\n// namespace std {\nnamespace vec = at::vec;\n"
+    assert "namespace demo::cpu {" in write_kernel_file(KernelFile(text, {}, "demo::cpu", "demo.h"), "demo")
+
+
+def test_lines_of_the_export_are_refused_in_a_text() -> None:
+    """A text that holds a line by which its file is taken apart could not come back, and is refused."""
+    with pytest.raises(DefinitionError, match=r"demo, line 2: '// Parameters\.' is a line that the export writes"):
+        write_kernel_file(KernelFile("int f();\n// Parameters.\n", {}, "demo::cpu", "demo.h"), "demo")
+
+
+def test_edited_params_come_back_and_bad_ones_say_where() -> None:
+    """Numbers that a person edits in the block are the kernel's params; what is no number is named with its line."""
+    written = write_kernel_file(KernelFile("#include <a>\nint f();\n", {"N": 3, "R": 0.5}, "d::cpu", "d.h"), "d")
+    edited = written.replace("N 3", "N (-4)  // smaller").replace("R 0.5", "R 1e-3")
+    assert read_kernel_file(edited, namespace="d::cpu", include="d.h", what="d")[1] == {"N": -4, "R": 0.001}
+    with pytest.raises(
+        DefinitionError, match=r"csrc/x\.cpp, line 4: '#define N M \+ 1' is no param, want '#define NAME NUMBER'"
+    ):
+        read_kernel_file(written.replace("N 3", "N M + 1"), namespace="d::cpu", include="d.h", what="csrc/x.cpp")
+    with pytest.raises(DefinitionError, match=r"no line '#include \"d\.h\"', with which the head"):
+        read_kernel_file("int f();\n", namespace="d::cpu", include="d.h", what="csrc/x.cpp")
+
+
+def test_comments_are_set_within_the_width() -> None:
+    """Prose that is too wide is set anew with its indentation; formulae keep their lines; no line swallows the next."""
+    prose = "* " + "word " * 30 + "\n  more"
+    text = comment(f"Title.\n\n    y = x{' ' * 90}(B, F), and something\n    z = y\n\n{prose}\n\nend \\")
+    lines = text.split("\n")
+    assert max(map(len, lines)) <= 120
+    assert [line.strip() for line in lines].count("//  z = y") == 1 and "//   word word" in text
+    assert lines[-2] == "// end \\ ."
+
+
+def test_lists_break_where_they_must() -> None:
+    """A call that does not fit into a line is broken behind its bracket, and again where need be."""
+    text = listed("f(", ["x" * 50] * 4, ");", 2)
+    assert text == "  f(\n" + f"      {'x' * 50}, {'x' * 50},\n" + f"      {'x' * 50}, {'x' * 50});"
+
+
+def test_a_kernel_for_two_devices_cannot_be_one_composite() -> None:
+    """What differentiates through ATen is one function for all devices: two texts are refused."""
+    text = "at::Tensor forward(const at::Tensor& x, const at::Tensor& y) { return x + y; }"
+    plan = make_plan(Kernel("sin_add/both", cpp=text, cuda=text))
+    with pytest.raises(
+        DefinitionError, match=r"'sin_add/both' is differentiated through ATen.*give device='cpu' or 'cuda'"
+    ):
+        cpp_files(plan)
+
+
+def test_functions_that_other_files_cannot_call_are_refused() -> None:
+    """A static or inline `forward` is refused with its line: the operators are in another file."""
+    text = "#include <ATen/core/Tensor.h>\n\nstatic at::Tensor forward(const at::Tensor& x, const at::Tensor& y) { return x; }"
+    with pytest.raises(
+        DefinitionError, match=r"'sin_add/own' \(cpp\), line 3: this function is static.*delete the word"
+    ):
+        cpp_files(make_plan(Kernel("sin_add/own", cpp=text)))
+
+
+@needs_compiler
+def test_gradients_flags_and_memory(tmp_path: Path) -> None:
+    """Optional tensors, numbers, wanted gradients, autocast and refusals work, under names that invite clashes."""
+    ops = load(make_plan(ODD_KERNEL, op=ODD), tmp_path)
+    x, c, r = (torch.randn(3, 5, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    for ctx in (c, None):
+        inputs = [tensor for tensor in (x, ctx, r) if tensor is not None]
+        got, want = ops.odd(x, ctx, 3.0, r), odd_reference(x, ctx, 3.0, r)
+        torch.testing.assert_close(got, want)
+        torch.testing.assert_close(torch.autograd.grad(got.sum(), inputs), torch.autograd.grad(want.sum(), inputs))
+    assert torch.autograd.gradcheck(ops.odd, (x, c, 3.0, r))
+    (d_x,) = torch.autograd.grad(ops.odd(x, c, 3.0, r).sum(), [x], create_graph=True)
+    with pytest.raises(RuntimeError, match="odd has no second derivative"):
+        (d_x.sum() + r.sum()).backward()
+    with torch.no_grad():
+        y, left, right = ops.odd_forward(x, c, 3.0, r)
+        assert left.data_ptr() != x.data_ptr() and right.data_ptr() != r.data_ptr()
+        d_saved, d_ctx, d_results = ops.odd_backward(y, 3.0, left, right, False, True, False)
+        assert d_saved is None and d_results is None and d_ctx.data_ptr() != y.data_ptr()
+    with torch.autocast("cpu", torch.bfloat16):
+        half = x.detach().bfloat16()
+        assert ops.odd(half, None, 2.0, half).dtype == torch.float32
+
+
+@needs_compiler
+def test_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    """Shape, rank, dtype and device are checked ahead of the kernel, and the message has name, letters and numbers."""
+    ops = load(make_plan("axpy/cpp"), tmp_path)
+    with pytest.raises(RuntimeError, match=r"axpy: y has shape \[4\], want that of x, \[3\]"):
+        ops.axpy(torch.zeros(3), torch.zeros(4))
+    with pytest.raises(RuntimeError, match=r"axpy: x is Half, want Float or Double"):
+        ops.axpy(torch.zeros(3).half(), torch.zeros(3).half())
+    with pytest.raises(RuntimeError, match=r"axpy: y is Double, but x is Float"):
+        ops.axpy(torch.zeros(3), torch.zeros(3).double())
+
+
+@needs_compiler
+def test_a_differentiable_backward_is_differentiated_again(tmp_path: Path) -> None:
+    """With double_backward the second derivative is right, and an unused output costs nothing but is no error."""
+    ops = load(make_plan("cube/aten"), tmp_path)
+    x = torch.randn(5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(ops.cube, (x,)) and torch.autograd.gradgradcheck(ops.cube, (x,))
+
+
+@needs_compiler
+def test_the_stable_style_needs_nothing_but_stable_headers(tmp_path: Path) -> None:
+    """On the stable ABI forward and backward are registered, compiled for torch 2.10, and agree with the reference."""
+    plan = make_plan("lltm/stable")
+    ops = load(
+        plan, tmp_path, "-DTORCH_TARGET_VERSION=0x020a000000000000", "-DTORCH_STABLE_ONLY", "-Wno-unknown-pragmas"
+    )
+    inputs = [t.requires_grad_() for t in plan.op.make_inputs(torch.randn, tuple(plan.check_size.values()))]
+    want = plan.op.run_reference(*inputs)
+    with torch.no_grad():
+        new_h, new_cell, gates = ops.lltm_forward(*inputs)
+        torch.testing.assert_close((new_h, new_cell), want)
+        ones = torch.ones_like(new_h), torch.ones_like(new_cell)
+        saved = (inputs[0], inputs[1], inputs[3], new_cell, gates)
+        got = ops.lltm_backward(*ones, *saved, True, True, True, False, True)
+    wanted = torch.autograd.grad(want, inputs, ones)
+    assert got[3] is None
+    for index in (0, 1, 2, 4):
+        torch.testing.assert_close(got[index], wanted[index], rtol=1e-4, atol=1e-5)
+    with pytest.raises(RuntimeError, match=r"lltm: bias has shape \[4\], want \(3S\) = \[15\]"):
+        ops.lltm_forward(*inputs[:2], torch.zeros(4), *inputs[3:])
+
+
+@needs_compiler
+def test_pybind11_binds_forward_and_backward(tmp_path: Path) -> None:
+    """The classic module checks what the dispatcher sees to elsewhere: lazily negated views."""
+    plan = make_plan(registry["axpy/cpp"].replace(binding="pybind11"))
+    write(plan, tmp_path)
+    lib = Path(torch.__file__).parent / "lib"
+    objects = []
+    for source in cpp_sources(plan, "cpu"):
+        objects.append(tmp_path / f"{source}.o")
+        run(
+            "g++",
+            *torch_flags(),
+            "-DTORCH_EXTENSION_NAME=_C",
+            "-Wall",
+            "-Wextra",
+            "-c",
+            tmp_path / source,
+            "-o",
+            objects[-1],
+        )
+    library = tmp_path / "_C.so"
+    libraries = ["-ltorch", "-ltorch_cpu", "-ltorch_python", "-lc10"]
+    run("g++", "-shared", *objects, f"-L{lib}", *libraries, f"-Wl,-rpath,{lib}", "-o", library)
+    spec = importlib.util.spec_from_file_location("_C", library)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    x = torch.randn(4)
+    torch.testing.assert_close(module.forward(x, x), 3 * x)
+    torch.testing.assert_close(module.backward(x, [True, False])[0], 2 * x)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        module.forward(x, None)
+    with pytest.raises(RuntimeError, match=r"axpy: x is a lazily negated view: pass x\.resolve_neg\(\)"):
+        module.forward(torch.randn(4, dtype=torch.complex64).conj().imag, x)
+
+
+@needs_compiler
+def test_the_program_calls_the_operators_without_python(tmp_path: Path) -> None:
+    """The example is compiled without a header of csrc, prints shapes and a gradient, and uses the custom class."""
+    plan = make_plan("lltm/class", "cmake")
+    library = compile_library(plan, tmp_path)
+    lib = Path(torch.__file__).parent / "lib"
+    flags = [*torch_flags(), "-Wall", "-Wextra", "-Werror", f"-L{lib}", f"-Wl,-rpath,{lib}", f"-Wl,-rpath,{tmp_path}"]
+    program = tmp_path / "example_program"
+    run(
+        "g++", *flags, tmp_path / "example/main.cpp", "-Wl,--no-as-needed", library, "-ltorch", "-ltorch_cpu", "-lc10",
+        "-o", program,
+    )  # fmt: skip
+    said = run(program, cwd=tmp_path)
+    assert "new_h [3, 5]\nnew_cell [3, 5]\nsum of the gradient of weights: " in said
+    assert said.endswith("LLTMCell, saved and loaded, computes the same\n")
+    weights, bias = torch.load(tmp_path / "lltm_class.pt")
+    assert weights.shape == (15, 22) and bias.shape == (15,)
+
+
+@needs_nvcc
+@pytest.mark.parametrize("label", ["lltm/cuda_extern", "lltm/cuda"])
+def test_cuda_compiles(label: str, tmp_path: Path) -> None:
+    """nvcc compiles the CUDA file, without torch where the text is, and g++ the C++ beside it."""
+    plan = make_plan(label)
+    write(plan, tmp_path)
+    for name, text in STAND_INS.items():
+        (tmp_path / "stand_ins" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "stand_ins" / name).write_text(text)
+    for source in cpp_sources(plan, "cuda"):
+        if source.endswith(".cu"):
+            places = [flag.replace("-isystem", "-I") for flag in torch_flags() if flag.startswith("-isystem")]
+            places = [] if label == "lltm/cuda_extern" else [*places, f"-Xcompiler=-idirafter,{tmp_path}/stand_ins"]
+            run("nvcc", "-std=c++20", "-arch=sm_75", *places, "-c", tmp_path / source, "-o", tmp_path / "cu.o")
+        elif Path(source).name != "ops.cpp":  # that one is as on the CPU
+            run("g++", *torch_flags(), "-Wall", "-Wextra", "-Werror", "-fsyntax-only", tmp_path / source)
+
+
+def test_exports_do_not_need_the_playground() -> None:
+    """No exported C++ speaks of lltm_inline, but for what a kernel's own text and doc say."""
+    for label in KERNELS:
+        for path, text in cpp_files(make_plan(label, "cmake")).items():
+            assert "kernel" in path or "lltm_inline" not in text, path
+    assert li.registry is registry

@@ -1,0 +1,169 @@
+"""Exports as a person uses them: written, then each command that was printed typed into a shell, in an environment without us.
+
+The environment is fresh: it has a pip and a Python of its own, and sees torch, numpy, pytest, setuptools and ninja of this one
+through a path file, as installing torch again would take minutes. It does not see lltm_inline.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+import lltm_inline as li
+from lltm_inline.export.exported import Exported
+
+_SECONDS = 900
+
+
+class Shell:
+    """A terminal in a fresh virtual environment."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        subprocess.run([sys.executable, "-m", "venv", str(directory / "venv")], check=True)
+        self.bin = directory / "venv" / "bin"
+        packages = subprocess.run(
+            [str(self.bin / "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            capture_output=True, text=True, check=True,
+        ).stdout.strip()  # fmt: skip
+        # Lines of a path file are paths; path files in those are not read, so an editable install there stays unseen.
+        Path(packages, "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        (directory / "home").mkdir()
+
+    def run(self, command: str, cwd: Path | None = None) -> str:
+        """Type a command, and return what it printed; where it names this Python, it means the fresh one."""
+        command = command.replace(sys.executable, str(self.bin / "python"))
+        unset = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LLTM_", "VIRTUAL"))
+        }
+        env = {
+            **unset,
+            "PATH": f"{self.bin}:{os.environ['PATH']}",
+            "HOME": str(self.directory / "home"),
+            "MAX_JOBS": "2",
+        }
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=cwd or self.directory,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout[-8000:]}\n{done.stderr[-8000:]}"
+        return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """Open one terminal for all exports."""
+    yield Shell(tmp_path_factory.mktemp("golden"))
+
+
+#: Calls an exported lltm/stable, and prints the shape of a gradient.
+CALL = (
+    "import torch, lltm_stable; from lltm_stable.reference import make_inputs, reference; "
+    "inputs = [value.requires_grad_() for value in make_inputs(torch.randn, B=3, F=17, S=5)]; "
+    "h, cell = lltm_stable.lltm(*inputs); torch.testing.assert_close(h, reference(*inputs)[0]); h.sum().backward(); "
+    "print(list(inputs[4].grad.shape))"
+)
+
+
+def pythons_with_torch() -> list[str]:
+    """List other interpreters that have a torch: those on PATH, and those that LLTM_INLINE_PYTHONS names."""
+    named = filter(None, os.environ.get("LLTM_INLINE_PYTHONS", "").split(os.pathsep))
+    on_path = filter(
+        None, (shutil.which(f"python3.{minor}") for minor in range(11, 16) if minor != sys.version_info.minor)
+    )
+    test = "import sys, torch; sys.exit(tuple(map(int, torch.__version__.split('.')[:2])) < (2, 10))"
+    return [one for one in (*named, *on_path) if subprocess.run([one, "-c", test], capture_output=True).returncode == 0]
+
+
+def exported(shell: Shell, kernel: str, how: str, **options: object) -> Exported:
+    """Export a kernel that is right."""
+    to = shell.directory / f"{kernel.replace('/', '_')}_{how}"
+    return li.export(kernel, to, how, check=False, **options)  # type: ignore[arg-type]
+
+
+def type_all(shell: Shell, export: Exported) -> str:
+    """Type every command of an export in order."""
+    return "\n".join(shell.run(command) for _, command in export.commands)
+
+
+def test_the_environment_does_not_know_us(shell: Shell) -> None:
+    """What works there works without lltm_inline."""
+    assert "No module named 'lltm_inline'" in shell.run("python -c 'import torch, lltm_inline' 2>&1 || true")
+
+
+@pytest.mark.parametrize("kernel", ["lltm/fused", "axpy/cpp", "conv_bn/fused"])
+def test_setuptools(shell: Shell, kernel: str) -> None:
+    """It is installed, its tests pass and its benchmark runs; nothing of it needs lltm_inline."""
+    export = exported(shell, kernel, "setuptools")
+    printed = type_all(shell, export)
+    assert " passed" in printed and "failed" not in printed
+    assert "from lltm_inline" not in "".join((export.path / file).read_text() for file in export.files)
+    assert f"{export.name}.py" not in os.listdir(export.path)
+
+
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on PATH")
+def test_cuda(shell: Shell) -> None:
+    """Where a GPU is, it is installed and tested; where none is, its files are compiled."""
+    export = exported(shell, "lltm/cuda_extern", "setuptools", extras=["B 3S"])
+    if torch.cuda.is_available():
+        assert " passed" in type_all(shell, export)
+        return
+    compile_only = [command for what, command in export.commands if "ompile" in what]
+    assert compile_only
+    for command in compile_only:
+        shell.run(command)
+
+
+@pytest.mark.skipif(not shutil.which("cmake"), reason="no cmake on PATH")
+def test_cmake_and_the_class(shell: Shell) -> None:
+    """The C++ program runs without Python, makes the class and saves it; the same library serves Python's tests."""
+    export = exported(shell, "lltm/class", "cmake")
+    printed = type_all(shell, export)
+    assert " passed" in printed and "failed" not in printed
+    assert "LLTMCell" in printed
+
+
+def test_stable_wheel(shell: Shell) -> None:
+    """One wheel, tagged for every Python from 3.11 on, that knows nothing of ATen."""
+    export = exported(shell, "lltm/stable", "stable")
+    printed = type_all(shell, export)
+    assert " passed" in printed and "failed" not in printed
+    (wheel,) = shell.directory.rglob("lltm_stable-*.whl")
+    assert "-cp311-abi3-" in wheel.name
+    others = pythons_with_torch()
+    if not others:
+        pytest.skip("the wheel is right here; no other Python with torch >= 2.10 is on PATH or in LLTM_INLINE_PYTHONS")
+    for python in others:
+        place = shell.directory / f"other-{others.index(python)}"
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(place)
+        assert "[3, 5]" in shell.run(f"cd {place} && {python} -c '{CALL}'")
+
+
+def test_load(shell: Shell) -> None:
+    """The package compiles itself when it is imported first, and only then."""
+    export = exported(shell, "axpy/cpp", "load")
+    assert " passed" in type_all(shell, export)
+
+
+def test_origin(shell: Shell) -> None:
+    """The export says what it came from, and the registry takes it back as the same kernel."""
+    export = exported(shell, "axpy/aten", "setuptools")
+    data = json.loads((export.path / "kernel.json").read_text())
+    assert (data["op"], data["how"], data["kernels"][0]["label"]) == ("axpy", "setuptools", "axpy/aten")
+    (back,) = li.registry.import_extension(export.path)
+    assert back == li.registry["axpy/aten"] and back.revision == 0

@@ -1,0 +1,240 @@
+"""Extensions in the layout of PyTorch's tutorials become kernels."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lltm_inline as li
+from lltm_inline.errors import DefinitionError, FileError, InputError, LltmInlineError, UnknownKernelError
+from lltm_inline.kernel import _revisions
+from lltm_inline.registry import Kernel, registry
+from tests.cuda_twin import CUDA_ON_CPU, launches_as_loops
+from tests.tiny import STABLE
+
+CLASSIC = Path(__file__).parent / "classic"
+MODULE = (
+    'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {\n  m.def("forward", &forward);\n  m.def("backward", &backward);\n}\n'
+)
+
+
+@pytest.fixture(autouse=True)
+def _registry_as_before() -> Iterator[None]:
+    """Take out of the registry what a test has imported."""
+    before, revisions = registry.snapshot(), dict(_revisions)
+    yield
+    registry.restore(before)
+    for name in [name for name in _revisions if name not in revisions]:
+        del _revisions[name]
+
+
+def extension(directory: Path, text: str, setup: str = "CppExtension('tiny_cpp', ['tiny.cpp'])") -> Path:
+    """Write an extension of one file."""
+    (directory / "setup.py").write_text(setup)
+    (directory / "tiny.cpp").write_text(text)
+    return directory
+
+
+def test_the_tutorials_cpp_extension() -> None:
+    """It comes in with its own text, without its module, and with the two functions of a kernel; its check is right."""
+    (kernel,) = registry.import_extension(CLASSIC / "cpp", op="lltm")
+    assert kernel.label == "lltm/lltm_cpp" and registry["lltm/lltm_cpp"] is kernel
+    assert kernel.saves == ("new_cell", "weights") and kernel.binding == "torch_library" and not kernel.cuda
+    own = (CLASSIC / "cpp" / "lltm.cpp").read_text().partition("\nPYBIND11_MODULE")[0]
+    assert kernel.cpp.startswith(own)
+    assert kernel.cpp[len(own) :] == ADAPTER
+    report = li.check(kernel)
+    assert report.ok, str(report)
+
+
+ADAPTER = """
+// What the playground calls: lltm_forward and lltm_backward, with arguments and results in the order of op 'lltm'.
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> forward(
+    const at::Tensor& input, const at::Tensor& weights, const at::Tensor& bias, const at::Tensor& old_h,
+    const at::Tensor& old_cell) {
+  const auto returned = lltm_forward(input, weights, bias, old_h, old_cell);
+  return {returned[0], returned[1], returned[2], returned[3], returned[4], returned[5], returned[6]};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> backward(
+    const at::Tensor& d_new_h, const at::Tensor& d_new_cell, const at::Tensor& new_cell, const at::Tensor& weights,
+    const at::Tensor& input_gate, const at::Tensor& output_gate, const at::Tensor& candidate_cell, const at::Tensor& X,
+    const at::Tensor& gate_weights, std::array<bool, 5> wanted) {
+  const auto returned = lltm_backward(
+      d_new_h.contiguous(), d_new_cell.contiguous(), new_cell, input_gate, output_gate, candidate_cell, X, gate_weights,
+      weights);
+  at::Tensor d_input, d_weights, d_bias, d_old_h, d_old_cell;
+  if (wanted[0]) d_input = returned[1];
+  if (wanted[1]) d_weights = returned[2];
+  if (wanted[2]) d_bias = returned[3].flatten();
+  if (wanted[3]) d_old_h = returned[0];
+  if (wanted[4]) d_old_cell = returned[4];
+  return {d_input, d_weights, d_bias, d_old_h, d_old_cell};
+}
+"""
+
+
+def cuda_kernel() -> Kernel:
+    """Import the tutorial's CUDA extension."""
+    (kernel,) = registry.import_extension(CLASSIC / "cuda", op="lltm", variant="classic")
+    return kernel
+
+
+def test_the_tutorials_cuda_extension_computes_what_it_should() -> None:
+    """Both files become one CUDA text; with its launches as loops, its check is right on a CPU."""
+    kernel = cuda_kernel()
+    assert kernel.name == "lltm/classic" and not kernel.cpp and kernel.flags == ()
+    assert kernel.cuda.startswith("// From lltm_cuda_kernel.cu.\n#include <torch/extension.h>\n")
+    assert (
+        kernel.cuda.index("__global__") < kernel.cuda.index("// From lltm_cuda.cpp.") < kernel.cuda.index("std::tuple")
+    )
+    assert "PYBIND11_MODULE" not in kernel.cuda
+    text = re.sub(r"#include <cuda[^\n]*", "", launches_as_loops(kernel.cuda)).replace("__forceinline__", "")
+    # A header that compiles in a third of the time.
+    text = text.replace(
+        "#include <torch/extension.h>", "#include <ATen/ATen.h>\nnamespace torch { using namespace at; }"
+    )
+    # The tutorial launches on the default stream, and does not look at errors.
+    machine = CUDA_ON_CPU.replace("stream != &current_stream", "false")
+    twin = registry.register(
+        Kernel("lltm/classic_on_cpu", cpp=machine + text.replace("is_cuda()", "is_cpu()"), saves=kernel.saves)
+    )
+    report = li.check(twin)
+    assert report.ok, str(report)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+def test_the_tutorials_cuda_extension_compiles() -> None:
+    """nvcc takes the text as it is, and g++ the binding."""
+    assert li.build(cuda_kernel(), device="cuda", compile_only=True, progress=False).seconds > 0
+
+
+def test_functions_of_the_playgrounds_names(tiny: Any, tmp_path: Path) -> None:
+    """An extension whose own functions are called forward and backward goes into a namespace, its headers stay outside."""
+    own = (
+        "#include <ATen/ATen.h>\n#include <vector>\n\n"
+        "std::vector<at::Tensor> forward(at::Tensor x) { return {x * 2}; }\n\n"
+        "std::vector<at::Tensor> backward(at::Tensor grad) { return {grad * 2}; }\n\n"
+    )
+    (kernel,) = registry.import_extension(extension(tmp_path, own + MODULE), op="tiny", variant="named")
+    assert kernel.cpp.startswith(
+        "#include <ATen/ATen.h>\n#include <vector>\n\nnamespace extension {\n\nstd::vector<at::Tensor> forward(at::Tensor x)"
+    )
+    assert (
+        "}  // namespace extension\n\n// What the playground calls: extension::forward and extension::backward"
+        in kernel.cpp
+    )
+    report = li.check(kernel)
+    assert report.ok, str(report)
+
+
+def test_an_extension_through_aten(tiny: Any, tmp_path: Path) -> None:
+    """Without a backward the kernel differentiates through ATen; what follows the module stays; a BOM and CRLF go."""
+    text = (
+        "\ufeff#include <torch/extension.h>\r\n\r\nat::Tensor later(at::Tensor x);\r\n"
+        'PYBIND11_MODULE(x, m) { m.def("twice", &later, "$2"); }\r\n\r\nat::Tensor later(at::Tensor x) { return x * 2; }  // $\r\n'
+    )
+    (kernel,) = registry.import_extension(extension(tmp_path, text), op="tiny", variant="aten")
+    assert kernel.cpp == (
+        "#include <torch/extension.h>\n\nat::Tensor later(at::Tensor x);\n\nat::Tensor later(at::Tensor x) { return x * 2; }  // $$\n\n"
+        "// What the playground calls: later, with arguments and results in the order of op 'tiny'.\n"
+        "at::Tensor forward(const at::Tensor& x) {\n  return later(x);\n}\n"
+    )
+    assert kernel.saves == ()
+
+
+def test_flags(tiny: Any, tmp_path: Path) -> None:
+    """What every kernel is compiled with is left out; other flags are the kernel's, and those of a C++ file go through nvcc."""
+    text = 'at::Tensor f(at::Tensor x) { return x; }\nPYBIND11_MODULE(x, m) { m.def("forward", &f); }\n'
+    flags = "extra_compile_args={'cxx': ['-O3', '-std=c++17', '-g', '-ffast-math'], 'nvcc': ['-O2', '--use_fast_math']}"
+    setup = f"CppExtension('tiny_a', ['tiny.cpp'], {flags}, define_macros=[('N', '3')])"
+    (kernel,) = registry.import_extension(extension(tmp_path, text, setup), op="tiny")
+    assert kernel.name == "tiny/tiny_a" and kernel.flags == ("-ffast-math", "-DN=3")
+    (tmp_path / "k.cu").write_text("int y;\n")
+    setup = f"CUDAExtension('pkg.tiny_b', ['tiny.cpp', 'k.cu'], {flags})"
+    (kernel,) = registry.import_extension(extension(tmp_path, text, setup), op="tiny")
+    assert kernel.name == "tiny/tiny_b" and kernel.flags == ("-Xcompiler=-ffast-math", "--use_fast_math")
+    with pytest.raises(
+        DefinitionError, match=r"^kernel 'tiny/tiny_c': flag '-lz' links a library, which only the playground does"
+    ):
+        registry.import_extension(
+            extension(tmp_path, text, "CppExtension('tiny_c', ['tiny.cpp'], extra_compile_args=['-lz'])"), op="tiny"
+        )
+
+
+def test_again_is_the_same_and_edited_is_a_revision(tiny: Any, tmp_path: Path) -> None:
+    """An extension that is imported again is the kernel that it was; an edited one is its next revision."""
+    text = 'at::Tensor f(at::Tensor x) { return x * 2; }\nPYBIND11_MODULE(x, m) { m.def("forward", &f); }\n'
+    (first,) = registry.import_extension(extension(tmp_path, text), op="tiny")
+    assert registry.import_extension(tmp_path, op="tiny") == (first,)
+    (second,) = registry.import_extension(extension(tmp_path, text.replace("2;", "3;")), op="tiny")
+    assert (second.label, second.parent) == ("tiny/tiny_cpp@1", "tiny/tiny_cpp")
+    assert registry["tiny/tiny_cpp"] is second
+    (again,) = registry.import_extension(extension(tmp_path, text), op="tiny")
+    assert again is first and registry["tiny/tiny_cpp"] is first
+
+
+def test_several_extensions(tiny: Any, tmp_path: Path) -> None:
+    """Each becomes a kernel; if one cannot, none is registered."""
+    text = 'at::Tensor f(at::Tensor x) { return x * 2; }\nPYBIND11_MODULE(x, m) { m.def("forward", &f); }\n'
+    setup = "[CppExtension('one', ['tiny.cpp']), CppExtension('two', ['tiny.cpp'])]"
+    kernels = registry.import_extension(extension(tmp_path, text, setup), op="tiny")
+    assert [kernel.name for kernel in kernels] == ["tiny/one", "tiny/two"]
+    with pytest.raises(InputError, match=r"holds the extensions one, two: variant='x' can name one only$"):
+        registry.import_extension(tmp_path, op="tiny", variant="x")
+    extension(tmp_path, text, "[CppExtension('three', ['tiny.cpp']), CppExtension('four', ['none.cpp'])]")
+    with pytest.raises(FileError, match=r"none\.cpp': No such file or directory"):
+        registry.import_extension(tmp_path, op="tiny")
+    assert "tiny/three" not in registry
+
+
+def test_directories_that_are_no_extension(tmp_path: Path) -> None:
+    """No setup.py, no directory, no op: each is said, with what is there in its place."""
+    (tmp_path / "a.cpp").write_text("int x;\n")
+    for directory, options, error, message in (
+        (
+            tmp_path, {"op": "lltm"}, InputError,
+            r"^'.*' holds neither kernel\.json nor setup\.py\. Or name the files yourself: li\.Kernel\.from_files\('op/variant', "
+            r"cpp='\.\.\.'\)$",
+        ),
+        (CLASSIC, {"op": "lltm"}, InputError, r"holds neither kernel\.json nor setup\.py; cpp, cuda below it do\. Or name"),
+        (tmp_path / "none", {}, FileError, r"none' is not there: want the directory of an extension$"),
+        (tmp_path / "a.cpp", {}, FileError, r"a\.cpp' is a file: want the directory of an extension$"),
+        (3, {}, InputError, "^directory=3, want a path$"),
+        (CLASSIC / "cpp", {"op": 3}, InputError, "^op=3, want a string$"),
+        (CLASSIC / "cpp", {}, InputError, r"say which op it computes, op='lltm'\. Ops: axpy, "),
+        (CLASSIC / "cpp", {"op": "lltn"}, UnknownKernelError, r"^no op 'lltn'\. Ops: lltm, .*Register an Op of that name first$"),
+        (CLASSIC / "cpp", {"op": "lltm", "variant": "A b"}, DefinitionError, r"^kernel name 'lltm/A b' is not 'op/variant'"),
+        (
+            CLASSIC / "cpp", {"op": "linear"}, DefinitionError,
+            r"^extension 'lltm_cpp' in '.*': 'lltm_forward' takes 5 arguments \(input, weights, bias, old_h, old_cell\), "
+            r"op 'linear' has 3: x, weight, bias\. Or write",
+        ),
+    ):  # fmt: skip
+        with pytest.raises(error, match=message):
+            registry.import_extension(directory, **options)
+
+
+@pytest.mark.parametrize(
+    ("setup", "text", "message"),
+    [
+        ("CppExtension('a', ['tiny.cpp'])", STABLE, "no PYBIND11_MODULE in tiny.cpp, which would say what its functions are. Write"),
+        ("CppExtension('_C', ['tiny.cpp'])", MODULE, "'_C' cannot be a variant's name: give one, variant='cpp'"),
+        ("CppExtension('a', ['tiny.c'])", "", "tiny.c is neither C++ nor CUDA: want .cpp, .cc, .cxx, .cu"),
+        ("CppExtension('a', ['tiny.cpp'])", '#include "b.h"\n', 'line 1: #include "b.h" is a file of its own'),
+        ("CppExtension('a', ['tiny.cpp'])", "  \n", "tiny.cpp' is empty: want C++ or CUDA text"),
+    ],
+)  # fmt: skip
+def test_sources_that_make_no_kernel(tiny: Any, tmp_path: Path, setup: str, text: str, message: str) -> None:
+    """It is said which, where, and what to do; nothing is registered."""
+    (tmp_path / "b.h").write_text("int x;\n")
+    if text == MODULE:
+        text = 'at::Tensor forward(at::Tensor x) { return x; }\nPYBIND11_MODULE(x, m) { m.def("forward", &forward); }\n'
+    with pytest.raises(LltmInlineError, match=re.escape(message)):
+        registry.import_extension(extension(tmp_path, text, setup), op="tiny")
+    assert not [name for name in registry if name.startswith("tiny/") and name != "tiny/python"]

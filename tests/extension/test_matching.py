@@ -1,0 +1,167 @@
+"""An extension's functions are matched with an op by the names that they use, or refused by name."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lltm_inline.errors import DefinitionError
+from lltm_inline.extension.adapter import adapter_text
+from lltm_inline.extension.matching import Match, match_functions
+from lltm_inline.extension.reading import find_module
+from lltm_inline.registry import Op
+from lltm_inline.signature import mask
+
+OP = Op(
+    "gate",
+    "(Tensor x, Tensor w, float c) -> (Tensor y, Tensor n)",
+    lambda x, w, c: (x * w * c, x + w),
+    {"x": "N", "w": "N", "y": "N", "n": "N"},
+    inputs=lambda randn, N: (randn(N), randn(N), 2.0),
+)
+FORWARD = "Tensors gate_forward(Tensor x, Tensor w, double c) { return {y, n, z}; }\n"
+BACKWARD = "Tensors gate_backward(Tensor grad_y, Tensor grad_n, Tensor z, Tensor w, double c) { return {d_x, d_w}; }\n"
+MODULE = 'PYBIND11_MODULE(a, m) { m.def("forward", &gate_forward); m.def("backward", &gate_backward); }\n'
+
+
+def matched(text: str) -> Match:
+    """Match the functions of a text with the op."""
+    module = find_module(text)
+    assert module is not None
+    return match_functions(OP, module, mask(text), "extension 'gate'")
+
+
+def test_names_decide() -> None:
+    """Inputs, outputs and gradients stand where their names say; what nobody takes is not kept."""
+    match = matched(
+        "Tensors gate_forward(double c, Tensor w, Tensor x) { return {z, n, unused, y}; }\n"
+        "Tensors gate_backward(Tensor w, Tensor grad_n, Tensor n, Tensor grad_y, double c, Tensor z) { return {grad_w, d_z, x_grad}; }\n"
+        + MODULE
+    )
+    assert match.taken == ("c", "w", "x")
+    assert match.outputs == (3, 1)
+    assert match.extras == {"z": 0}
+    assert match.saves == ("w", "n", "c")
+    assert match.handed == ("w", "d_n", "n", "d_y", "c", "z")
+    assert match.gradients == {"x": 2, "w": 0}
+
+
+def test_positions_decide_where_names_say_nothing() -> None:
+    """Other names than the op's: arguments, outputs and gradients in the op's order, and values under the extension's names."""
+    match = matched(
+        "Tensors gate_forward(Tensor a, Tensor b, double k) { return {out, sum, z}; }\n"
+        "Tensors gate_backward(Tensor grad_out, Tensor grad_sum, Tensor z, Tensor out, Tensor b, double k) { return {d_b, d_a}; }\n"
+        + MODULE
+    )
+    assert match.taken == ("x", "w", "c")
+    assert match.handed == ("d_y", "d_n", "z", "y", "w", "c")
+    assert match.saves == ("y", "w", "c")
+    assert match.gradients == {"x": 1, "w": 0}
+    plain = matched(FORWARD + BACKWARD.replace("grad_y", "one").replace("grad_n", "two") + MODULE)
+    assert plain.handed == ("d_y", "d_n", "z", "w", "c"), "gradients come first, whatever they are called"
+
+
+def test_returned_values_keep_apart_from_inputs() -> None:
+    """What forward returns under the name of an input, or of a variable of the adapter, is an extra tensor of another name."""
+    match = matched(
+        "Tensors gate_forward(Tensor x, Tensor w, double c) { return {y, n, x, wanted}; }\n"
+        "Tensors gate_backward(Tensor grad_y, Tensor grad_n, Tensor x, Tensor wanted, Tensor w) { return {d_x, d_w}; }\n"
+        + MODULE
+    )
+    assert match.extras == {"x_": 2, "wanted_": 3} and match.saves == ("w",)
+    assert match.handed == ("d_y", "d_n", "x_", "wanted_", "w")
+
+
+def test_the_adapter() -> None:
+    """What is written reads as one would write it by hand."""
+    assert adapter_text(OP, matched(FORWARD + BACKWARD + MODULE), dense=False) == (
+        "// What the playground calls: gate_forward and gate_backward, with arguments and results in the order of op 'gate'.\n"
+        "std::tuple<at::Tensor, at::Tensor, at::Tensor> forward(const at::Tensor& x, const at::Tensor& w, double c) {\n"
+        "  const auto returned = gate_forward(x, w, c);\n"
+        "  return {returned[0], returned[1], returned[2]};\n"
+        "}\n"
+        "\n"
+        "std::tuple<at::Tensor, at::Tensor> backward(\n"
+        "    const at::Tensor& d_y, const at::Tensor& d_n, const at::Tensor& w, double c, const at::Tensor& z,\n"
+        "    std::array<bool, 2> wanted) {\n"
+        "  const auto returned = gate_backward(d_y.contiguous(), d_n.contiguous(), z, w, c);\n"
+        "  at::Tensor d_x, d_w;\n"
+        "  if (wanted[0]) d_x = returned[0];\n"
+        "  if (wanted[1]) d_w = returned[1];\n"
+        "  return {d_x, d_w};\n"
+        "}\n"
+    )
+
+
+def test_adapters_of_one_tensor() -> None:
+    """A function that returns a tensor alone is handed through; tuples are taken apart; inputs are made dense where asked."""
+    op = Op("half", "(Tensor x) -> Tensor y", lambda x: x / 2, {"x": "N", "y": "N"})
+    text = (
+        "at::Tensor half(Tensor x) { return x / 2; }\n"
+        "std::tuple<Tensor, Tensor> half_backward(Tensor g, Tensor x) { return std::make_tuple(d_x, rest); }\n"
+        'PYBIND11_MODULE(a, m) { m.def("forward", &half); m.def("half_backward", &half_backward); }\n'
+    )
+    module = find_module(text)
+    assert module is not None
+    match = match_functions(op, module, mask(text), "here", "extension::")
+    assert adapter_text(op, match, dense=True) == (
+        "// What the playground calls: extension::half and extension::half_backward, with arguments and results in the order "
+        "of op 'half'.\n"
+        "at::Tensor forward(const at::Tensor& x) {\n"
+        "  return extension::half(x.contiguous());\n"
+        "}\n"
+        "\n"
+        "at::Tensor backward(const at::Tensor& d_y, const at::Tensor& x, std::array<bool, 1> wanted) {\n"
+        "  const auto returned = extension::half_backward(d_y.contiguous(), x.contiguous());\n"
+        "  return wanted[0] ? std::get<0>(returned) : at::Tensor();\n"
+        "}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (FORWARD + "PYBIND11_MODULE(a, m) { m.def(\"f\", &f); m.def(\"g\", &g); }", 'binds f, g, want m.def("forward", &...). Or'),
+        (FORWARD + "PYBIND11_MODULE(a, m) { }", 'binds nothing, want m.def("forward", &...). Or write'),
+        (
+            FORWARD + 'PYBIND11_MODULE(a, m) { m.def("a_forward", &a); m.def("b_forward", &b); }',
+            "binds a_forward and b_forward: want one forward only. Or write",
+        ),
+        (FORWARD + MODULE, "binds 'gate_backward', which is no function at file scope of its sources"),
+        (FORWARD + 'PYBIND11_MODULE(a, m) { m.def("forward", [](Tensor x) { return x; }); }', "binds '[]', which is no function"),
+        (BACKWARD + "Tensors gate_forward(Tensor x) { return {y, n}; }\n" + MODULE, "'gate_forward' takes 1 argument (x), op 'gate' has 3"),
+        (
+            BACKWARD + "Tensors gate_forward(Tensor w, Tensor x, double k) { return {y, n}; }\n" + MODULE,
+            "argument 1 of 'gate_forward' is 'w', and of op 'gate' it is 'x': give the arguments the op's names, x, w, c.",
+        ),
+        (
+            BACKWARD + "Tensors gate_forward(Tensor x, Tensor w, double c) { return {y}; }\n" + MODULE,
+            "'gate_forward' returns y, op 'gate' has 2 outputs: y, n.",
+        ),
+        (
+            BACKWARD + "Tensors gate_forward(Tensor x, Tensor w, double c) { return all; }\n" + MODULE,
+            "'gate_forward' returns 'all', which names no tensors: want return {new_h, new_cell, ...}.",
+        ),
+        (
+            FORWARD + BACKWARD.replace("Tensor grad_n, ", "") + MODULE,
+            "'gate_backward' takes grad_y as gradients, op 'gate' has 2 outputs: y, n.",
+        ),
+        (
+            FORWARD + BACKWARD.replace("Tensor z", "Tensor q") + MODULE,
+            "argument 'q' of 'gate_backward' is none of what the forward takes or returns: x, w, c, y, n, z. Give both the same name.",
+        ),
+        (
+            FORWARD + BACKWARD.replace("d_w", "dw") + MODULE,
+            "'gate_backward' returns d_x, dw, and none of them is d_w or grad_w, the gradient of 'w': give it that name where",
+        ),
+        (FORWARD + BACKWARD.replace("d_w", "x * 2") + MODULE, "'gate_backward' returns d_x, (a nameless one), and none of them"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_matched(text: str, message: str) -> None:
+    """It is named, with what to do."""
+    with pytest.raises(DefinitionError, match=rf"^extension 'gate':? {re.escape(message)}") as raised:
+        matched(text)
+    assert str(raised.value).endswith(
+        "Or write 'forward' and 'backward' by hand, and take the file with li.Kernel.from_files"
+    )
