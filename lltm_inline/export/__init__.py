@@ -52,7 +52,7 @@ def export(
             `torch.ops.load_library` and a C++ program that calls it. `"load"`: plain files that
             `torch.utils.cpp_extension.load` compiles when the package is imported.
         name: of the package and of the namespace in `torch.ops`; `lltm_fused` for `lltm/fused` unless given.
-        header: put at the top of every file as a comment: a licence, a copyright line.
+        header: put at the top of every file as a comment, plain text without comment signs: a licence, a copyright line.
         extras: shapes of the extra tensors that `forward` hands to `backward`, `["B 3S"]`: only for a kernel that this machine
             cannot run, to find out by itself.
         device: `"cpu"` or `"cuda"`; all that the kernel has texts for unless given.

@@ -104,7 +104,7 @@ def extras_of(parts: Sequence[Part], op: Op, given: Sequence[str] | None) -> tup
 
 def _given(label: str, op: Op, given: Sequence[str], count: int) -> tuple[Extra, ...]:
     if len(given) != count:
-        raise InputError(f"extras has {len(given)} shapes, and the forward of {label} returns {count} extra tensors")
+        raise InputError(f"extras: {len(given)} given, and the forward of {label} returns {count} extra tensors")
     shapes = [Shape.parse(text) for text in given]
     unknown = sorted({letter for shape in shapes for letter in shape.letters} - set(op.letters))
     if unknown:

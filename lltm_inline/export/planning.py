@@ -32,6 +32,13 @@ _LONGEST_NAME = 64
 _TAKEN = {"benchmark", "build", "csrc", "dist", "example", "lltm_inline", "setup", "tests"} | {
     "aten", "caffe2", "inductor", "mkldnn", "onednn", "prim", "prims", "profiler", "quantized", "rngprims", "sparse", "static_runtime",
 }  # fmt: skip
+#: What the Python files of an export define or import themselves, beside the op's function.
+_TAKEN_BY_FILES = {
+    "argparse", "as_tuple", "assert_right", "calls_of", "compare", "draw", "gc", "is_differentiable", "main", "make_inputs", "math",
+    "nn", "pytest", "quartiles", "random", "reference", "rounds_of", "run", "seconds_of", "statistics", "sys", "time", "widened",
+}  # fmt: skip
+#: Elements to time at, where the op does not say.
+_LARGE = 1_000_000
 #: Of the sizes that a check goes through: enough for the tests of an export, the corners first.
 _TEST_SIZES = 10
 
@@ -102,6 +109,7 @@ def make_plan(
     """
     kernel = kernel_or_first(kernel_or_op)
     op = registry.op_of(kernel)
+    _require_op(op)
     style = _style(kernel, how)
     parts = _parts(kernel, op, device)
     chosen = require_name(name or kernel.name.replace("/", "_"))
@@ -116,11 +124,32 @@ def make_plan(
         chosen,
         found,
         "\n".join(header.splitlines()).strip("\n"),
-        tuple(op.named(size) for size in op.benchmark_sizes),
+        tuple(op.named(size) for size in op.benchmark_sizes or _usual_sizes(op)),
         tuple(op.named(size) for size in [*sizes][:_TEST_SIZES]),
         op.named(prime_size(op)),
         (*notes, *more, *_missing(how)),
     )
+
+
+def _require_op(op: Op) -> None:
+    """Refuse an op whose function could not bear its name.
+
+    Raises:
+        InputError: so.
+    """
+    if is_reserved(op.name) or op.name in _TAKEN_BY_FILES:
+        raise InputError(
+            f"op {op.name!r} cannot be exported under this name, which C++, Python or a file of the export needs for itself: "
+            "register it under another"
+        )
+
+
+def _usual_sizes(op: Op) -> list[tuple[int, ...]]:
+    """Choose sizes to time at for an op that has none: a small and a large one."""
+    if len(op.letters) == 1:
+        return [(_LARGE // 1000,), (_LARGE,)]
+    sizes = [tuple(extent * factor for extent in prime_size(op)) for factor in (8, 32)]
+    return [size for size in sizes if op.allows(size)]
 
 
 def _missing(how: str) -> list[str]:

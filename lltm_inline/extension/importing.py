@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import path_of, shown, string
+from ..build.job import signature_error
 from ..errors import FileError, InputError, UnknownKernelError
 from ..export.origin import ORIGIN
 from ..kernel import Kernel, revise
 from ..registry import fit, nearest_first
+from ..template import devices_of, render
 from .classic import kernel_of
 from .exported import Returned, kernels_of
 from .setup_py import read_setup
@@ -46,7 +49,23 @@ def import_extension(registry: Registry, directory: Any, op: Any, variant: Any) 
         raise InputError(f"{shown(str(path))} holds neither {ORIGIN} nor {_SETUP}{_hint(path)}. {_BY_HAND}")
     for one in found:
         fit(one.kernel, registry.op_of(one.kernel))
+    if op is not None:
+        _require_fit(registry, found)
     return tuple(_entered(registry, one) for one in found)
+
+
+def _require_fit(registry: Registry, found: Sequence[Returned]) -> None:
+    """Refuse kernels under the name of an op that they do not compute; one of their own op may be imported with mistakes.
+
+    Raises:
+        SignatureError: their functions take or return something else.
+    """
+    for one in found:
+        op = registry.op_of(one.kernel)
+        for device in devices_of(one.kernel):
+            rendered = render(one.kernel, op, device)
+            if rendered.interface.problems:
+                raise signature_error(one.kernel, rendered)
 
 
 def _classic(registry: Registry, path: Path, op: str | None, variant: str | None) -> tuple[Returned, ...]:

@@ -127,7 +127,7 @@ def _bound(module: Module, where: str) -> dict[str, str]:
             raise DefinitionError(f"{where} binds {' and '.join(names)}: want one {kind} only. {_BY_HAND}")
         if names:
             found[kind] = module.functions[names[0]]
-    if "forward" not in found and len(module.functions) == 1:
+    if not found and len(module.functions) == 1:
         found["forward"] = next(iter(module.functions.values()))
     if "forward" not in found:
         every = ", ".join(module.functions) or "nothing"
@@ -150,9 +150,13 @@ class _Matching:
 
     def called(self, name: str) -> Called:
         """Find a function that is bound, and what it returns."""
+        if name.startswith("["):
+            raise self.error("binds a lambda: want a function with a name")
         function = find_function(self.masked, name) if name.isidentifier() else None
         if function is None:
-            raise self.error(f"binds {name!r}, which is no function at file scope of its sources")
+            raise self.error(
+                f"binds {name!r}, which is no function at file scope of its sources, outside of any namespace"
+            )
         try:
             return Called(name, function, result_of(self.masked, function, name), self.space)
         except Unclear as error:
@@ -237,6 +241,11 @@ class _Matching:
         names = backward.result.names
         if len(names) == len(tensors) == 1:
             return {tensors[0]: 0}
+        if len(names) == len(tensors) and not any(
+            _of(name) for name in names
+        ):  # no name says of what: then the place does
+            in_order = [name for name in own.values() if name in tensors]
+            return {name: in_order.index(name) for name in tensors}
         found = {own.get(_of(name), _of(name)): index for index, name in enumerate(names)}
         missing = [name for name in tensors if name not in found]
         if missing:

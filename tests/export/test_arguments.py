@@ -64,7 +64,7 @@ def test_the_usual_name() -> None:
         ({"header": 3}, "header=3, want a string"),
         ({"header": "a\0b"}, "header holds a NUL character"),
         ({"extras": "B S"}, "extras='B S' is a string, want a tuple of strings"),
-        ({"extras": ["N"]}, "extras has 1 shapes, and the forward of axpy/cpp returns 0 extra tensors"),
+        ({"extras": ["N"]}, "extras: 1 given, and the forward of axpy/cpp returns 0 extra tensors"),
         ({"device": "gpu"}, "export: device='gpu', want one of 'cpu', 'cuda'"),
         ({"force": 1}, "force=1, want True or False"),
         ({"check": "no"}, "check='no', want True or False"),
@@ -175,3 +175,20 @@ def test_an_unchecked_kernel_is_marked(tmp_path: Path) -> None:
     assert exported.notes == ("tiny/stable was exported unchecked",)
     assert exported.notes[0] in (exported.path / "README.md").read_text()
     assert exported.notes[0] in str(exported) and exported.notes[0] in exported._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["run", "torch", "import", "reference"])
+def test_names_of_ops(name: str, tmp_path: Path) -> None:
+    """The op's function bears its name in files that have names of their own."""
+    tiny.forget(name)
+    li.registry.register(li.Op(name, "(Tensor x) -> Tensor y", tiny.reference, {"x": "N", "y": "N"}))
+    with pytest.raises(InputError, match=f"^op '{name}' cannot be exported under this name, which C"):
+        li.export(li.Kernel(f"{name}/aten", cpp=tiny.STABLE, api="stable"), tmp_path, name="mine", check=False)
+    tiny.forget(name)
+
+
+def test_an_op_without_sizes_is_timed_at_usual_ones(tmp_path: Path) -> None:
+    """The benchmark of an op that says no sizes has a small and a large one."""
+    export = li.export(tiny.kernel(), tmp_path / "export", "load", check=False, extras=[])
+    assert '{"N": 1000}' in (export.path / "tiny_stable" / "reference.py").read_text()
+    assert '{"N": 1000000}' in (export.path / "tiny_stable" / "reference.py").read_text()

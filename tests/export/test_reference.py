@@ -253,7 +253,7 @@ def test_missing_generator_is_written() -> None:
         (
             lambda x: x * WEIGHTS,
             r"op 'made': its function 'reference' uses WEIGHTS, which is tensor\(\[1., 1., 1.\]\): that cannot be written into "
-            r"a file, and an export does without the playground. Make it inside of the function, or of numbers, strings",
+            r"a file, and an export does without the playground. Write it as a plain `def`, or make it inside",
         ),
         (
             lambda x: li.load("lltm/fused")(x),
@@ -372,3 +372,14 @@ def test_changed_file(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     file.write_text("\ndef second(x):\n    return -x\n\n\ndef first(x):\n    return x\n")
     with pytest.raises(OSError, match="the file has changed since it was imported"):
         definition_text(changing.first, "first")
+
+
+def test_a_reference_that_bears_a_name_of_the_export() -> None:
+    """It would take the place of the function of inputs, or the other way round."""
+
+    def make_inputs(x: Any) -> Any:
+        return x
+
+    op = li.Op("odd", "(Tensor x) -> Tensor y", make_inputs, {"x": "N", "y": "N"})
+    with pytest.raises(InputError, match="its reference is called make_inputs, a name that the export needs"):
+        reference_text(op)

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 import lltm_inline as li
 from lltm_inline.build.job import make_job
 from lltm_inline.build.toolchain import find_toolchain
-from lltm_inline.errors import DefinitionError, FileError, InputError, LltmInlineError, UnknownKernelError
+from lltm_inline.errors import (
+    DefinitionError,
+    FileError,
+    InputError,
+    LltmInlineError,
+    SignatureError,
+    UnknownKernelError,
+)
 from lltm_inline.export.cpp import cpp_files
 from lltm_inline.export.origin import origin_file
 from lltm_inline.export.plan import HOWS, Extra, Part, Plan
@@ -133,6 +140,10 @@ def test_under_another_name(tmp_path: Path) -> None:
     assert back.label == "lltm/mine" and back.cpp == registry["lltm/fused"].cpp
     with pytest.raises(DefinitionError, match=r"^kernel 'linear/fused' saves input, weights"):
         registry.import_extension(tmp_path, op="linear")
+    exported(registry["axpy/cpp"], tmp_path / "axpy")
+    with pytest.raises(SignatureError, match="'forward' takes 2 arguments, op 'lltm' has 5"):
+        registry.import_extension(tmp_path / "axpy", op="lltm")
+    assert "lltm/cpp" not in registry
     with pytest.raises(UnknownKernelError, match=r"^kernel 'lltn/fused': no op 'lltn'\. Ops: lltm, "):
         registry.import_extension(tmp_path, op="lltn")
 

@@ -47,6 +47,15 @@ def test_names_decide() -> None:
     assert match.gradients == {"x": 2, "w": 0}
 
 
+def test_nameless_gradients_are_taken_in_order() -> None:
+    """`return {2 * grad, grad}` says of neither what it is the gradient of: they come as forward took the tensors."""
+    match = matched(
+        "Tensors gate_forward(double c, Tensor w, Tensor x) { return {y, n}; }\n"
+        "Tensors gate_backward(Tensor grad_y, Tensor grad_n) { return {2 * grad_y, grad}; }\n" + MODULE
+    )
+    assert match.gradients == {"w": 0, "x": 1}
+
+
 def test_positions_decide_where_names_say_nothing() -> None:
     """Other names than the op's: arguments, outputs and gradients in the op's order, and values under the extension's names."""
     match = matched(
@@ -129,7 +138,7 @@ def test_adapters_of_one_tensor() -> None:
             "binds a_forward and b_forward: want one forward only. Or write",
         ),
         (FORWARD + MODULE, "binds 'gate_backward', which is no function at file scope of its sources"),
-        (FORWARD + 'PYBIND11_MODULE(a, m) { m.def("forward", [](Tensor x) { return x; }); }', "binds '[]', which is no function"),
+        (FORWARD + 'PYBIND11_MODULE(a, m) { m.def("forward", [](Tensor x) { return x; }); }', "binds a lambda"),
         (BACKWARD + "Tensors gate_forward(Tensor x) { return {y, n}; }\n" + MODULE, "'gate_forward' takes 1 argument (x), op 'gate' has 3"),
         (
             BACKWARD + "Tensors gate_forward(Tensor w, Tensor x, double k) { return {y, n}; }\n" + MODULE,

@@ -31,7 +31,7 @@ def load_library() -> None:
     if not libraries:
         raise ImportError(
             f"@name@ is not built for this Python: there is no _C*.so in {HERE}. "
-            "If this is the directory of its sources, build it there: @install@"
+            "@cure@"
         )
     try:
         torch.ops.load_library(libraries[0])
@@ -142,7 +142,11 @@ def library_py(plan: Plan, sources: Sources, flags: Flags) -> str:
             if plan.style == "stable"
             else "It fits the torch that it was built with only: if this is another, build it anew"
         )
-        text = fill(_CMAKE if plan.how == "cmake" else _SETUPTOOLS, name=plan.name, install=INSTALL, why=why)
+        cure = f"If this is the directory of its sources, build it there: {INSTALL}"
+        if plan.how == "stable":
+            cure = "If this is the directory of its sources, it stands before the installed wheel: start Python with -P"
+        text = _CMAKE if plan.how == "cmake" else _SETUPTOOLS
+        text = fill(text, name=plan.name, why=why, **({} if plan.how == "cmake" else {"cure": cure}))
     return commented(plan.header, "#") + text
 
 

@@ -246,12 +246,35 @@ def _know(plan: Plan) -> list[str]:
         lines.append(
             "- Gradients are computed by a kernel, which has no gradient itself: a second derivative is an error."
         )
+    if plan.style == "library" and plan.interface.has_backward:
+        lines.append(
+            "- `torch.func.grad` and `jvp` refuse it, as they do every `torch::autograd::Function`; `vmap` loops over it."
+        )
+    if plan.style == "stable" and plan.interface.has_backward:
+        lines.append(
+            "- Autograd is Python here, as the stable ABI has none: it costs tens of microseconds a call, which large tensors hide."
+        )
+    if plan.interface.has_backward and plan.style != "pybind11":
+        lines.append(
+            f"- `{plan.op.name}_backward` is there for autograd, and trusts that it is given what forward returned."
+        )
     lines += [f"- {note}" for note in plan.notes]
     lines.append(
-        "- Made by lltm_inline, which it does not need. After an edit, "
-        '`lltm_inline.registry.import_extension("this directory")` takes it back there.'
+        f"- Made by lltm_inline, which it does not need. After an edit of {_listed(_kernel_files(plan))}, "
+        '`lltm_inline.registry.import_extension("this directory")` returns it as a tuple of kernels there; nothing else goes back.'
     )
     return [_wrapped(line, "  ") for line in lines]
+
+
+def _kernel_files(plan: Plan) -> list[str]:
+    """List the files that hold the kernel's own text."""
+    from ..cpp import files_of_part
+
+    return [f"`{path}`" for part in plan.parts for path in files_of_part(plan, part).values()]
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _wrapped(text: str, indent: str = "") -> str:

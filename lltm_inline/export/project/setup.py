@@ -87,6 +87,9 @@ from __future__ import annotations
 
 @sources@
 
+if int(setuptools.__version__.partition(".")[0]) < 77:
+    raise SystemExit(f"setuptools {setuptools.__version__} is too old for this: python -m pip install 'setuptools>=77'")
+
 
 @flags@
 
@@ -144,6 +147,7 @@ def setup_py(plan: Plan, sources: Sources, flags: Flags) -> str:
     imports = [
         *(line for line in sorted(modules.values(), key=lambda line: (line.startswith("from"), line))),
         "",
+        "import setuptools",
         *["import torch"] * (cuda or not stable),
         "from setuptools import Extension, setup",
         f"from torch.utils.cpp_extension import {', '.join(of_torch)}",

@@ -19,7 +19,7 @@ VERSION = "0.1.0"
 
 _WIDTH = 120
 #: What modules, autograd and compiled modules are called where arguments of the op stand, too.
-_TAKEN = {"ctx", "extension", "self"}
+_TAKEN = {"ctx", "extension", "name", "self", "tensor", "wanted"}
 
 _INIT = '''\
 """The op `@op@` as an extension of PyTorch, from the kernel @labels@."""

@@ -38,7 +38,7 @@ _TAKEN = (REFERENCE, MAKE_INPUTS, "SIZES", "TOLERANCES")
 _REAL = {"complex64": "float32", "complex128": "float64"}
 #: As the check has them: rounding of sums of 4096 numbers in single precision.
 _TOLERANCES = {"float32": (1.25e-4, 1.25e-4), "float64": (1e-12, 1e-12)}
-_CURE = "Make it inside of the function, or of numbers, strings, tuples and plain functions at the top of its module"
+_CURE = "Write it as a plain `def`, or make it inside of the function that uses it"
 _WIDTH = 120
 #: Letters that ruff takes for numbers.
 _UNCLEAR = {"I: int", "O: int"}
@@ -140,6 +140,11 @@ class _Collector:
             setattr(self, "reference" if name == REFERENCE else "inputs", dotted)
             return
         own = inspect.unwrap(value).__name__
+        if own in _TAKEN and own != name:
+            raise InputError(
+                f"op {self.op.name!r}: its {'reference' if name == REFERENCE else 'function of inputs'} is called {own}, "
+                "a name that the export needs for something else: rename it"
+            )
         if own == "<lambda>" or name == own:
             self.add_function(value, name)
         elif name == MAKE_INPUTS:
@@ -213,6 +218,11 @@ class _Collector:
                 "write it in plain PyTorch"
             )
         own = inspect.unwrap(value).__name__
+        if own in _TAKEN and own != name:
+            raise InputError(
+                f"op {self.op.name!r}: its {'reference' if name == REFERENCE else 'function of inputs'} is called {own}, "
+                "a name that the export needs for something else: rename it"
+            )
         if isinstance(value, FunctionType):
             self.add_function(value, name if own == "<lambda>" else own)
         elif self._bind(own, value):
