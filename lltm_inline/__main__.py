@@ -116,7 +116,9 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="DIR", required=True, help="a directory that does not exist or is empty")
     parser.add_argument("--how", choices=HOWS, default=HOWS[0], help=f"what builds it (default {HOWS[0]})")
     parser.add_argument("--name", metavar="NAME", help="of the package (default OP_VARIANT)")
-    parser.add_argument("--header", metavar="FILE", type=_text_of, help="for the top of every file; comment signs are added")
+    parser.add_argument(
+        "--header", metavar="FILE", type=_text_of, help="for the top of every file; comment signs are added"
+    )
     parser.add_argument("--device", choices=("cpu", "cuda"), help="only this one, where a kernel has texts for both")
     parser.add_argument(
         "--extras", metavar="SHAPE", nargs="+", help="of the extra tensors, such as 'B 3S', where no GPU can tell"
