@@ -353,29 +353,16 @@ def test_pybind11_binds_forward_and_backward(tmp_path: Path) -> None:
 
 
 @needs_compiler
-def test_the_program_calls_the_operators_without_python(tmp_path: Path) -> None:
-    """The example is compiled without a header of csrc, prints shapes and a gradient, and uses the custom class."""
-    plan = make_plan("lltm/class", "cmake")
-    library = compile_library(plan, tmp_path)
-    lib = Path(torch.__file__).parent / "lib"
-    flags = [*torch_flags(), "-Wall", "-Wextra", "-Werror", f"-L{lib}", f"-Wl,-rpath,{lib}", f"-Wl,-rpath,{tmp_path}"]
-    program = tmp_path / "example_program"
-    run(
-        "g++", *flags, tmp_path / "example/main.cpp", "-Wl,--no-as-needed", library, "-ltorch", "-ltorch_cpu", "-lc10",
-        "-o", program,
-    )  # fmt: skip
-    said = run(program, cwd=tmp_path)
-    assert "new_h [3, 5]\nnew_cell [3, 5]\nsum of the gradient of weights: " in said
-    assert said.endswith("LLTMCell, saved and loaded, computes the same\n")
-    weights, bias = torch.load(tmp_path / "lltm_class.pt")
-    assert weights.shape == (15, 22) and bias.shape == (15,)
+def test_the_program_compiles_without_warnings(tmp_path: Path) -> None:
+    """The example needs no header of csrc; test_golden builds and runs it."""
+    write(make_plan("lltm/class", "cmake"), tmp_path)
+    run("g++", *torch_flags(), "-Wall", "-Wextra", "-Werror", "-fsyntax-only", tmp_path / "example/main.cpp")
 
 
 @needs_nvcc
-@pytest.mark.parametrize("label", ["lltm/cuda_extern", "lltm/cuda"])
-def test_cuda_compiles(label: str, tmp_path: Path) -> None:
-    """nvcc compiles the CUDA file, without torch where the text is, and g++ the C++ beside it."""
-    plan = make_plan(label)
+def test_cuda_compiles(tmp_path: Path) -> None:
+    """nvcc compiles a CUDA file that includes torch, and g++ the C++ beside it; test_golden compiles one without torch."""
+    plan = make_plan("lltm/cuda")
     write(plan, tmp_path)
     for name, text in STAND_INS.items():
         (tmp_path / "stand_ins" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -383,7 +370,7 @@ def test_cuda_compiles(label: str, tmp_path: Path) -> None:
     for source in cpp_sources(plan, "cuda"):
         if source.endswith(".cu"):
             places = [flag.replace("-isystem", "-I") for flag in torch_flags() if flag.startswith("-isystem")]
-            places = [] if label == "lltm/cuda_extern" else [*places, f"-Xcompiler=-idirafter,{tmp_path}/stand_ins"]
+            places.append(f"-Xcompiler=-idirafter,{tmp_path}/stand_ins")
             run("nvcc", "-std=c++20", "-arch=sm_75", *places, "-c", tmp_path / source, "-o", tmp_path / "cu.o")
         elif Path(source).name != "ops.cpp":  # that one is as on the CPU
             run("g++", *torch_flags(), "-Wall", "-Wextra", "-Werror", "-fsyntax-only", tmp_path / source)

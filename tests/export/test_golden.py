@@ -134,7 +134,9 @@ def test_cmake_and_the_class(shell: Shell) -> None:
     export = exported(shell, "lltm/class", "cmake")
     printed = type_all(shell, export)
     assert " passed" in printed and "failed" not in printed
-    assert "LLTMCell" in printed
+    assert "LLTMCell, saved and loaded, computes the same" in printed
+    weights, bias = torch.load(shell.directory / "lltm_class.pt")  # what the program saved
+    assert weights.shape == (15, 22) and bias.shape == (15,)
 
 
 @pytest.fixture(scope="module")
