@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import Template
 
+from .custom_classes import NAMESPACE
 from .registry import Argument, Kernel, Op
 from .shapes import Dim
 from .signature import TENSOR, Interface, backward_arguments, cpp_type
-
-#: The macro that holds a build's namespace (or module name). `load_inline`, `load` and setuptools all define it.
-NAMESPACE = "TORCH_EXTENSION_NAME"
 
 _DTYPES = {"float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-#: The macro that holds a build's namespace; `load_inline`, `load` and setuptools define it.
-OWN = "TORCH_EXTENSION_NAME"
+#: The macro that holds a build's namespace (or module name). `load_inline`, `load` and setuptools all define it.
+NAMESPACE = "TORCH_EXTENSION_NAME"
 
 _LIBRARY = re.compile(r"\bTORCH_LIBRARY(?:_FRAGMENT)?\s*\(\s*(\w+)")
 _CLASS = re.compile(r"(?P<member>\.\s*(?:template\s+)?)?\bclass_\s*<\s*(?:\w+::|::)*(?P<type>\w+)\b")
-_OWN_SCOPE = re.compile(rf"\bnamespace\b[\w\s:]*\b{OWN}\b")
+_OWN_SCOPE = re.compile(rf"\bnamespace\b[\w\s:]*\b{NAMESPACE}\b")
 
 
 def shared_classes(masked: str) -> Iterator[tuple[int, str, str]]:
@@ -39,17 +39,17 @@ def shared_classes(masked: str) -> Iterator[tuple[int, str, str]]:
             yield (
                 definition.start(1),
                 f"PyTorch knows class '{name}' by its C++ name, and the next revision's by the same: to load both ends the process",
-                f"Define it in 'namespace {OWN} {{ ... }}': each build has a name of its own.",
+                f"Define it in 'namespace {NAMESPACE} {{ ... }}': each build has a name of its own.",
             )
         within = (
             next((one[1] for one in reversed(libraries) if one.start() < found.start()), "") if found["member"] else ""
         )
-        if within != OWN:
+        if within != NAMESPACE:
             where = f"in namespace '{within}'" if within else "in a namespace of its own choice"
             yield (
                 found.start("type"),
                 f"class '{name}' is registered {where}, and so is the next revision's: to load both ends the process",
-                f"Register it with TORCH_LIBRARY_FRAGMENT({OWN}, m) {{ m.class_<{name}>(...) ... }}.",
+                f"Register it with TORCH_LIBRARY_FRAGMENT({NAMESPACE}, m) {{ m.class_<{name}>(...) ... }}.",
             )
 
 

@@ -18,7 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
-from .binding import NAMESPACE, generate_binding
+from .binding import generate_binding
+from .custom_classes import NAMESPACE
 from .errors import DefinitionError, TemplateError
 from .launchers import find_launchers, host_text, instances_text
 from .registry import BINDINGS, Kernel, Op

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..binding import NAMESPACE
+from ..custom_classes import NAMESPACE
 from ..op import Op
 from ..signature import cpp_type
-from .filling import fill
+from .filling import enumerated, fill
 from .plan import Plan
 
 #: What `example_text` needs.
@@ -163,7 +162,7 @@ def python_text(plan: Plan, custom: CustomClass) -> str:
     """Write the lines of the package's `ops.py` that give the class its name there."""
     held, given = ", ".join(custom.held), ", ".join(custom.given)
     return (
-        f"#: A class of C++ that holds {_listed(custom.held)}: `{custom.name}({held}).forward({given})`\n"
+        f"#: A class of C++ that holds {enumerated(custom.held)}: `{custom.name}({held}).forward({given})`\n"
         f"#: computes what `{plan.op.name}` does.\n"
         f"{custom.name} = torch.classes.{custom.namespace}.{custom.name}\n"
     )
@@ -227,7 +226,7 @@ def readme_text(plan: Plan, custom: CustomClass) -> str:
         qualified=custom.qualified,
         op=plan.op.name,
         outputs=", ".join(output.name for output in plan.op.signature.outputs),
-        listed=_listed(custom.held),
+        listed=enumerated(custom.held),
     )
 
 
@@ -241,8 +240,3 @@ def _words(custom: CustomClass) -> dict[str, str]:
         "given": ", ".join(custom.given),
         "methods": f"({', '.join(f'cell.{name}()' for name in custom.held)}{comma})",
     }
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write `weights`, `weights and bias`, `a, b and c`."""
-    return " and ".join([*([", ".join(names[:-1])] * (len(names) > 1)), names[-1]])

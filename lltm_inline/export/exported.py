@@ -71,5 +71,6 @@ def files_of(plan: Plan) -> dict[str, str]:
     from .project import build_files
     from .python import python_files
 
-    files = build_files(plan) | cpp_files(plan) | python_files(plan) | origin_file(plan)
+    csrc = cpp_files(plan)
+    files = csrc | build_files(plan, csrc) | python_files(plan) | origin_file(plan)
     return dict(sorted({**files, ".gitignore": _IGNORED}.items()))

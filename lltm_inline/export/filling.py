@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _SLOT = re.compile(r"@([a-z_]+)@")
-_WIDTH = 120
+#: Columns of every file that is written.
+WIDTH = 120
 
 
 def fill(text: str, **values: str) -> str:
@@ -61,7 +62,7 @@ def sequence(items: Iterable[str], ahead: str = "", behind: str = "", brackets: 
     items = list(items)
     comma = "," if brackets == "()" and len(items) == 1 else ""
     line = f"{ahead}{brackets[0]}{', '.join(items)}{comma}{brackets[1]}{behind}"
-    if len(line) <= _WIDTH:
+    if len(line) <= WIDTH:
         return line
     indent = " " * (len(ahead) - len(ahead.lstrip()))
     return (
@@ -69,3 +70,13 @@ def sequence(items: Iterable[str], ahead: str = "", behind: str = "", brackets: 
         + "".join(f"{indent}    {item},\n" for item in items)
         + f"{indent}{brackets[1]}{behind}"
     )
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """Write words as a sentence has them.
+
+    Example:
+        >>> enumerated(["weights"]), enumerated(["weights", "bias", "scale"])
+        ('weights', 'weights, bias and scale')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from lltm_inline.export.cpp import cpp_files
 from lltm_inline.export.filling import commented, fill, sequence
 from lltm_inline.export.plan import Extra, Part, Plan
 from lltm_inline.export.project import build_files, commands
@@ -69,7 +70,8 @@ def plan_of(kernel: Kernel | str, how: str, **changes: object) -> Plan:
 @cache
 def files(kernel: str, how: str) -> dict[str, str]:
     """Write the files of one export once."""
-    return build_files(plan_of(_TEXTS.get(kernel, kernel), how))
+    plan = plan_of(_TEXTS.get(kernel, kernel), how)
+    return build_files(plan, cpp_files(plan))
 
 
 def written(kernel: str, how: str, to: Path) -> Path:
@@ -144,7 +146,8 @@ def test_ruff(label: str, tmp_path: Path) -> None:
 
 def test_header() -> None:
     """The header stands on top of every file, as comments of its language."""
-    found = build_files(plan_of("lltm/fused", "cmake", header="Copyright (c) 2026 Somebody\nMIT"))
+    plan = plan_of("lltm/fused", "cmake", header="Copyright (c) 2026 Somebody\nMIT")
+    found = build_files(plan, cpp_files(plan))
     for path, text in found.items():
         start = "<!--\nCopyright (c)" if path == "README.md" else "# Copyright (c) 2026 Somebody\n# MIT\n\n"
         assert text.startswith(start), path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...binding import NAMESPACE
+from ...custom_classes import NAMESPACE
 from ...errors import DefinitionError
 from ...kernel import Kernel
 from ...launchers import find_launchers

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 
 from ...registry import Argument
 from ...signature import TENSOR, cpp_type
-from ..filling import commented
+from ..filling import WIDTH, commented
 from ..plan import Plan
 from ..python.fakes import backward_parameters
-
-_WIDTH = 120
 
 
 def listed(start: str, items: Sequence[str], end: str, indent: int = 0) -> str:
@@ -30,12 +28,12 @@ def listed(start: str, items: Sequence[str], end: str, indent: int = 0) -> str:
     """
     ahead = " " * indent
     line = f"{ahead}{start}{', '.join(items)}{end}"
-    if len(line) <= _WIDTH:
+    if len(line) <= WIDTH:
         return line
     pieces = [*(f"{item}," for item in items[:-1]), f"{items[-1]}{end}"]
     lines = [""]
     for piece in pieces:
-        if lines[-1] and len(lines[-1]) + 1 + len(piece) > _WIDTH:
+        if lines[-1] and len(lines[-1]) + 1 + len(piece) > WIDTH:
             lines.append("")
         lines[-1] = f"{lines[-1]} {piece}" if lines[-1] else f"{ahead}    {piece}"
     return "\n".join([f"{ahead}{start}", *lines])
@@ -110,9 +108,9 @@ def _returns(count: int) -> str:
 def definition(schema: str) -> str:
     """Write `m.def` of a schema, which may take several lines."""
     line = f'  m.def("{schema}");'
-    if len(line) <= _WIDTH:
+    if len(line) <= WIDTH:
         return line
-    pieces = textwrap.wrap(schema, _WIDTH - 10, break_long_words=False)
+    pieces = textwrap.wrap(schema, WIDTH - 10, break_long_words=False)
     quoted = [f'"{piece} "' for piece in pieces[:-1]] + [f'"{pieces[-1]}");']
     return "\n".join(["  m.def(", *(f"      {piece}" for piece in quoted)])
 
@@ -129,7 +127,7 @@ def comment(doc: str) -> str:
         >>> comment("Scale.\\n\\n    y = c x")
         '// Scale.\\n//\\n//     y = c x\\n'
     """
-    width = _WIDTH - len("// ")
+    width = WIDTH - len("// ")
     paragraphs = re.split(r"(\n(?:[ \t]*\n)+)", textwrap.dedent(doc).strip("\n").rstrip())
     formulae = [_is_formula(paragraph) for paragraph in paragraphs]
     lines = [line for part, formula in zip(paragraphs, formulae, strict=True) if formula for line in part.split("\n")]

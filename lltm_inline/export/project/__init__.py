@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..plan import Plan
 from .benchmark import benchmark_py
 from .cmake import cmake_lists
@@ -16,15 +18,16 @@ from .tests import tests_py
 __all__ = ["build_files", "commands"]
 
 
-def build_files(plan: Plan) -> dict[str, str]:
+def build_files(plan: Plan, csrc: Mapping[str, str]) -> dict[str, str]:
     """Write the files that build an export, its README, its tests, its benchmark, and what loads the library.
+
+    Args:
+        plan: of the export.
+        csrc: its C++ files, text by path.
 
     Returns:
         Texts by path below the export's directory.
     """
-    from ..cpp import cpp_files
-
-    csrc = cpp_files(plan)
     sources, flags = sources_of(plan), flags_of(plan, csrc)
     files = {
         "README.md": readme(plan, flags, csrc),

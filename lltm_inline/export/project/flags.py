@@ -7,6 +7,7 @@ builds, and the compiler is asked what that processor has: the library may be me
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..filling import fill
@@ -37,7 +38,7 @@ class Flags:
     vectors: bool
 
 
-def flags_of(plan: Plan, files: dict[str, str]) -> Flags:
+def flags_of(plan: Plan, files: Mapping[str, str]) -> Flags:
     """Find out which flags an export needs, of which `files` are the C++."""
     own = tuple(flag for part in plan.parts if part.device == "cpu" for flag in part.kernel.flags)
     defines = (f"-D{TARGET_VERSION}",) if plan.style == "stable" else ()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..class_text import custom_class
 from ..class_text import readme_text as class_readme
-from ..filling import fill
+from ..filling import enumerated, fill
 from ..plan import Plan
 from .commands import commands
 from .flags import OLDEST_TORCH, Flags
@@ -260,7 +260,7 @@ def _know(plan: Plan) -> list[str]:
         )
     lines += [f"- {note}" for note in plan.notes]
     lines.append(
-        f"- Made by lltm_inline, which it does not need. After an edit of {_listed(_kernel_files(plan))}, "
+        f"- Made by lltm_inline, which it does not need. After an edit of {enumerated(_kernel_files(plan))}, "
         '`lltm_inline.registry.import_extension("this directory")` returns it as a tuple of kernels there; nothing else goes back.'
     )
     return [_wrapped(line, "  ") for line in lines]
@@ -271,10 +271,6 @@ def _kernel_files(plan: Plan) -> list[str]:
     from ..cpp import files_of_part
 
     return [f"`{path}`" for part in plan.parts for path in files_of_part(plan, part).values()]
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _wrapped(text: str, indent: str = "") -> str:

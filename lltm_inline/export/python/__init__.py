@@ -6,7 +6,7 @@ import textwrap
 
 from ...errors import InputError
 from ..class_text import custom_class
-from ..filling import commented, fill
+from ..filling import WIDTH, commented, fill
 from ..plan import Plan
 from .module import module_arguments, module_text
 from .ops import ops_text
@@ -17,7 +17,6 @@ __all__ = ["VERSION", "module_arguments", "python_files"]
 #: Of every export, to begin with.
 VERSION = "0.1.0"
 
-_WIDTH = 120
 #: What modules, autograd and compiled modules are called where arguments of the op stand, too.
 _TAKEN = {"ctx", "extension", "name", "self", "tensor", "wanted"}
 
@@ -103,9 +102,9 @@ def _short(value: float) -> str:
 def _narrow(paragraph: str) -> str:
     """Fill a paragraph again that is too wide; a formula stays as it is."""
     lines = paragraph.split("\n")
-    if max(map(len, lines)) <= _WIDTH or any(line[:1] in (" ", "*", "-") for line in lines):
+    if max(map(len, lines)) <= WIDTH or any(line[:1] in (" ", "*", "-") for line in lines):
         return paragraph
-    return textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _reference(plan: Plan) -> str:

@@ -12,12 +12,11 @@ from ...reserved import is_reserved
 from ...run.checking.cases import prime_size
 from ...shapes import Shape
 from ...signature import find_function, mask
-from ..filling import fill
+from ..filling import WIDTH, fill
 from ..plan import Plan
 from .letters import Letters, extent, in_letters, letters_from
 
 _ANNOTATIONS = {"Tensor": "Tensor", "Tensor?": "Tensor | None", "float": "float", "int": "int", "bool": "bool"}
-_WIDTH = 120
 #: In `output_dtypes`: real where the inputs are complex.
 _REAL = "real"
 
@@ -99,10 +98,10 @@ def function_head(name: str, parameters: Sequence[str], returns: str, *, wide: i
         'def f(x: Tensor) -> Tensor:'
     """
     line = f"def {name}({', '.join(parameters)}) -> {returns}:"
-    if len(line) + wide <= _WIDTH:
+    if len(line) + wide <= WIDTH:
         return line
     inner = f"    {', '.join(parameters)}"
-    if len(inner) + wide > _WIDTH:
+    if len(inner) + wide > WIDTH:
         inner = "\n".join(f"    {each}," for each in parameters)
     return f"def {name}(\n{inner}\n) -> {returns}:"
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from ...shapes import ELEMENTS, Dim, Shape
 
+#: Ahead of a file in which extents have such names.
+QUIET = "# ruff: noqa: E741  (letters of shapes may be I and O)\n"
+
 
 def extent(dim: Dim) -> str:
     """Write an extent as Python does.

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import torch
 
 from ...op import Argument
 from ...shapes import Shape
-from ..filling import commented, fill
+from ..filling import commented, enumerated, fill
 from ..plan import Plan
 from .doc import docstring, entries, meanings, results, section
 from .fakes import function_head, parameter, parameters, results_annotation
-from .letters import extent, in_letters
+from .letters import QUIET, extent, in_letters
 from .ops import REFUSES
 
-_QUIET = "# ruff: noqa: E741  (letters of shapes may be I and O)\n"
 #: Names that the module needs for something else.
 _TAKEN = {*dir(torch.nn.Module()), "device", "dtype", "reset_parameters"}
 
@@ -108,7 +106,7 @@ def module_text(plan: Plan) -> str:
         _MODULE,
         op=plan.op.name,
         function=plan.op.name + f" as {_function(plan)}" * (_function(plan) != plan.op.name),
-        quiet=_QUIET if {"I", "O"} & set(letters) else "",
+        quiet=QUIET if {"I", "O"} & set(letters) else "",
         imports="\n".join([*["import math", "", "import torch"] * bool(held), "from torch import Tensor, nn"]),
         module=plan.module,
         members="\n\n".join(member.strip("\n") for member in members),
@@ -122,11 +120,6 @@ def _function(plan: Plan) -> str:
     return f"compute_{name}" if name in {argument.name for argument in plan.op.signature.inputs} else name
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Write `weights, bias and scale`."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
 def _doc(plan: Plan) -> str:
     """Write the docstring of the class."""
     op, held, letters = plan.op, parameters_of(plan), letters_of(plan)
@@ -137,7 +130,7 @@ def _doc(plan: Plan) -> str:
     arguments |= {"device, dtype": "of the parameters."} if held else {}
     names = [a.name for a in held]
     text = docstring(
-        f"Hold {_listed(names)}, and compute `{op.name}` with {'them' if len(names) > 1 else 'it'}."
+        f"Hold {enumerated(names)}, and compute `{op.name}` with {'them' if len(names) > 1 else 'it'}."
         if held
         else f"Compute `{op.name}` as a layer of a network.",
         section("Args", entries(arguments)) if arguments else "",
@@ -198,7 +191,7 @@ def _reset(plan: Plan) -> str:
         what = f"the length of {name}"
     return fill(
         _RESET,
-        names=_listed([argument.name for argument in held]),
+        names=enumerated([argument.name for argument in held]),
         fan_in=f"{product.replace(' * ', '*').replace(' ', '')}, {what}",
         bound=re.sub(r"\b([A-Z])\b", r"self.\1", product),
     )

@@ -10,6 +10,7 @@ from ..plan import Plan
 from .autograd import classic_autograd, registered_autocast, registered_autograd
 from .doc import docstring, entries, meanings, results, section, summary
 from .fakes import extra_names, fake_functions, function_head, parameters, results_annotation
+from .letters import QUIET
 
 _MODULE = '''\
 """@what@"""
@@ -25,7 +26,6 @@ from __future__ import annotations
 @body@
 '''
 
-_QUIET = "# ruff: noqa: E741  (letters of shapes may be I and O)\n"
 
 _FAKES = """\
 # What torch.compile, torch.export and opcheck ask of an operator: the shapes and dtypes of its results, without values.
@@ -55,7 +55,7 @@ def ops_text(plan: Plan) -> str:
     text = fill(
         _MODULE,
         what=_what(plan),
-        quiet=_QUIET if any(re.search(r"^ +[\w, (]*\b[IO]\b[\w, )]* = ", fake, re.MULTILINE) for fake in fakes) else "",
+        quiet=QUIET if any(re.search(r"^ +[\w, (]*\b[IO]\b[\w, )]* = ", fake, re.MULTILINE) for fake in fakes) else "",
         imports="\n".join([*["from typing import Any", ""] * ("Any" in body), *imports]),
         library="from ._library import extension"
         if plan.style == "pybind11"

@@ -16,7 +16,7 @@ import torch
 from ...arguments import shown
 from ...errors import InputError
 from ...op import Op
-from ..filling import sequence
+from ..filling import WIDTH, sequence
 from .fakes import function_head, results_annotation
 from .letters import extent
 from .source import (
@@ -39,7 +39,6 @@ _REAL = {"complex64": "float32", "complex128": "float64"}
 #: As the check has them: rounding of sums of 4096 numbers in single precision.
 _TOLERANCES = {"float32": (1.25e-4, 1.25e-4), "float64": (1e-12, 1e-12)}
 _CURE = "Write it as a plain `def`, or make it inside of the function that uses it"
-_WIDTH = 120
 #: Letters that ruff takes for numbers.
 _UNCLEAR = {"I: int", "O: int"}
 
@@ -110,7 +109,7 @@ def _drawn(op: Op) -> str:
         head += quiet
     drawn = ", ".join(tensors) if len(tensors) > 1 else f"({tensors[0]},)"
     returned = f"    return {drawn}"
-    if len(returned) > _WIDTH:
+    if len(returned) > WIDTH:
         returned = sequence(tensors, ahead="    return ", brackets="()")
     return f'{head}\n    """Draw one set of inputs, normal numbers all."""\n{returned}\n'
 
@@ -297,7 +296,7 @@ class _Collector:
         renamed = re.sub(rf"^def {own}\(", f"def {MAKE_INPUTS}(", text, count=1, flags=re.MULTILINE)
         # What is said behind a noqa would make the longer line too long.
         lines = [
-            re.sub(r"(# noqa: \w+)\s.*", r"\1", line) if len(line) > _WIDTH else line for line in renamed.split("\n")
+            re.sub(r"(# noqa: \w+)\s.*", r"\1", line) if len(line) > WIDTH else line for line in renamed.split("\n")
         ]
         self.definitions = {
             MAKE_INPUTS if name == own else name: "\n".join(lines) if name == own else text
