@@ -1,6 +1,7 @@
 # Every target makes its own virtual environment in .venv the first time, with the versions of constraints.txt.
 #   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
-#   make test      the tests, two files at a time                         make test ARGS='-k doctor'
+#   make test      what a change breaks first, two tests at a time         make test ARGS='-k doctor'
+#   make test-all  all tests: every notebook, export, crash and browser   make test-all ARGS='-m full' for what is left
 #   make check     lint and types
 #   make bench     comparisons with other tools (minutes)
 #   make lab       JupyterLab on lesson 00                                make lab ARGS=--no-browser
@@ -17,7 +18,7 @@ PANEL = lltm_inline/notebook/panel/js
 PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lab bundle clean
+.PHONY: help demo test test-all check bench lab bundle clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -26,7 +27,10 @@ demo: $(VENV)/.stamp-run
 	$(BIN)/python -m lltm_inline.demo $(ARGS)
 
 test: $(VENV)/.stamp-test
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not full' $(ARGS)
+
+test-all: $(VENV)/.stamp-test
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 check: $(VENV)/.stamp-check
 	$(BIN)/ruff check .

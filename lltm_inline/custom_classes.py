@@ -1,8 +1,8 @@
-"""Finds classes that a text registers with PyTorch in a way that only one library of a process may.
+"""Finds what a text registers with PyTorch in a way that only one library of a process may: classes and operators.
 
 A class is known to PyTorch for the life of the process, by the name of its C++ type and by that under which it is
-registered. A library that brings either for the second time, as the next revision of a kernel would, ends the process while
-it is loaded, and no `except` sees that. So both names have to hold that of the build.
+registered; an operator by its name. A library that brings one for the second time, as the next revision of a kernel would,
+ends the process while it is loaded, and no `except` sees that. So all these names have to hold that of the build.
 """
 
 from __future__ import annotations
@@ -13,25 +13,27 @@ from collections.abc import Iterator
 #: The macro that holds a build's namespace (or module name). `load_inline`, `load` and setuptools all define it.
 NAMESPACE = "TORCH_EXTENSION_NAME"
 
-_LIBRARY = re.compile(r"\bTORCH_LIBRARY(?:_FRAGMENT)?\s*\(\s*(\w+)")
+_LIBRARY = re.compile(r"\b(?:STABLE_)?TORCH_LIBRARY(?:_FRAGMENT)?\s*\(\s*(\w+)")
+_OPERATORS = re.compile(r"\b(RegisterOperators)\b")
 _CLASS = re.compile(r"(?P<member>\.\s*(?:template\s+)?)?\bclass_\s*<\s*(?:\w+::|::)*(?P<type>\w+)\b")
 _OWN_SCOPE = re.compile(rf"\bnamespace\b[\w\s:]*\b{NAMESPACE}\b")
 
 
-def shared_classes(masked: str) -> Iterator[tuple[int, str, str]]:
-    """List the classes whose names are the same in every build of a masked text.
+def shared_names(masked: str) -> Iterator[tuple[int, str, str]]:
+    """List the classes and operators whose names are the same in every build of a masked text.
 
     Returns:
         For each its place in the text, what is wrong, and the cure.
 
     Example:
         >>> text = "struct Cell : torch::CustomClassHolder {}; TORCH_LIBRARY(TORCH_EXTENSION_NAME, m) { m.class_<Cell>(); }"
-        >>> [(place, cure) for place, _, cure in shared_classes(text)]
+        >>> [(place, cure) for place, _, cure in shared_names(text)]
         [(7, "Define it in 'namespace TORCH_EXTENSION_NAME { ... }': each build has a name of its own.")]
-        >>> list(shared_classes(text.replace("struct", "namespace TORCH_EXTENSION_NAME { struct").replace("; T", "; } T")))
+        >>> list(shared_names(text.replace("struct", "namespace TORCH_EXTENSION_NAME { struct").replace("; T", "; } T")))
         []
     """
     libraries = list(_LIBRARY.finditer(masked))
+    of_classes: set[str] = set()
     for found in _CLASS.finditer(masked):
         name = found["type"]
         definition = re.search(rf"\b(?:class|struct)\s+(?:final\s+)?({name})\b[^;{{}}()]*\{{", masked)
@@ -44,12 +46,22 @@ def shared_classes(masked: str) -> Iterator[tuple[int, str, str]]:
         within = (
             next((one[1] for one in reversed(libraries) if one.start() < found.start()), "") if found["member"] else ""
         )
+        of_classes.add(within)
         if within != NAMESPACE:
             where = f"in namespace '{within}'" if within else "in a namespace of its own choice"
             yield (
                 found.start("type"),
                 f"class '{name}' is registered {where}, and so is the next revision's: to load both ends the process",
                 f"Register it with TORCH_LIBRARY_FRAGMENT({NAMESPACE}, m) {{ m.class_<{name}>(...) ... }}.",
+            )
+
+    for library in [*libraries, *_OPERATORS.finditer(masked)]:
+        if library[1] not in {NAMESPACE, *of_classes}:
+            where = "under names of its own choice" if library.re is _OPERATORS else f"in namespace '{library[1]}'"
+            yield (
+                library.start(),
+                f"operators are registered {where}, and so are the next revision's: to load both ends the process",
+                f"Leave it out: forward and backward are registered for you. Others go into TORCH_LIBRARY_FRAGMENT({NAMESPACE}, m).",
             )
 
 

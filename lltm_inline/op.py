@@ -118,6 +118,9 @@ class FrozenDict(dict[str, Any]):
 
     __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = __ior__ = _refuse
 
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
     def __reduce__(self) -> Any:
         return (FrozenDict, (dict(self),))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .custom_classes import shared_classes
+from .custom_classes import shared_names
 from .registry import Argument, Kernel, Op
 
 _OPENER = re.compile(r"""//|/\*|R"(?P<tag>[^\s()\\]{0,16})\(|"|'""")
@@ -22,7 +22,9 @@ _ENDS = {
 }
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 #: What follows the parameters of a definition, with the return type behind an arrow.
-_HEAD = re.compile(r"\s*(?:noexcept\s*)?(?:->([^{;]*))?\{")
+_ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]|__attribute__\s*\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
+_HEAD = re.compile(rf"(?:\s|noexcept\b|{_ATTRIBUTE.pattern})*(?:->([^{{;]*))?\{{")
+_CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(.*)")
 _LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
 _TENSOR_PATTERN = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
 #: How each API spells a tensor.
@@ -74,7 +76,39 @@ def mask(text: str) -> str:
     >>> mask('int x; // {')
     'int x;     '
     """
+    return _DIRECTIVE.sub(lambda match: _blank(match[0]), _code(text))
 
+
+@lru_cache(maxsize=32)
+def taken(text: str) -> str:
+    """Blank what the preprocessor leaves out, as far as the text alone tells: the inside of `#if 0`, and all branches but one.
+
+    Of a condition that is not known the first branch stands for all: each of them has braces that are closed in it or in none.
+
+    >>> taken("int a;\\n#if 0\\nint b;\\n#else\\nint c;\\n#endif").split()
+    ['int', 'a;', '#if', '0', '#else', 'int', 'c;', '#endif']
+    """
+    lines = text.split("\n")
+    #: For each condition that is open: whether this branch is taken, and whether one of it was.
+    opened: list[tuple[bool, bool]] = []
+    for number, code in enumerate(_code(text).split("\n")):
+        condition = _CONDITION.match(code)
+        if condition is None:
+            if not all(now for now, _ in opened):
+                lines[number] = _blank(lines[number])
+        elif condition[1].startswith("if"):
+            now = not (condition[1] == "if" and condition[2].strip() in ("0", "false"))
+            opened.append((now, now))
+        elif opened and condition[1] == "endif":
+            opened.pop()
+        elif opened:
+            now = not opened[-1][1] and condition[2].strip() not in ("0", "false")
+            opened[-1] = now, opened[-1][1] or now
+    return "\n".join(lines)
+
+
+def _code(text: str) -> str:
+    """Blank comments and strings."""
     parts, done, position = [], 0, 0
     missing: set[str] = set()  # ends that stand nowhere in the rest: looking for them again would take for ever
     while opener := _OPENER.search(text, position):
@@ -94,7 +128,7 @@ def mask(text: str) -> str:
         if end >= 0:
             parts += [text[done:start], _blank(text[start:end])]
             done = end
-    return _DIRECTIVE.sub(lambda match: _blank(match[0]), "".join([*parts, text[done:]]))
+    return "".join([*parts, text[done:]])
 
 
 def _blank(text: str) -> str:
@@ -127,7 +161,8 @@ def find_functions(masked: str, name: str = r"[A-Za-z_]\w*") -> Iterator[tuple[s
         words = masked[begins:start] if head[1] is None else head[1]
         parameters = [_parameter(part) for part in split(masked[match.end() : close])]
         types, names = zip(*parameters, strict=True) if parameters else ((), ())
-        yield match[1], Function(_squeeze(re.sub(r"\b(?:static|inline)\b", " ", words)), types, names, start)
+        words = re.sub(r"\b(?:static|inline)\b", " ", _ATTRIBUTE.sub(" ", words))
+        yield match[1], Function(_squeeze(words), types, names, start)
 
 
 def examine(kernel: Kernel, op: Op, text: str) -> Interface:
@@ -138,7 +173,7 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
         op: what it computes.
         text: the rendered C++ part, with `#line` directives.
     """
-    masked = mask(text)
+    masked = mask(taken(text))
     forward = find_function(masked, "forward")
     backward = find_function(masked, "backward")
     if forward is None:
@@ -162,7 +197,7 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
     if backward is not None and not check.problems:
         optional_grads = check.optional_grads(backward)
         check.backward(backward, Interface(extras, True, optional_grads=optional_grads))
-    check.classes(masked)
+    check.registered(masked)
     return Interface(extras, backward is not None, tuple(check.problems), optional_grads)
 
 
@@ -233,9 +268,9 @@ class _Examination:
             )
         return max(returned - len(outputs), 0)
 
-    def classes(self, masked: str) -> None:
-        """Refuse classes that a second revision could not register again."""
-        for place, message, help in shared_classes(masked):
+    def registered(self, masked: str) -> None:
+        """Refuse classes and operators that a second revision could not register again."""
+        for place, message, help in shared_names(masked):
             self.problems.append(Problem(*_locate(self.text, place, self.kernel.name), message, help))
 
     def optional_grads(self, function: Function) -> tuple[bool, ...]:
@@ -303,9 +338,15 @@ class _Examination:
                 f"The op declares it as '{argument.type} {argument.name}'.",
             )
 
+    def _meant(self, name: str) -> str:
+        """Return the type behind an alias of the text's own, or the name itself."""
+        alias = rf"\busing\s+{re.escape(name)}\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b{re.escape(name)}\s*;"
+        found = re.search(alias, mask(taken(self.text))) if name.isidentifier() else None
+        return _squeeze(found[1] or found[2]) if found else name
+
     def _returned(self, function: Function) -> int | None:
         """Count the tensors that a function returns; None when that is not to be told from its return type."""
-        returns = function.returns
+        returns = self._meant(function.returns)
         if re.fullmatch(self.tensor, returns):
             return 1
         inner = re.fullmatch(r"std::tuple<(.*)>", returns)

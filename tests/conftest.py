@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import shutil
 import signal
@@ -18,10 +19,15 @@ from typing import Any
 import psutil
 import pytest
 
-from lltm_inline.build import compiler
+from lltm_inline.build import compiler, header
+from lltm_inline.build.toolchain import Toolchain, find_toolchain
+from lltm_inline.errors import ToolchainError
 from tests import tiny as tiny_module
 
 ROOT = Path(__file__).resolve().parents[1]
+
+#: Names a cache that outlives the run, for one that goes on where another has ended. Without it a run begins with none.
+KEPT_CACHE = "LLTM_INLINE_TEST_CACHE"
 
 #: A header-free text that keeps g++ busy for half a minute, longer than any test waits.
 HEAVY = """
@@ -44,20 +50,82 @@ def _ctrl_c() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+#: All tests that were collected, those too that a mark or a word leaves out.
+COLLECTED = pytest.StashKey[list[pytest.Item]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the list, for the test that holds it against what must fall."""
+    config.stash[COLLECTED] = list(items)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the whole run one cache, that of all its workers, so that each text is compiled once; and keep ccache out."""
+    if hasattr(config, "workerinput"):
+        return  # a worker has its environment from the process that started it
+    kept = os.environ.get(KEPT_CACHE)
+    if kept:
+        keep_libraries_only(Path(kept))
+    os.environ["LLTM_INLINE_CACHE"] = kept or tempfile.mkdtemp(prefix="lltm_inline-tests-")
+    os.environ["CCACHE_DISABLE"] = "1"
+    # In a run of many: while its workers import torch and collect, a core is free.
+    if config.getoption("numprocesses", None):
+        with suppress(ToolchainError):  # without a compiler each test says so itself
+            for prelude in ("aten", "light"):
+                header.start(find_toolchain(), prelude)
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the whole session one cache, so that bridge and precompiled headers are built once; and keep ccache out."""
-    directory = tmp_path_factory.mktemp("cache", numbered=True)
-    before = {name: os.environ.get(name) for name in ("LLTM_INLINE_CACHE", "CCACHE_DISABLE")}
-    os.environ.update(LLTM_INLINE_CACHE=str(directory), CCACHE_DISABLE="1")
-    yield
-    for process in psutil.Process().children(recursive=True):  # precompiled headers that nobody waits for any more
+def _headers_first() -> Iterator[None]:
+    """Wait for the precompiled headers with which hundreds of texts compile in a third of the time, and make no others.
+
+    A user's build never waits for one. What a test builds into a cache of its own does not either.
+    """
+    shared, flags = os.environ["LLTM_INLINE_CACHE"], header.header_flags
+
+    def waited_for(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
+        if os.environ["LLTM_INLINE_CACHE"] == shared:
+            if "-O3" not in toolchain.cflags or prelude in ("extension", "library"):
+                return ()
+            header.wait(toolchain, prelude)
+        return flags(toolchain, prelude)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(header, "header_flags", waited_for)
+        yield
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the precompiled headers that nobody waits for any more, and remove the cache of the run."""
+    for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             if "header_process.py" in " ".join(process.cmdline()):
                 process.terminate()
-    for name, value in before.items():
-        os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-    shutil.rmtree(directory, ignore_errors=True)
+    if not hasattr(config, "workerinput") and not os.environ.get(KEPT_CACHE):
+        shutil.rmtree(os.environ["LLTM_INLINE_CACHE"], ignore_errors=True)
+
+
+def keep_libraries_only(directory: Path) -> None:
+    """Forget what the code under test itself has said: that a text does not compile and why, that a library was tried out."""
+    for manifest in directory.glob("kernels/*/build.json"):
+        (manifest.parent / "proven.json").unlink(missing_ok=True)
+        if not json.loads(manifest.read_text())["ok"]:
+            shutil.rmtree(manifest.parent)
+    for room in ("headers", "toolchains"):
+        shutil.rmtree(directory / room, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def quick_compiler() -> Iterator[None]:
+    """Compile with clang++ where there is one: for files with texts of their own, which are not about compilers.
+
+    It takes about two thirds of g++'s time. What ships is compiled with g++, as its users do.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if shutil.which("clang++"):
+            patch.setenv("CXX", "clang++")
+        yield
 
 
 @pytest.fixture
@@ -163,7 +231,7 @@ class Naive:
 
 
 @pytest.fixture
-def naive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _session_cache: None) -> Naive:
+def naive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Naive:
     """Give plain `load_inline` in a directory of this test, without memory of the names of other tests."""
     from torch.utils import _cpp_extension_versioner, cpp_extension
 

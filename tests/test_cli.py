@@ -54,6 +54,7 @@ def test_help_and_version() -> None:
     assert run("--version").stdout == f"lltm-inline {__version__}\n"
 
 
+@pytest.mark.full
 def test_script_entry() -> None:
     """The installed command `lltm-inline` is the same program."""
     script = Path(sys.executable).with_name("lltm-inline")
@@ -63,6 +64,7 @@ def test_script_entry() -> None:
     assert result.stdout == f"lltm-inline {__version__}\n"
 
 
+@pytest.mark.full
 def test_list() -> None:
     """`list` names every op and kernel, `list OP` those of one."""
     result = run("list")
@@ -82,12 +84,14 @@ def test_list_of_an_unknown_op() -> None:
     assert message.startswith("lltm-inline: no op 'lstm'. Ops: lltm")
 
 
+@pytest.mark.full
 def test_show_is_the_source() -> None:
     """In a pipe `show` prints a kernel's text as it is, and a reference's Python."""
     assert run("show", "lltm/fused").stdout.strip("\n") == registry["lltm/fused"].cpp.strip("\n")
     assert run("show", "lltm/python").stdout.startswith("def ")
 
 
+@pytest.mark.full
 def test_show_binding_and_rendered() -> None:
     """`--binding` prints the generated binding, `--rendered` the complete file with source and binding."""
     binding = run("show", "lltm/fused", "--binding").stdout
@@ -354,6 +358,7 @@ def test_unusable_cache(tmp_path: Path) -> None:
     assert message.startswith("lltm-inline: cannot use the cache directory ")
 
 
+@pytest.mark.full
 def test_reader_that_leaves_early() -> None:
     """`| head` ends the command quietly."""
     command = f"{sys.executable} -m lltm_inline show lltm/fused --rendered | head -c 2"
@@ -362,6 +367,7 @@ def test_reader_that_leaves_early() -> None:
     assert result.returncode in (0, 141)
 
 
+@pytest.mark.full
 def test_terminal_gets_colours_and_no_color_is_honoured() -> None:
     """In a terminal the doctor's states are coloured, and with NO_COLOR they are not."""
     import pty

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 import lltm_inline as li
-from lltm_inline.custom_classes import shared_classes
+from lltm_inline.custom_classes import shared_names
 from lltm_inline.errors import SignatureError
 from lltm_inline.signature import mask
+
+pytestmark = pytest.mark.usefixtures("quick_compiler")
 
 KERNEL = li.registry["lltm/class"]
 OWN = "namespace TORCH_EXTENSION_NAME {"
@@ -19,7 +21,7 @@ OWN = "namespace TORCH_EXTENSION_NAME {"
 
 def complaints(text: str) -> list[str]:
     """Return what is said of a text."""
-    return [message for _, message, _ in shared_classes(mask(text))]
+    return [message for _, message, _ in shared_names(mask(text))]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,12 @@ def test_build_refuses_what_cannot_be_loaded_twice(old: str, new: str, says: lis
         ('#include "a.h"\nTORCH_LIBRARY(TORCH_EXTENSION_NAME, m) { m.class_<A>("A"); }', 0),
         ("// struct A {}; m.class_<A>()\nstruct class_ {}; template <class T> struct A {};", 0),
         ("", 0),
+        ('TORCH_LIBRARY(my, m) { m.def("f(Tensor x) -> Tensor"); }', 1),
+        ('TORCH_LIBRARY_FRAGMENT(my, m) { m.def("f(Tensor x) -> Tensor"); }', 1),
+        ('STABLE_TORCH_LIBRARY(my, m) { m.def("f(Tensor x) -> Tensor"); }', 1),
+        ('static auto r = torch::RegisterOperators().op("my::f", &f);', 1),
+        ('TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) { m.def("f(Tensor x) -> Tensor"); }', 0),
+        ("TORCH_LIBRARY_IMPL(aten, AutogradCPU, m) {}", 0),
     ],
 )
 def test_what_is_shared(text: str, count: int) -> None:
@@ -90,7 +98,7 @@ import lltm_inline as li
 from lltm_inline.ops.lltm.class_ import KERNEL
 from lltm_inline import signature
 if sys.argv[1] == "unchecked":
-    signature.shared_classes = lambda masked: ()
+    signature.shared_names = lambda masked: ()
     KERNEL = KERNEL.replace(cpp=KERNEL.cpp.replace("TORCH_EXTENSION_NAME {", "everybody {"))
 for kernel in (KERNEL, KERNEL.edit("at::tanh(new_cell) *", "at::tanh(-new_cell) *")):
     li.load(kernel, progress=False, trust=True)
@@ -98,6 +106,7 @@ for kernel in (KERNEL, KERNEL.edit("at::tanh(new_cell) *", "at::tanh(-new_cell) 
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["shipped", "unchecked"])
 def test_a_type_that_two_libraries_share_ends_the_process(how: str, tmp_path: Path) -> None:
     """Two revisions are loaded where the class is in the build's namespace; where it is not, the second is the end."""
@@ -121,3 +130,15 @@ def test_message_counts_in_the_users_own_lines() -> None:
     kernel = li.registry["sin_add/aten"].replace(cpp=text, slots={"BODY": "\n\n\n  return x;"})
     with pytest.raises(SignatureError, match=r"sin_add/aten@\d+:4:8: PyTorch knows class 'A'"):
         li.build(kernel, progress=False)
+
+
+def test_operators_of_ones_own_namespace_are_refused_before_anything_is_loaded() -> None:
+    """What would end the process when the next revision is loaded is told by name and line, and not compiled."""
+    text = """#include <torch/library.h>
+at::Tensor forward(const at::Tensor& x, const at::Tensor& y) { return 2 * x + y; }
+TORCH_LIBRARY(my, m) { m.def("twice", &forward); }
+"""
+    with pytest.raises(
+        SignatureError, match=r"axpy/own:3:1: operators are registered in namespace 'my'.*ends the process"
+    ):
+        li.build(li.Kernel("axpy/own", cpp=text), progress=False)

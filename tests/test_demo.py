@@ -25,6 +25,7 @@ def demo(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=600)
 
 
+@pytest.mark.full
 def test_the_whole_demo(tmp_path: Path) -> None:
     """It builds, checks, edits, catches a wrong gradient, explains a compile error, times and plots, without one escape code."""
     result = demo("--quick", "--sizes", "4,32,64", "16,32,64", "--out", "out", cwd=tmp_path)

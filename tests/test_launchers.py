@@ -19,6 +19,8 @@ from lltm_inline.run.load import load
 from lltm_inline.template import devices_of, render
 from tests.cuda_twin import launches_as_loops, twin
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 OP = Op("tiny", "(Tensor x) -> Tensor y", lambda x: x, {"x": "N", "y": "N"})
 KERNEL = Kernel("tiny/gpu", cpp="//", cuda="//")
 

@@ -20,6 +20,7 @@ def test_there_are_blocks() -> None:
     assert len(BLOCKS) == 5
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("block", BLOCKS, ids=[f"block {number}" for number in range(1, len(BLOCKS) + 1)])
 def test_examples_run(block: str, tmp_path: Path) -> None:
     """Each example runs as it stands, in a process and a directory of its own."""

@@ -20,6 +20,8 @@ from lltm_inline.run.load import load
 from lltm_inline.template import render
 from tests.tiny import STABLE, forget
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 
 def text_of(kernel: Kernel) -> str:
     """Render a kernel."""
@@ -103,6 +105,7 @@ def test_custom_binding_works(tiny: Any) -> None:
     assert y.tolist() == [7] * 3 and x.grad is not None and x.grad.tolist() == [7] * 3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["tiny/stable", "lltm/stable"])
 def test_text_compiles_outside(name: str, tiny: Any, tmp_path: Path) -> None:
     """The rendered text is a complete file: a plain compiler command makes a library that torch can load."""
@@ -151,6 +154,7 @@ TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {
 """
 
 
+@pytest.mark.full
 def test_own_torch_library_binding() -> None:
     """A binding of one's own may use TORCH_LIBRARY_FRAGMENT and its templates; the kernel differentiates through ATen."""
     text = "#include <ATen/ATen.h>\nat::Tensor forward(const at::Tensor& x) { return x * x; }\n"

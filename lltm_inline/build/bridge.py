@@ -29,14 +29,7 @@ BRIDGE = r"""
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/library.h>
 
-// Of Python's stable ABI; declared here, so that neither Python's headers nor pybind11 are needed. Weak: the interpreter has them.
-extern "C" {
-[[gnu::weak]] int PyGILState_Ensure();
-[[gnu::weak]] void PyGILState_Release(int);
-[[gnu::weak]] int PyErr_WarnEx(_object*, const char*, ssize_t);
-[[gnu::weak]] void PyErr_Clear();
-[[gnu::weak]] extern _object* PyExc_UserWarning;
-}
+#include <dlfcn.h>
 
 namespace {
 
@@ -207,13 +200,27 @@ void KernelNode::refuse_second_derivative(const variable_list& gradients, variab
   }
 }
 
+// What the interpreter has, by its name in Python's stable ABI. Looked up when it is needed, so that neither Python's headers nor
+// pybind11 are: as weak names they link with some compilers and linkers, and not with clang++ and GNU ld.
+template <class T>
+T* of_python(const char* name) {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  TORCH_INTERNAL_ASSERT(found, "this process has no ", name);
+  return reinterpret_cast<T*>(found);
+}
+
 // TORCH_WARN in a kernel is a Python warning, as in torch's own functions.
 struct PythonWarnings : public c10::WarningHandler {
   void process(const c10::Warning& warning) override {
-    const int gil = PyGILState_Ensure();
-    const bool refused = PyErr_WarnEx(PyExc_UserWarning, warning.msg().c_str(), 3) != 0;  // 3: the line that called the kernel
-    if (refused) PyErr_Clear();
-    PyGILState_Release(gil);
+    static auto* const ensure = of_python<int()>("PyGILState_Ensure");
+    static auto* const release = of_python<void(int)>("PyGILState_Release");
+    static auto* const warn = of_python<int(_object*, const char*, ssize_t)>("PyErr_WarnEx");
+    static auto* const clear = of_python<void()>("PyErr_Clear");
+    static auto* const category = of_python<_object*>("PyExc_UserWarning");
+    const int gil = ensure();
+    const bool refused = warn(*category, warning.msg().c_str(), 3) != 0;  // 3: the line that called the kernel
+    if (refused) clear();
+    release(gil);
     if (refused) throw std::runtime_error(warning.msg());  // a filter made an error of it
   }
 };

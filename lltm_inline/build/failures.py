@@ -22,7 +22,21 @@ from .job import Job
 
 def failure_of(job: Job, log: str) -> BuildError:
     """Make the error of a failed job from what compiler and linker said."""
+    if not job.sources:
+        return _helper_failure(job, log)
     return _build_error(job, parse(log, label=job.label, sources=job.sources), log)
+
+
+def _helper_failure(job: Job, log: str) -> BuildError:
+    """Make the error of a text of our own, which no user can mend; it is not remembered, as another linker may do."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    said = next((line for line in lines if re.search(r"\berror\b|undefined", line)), lines[-1] if lines else "")
+    return BuildError(
+        f"the {job.label}, a part of lltm_inline that kernels need, could not be built with {job.compiler}: no kernel is at "
+        f"fault. It said: {said[:300]}\n  Another compiler or linker may do: CXX=g++, or an installed lld. Full log: error.log",
+        kernel=job.label,
+        log=log,
+    )
 
 
 def passing_failure(job: Job, log: str, directory: Path) -> CacheError | None:

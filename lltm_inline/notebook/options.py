@@ -12,7 +12,7 @@ from ..arguments import shown
 from ..errors import InputError
 from ..registry import BINDINGS
 
-DEVICES = ("cpu", "cuda", "cuda-cpu")
+DEVICES = ("cpu", "cuda")
 KINDS = ("cpp", "cuda", "binding")
 APIS = ("aten", "stable")
 
@@ -60,7 +60,7 @@ OPTIONS = (
         "time it at these sizes, such as 16,32,128, or `all` of the op's; default: the op's first one",
     ),
     Option("--seconds", "NUMBER", "how long to time each kernel at each size, about; means --benchmark too"),
-    Option("--device", "DEVICE", "cpu, cuda or cuda-cpu; default: cpu, if it has a C++ text", DEVICES),
+    Option("--device", "DEVICE", "cpu or cuda; default: cpu, if it has a C++ text", DEVICES),
     Option("--kind", "KIND", "which text the cell is: cpp, cuda or binding; default: cuda for a CUDA device", KINDS),
     Option("--saves", "NAME ...", "the inputs and outputs that `backward` is given; `--saves=` for none"),
     Option("--slots", "NAME=TEXT ...", "set slots; a text has no spaces here"),

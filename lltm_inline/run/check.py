@@ -20,7 +20,7 @@ from .report import Report
 from .worker import steps
 from .worker.limits import Limits
 
-DEVICES = ("cpu", "cuda", "cuda-cpu")
+DEVICES = ("cpu", "cuda")
 
 
 def check(
@@ -38,7 +38,7 @@ def check(
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`.
+        device: `"cpu"` or `"cuda"`.
         sizes: sizes to check at, in place of the corner sizes: zero, one, primes, block edges.
         compiler: as for `build`.
         cflags: as for `build`.
@@ -77,7 +77,7 @@ def gradcheck(
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`.
+        device: `"cpu"` or `"cuda"`.
         sizes: sizes in place of the primes; every input element costs two calls of forward.
         compiler: as for `build`.
         cflags: as for `build`.

@@ -99,6 +99,9 @@ class Report:
     crash: Crash | None = None
     output: str = ""
 
+    def __hash__(self) -> int:
+        return hash((self.kernel, self.device, self.sections))
+
     @property
     def ok(self) -> bool:
         """True when every section ran and found nothing, and nothing crashed."""

@@ -33,7 +33,7 @@ def chromium(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def lab(chromium: str, _session_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Start JupyterLab, with the cache of this test session."""
     with running_lab(tmp_path_factory.mktemp("lab")) as lab:
         yield lab

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import psutil
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.page import BUILD_PATIENCE, NotebookPage
@@ -35,6 +36,7 @@ def test_typo_stops_run_all_and_is_marked_where_it_was_typed(notebook: NotebookP
     notebook.shot("cell-right")
 
 
+@pytest.mark.full
 def test_wrong_kernel_shows_what_is_wrong(notebook: NotebookPage) -> None:
     """A kernel that multiplies by three is wrong in output and gradient; both themes show it."""
     notebook.open(notebook.lab.write("wrong.ipynb", [LOAD, CELL + WRONG, "print('after it')"]))
@@ -46,6 +48,7 @@ def test_wrong_kernel_shows_what_is_wrong(notebook: NotebookPage) -> None:
     notebook.shot("cell-wrong-dark")
 
 
+@pytest.mark.full
 def test_crash_and_stop_button_leave_the_notebook_alone(notebook: NotebookPage) -> None:
     """A kernel that writes to address 0, and one that never returns and is stopped by Lab's button, cost no variable."""
     cells = [LOAD, STILL_THERE, CELL + CRASH, "%%kernel axpy/endless --check" + ENDLESS]
@@ -65,6 +68,7 @@ def test_crash_and_stop_button_leave_the_notebook_alone(notebook: NotebookPage) 
     notebook.shot("cell-stopped")
 
 
+@pytest.mark.full
 def test_restart_recovers_the_revisions(notebook: NotebookPage) -> None:
     """After Restart Kernel the registry knows nothing of this notebook's revisions; `recover` brings them back as they were."""
     look = "print([k.label for k in li.registry.history('axpy/mine')], repr(li.registry['axpy/mine'].cpp[-30:]))"
@@ -82,6 +86,7 @@ def test_restart_recovers_the_revisions(notebook: NotebookPage) -> None:
     assert notebook.run(3) == known
 
 
+@pytest.mark.full
 def test_tab_completes_names_and_options(notebook: NotebookPage) -> None:
     """Tab behind `%%kernel ax` offers the kernels of axpy, and behind `--` the options."""
     notebook.open(notebook.lab.write("tab.ipynb", [LOAD, "x"]))

@@ -12,6 +12,7 @@ from tests.browser.lab import running_lab
 from tests.browser.page import NotebookPage
 
 
+@pytest.mark.full
 def test_cells_run_in_a_real_lab(notebook: NotebookPage) -> None:
     """Run All, an edit with Shift-Enter, a restart and a reload do what a person expects of them."""
     notebook.open(notebook.lab.write("tools.ipynb", ["import os\nx = 6 * 7", "print(x, os.getpid())"]))
@@ -29,6 +30,7 @@ def test_cells_run_in_a_real_lab(notebook: NotebookPage) -> None:
     assert notebook.shot("tools").stat().st_size > 10_000
 
 
+@pytest.mark.full
 def test_nothing_is_left_of_a_lab(tmp_path: Any) -> None:
     """A Lab writes below its folder only, answers with a token only, and leaves no process."""
     with running_lab(tmp_path) as lab:

@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 
 import nbformat
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.page import NotebookPage
 from tests.browser.panel import Panel
+
+pytestmark = pytest.mark.full
 
 ROOT = Path(__file__).resolve().parents[2]
 

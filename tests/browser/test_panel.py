@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import psutil
+import pytest
 from playwright.sync_api import expect
 
 import lltm_inline as li
@@ -10,6 +11,8 @@ from tests.browser.page import BUILD_PATIENCE, NotebookPage
 from tests.browser.panel import Panel
 from tests.browser.texts import CRASH, ENDLESS, GOOD, TYPO, TYPO_LINE, WRONG
 from tests.run.worker.crash_rows import wait_for_kernel
+
+pytestmark = pytest.mark.full
 
 LOAD = f"""
 import os

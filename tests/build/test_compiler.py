@@ -28,7 +28,7 @@ from tests import tiny
 tiny.register()
 tiny.without_bridge()
 found = li.build(tiny.kernel(2), progress=False)
-print(found.cached, found.seconds)
+print(found.cached)
 """
 
 
@@ -99,18 +99,17 @@ def test_build_says_what_it_is(tiny: Any, fresh_cache: Path) -> None:
     assert str(found).startswith("tiny/stable: built with g++ ") and " -O3 " in f" {str(found).replace('(', '')} "
     assert (found.path.parent / "main.cpp").read_text().count('#line 1 "tiny/stable"') == 1
     again = build(tiny(), progress=False)
-    assert again.cached and again.seconds < 0.1 and str(again).startswith("tiny/stable: from the cache in 0.0")
+    assert again.cached and str(again).startswith("tiny/stable: from the cache in ")
     assert dataclasses.replace(again, cached=False, seconds=found.seconds) == found
 
 
 def test_back_and_forth_and_new_process(tiny: Any, fresh_cache: Path, watched: Any, start: Any) -> None:
-    """Texts A, B, A and a new process run no compiler a second time, and a hit costs milliseconds."""
+    """Texts A, B, A and a new process run no compiler a second time."""
     builds = [build(tiny(factor), progress=False) for factor in (2, 3)]
     before = watched.calls
     again = build(tiny(2), progress=False)
-    assert again.cached and again.path == builds[0].path and again.seconds < 0.1
-    cached, seconds = start(NEW_PROCESS).output().split()
-    assert cached == "True" and float(seconds) < 0.1
+    assert again.cached and again.path == builds[0].path
+    assert start(NEW_PROCESS).output() == "True\n"
     assert watched.calls == before
 
 
@@ -124,6 +123,7 @@ def test_several_at_once(tiny: Any, fresh_cache: Path, watched: Any) -> None:
     assert build([], progress=False) == []
 
 
+@pytest.mark.full
 def test_good_ones_of_a_list_are_kept(tiny: Any, fresh_cache: Path, watched: Any) -> None:
     """One broken kernel in a list raises, and the others are built all the same."""
     with pytest.raises(BuildError, match="'FACTORY' was not declared"):
@@ -268,6 +268,7 @@ def test_two_compilers_in_two_threads(tiny: Any, fresh_cache: Path) -> None:
     assert {name: result.compiler.split()[0] for name, result in found.items()} == {"g++": "g++", "clang++": "clang++"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["g++", "clang++"])
 def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The header is made beside the first build, used by the next, also in a path that a shell would take apart, and
@@ -284,7 +285,6 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
     second = build(tiny(3), compiler=name, progress=False)
     assert "-include" in second.log and second.flags == first.flags
     [made] = (tmp_path / "a b;(c)&" / "headers").rglob("prelude.h.*")
-    assert second.seconds < first.seconds
 
     made.write_bytes(made.read_bytes()[: 2**16])
     third = build(tiny(4), compiler=name, progress=False)

@@ -81,7 +81,13 @@ def entries(path: Path) -> list[str]:
 
 
 @needs_nvcc
-@pytest.mark.parametrize("name", ["lltm/cuda", "lltm/cuda_accessor", "lltm/cuda_extern", "axpy/cuda"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lltm/cuda_extern",
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("lltm/cuda", "lltm/cuda_accessor", "axpy/cuda")),
+    ],
+)
 def test_shipped_kernels_compile_for_float_and_double(name: str) -> None:
     """Each shipped CUDA text compiles, and the PTX holds every kernel of it for float and for double."""
     found = compiled(registry[name])
@@ -93,6 +99,7 @@ def test_shipped_kernels_compile_for_float_and_double(name: str) -> None:
         assert {match[1] for match in types if match} == {"f", "d"}, function
 
 
+@pytest.mark.full
 @needs_nvcc
 def test_an_edit_of_the_cuda_text_compiles_it_alone(tiny: Any, fresh_cache: Path, watched: Any) -> None:
     """The second text of a torch-free kernel is compiled by nvcc only; the first one is in the cache, and so are failures."""
@@ -109,6 +116,7 @@ def test_an_edit_of_the_cuda_text_compiles_it_alone(tiny: Any, fresh_cache: Path
     assert str(first).startswith("tiny/gpu: built with nvcc ")
 
 
+@pytest.mark.full
 @needs_nvcc
 def test_failure_is_remembered(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A CUDA text that does not compile is not tried again, and its error is the same."""
@@ -172,6 +180,7 @@ def test_architectures(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         compiled(kernel())
 
 
+@pytest.mark.full
 @needs_nvcc
 def test_headers_of_cuda_that_are_missing(tiny: Any) -> None:
     """What texts include for streams, guards and checks compiles also beside a torch without CUDA, by both names of a stream."""
@@ -386,6 +395,7 @@ except NotImplementedError as error:
 """
 
 
+@pytest.mark.full
 @needs_nvcc
 def test_load_inline_for_real(tiny: Any, fresh_cache: Path, tmp_path: Path) -> None:
     """`load_inline` builds, links and loads both texts of a kernel, where torch is said to have CUDA, and CUDA tensors only fit.
@@ -547,6 +557,7 @@ def test_mistake_is_told_at_its_line(mistake: Mistake, tiny: Any) -> None:
     assert "tiny/gpu (cuda):" in str(error.value)
 
 
+@pytest.mark.full
 @needs_nvcc
 def test_mistake_on_the_other_side(tiny: Any) -> None:
     """A launch function that the cpp text misspells, or calls wrongly, is told there; one without a stream is explained."""

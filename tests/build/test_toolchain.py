@@ -36,6 +36,7 @@ def test_environment_and_argument_choose(monkeypatch: pytest.MonkeyPatch) -> Non
     assert find_toolchain().kind == "gcc"
 
 
+@pytest.mark.full
 def test_clang_builds(tiny: Any) -> None:
     """The same kernel builds with clang++, under a digest of its own."""
     if not shutil.which("clang++"):

@@ -249,6 +249,7 @@ def test_functions_that_other_files_cannot_call_are_refused() -> None:
         cpp_files(make_plan(Kernel("sin_add/own", cpp=text)))
 
 
+@pytest.mark.full
 @needs_compiler
 def test_gradients_flags_and_memory(tmp_path: Path) -> None:
     """Optional tensors, numbers, wanted gradients, autocast and refusals work, under names that invite clashes."""
@@ -273,6 +274,7 @@ def test_gradients_flags_and_memory(tmp_path: Path) -> None:
         assert ops.odd(half, None, 2.0, half).dtype == torch.float32
 
 
+@pytest.mark.full
 @needs_compiler
 def test_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     """Shape, rank, dtype and device are checked ahead of the kernel, and the message has name, letters and numbers."""
@@ -285,6 +287,7 @@ def test_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ops.axpy(torch.zeros(3), torch.zeros(3).double())
 
 
+@pytest.mark.full
 @needs_compiler
 def test_a_differentiable_backward_is_differentiated_again(tmp_path: Path) -> None:
     """With double_backward the second derivative is right, and an unused output costs nothing but is no error."""
@@ -316,6 +319,7 @@ def test_the_stable_style_needs_nothing_but_stable_headers(tmp_path: Path) -> No
         ops.lltm_forward(*inputs[:2], torch.zeros(4), *inputs[3:])
 
 
+@pytest.mark.full
 @needs_compiler
 def test_pybind11_binds_forward_and_backward(tmp_path: Path) -> None:
     """The classic module checks what the dispatcher sees to elsewhere: lazily negated views."""
@@ -352,6 +356,7 @@ def test_pybind11_binds_forward_and_backward(tmp_path: Path) -> None:
         module.forward(torch.randn(4, dtype=torch.complex64).conj().imag, x)
 
 
+@pytest.mark.full
 @needs_compiler
 def test_the_program_compiles_without_warnings(tmp_path: Path) -> None:
     """The example needs no header of csrc; test_golden builds and runs it."""
@@ -359,6 +364,7 @@ def test_the_program_compiles_without_warnings(tmp_path: Path) -> None:
     run("g++", *torch_flags(), "-Wall", "-Wextra", "-Werror", "-fsyntax-only", tmp_path / "example/main.cpp")
 
 
+@pytest.mark.full
 @needs_nvcc
 def test_cuda_compiles(tmp_path: Path) -> None:
     """nvcc compiles a CUDA file that includes torch, and g++ the C++ beside it; test_golden compiles one without torch."""

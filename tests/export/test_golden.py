@@ -105,7 +105,9 @@ def test_the_environment_does_not_know_us(shell: Shell) -> None:
     assert "No module named 'lltm_inline'" in shell.run("python -c 'import torch, lltm_inline' 2>&1 || true")
 
 
-@pytest.mark.parametrize("kernel", ["lltm/fused", "axpy/cpp", "conv_bn/fused"])
+@pytest.mark.parametrize(
+    "kernel", ["axpy/cpp", *(pytest.param(name, marks=pytest.mark.full) for name in ("lltm/fused", "conv_bn/fused"))]
+)
 def test_setuptools(shell: Shell, kernel: str) -> None:
     """It is installed, its tests pass and its benchmark runs; nothing of it needs lltm_inline."""
     export = exported(shell, kernel, "setuptools")
@@ -115,6 +117,7 @@ def test_setuptools(shell: Shell, kernel: str) -> None:
     assert f"{export.name}.py" not in os.listdir(export.path)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on PATH")
 def test_cuda(shell: Shell) -> None:
     """Where a GPU is, it is installed and tested; where none is, its files are compiled."""
@@ -128,6 +131,7 @@ def test_cuda(shell: Shell) -> None:
         shell.run(command)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not shutil.which("cmake"), reason="no cmake on PATH")
 def test_cmake_and_the_class(shell: Shell) -> None:
     """The C++ program runs without Python, makes the class and saves it; the same library serves Python's tests."""
@@ -148,11 +152,13 @@ def wheel(shell: Shell) -> Path:
     return built
 
 
+@pytest.mark.full
 def test_stable_wheel(wheel: Path) -> None:
     """One wheel, tagged for every Python from 3.11 on."""
     assert "-cp311-abi3-" in wheel.name
 
 
+@pytest.mark.full
 def test_stable_wheel_elsewhere(shell: Shell, wheel: Path) -> None:
     """The same wheel computes under other versions of Python and torch, those that this machine has."""
     others = pythons_with_torch()
@@ -165,6 +171,7 @@ def test_stable_wheel_elsewhere(shell: Shell, wheel: Path) -> None:
         assert "[3, 5]" in shell.run(f"cd {place} && {python} -c '{CALL}'")
 
 
+@pytest.mark.full
 def test_load(shell: Shell) -> None:
     """The package compiles itself when it is imported first, and only then."""
     export = exported(shell, "axpy/cpp", "load")

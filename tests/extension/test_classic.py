@@ -40,6 +40,7 @@ def extension(directory: Path, text: str, setup: str = "CppExtension('tiny_cpp',
     return directory
 
 
+@pytest.mark.full
 def test_the_tutorials_cpp_extension() -> None:
     """It comes in with its own text, without its module, and with the two functions of a kernel; its check is right."""
     (kernel,) = registry.import_extension(CLASSIC / "cpp", op="lltm")
@@ -85,6 +86,7 @@ def cuda_kernel() -> Kernel:
     return kernel
 
 
+@pytest.mark.full
 def test_the_tutorials_cuda_extension_computes_what_it_should() -> None:
     """Both files become one CUDA text; with its launches as loops, its check is right on a CPU."""
     kernel = cuda_kernel()
@@ -108,6 +110,7 @@ def test_the_tutorials_cuda_extension_computes_what_it_should() -> None:
     assert report.ok, str(report)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 def test_the_tutorials_cuda_extension_compiles() -> None:
     """nvcc takes the text as it is, and g++ the binding."""

@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 
 from tests.notebook.harness import line, mark, sent, source, tell
 
+pytestmark = pytest.mark.full
+
 
 def test_error_stands_at_its_line_and_apply_mends_it(show: Callable[..., Page]) -> None:
     """The mark follows the line that it is about; apply changes the word, undo brings it back, Python learns both."""

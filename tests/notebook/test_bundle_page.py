@@ -11,6 +11,8 @@ from playwright.sync_api import Page, expect
 
 from tests.notebook.harness import CONTRAST, mark, sent, source, tell
 
+pytestmark = pytest.mark.full
+
 
 def test_params_by_slider_number_and_choice(show: Callable[..., Page]) -> None:
     """A logarithmic slider goes by powers of two, a typed number stays within the limits, and Python learns each."""

@@ -15,6 +15,8 @@ from nbclient import NotebookClient
 from tests.browser.chromium import CURE, find_chromium, running_chromium
 from tests.html_checks import contrast, over, read, rgb
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).resolve().parents[2]
 
 START = """

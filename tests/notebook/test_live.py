@@ -225,6 +225,7 @@ def test_nothing_is_drawn_outside_of_a_notebook_or_when_silence_is_wanted(shown,
     assert not shown
 
 
+@pytest.mark.full
 def test_a_real_notebook_keeps_one_output(tmp_path):
     """Through a real kernel: many drawings, one output, and the last one stays, with plain text for those who want it."""
     code = (

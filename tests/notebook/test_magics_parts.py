@@ -91,7 +91,7 @@ def test_every_option_is_read() -> None:
         ("a/b --sizes 16x32", "--sizes 16x32, want whole numbers with commas and no spaces: 16,32,128"),
         ("a/b --seconds soon", "--seconds soon, want a number above 0, such as 0.3"),
         ("a/b --seconds 0", "--seconds 0, want a number above 0, such as 0.3"),
-        ("a/b --device gpu", "--device 'gpu', want one of cpu, cuda, cuda-cpu."),
+        ("a/b --device gpu", "--device 'gpu', want one of cpu, cuda."),
         ("a/b --kind cp", "--kind 'cp', want one of cpp, cuda, binding. Did you mean cpp?"),
         ('"a/b"', '"a/b" is in quotes; write it without: a/b'),
         ("a/b --from 'c/d'", "'c/d' is in quotes; write it without: c/d"),
@@ -378,7 +378,7 @@ def test_completion_of_options_and_values(op: Any) -> None:
     assert words("%%kernel tiny/x --check --") == tuple(each.name for each in OPTIONS if each.name != "--check")
     assert words("%%kernel tiny/stable --params ") == ("FACTOR=2",)
     assert words("%%kernel tiny/x --from tiny/stable --params F") == ("FACTOR=2",)
-    assert words("%%kernel tiny/x --device ") == ("cpu", "cuda", "cuda-cpu")
+    assert words("%%kernel tiny/x --device ") == ("cpu", "cuda")
     assert words("%%kernel tiny/x --device cpu ")[0] == "--from", "it has its one value"
     assert words("%%kernel tiny/x --saves ") == ("x", "y")
     assert words("%%kernel lltm/fused --sizes 16,")[0].startswith("16,")

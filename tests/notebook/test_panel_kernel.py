@@ -14,6 +14,8 @@ from tests.notebook.sessions import Session, session
 from tests.run.worker.crash_rows import wait_for_kernel
 from tests.tiny import STABLE
 
+pytestmark = pytest.mark.full
+
 PATIENCE = 180.0
 OPEN = """
 import lltm_inline as li

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
@@ -20,6 +21,8 @@ from lltm_inline.notebook.panel.task import Setting
 from tests.conftest import HEAVY
 from tests.stopping import PATIENCE, SLEEPY, compilers, until
 from tests.tiny import BROKEN, STABLE
+
+pytestmark = pytest.mark.full
 
 LOOP = "for (int64_t i = 0; i < from.numel(); ++i) {"
 ENDLESS = STABLE.replace(LOOP, "for (volatile int64_t i = 0; true; i = i) {")
@@ -79,7 +82,7 @@ def test_a_panel_begins_with_what_ships(session: Session) -> None:
 
 def test_build_makes_a_revision_and_checks_it(session: Session) -> None:
     """Build records what stands in the editor, builds it, checks it, and shows the report and one line for each."""
-    state = do(session, "build", texts={"cpp": STABLE + "\n// edited"})
+    state = do(session, "build", texts={"cpp": f"{STABLE}\n// edited in {os.getpid()}"})  # by nobody before
     assert state["current"]["label"] == "tiny/stable@1" and not state["dirty"]
     assert states(session) == [(0, "shipped"), (1, "right")]
     assert logged(session)[0].startswith("built tiny/stable@1 in ") and "is right in" in logged(session)[1]

@@ -39,6 +39,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
     assert_right(name)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
 def test_clang_builds_the_loop_right() -> None:
     """The loop is right from the other compiler too."""

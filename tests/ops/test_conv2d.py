@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.build.compiler import build
 from lltm_inline.run.check import check
+from tests.ops.rooms import assert_found, build_all
 from tests.planted.conv2d import PLANTED, gradient_of_filters, gradient_of_images, hand, kernel_of
 from tests.planted.kernels import Planted
 
@@ -33,8 +33,7 @@ SIZES = [
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
     """Build the kernels and the wrong ones at once, several compilers beside each other."""
-    wrong = [kernel_of(planted) for planted in PLANTED.values()]
-    build([*KERNELS.values(), *(kernel for kernel in wrong if kernel.python is None)], progress=False)
+    build_all(kernel_of, list(PLANTED.values()), *KERNELS.values())
 
 
 def inputs(size: tuple[int, ...], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -58,6 +57,7 @@ def test_kernels_are_right(kernel: str | li.Kernel) -> None:
     assert report.ok, str(report)
 
 
+@pytest.mark.full
 def test_kernel_is_right_with_clang() -> None:
     """clang++ makes the same of it."""
     report = check("conv2d/aten", compiler="clang++", progress=False)
@@ -73,9 +73,7 @@ def test_planted_errors_start_from_a_right_backward() -> None:
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
 def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
-    report = check(kernel_of(planted), progress=False)
-    found = [str(f) for f in report[planted.section].findings if f.quantity == planted.quantity]
-    assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"
+    assert_found(planted, kernel_of(planted))
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=list(KERNELS))

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.build.compiler import build
 from lltm_inline.run.check import check
+from tests.ops.rooms import assert_found, build_all
 from tests.planted.conv_bn import PLANTED, kernel_of
 from tests.planted.kernels import Planted
 
@@ -27,10 +27,7 @@ SIZES = [
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
     """Build the kernels, the two halves and the wrong ones at once, several compilers beside each other."""
-    build(
-        [*BUILT, "conv2d/aten", "batch_norm2d/aten", *(kernel_of(planted) for planted in PLANTED.values())],
-        progress=False,
-    )
+    build_all(kernel_of, list(PLANTED.values()), *BUILT, "conv2d/aten", "batch_norm2d/aten")
 
 
 def inputs(size: tuple[int, ...], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -54,6 +51,7 @@ def test_kernels_are_right(name: str) -> None:
     assert report.ok, str(report)
 
 
+@pytest.mark.full
 def test_kernel_is_right_with_clang() -> None:
     """clang++ makes the same of it."""
     report = check("conv_bn/fused", compiler="clang++", progress=False)
@@ -64,9 +62,7 @@ def test_kernel_is_right_with_clang() -> None:
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
 def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
-    report = check(kernel_of(planted), progress=False)
-    found = [str(f) for f in report[planted.section].findings if f.quantity == planted.quantity]
-    assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"
+    assert_found(planted, kernel_of(planted))
 
 
 @pytest.mark.parametrize("name", BUILT)

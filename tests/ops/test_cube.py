@@ -59,6 +59,7 @@ def test_derivatives_of_a_cube(name: str) -> None:
     torch.testing.assert_close(third, torch.full_like(x, 6))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", WRONG_TWICE)
 def test_the_wrong_way_is_right_once(name: str) -> None:
     """The first derivative of these is right and gradcheck is content: only the second one tells, and gradgradcheck sees it."""
@@ -70,6 +71,7 @@ def test_the_wrong_way_is_right_once(name: str) -> None:
         torch.autograd.gradgradcheck(lambda x: function(x), (leaf(),))
 
 
+@pytest.mark.full
 def test_without_the_flag_a_second_derivative_is_an_error() -> None:
     """The same text without double_backward=True differentiates once, and says so when asked again."""
     x = leaf()

@@ -27,6 +27,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
     assert_right(name)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
 def test_clang_builds_the_vectors_right() -> None:
     """The vectorised pass is right from the other compiler too."""
@@ -100,6 +101,7 @@ def test_nothing_but_z_is_held() -> None:
         assert len(li.load(name).forward(randn(5))) == 1 and li.registry[name].saves == ("z",)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("capability", ["AVX2", "DEFAULT"])
 def test_other_vectors(capability: str) -> None:
     """`cpp` is right with the vectors of most laptops, and where `at::vec` has none but only loops."""

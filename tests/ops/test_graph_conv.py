@@ -9,8 +9,8 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import lltm_inline as li
-from lltm_inline.build.compiler import build
 from lltm_inline.run.check import check
+from tests.ops.rooms import assert_found, build_all
 from tests.planted.graph_conv import PLANTED, kernel_of
 from tests.planted.kernels import Planted
 
@@ -39,9 +39,8 @@ ORDERS = [(7, 3, 5), (7, 5, 3), (7, 9, 3)]
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
     """Build the kernels and the wrong ones at once, several compilers beside each other."""
-    wrong = [kernel_of(planted) for planted in PLANTED.values()]
     ways = [li.registry["graph_conv/fused"].replace(params={"LIBRARY": library}) for library in (1, 2)]
-    build([*TEXTS, *ways, *(kernel for kernel in wrong if kernel.python is None)], progress=False)
+    build_all(kernel_of, list(PLANTED.values()), *TEXTS, *ways)
 
 
 def inputs(size: tuple[int, int, int], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -68,9 +67,7 @@ def test_kernels_are_right(name: str) -> None:
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
 def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
-    report = check(kernel_of(planted), progress=False)
-    found = [str(f) for f in report[planted.section].findings if f.quantity == planted.quantity]
-    assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"
+    assert_found(planted, kernel_of(planted))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.build.compiler import build
 from lltm_inline.run.check import check
+from tests.ops.rooms import assert_found, build_all
 from tests.planted.kernels import Planted
 from tests.planted.linear import PLANTED, kernel_of
 
@@ -23,7 +23,7 @@ SIZES = [(1, 1, 1), (3, 17, 5), (0, 3, 5), (3, 0, 5), (3, 5, 0), (129, 7, 127)]
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
     """Build the kernel and the wrong ones at once, several compilers beside each other."""
-    build([NAME, *map(kernel_of, PLANTED.values())], progress=False)
+    build_all(kernel_of, list(PLANTED.values()), NAME)
 
 
 def inputs(size: tuple[int, int, int], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -42,9 +42,7 @@ def test_kernels_are_right(name: str) -> None:
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
 def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
-    report = check(kernel_of(planted), progress=False)
-    found = [str(f) for f in report[planted.section].findings if f.quantity == planted.quantity]
-    assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"
+    assert_found(planted, kernel_of(planted))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

@@ -208,6 +208,7 @@ def test_params_change_speed_and_nothing_else() -> None:
     assert_close((*got, *got_grads), (*want, *want_grads), 1e-13)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("capability", ["AVX2", "DEFAULT"])
 def test_other_vectors(capability: str) -> None:
     """`lltm/fused` is right with the vectors of most laptops, and where `at::vec` has none but only loops."""

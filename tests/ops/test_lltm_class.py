@@ -195,6 +195,7 @@ def test_empty_batch_and_state(LLTMCell: Any) -> None:
         assert [tuple(result.shape) for result in results] == [(batch, state)] * 2
 
 
+@pytest.mark.full
 def test_revisions_have_classes_of_their_own(LLTMCell: Any) -> None:
     """An edited kernel's class computes what its text says, the shipped one's still what its own does."""
     cell, held, given = make(LLTMCell)
@@ -216,6 +217,7 @@ def test_kernel_without_the_class_is_refused(name: str) -> None:
     assert str(caught.value) == (f"kernel {name!r} registers no class LLTMCell: load 'lltm/class', or a revision of it")
 
 
+@pytest.mark.full
 def test_another_process_reads_the_file(LLTMCell: Any, tmp_path: Path) -> None:
     """What one process saved, another loads into an object that computes the same."""
     cell, _, given = make(LLTMCell)

@@ -5,7 +5,6 @@ What only a GPU can show (streams, graphs, several devices, speed) is marked `gp
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 
 import pytest
@@ -15,9 +14,8 @@ import lltm_inline as li
 from lltm_inline.kernel import Kernel
 from lltm_inline.template import render
 from tests.cuda_twin import twin
+from tests.planted.kernels import COMPILER
 
-#: The twins are many, and clang++ compiles each in half the time.
-COMPILER = "clang++" if shutil.which("clang++") else None
 NAMES = ("lltm/cuda", "lltm/cuda_accessor", "lltm/cuda_extern", "axpy/cuda")
 
 gpu = [

@@ -15,6 +15,8 @@ from lltm_inline.ops.gemm import GemmChoice, gemm_choices
 from lltm_inline.registry import Kernel
 from lltm_inline.run.check import check
 
+pytestmark = pytest.mark.full
+
 OP = li.registry.ops["lltm"]
 KERNEL = li.registry["lltm/onednn"]
 MKL, ONEDNN = KERNEL.replace(params={"LIBRARY": 1}), KERNEL.replace(params={"LIBRARY": 2})

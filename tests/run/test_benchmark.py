@@ -21,6 +21,8 @@ from lltm_inline.run.report import Finding, Report, Section
 from lltm_inline.run.timing import inputs, machine, sample
 from lltm_inline.run.timing.inputs import Ring
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 SIZES = [(3, 17), (5, 7)]
 
 

@@ -17,6 +17,8 @@ from lltm_inline.registry import Kernel
 from lltm_inline.run import call as module
 from tests.planted.crash_row import GOOD, register
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:

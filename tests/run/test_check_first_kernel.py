@@ -14,6 +14,8 @@ from lltm_inline.registry import Kernel
 from lltm_inline.run.report import Report, Section
 from tests.planted.axpy import PLANTED, kernel_of
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 FORWARD = r"""
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_cpu_dispatch.h>

@@ -15,6 +15,8 @@ from lltm_inline.run.check import check
 from lltm_inline.run.function import Function
 from tests.tiny import STABLE, forget
 
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("quick_compiler")]
+
 HEADER = "#include <ATen/ATen.h>\n#include <c10/core/GradMode.h>\nusing at::Tensor;\n"
 
 # y = x w,  z = x + w.  Of 1009 elements backward says what it is given.

@@ -20,6 +20,8 @@ from lltm_inline.run.timings import Row
 from tests.planted.crash_row import GOOD, forward, register
 from tests.planted.crash_row import Row as Crashing
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 _AT_LOAD = "struct Early { Early() { *(volatile int*)nullptr = 1; } } early;"
 #: Crashes in forward from 500 elements on.
 _WHEN_LARGE = Crashing(
@@ -98,6 +100,7 @@ def test_load_tries_the_library_in_the_worker_first(x: torch.Tensor) -> None:
     assert cache.is_proven(function.build.digest, function.build.sha256)
 
 
+@pytest.mark.full
 def test_proven_library_needs_no_worker() -> None:
     """A second process loads at once what a first one has tried; trust=True never asks."""
     li.load("axpy/aten", progress=False)

@@ -12,7 +12,6 @@ import psutil
 import pytest
 import torch
 
-from lltm_inline.build.compiler import build
 from lltm_inline.errors import DefinitionError, InputError, ToolchainError
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.function import Function
@@ -416,8 +415,8 @@ QUICK = ["-O0"]
 
 
 @pytest.fixture(scope="module")
-def probes() -> Iterator[dict[str, Callable[..., Any]]]:
-    """Build the probe with both kinds of binding; each is called as `probe(x, what)`."""
+def library() -> Iterator[Function]:
+    """Load the probe with the default binding."""
     registry.register(
         Op(
             "probe",
@@ -427,27 +426,43 @@ def probes() -> Iterator[dict[str, Callable[..., Any]]]:
             lambda randn, N: (randn(N), 99),
         )
     )
-    library = Kernel("probe/library", cpp=PROBE, slots={"ACT": ACT})
-    doc = 'The "classic" \\ one.\nMore.'
-    classic = Kernel(
-        "pair/classic", cpp=CLASSIC, slots={"ACT": ACT}, binding="pybind11", saves=("w", "x", "b"), doc=doc
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LLTM_INLINE_NO_HEADER", "1")  # nobody would use headers with these flags again
-        build([library, classic], cflags=QUICK, progress=False)
-        one, two = (load(kernel, cflags=QUICK, progress=False) for kernel in (library, classic))
-    yield {
-        "library": one,
-        "pybind11": lambda x, what: two(x[None], x[None], None, 2.0, 100 + what, False)[0][0],
-        "classic": two,
-    }
+    yield quick(Kernel("probe/library", cpp=PROBE, slots={"ACT": ACT}))
     forget("probe")
 
 
-BINDINGS = ["library", "pybind11"]
+@pytest.fixture(scope="module")
+def classic(pair_op: Op) -> Function:
+    """Load the kernel of the classic binding."""
+    doc = 'The "classic" \\ one.\nMore.'
+    return quick(
+        Kernel("pair/classic", cpp=CLASSIC, slots={"ACT": ACT}, binding="pybind11", saves=("w", "x", "b"), doc=doc)
+    )
 
 
-@pytest.mark.parametrize("binding", BINDINGS)
+def quick(kernel: Kernel) -> Function:
+    """Build a kernel with flags that cost little, and load it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLTM_INLINE_NO_HEADER", "1")  # nobody would use headers with these flags again
+        return load(kernel, cflags=QUICK, progress=False)
+
+
+#: Called as `probe(x, what)`.
+Probe = Callable[[torch.Tensor, int], Any]
+
+
+@pytest.fixture
+def probe(request: pytest.FixtureRequest, binding: str) -> Probe:
+    """Give the function that does what is asked, by either binding."""
+    if binding == "library":
+        return request.getfixturevalue("library")
+    function = request.getfixturevalue("classic")
+    return lambda x, what: function(x[None], x[None], None, 2.0, 100 + what, False)[0][0]
+
+
+both_bindings = pytest.mark.parametrize("binding", ["library", pytest.param("pybind11", marks=pytest.mark.full)])
+
+
+@both_bindings
 @pytest.mark.parametrize(
     ("what", "error", "message"),
     [
@@ -461,35 +476,35 @@ BINDINGS = ["library", "pybind11"]
     ],
 )
 def test_exceptions_keep_their_type(
-    binding: str, what: int, error: type[Exception], message: str, probes: dict[str, Any]
+    binding: str, what: int, error: type[Exception], message: str, probe: Probe
 ) -> None:
     """A C++ exception arrives as the Python exception that it stands for, with its message."""
     if binding == "pybind11" and what in (1, 6):
         error = RuntimeError  # torch's wrapper of functions for pybind11 knows torch's own exceptions only
     with pytest.raises(error, match=message) as caught:
-        probes[binding](torch.ones(2), what)
+        probe(torch.ones(2), what)
     assert type(caught.value) is error
 
 
-@pytest.mark.parametrize("binding", BINDINGS)
-def test_warning_is_one_python_warning(binding: str, probes: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+@both_bindings
+def test_warning_is_one_python_warning(probe: Probe, capfd: pytest.CaptureFixture[str]) -> None:
     """TORCH_WARN in a kernel is one Python warning, and nothing on standard error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert probes[binding](torch.ones(2), 0).tolist() == [2, 2]
+        assert probe(torch.ones(2), 0).tolist() == [2, 2]
     assert [str(item.message).partition(" (")[0] for item in caught] == ["careful with 0"]
     assert caught[0].category is UserWarning
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("binding", BINDINGS)
-def test_default_dtype_is_seen(binding: str, probes: dict[str, Any]) -> None:
+@both_bindings
+def test_default_dtype_is_seen(probe: Probe) -> None:
     """A tensor that the kernel makes without a dtype has the default dtype of Python's torch."""
     before = torch.get_default_dtype()
     try:
         for dtype in (torch.float64, torch.float32):
             torch.set_default_dtype(dtype)
-            assert probes[binding](torch.ones(1), 8).dtype is dtype
+            assert probe(torch.ones(1), 8).dtype is dtype
     finally:
         torch.set_default_dtype(before)
 
@@ -506,26 +521,30 @@ class Python(torch.autograd.Function):
         return d_y
 
 
-def test_backward_inside_of_a_kernel(probes: dict[str, Any]) -> None:
+@both_bindings
+def test_backward_inside_of_a_kernel(binding: str, probe: Probe) -> None:
     """Running autograd in a kernel works where the GIL is released, and is a clear error where pybind11 holds it."""
     leaf = torch.ones(3, requires_grad=True)
-    probes["library"](Python.apply(leaf), 9)
+    if binding == "pybind11":
+        with pytest.raises(RuntimeError, match="The autograd engine was called while holding the GIL"):
+            probe(Python.apply(leaf), 9)
+        return
+    probe(Python.apply(leaf), 9)
     assert leaf.grad is not None and leaf.grad.tolist() == [1, 1, 1]
-    with pytest.raises(RuntimeError, match="The autograd engine was called while holding the GIL"):
-        probes["pybind11"](Python.apply(leaf), 9)
 
 
-def test_kernel_without_backward_differentiates(probes: dict[str, Any]) -> None:
+def test_kernel_without_backward_differentiates(library: Function) -> None:
     """A text without `backward` differentiates through ATen, twice if need be."""
     x = torch.ones(3, requires_grad=True)
-    [gradient] = torch.autograd.grad(probes["library"](x * x, 99).sum(), x, create_graph=True)
+    [gradient] = torch.autograd.grad(library(x * x, 99).sum(), x, create_graph=True)
     assert torch.autograd.grad(gradient.sum(), x)[0].tolist() == [4, 4, 4]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bias", [True, False])
-def test_classic_binding(bias: bool, probes: dict[str, Any]) -> None:
+def test_classic_binding(bias: bool, classic: Function) -> None:
     """The generated pybind11 binding gives the same values and gradients, with a missing tensor as well."""
-    function = probes["classic"]
+    function = classic
     x, w, b = draw()
     inputs = (x, w, b if bias else None, 2.0, 3, False)
     wants = [tensor for tensor in inputs if isinstance(tensor, torch.Tensor)]
@@ -540,14 +559,16 @@ def test_classic_binding(bias: bool, probes: dict[str, Any]) -> None:
         torch.testing.assert_close(one, other)
 
 
-def test_classic_binding_takes_the_first_line_of_the_doc(probes: dict[str, Any]) -> None:
+@pytest.mark.full
+def test_classic_binding_takes_the_first_line_of_the_doc(classic: Function) -> None:
     """Quotes and backslashes of the docstring arrive in Python as they were written."""
-    assert 'The "classic" \\ one.' in (probes["classic"]._forward.__doc__ or "")
+    assert 'The "classic" \\ one.' in (classic._forward.__doc__ or "")
 
 
-def test_classic_binding_honours_the_mask(probes: dict[str, Any]) -> None:
+@pytest.mark.full
+def test_classic_binding_honours_the_mask(classic: Function) -> None:
     """Gradients that nobody wants are left out in the classic form too."""
-    function = probes["classic"]
+    function = classic
     x, w, b = draw(False, True, False)
     inputs = (x, w, b, 2.0, 3, False)
     gradients = function.backward([torch.ones_like(x)] * 2, inputs, function.forward(*inputs), (False, True, False))

@@ -19,6 +19,8 @@ from lltm_inline.run.report import Finding, Report, Section
 from lltm_inline.run.stack import Stack, layer_sizes
 from tests.tiny import forget
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 OP = Op("kept", "(Tensor x) -> Tensor y", lambda x: x + x, {"x": "N", "y": "N"}, benchmark_sizes=((100,),))
 
 

@@ -22,7 +22,10 @@ from lltm_inline.run.function import Function
 from lltm_inline.template import devices_of
 from tests.tiny import forget
 
-pytestmark = pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning"),
+]
 
 SHIPPED = [name for name, kernel in li.registry.items() if kernel.python is None and "cpu" in devices_of(kernel)]
 #: Every kind of argument and result among them: extra tensors, a number, None, a scalar, complex numbers, the stable ABI.
@@ -137,8 +140,9 @@ def built() -> Iterator[None]:
         Op("pointwise", "(Tensor x, Tensor y) -> Tensor z", lambda x, y: x * y, dict.fromkeys("xyz", "..."))
     )
     registry.register(Op("rows", "(Tensor x) -> Tensor y", lambda x: x.sum(1), {"x": "B F", "y": "B"}))
-    li.build([*SHIPPED, *KERNELS.values()], progress=False)
-    for name in [*SHIPPED, *KERNELS.values()]:
+    quick = [kernel for kernel in KERNELS.values() if kernel.binding != "pybind11"]
+    li.build([*SHIPPED, *quick], progress=False)
+    for name in [*SHIPPED, *quick]:
         li.load(name, progress=False)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

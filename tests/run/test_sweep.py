@@ -19,6 +19,8 @@ from lltm_inline.run.swept import Point, Sweep
 from lltm_inline.run.timings import Row, Timings
 from tests import tiny as tiny_module
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 #: What SPIN does: 200000 is slow, 0 fast, below 0 does not compile, 5 is wrong, 7 crashes.
 TEXT = "#include <cstdlib>\n" + tiny_module.STABLE.replace(
     "Tensor times(const Tensor& tensor, double factor) {",

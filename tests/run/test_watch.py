@@ -19,6 +19,8 @@ from lltm_inline.run.timings import DIRECTIONS, Row, Timings
 from tests.run import test_benchmark as planted
 from tests.run.test_benchmark import SIZES, FakeClock, paced, reference, run
 
+pytestmark = pytest.mark.full
+
 clock = planted.clock
 PACED = {"one": 100, "two": 101}
 

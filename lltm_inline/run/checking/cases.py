@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...registry import Op
 from ...shapes import ELEMENTS
@@ -25,13 +26,79 @@ EDGES = (7, 16, 19, 127, 128, 129)
 #: How far inputs are scaled up for the case in which exp() overflows.
 GAIN = 30.0
 #: Shapes of the tensors that may have any.
-VIEWS = ((), (3, 5), (2, 3, 5), (2, 1, 3, 4))
+VIEWS = ((), (3, 5), (2, 3, 5), (2, 1, 3, 4), (2, 1, 3, 2, 5), (1, 2, 1, 3, 2, 2))
+#: Every remainder modulo 32, and so modulo 4, 8 and 16, that `EDGES` leaves out.
+REMAINDERS = tuple(n for n in range(33, 65) if n % 32 not in {edge % 32 for edge in EDGES})
 #: Larger cases cost more than they tell.
-_MOST_ELEMENTS = 400_000
-#: The group of the cases that are large enough for several threads, and run on as many as torch has.
-MANY = "many"
-MANY_ROWS, MANY_ELEMENTS = (301, 1031), (50_021, 70_001)
+_MOST_ELEMENTS = 420_000
+#: The groups of the cases that are large enough for several threads, and run on as many as torch has; those of the second
+#: are run again and again, as threads do not get in each other's way every time.
+MANY, THREADS = "many", "threads"
+MANY_ROWS, MANY_ELEMENTS = 301, 50_021
+THREADS_ROWS, THREADS_ELEMENTS, _MOST_OF_THREADS = (4099, 2053, 1031, 509), 33_001, 100_000
+#: Above the size at which kernels take to another way.
+HUGE_ROWS, HUGE_ELEMENTS = (4099, 33), 133_337
+#: However much large inputs amplify rounding: beyond it the reference's own rounding is asked for.
+_MOST_SLACK = 0.05
 LAYOUTS = ("transposed", "strided", "padded", "misaligned")
+CHANNELS_LAST = "channels last"
+
+
+@dataclass(frozen=True)
+class Values:
+    """Numbers that stand among a case's inputs, or in place of all of them.
+
+    Attributes:
+        words: for a message.
+        magnitude: by how much they amplify rounding; none for those that are not finite.
+        numbers: of a dtype and the number of elements, taken in turn.
+        advice: what may be wrong with a kernel that fails here.
+        mixed: whether every second element keeps its ordinary value.
+    """
+
+    words: str
+    magnitude: float
+    numbers: Callable[[torch.dtype, int], Sequence[float]]
+    advice: str = (
+        "exp(), a product or a sum overflows on the way; use a form that does not (subtract the largest, log1p, expm1)"
+    )
+    mixed: bool = True
+
+
+def _extremes(dtype: torch.dtype, count: int) -> tuple[float, ...]:
+    """The largest numbers whose sum is finite in any order, and the smallest normal ones."""
+    limits = torch.finfo(dtype)
+    largest = limits.max / (8 * max(count, 1))
+    return largest, limits.tiny, -largest, -limits.tiny
+
+
+def _fixed(*numbers: float) -> Callable[[torch.dtype, int], Sequence[float]]:
+    return lambda dtype, count: numbers
+
+
+#: Where exp() overflows in float32 (100) and in float64 (1e4), where squares and products do, and what is no number.
+VALUES = {
+    "100": Values("inputs all 100", 100, _fixed(100.0), mixed=False),
+    "-100": Values("inputs all -100", 100, _fixed(-100.0), mixed=False),
+    "+-100": Values("100 and -100 among the inputs", 100, _fixed(100.0, -100.0)),
+    "1e4": Values("inputs all 1e4", 1e4, _fixed(1e4), mixed=False),
+    "-1e4": Values("inputs all -1e4", 1e4, _fixed(-1e4), mixed=False),
+    "+-1e4": Values("1e4 and -1e4 among the inputs", 1e4, _fixed(1e4, -1e4)),
+    "extremes": Values("the largest and the smallest normal numbers among the inputs", 1e4, _extremes),
+    "inf": Values(
+        "inf among the inputs", 1, _fixed(math.inf, *[1.0] * 6), "the reference has an answer for infinity, too"
+    ),
+    "-inf": Values(
+        "-inf among the inputs", 1, _fixed(-math.inf, *[1.0] * 6), "the reference has an answer for infinity, too"
+    ),
+    "nan": Values(
+        "nan among the inputs",
+        1,
+        _fixed(math.nan, *[1.0] * 6),
+        "NaN is to show in the result as it does in the reference's: a comparison with NaN is false, and std::max drops it",
+    ),
+}
+_NOT_FINITE = ("inf", "-inf", "nan")
 _WIDE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 
 
@@ -49,6 +116,8 @@ class Case:
         used: names of the outputs that are used; empty for all.
         wanted: for each tensor input, whether its gradient is wanted; empty for all.
         gain: factor on all inputs.
+        values: which of `VALUES` stand among the inputs, or among those of `only`; empty for none.
+        numbers: arguments that are no tensors, with their values, in place of those that the op draws.
         without: optional inputs left out.
         view: shape of the tensors that may have any; None for one axis.
     """
@@ -62,6 +131,8 @@ class Case:
     used: tuple[str, ...] = ()
     wanted: tuple[bool, ...] = ()
     gain: float = 1.0
+    values: str = ""
+    numbers: tuple[tuple[str, float], ...] = ()
     without: tuple[str, ...] = ()
     view: tuple[int, ...] | None = None
 
@@ -69,6 +140,11 @@ class Case:
     def plain(self) -> bool:
         """True when only size and dtype make this case."""
         return self == Case(self.group, self.size, self.dtype)
+
+    @property
+    def threaded(self) -> bool:
+        """True for a case that runs on several threads."""
+        return self.group in (MANY, THREADS)
 
     def describe(self, op: Op) -> str:
         """`B=3, F=17, S=5, float64, inputs transposed`."""
@@ -79,6 +155,9 @@ class Case:
             words.append(f"{self.only or 'inputs'} {self.layout}")
         if self.gain != 1:
             words.append(f"inputs times {self.gain:g}")
+        if self.values:
+            words.append(VALUES[self.values].words.replace("the inputs", self.only or "the inputs"))
+        words += [f"{name}={value:g}" for name, value in self.numbers]
         if self.without:
             words.append(f"without {', '.join(self.without)}")
         if self.grads != "contiguous":
@@ -116,6 +195,12 @@ def edge_axis(op: Op, size: Size) -> int:
     return len(size) - 1
 
 
+def dtypes_of(op: Op) -> tuple[torch.dtype, ...]:
+    """The dtypes of the real numbers that an op's inputs are made of, the widest first."""
+    taken = {getattr(torch, name).to_real() for name in op.dtypes}
+    return tuple(dtype for dtype in (torch.float64, torch.float32) if dtype in taken)
+
+
 def with_extent(size: Size, axis: int, extent: int) -> Size:
     """Return `size` with another extent."""
     return (*size[:axis], extent, *size[axis + 1 :])
@@ -123,7 +208,7 @@ def with_extent(size: Size, axis: int, extent: int) -> Size:
 
 def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
     """List the plain cases: corner sizes in both dtypes, or the sizes that the caller asked for."""
-    both = (torch.float64, torch.float32)
+    both = dtypes_of(op)
     if sizes is not None:
         return [Case(",".join(map(str, size)), size, dtype) for size in sizes for dtype in both]
     primes = prime_size(op)
@@ -149,11 +234,20 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
         cases += [replace(viewed(op, primes, view), group="ranks", dtype=dtype) for view in VIEWS for dtype in both]
     # Enough for the parallel paths: above the grain of a block, and above one in the number of rows.
     wide = with_extent(small, edge, 129)
-    rows = MANY_ROWS if count > 1 else MANY_ELEMENTS
-    many = [
-        Case(MANY, with_extent(wide, 0, rows[0]), torch.float64),
-        Case(MANY, with_extent(small, 0, rows[1]), torch.float32),
+    if count > 1:
+        first = with_extent(wide, 0, MANY_ROWS)
+        rows = [with_extent(small, 0, count) for count in THREADS_ROWS]
+        second = next((size for size in rows if _elements(op, size) < _MOST_OF_THREADS), rows[-1])
+        huge = with_extent(with_extent(small, edge, HUGE_ROWS[1]), 0, HUGE_ROWS[0])
+    else:
+        first, second, huge = (MANY_ELEMENTS,), (THREADS_ELEMENTS,), (HUGE_ELEMENTS,)
+    # Each remainder modulo 32 in one dtype, and so each modulo 16 in both.
+    cases += [
+        Case("remainders", with_extent(small, edge, extent), both[(extent + extent // 16) % len(both)])
+        for extent in REMAINDERS
+        if op.allows(with_extent(small, edge, extent))
     ]
+    many = [Case(MANY, first, both[0]), Case(THREADS, second, both[-1]), Case(MANY, huge, both[-1])]
     return cases + [case for case in many if op.allows(case.size) and _elements(op, case.size) < _MOST_ELEMENTS]
 
 
@@ -176,30 +270,58 @@ def layout_cases(op: Op, size: Size) -> list[Case]:
 
 
 def _layout_cases(op: Op, size: Size) -> list[Case]:
+    both, tensors = dtypes_of(op), [tensor.name for tensor in op.signature.tensors]
     cases = [Case("misaligned" if layout == "misaligned" else "strided", size, layout=layout) for layout in LAYOUTS]
     cases += [Case("grads expanded", size, grads="expanded")]
     cases += [Case("grads strided", size, grads=layout) for layout in LAYOUTS]
     outputs = [output.name for output in op.signature.outputs]
     if len(outputs) > 1:
         cases += [Case("one output", size, used=(name,)) for name in outputs]
-    cases = [replace(case, dtype=dtype) for case in cases for dtype in (torch.float64, torch.float32)]
-    cases += [Case("large", size, dtype, gain=GAIN) for dtype in (torch.float64, torch.float32)]
-    cases += [Case("optional", size, without=(t.name,)) for t in op.signature.tensors if t.type == "Tensor?"]
-    return cases
+    cases = [replace(case, dtype=dtype) for case in cases for dtype in both]
+    if any(len(shape.dims) > 3 for shape in op.shape_of.values()):
+        cases += [Case("strided", size, both[0], layout=CHANNELS_LAST)]
+        cases += [Case("grads strided", size, both[0], grads=CHANNELS_LAST)]
+    if len(tensors) > 1:  # one alone, when a kernel asks the first whether all are contiguous
+        cases += [Case("strided", size, both[0], layout="transposed", only=name) for name in tensors]
+    cases += [Case("large", size, dtype, gain=GAIN) for dtype in both]
+    cases += [
+        Case("inf and nan" if values in _NOT_FINITE else "large", size, dtype, values=values)
+        for values in VALUES
+        for dtype in both
+    ]
+    if len(tensors) > 1:
+        cases += [Case("large", size, both[-1], values="+-1e4", only=name) for name in tensors]
+    cases += [Case("optional", size, both[0], without=(t.name,)) for t in op.signature.tensors if t.type == "Tensor?"]
+    return [*cases, *_number_cases(op, size, both[0])]
+
+
+def _number_cases(op: Op, size: Size, dtype: torch.dtype) -> list[Case]:
+    """List the cases in which an argument that is no tensor is 0, 1 or -1, or either of two answers."""
+    tried = {"float": (0.0, 1.0, -1.0), "int": (0, 1, -1), "bool": (False, True)}
+    return [
+        Case("numbers", size, dtype, numbers=((argument.name, value),))
+        for argument in op.signature.inputs
+        if not argument.is_tensor
+        for value in tried[argument.type]
+    ]
 
 
 def subset_cases(op: Op, size: Size) -> list[Case]:
     """List the cases in which only some inputs want a gradient: none, each alone, all but one, alternating ones."""
-    n = len(op.signature.tensors)
+    n, dtype = len(op.signature.tensors), dtypes_of(op)[0]
     if n < 2:
-        return [Case("subsets", size, wanted=(False,) * n)]
+        return [Case("subsets", size, dtype, wanted=(False,) * n)]
     masks = [tuple(i == k for i in range(n)) for k in range(n)]
     masks += [tuple(i != k for i in range(n)) for k in range(n)] if n > 2 else []
     masks += [tuple(i % 2 == k for i in range(n)) for k in (0, 1)] if n > 3 else []
-    cases = [Case("subsets", size, wanted=mask) for mask in (*dict.fromkeys(masks), (False,) * n)]
+    if op.parameters:  # as in training, where the data want none
+        masks += [tuple(tensor.name in op.parameters for tensor in op.signature.tensors)]
+    cases = [Case("subsets", size, dtype, wanted=mask) for mask in (*dict.fromkeys(masks), (False,) * n)]
     outputs = [output.name for output in op.signature.outputs]
     if len(outputs) > 1:
-        cases += [Case("subsets", size, wanted=mask, used=(outputs[k % len(outputs)],)) for k, mask in enumerate(masks)]
+        cases += [
+            Case("subsets", size, dtype, wanted=mask, used=(outputs[k % len(outputs)],)) for k, mask in enumerate(masks)
+        ]
     return cases
 
 
@@ -214,19 +336,60 @@ class Expected:
     outputs: tuple[Tensor, ...]
     gradients: tuple[Tensor | None, ...]
     dtypes: tuple[torch.dtype, ...]
+    values: str = ""
+    overflows: bool = False
 
     @cached_property
-    def float32_error(self) -> dict[str, float]:
-        """How far the reference itself is off when it computes in the case's own dtype, by quantity."""
+    def wide(self) -> Mapping[str, Tensor | None]:
+        """All of it by quantity."""
+        return dict(zip(quantities(self.op), (*self.outputs, *self.gradients), strict=True))
+
+    @cached_property
+    def narrow(self) -> Mapping[str, Tensor]:
+        """What the reference gives when it computes in the case's own dtype, in the dtype of `wide`."""
         outputs, gradients = run_reference(self.op, self.inputs, self.grads, self.used)
-        errors = {}
-        for name, wide, narrow in zip(
-            quantities(self.op), (*self.outputs, *self.gradients), (*outputs, *gradients), strict=True
-        ):
-            if wide is not None and narrow is not None and wide.numel():
-                error = (narrow.to(wide.dtype) - wide).abs().max().item()
-                errors[name] = error if math.isfinite(error) else 0.0
-        return errors
+        found = zip(self.wide.items(), (*outputs, *gradients), strict=True)
+        return {name: one.to(wide.dtype) for (name, wide), one in found if wide is not None and one is not None}
+
+    def own_error(self, name: str) -> float:
+        """How far the reference itself is off when it computes in the case's own dtype."""
+        wide, narrow = self.wide[name], self.narrow.get(name)
+        if wide is None or narrow is None:
+            return 0.0
+        error = (narrow - wide).abs()
+        error = error[error.isfinite()]
+        return error.max().item() if error.numel() else 0.0
+
+    def to_be_told(self, name: str) -> Tensor:
+        """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
+        want, narrow = self.wide[name], self.narrow.get(name)
+        assert want is not None
+        return want if narrow is None else torch.where(narrow.isfinite(), want, narrow)
+
+    def excused(self, name: str, got: Tensor) -> Tensor:
+        """Say which values of a quantity that differ are right all the same, for want of an answer to hold them against.
+
+        For the largest numbers there is none where anything on the reference's own way is not finite.
+
+        Where the reference in double precision is finite, and in the case's own dtype is not, the kernel may be as it is
+        there. Where it is NaN for inputs that are finite, it overflows on the way, and a kernel may be better. Gradients of
+        and beside inf and NaN depend on the order of operations; and so do the digits of a sum of the largest numbers, of which
+        only that they are finite can be held against a kernel.
+        """
+        want = self.wide[name]
+        assert want is not None
+        mask = torch.full_like(got, self.overflows, dtype=torch.bool)
+        if name.startswith("d_") and self.values:
+            mask |= torch.ones_like(mask) if self.values in _NOT_FINITE else ~want.isfinite()
+        elif self.values and self.values not in _NOT_FINITE:
+            mask |= want.isnan()
+        if self.values == "extremes":
+            mask |= want.isfinite() & got.isfinite()
+        narrow = self.narrow.get(name)
+        if narrow is not None:
+            same = (got == narrow) | (narrow.isnan() & ~got.isfinite())
+            mask |= want.isfinite() & ~narrow.isfinite() & same
+        return mask
 
 
 def quantities(op: Op) -> list[str]:
@@ -257,11 +420,31 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
             value.reshape(case.view) if argument.name in op.any_rank and isinstance(value, Tensor) else value
             for argument, value in zip(op.signature.inputs, inputs, strict=True)
         )
-    scaled = (value * case.gain if differentiable(value) and case.gain != 1 else value for value in inputs)
-    return tuple(
-        None if argument.name in case.without else value
-        for argument, value in zip(op.signature.inputs, scaled, strict=True)
-    )
+    numbers = dict(case.numbers)
+    made: list[Any] = []
+    for argument, value in zip(op.signature.inputs, inputs, strict=True):
+        if argument.name in case.without:
+            value = None
+        elif argument.name in numbers:
+            value = numbers[argument.name]
+        elif differentiable(value) and case.gain != 1:
+            value = value * case.gain
+        elif differentiable(value) and case.values and case.only in ("", argument.name):
+            value = _with_values(value, VALUES[case.values])
+        made.append(value)
+    return tuple(made)
+
+
+def _with_values(value: Tensor, values: Values) -> Tensor:
+    """Put numbers into every element of a tensor, or every second one."""
+    parts = torch.view_as_real(value) if value.is_complex() else value
+    flat = parts.clone().flatten()
+    places = slice(1 if values.mixed and flat.numel() > 1 else 0, None, 2 if values.mixed else 1)
+    numbers = torch.tensor(values.numbers(flat.dtype, flat.numel()), dtype=flat.dtype)
+    count = flat[places].numel()
+    flat[places] = numbers.repeat(count // len(numbers) + 1)[:count]
+    filled = flat.view(parts.shape)
+    return torch.view_as_complex(filled) if value.is_complex() else filled
 
 
 def make_grads(op: Op, case: Case, outputs: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> tuple[Tensor, ...]:
@@ -314,6 +497,9 @@ def expect(op: Op, case: Case) -> Expected:
         case.grads == "expanded",
         case.used,
         case.gain,
+        case.values,
+        case.only if case.values else "",
+        case.numbers,
         case.without,
         case.view,
     )
@@ -335,7 +521,25 @@ def _expect(op: Op, case: Case) -> Expected:
     grads = make_grads(op, case, shapes, dtypes)
     used = tuple(not case.used or output.name in case.used for output in op.signature.outputs)
     outputs, gradients = run_reference(op, wide, [widen(grad) for grad in grads], used)
-    return Expected(op, inputs, grads, used, outputs, gradients, dtypes)
+    overflows = False
+    if case.values == "extremes":
+        with _Finite() as on_the_way:
+            run_reference(op, inputs, grads, used)
+        overflows = not on_the_way.finite
+    return Expected(op, inputs, grads, used, outputs, gradients, dtypes, case.values, overflows)
+
+
+class _Finite(TorchDispatchMode):
+    """Sees whether all that is computed is finite."""
+
+    finite = True
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = function(*args, **(kwargs or {}))
+        if "empty" not in str(function):  # which is filled with NaN, and written later
+            for value in found if isinstance(found, tuple | list) else (found,):
+                self.finite = self.finite and not (differentiable(value) and not value.isfinite().all())
+        return found
 
 
 def widen(value: Any) -> Any:
@@ -354,11 +558,11 @@ def tolerance(op: Op, case: Case) -> Tolerance:
     if given is not None:
         return Tolerance(*given)
     # Large inputs amplify rounding ahead of a sigmoid or an exponential by their own magnitude, once per factor.
-    gain = case.gain**2
+    gain = (case.gain * (VALUES[case.values].magnitude if case.values else 1)) ** 2
     if case.dtype == torch.float64:
         return Tolerance(1e-12 * gain, 1e-12 * gain)
     length = min(max(math.prod(case.size), 1), 4096)
-    slack = 16 * torch.finfo(case.dtype).eps * math.sqrt(length) * gain
+    slack = min(16 * torch.finfo(case.dtype).eps * math.sqrt(length) * gain, _MOST_SLACK)
     return Tolerance(slack, slack)
 
 
@@ -386,6 +590,9 @@ def place(value: Tensor, layout: str, device: str) -> Placed:
         storage = value.new_full((value.numel() + 64,), filler)
         storage[0] = value.flatten()[0]
         tensor = storage[0].expand(shape)
+    elif layout == CHANNELS_LAST and value.dim() >= 4:
+        storage = value.movedim(1, -1).contiguous().flatten().clone()
+        tensor = storage.view(shape[0], *shape[2:], shape[1]).movedim(-1, 1)
     elif layout == "transposed" and value.dim() >= 2:
         storage = value.transpose(-1, -2).contiguous().flatten().clone()
         tensor = storage.view(*shape[:-2], shape[-1], shape[-2]).transpose(-1, -2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor
 #: Unit roundoff of the arithmetic that may hide inside a wider dtype.
 _FLOAT32_ROUNDING = (1e-10, 1e-5)
 _HALF_ROUNDING = (2e-5, 5e-3)
+_INFINITE = "right are the same infinity, and NaN where the reference has NaN"
 
 
 @dataclass(frozen=True)
@@ -121,9 +122,15 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def compare(
-    quantity: str, got: Any, want: Tensor, dtype: torch.dtype, tolerance: Tolerance, parts: Sequence[str] = ()
+    quantity: str,
+    got: Any,
+    want: Tensor,
+    dtype: torch.dtype,
+    tolerance: Tolerance,
+    parts: Sequence[str] = (),
+    excused: Callable[[Tensor], Tensor] | None = None,
 ) -> Mismatch | None:
-    """Compare one output or gradient with the reference.
+    """Compare one output or gradient with the reference: where that is infinite, the same infinity is right, and nothing else.
 
     Args:
         quantity: its name.
@@ -132,6 +139,7 @@ def compare(
         dtype: what dtype `got` should have.
         tolerance: how far an element may be off.
         parts: names of equal parts of the first axis.
+        excused: asked, where elements differ, which of them are right all the same.
 
     Returns:
         None when it is right.
@@ -146,10 +154,14 @@ def compare(
         return Mismatch(quantity, f"{quantity} is {dtype_name(got.dtype)}, want {dtype_name(dtype)}", "dtype")
     got = got.detach().cpu()
     wide = got.to(want.dtype)
-    near = (wide - want).abs() <= tolerance.limit(want)
+    near = (
+        (wide - want).abs() <= tolerance.limit(want)
+    ) & want.isfinite()  # of infinity, the limit would be infinite too
     if near.all():
         return None
     wrong = ~(near | (wide == want) | (wide.isnan() & want.isnan()))
+    if excused is not None and wrong.any():
+        wrong &= ~excused(wide)
     if not wrong.any():
         return None
     return Mismatch(quantity, "", f"{int(wrong.sum())}/{wrong.numel()}", got.clone(), want, wrong, tuple(parts))
@@ -167,8 +179,10 @@ def hints(mismatch: Mismatch, peers: Mapping[str, Tensor]) -> list[str]:
         return []
     wide = got.to(want.dtype)
     bad, good = wide[wrong], want[wrong]
+    if not good.isfinite().all():
+        return [f"{int((~good.isfinite()).sum())} of them are infinite or NaN in the reference: {_INFINITE}"]
     if not bad.isfinite().all():
-        count = int((~wide.isfinite()).sum())
+        count = int((~bad.isfinite()).sum())
         return [
             f"{count} of them NaN or infinite: an overflow, memory that was never written, or a read outside a tensor "
             "(the check fills both with NaN)"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,9 +12,9 @@ from torch import Tensor
 
 from ..report import Finding
 from ..worker import steps
-from .cases import Case, Size, as_tuple, differentiable
+from .cases import Case, Size, as_tuple, differentiable, dtypes_of
 from .explain import explain
-from .runner import Matrix, Outcome, Part, Runner, fill, one_line
+from .runner import Call, Matrix, Outcome, Part, Runner, fill, one_line
 
 COLUMN = "gradcheck"
 
@@ -29,7 +30,7 @@ def derivatives(runner: Runner, sizes: Sequence[Size], matrix: Matrix) -> Part:
     part = Part(0, [], [])
     count = 0
     for size in sizes:
-        case = Case("", size)
+        case = Case("", size, dtypes_of(runner.op)[0])
         outcome = runner.run(case)
         if outcome.skipped:
             part.skipped.append(outcome.skipped)
@@ -45,7 +46,7 @@ def derivatives(runner: Runner, sizes: Sequence[Size], matrix: Matrix) -> Part:
         )
         if not wrong and not outcome.impure:
             count += 2
-            found = [*_finite_differences(runner, case, matrix), *_second_derivative(runner, case)]
+            found = [*_finite_differences(runner, case, matrix, part.skipped), *_second_derivative(runner, case)]
             part.findings.extend(finding for finding in found if finding.quantity not in known)
     for name in runner.outputs:
         matrix[name][COLUMN] = ""
@@ -56,19 +57,62 @@ def _finding(runner: Runner, quantity: str, text: str, case: Case) -> Finding:
     return Finding(runner.kernel.label, "gradcheck", quantity, text, case.describe(runner.op))
 
 
-def _finite_differences(runner: Runner, case: Case, matrix: Matrix) -> list[Finding]:
+def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: list[str]) -> list[Finding]:
     """Run torch.autograd.gradcheck, and translate the numbers in its message to names."""
+    if case.dtype != torch.float64:
+        skipped.append(
+            f"finite differences: the op takes no float64 (dtypes={runner.op.dtypes}); gradients were compared with the "
+            "reference's in float64"
+        )
+        return []
     call = runner.begin(case, Outcome())
     assert call is not None
+    finite = _finite(call)
+    if not all(mask.all() for mask in finite.values()):
+        left = [
+            f"{int((~mask).sum())} of {mask.numel()} elements of {name}"
+            for name, mask in finite.items()
+            if not mask.all()
+        ]
+        skipped.append(
+            f"finite differences at {', '.join(left)}, where the reference is not finite ({case.describe(runner.op)})"
+        )
     try:
         with runner.step("gradcheck", case, call):
-            torch.autograd.gradcheck(lambda *inputs: as_tuple(_alive(runner.function)(*inputs)), tuple(call.leaves))
+            torch.autograd.gradcheck(_where_finite(runner.function, call, finite), tuple(call.leaves))
     except Exception as error:
         quantity, text = _translate(str(error), runner)
         if quantity in matrix:
             matrix[quantity][COLUMN] = COLUMN
         return [_finding(runner, quantity, text, case)]
     return []
+
+
+def _finite(call: Call) -> dict[str, Tensor]:
+    """Tell where outputs, and inputs by their gradients, have finite values in the reference; by name of the quantity."""
+    return {name: value.isfinite() for name, value in call.expected.wide.items() if value is not None}
+
+
+def _where_finite(function: Callable[..., Any], call: Call, finite: Mapping[str, Tensor]) -> Callable[..., Any]:
+    """Return the function, constant where the reference is not finite."""
+    op, fixed = call.expected.op, [leaf.detach() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
+
+    def masked(value: Tensor, other: Tensor, name: str) -> Tensor:
+        mask = finite.get(name)
+        return value if mask is None or mask.all() else torch.where(mask.to(value.device), value, other)
+
+    def restricted(*inputs: Any) -> tuple[Any, ...]:
+        given = [
+            masked(value, constant, f"d_{argument.name}") if isinstance(value, Tensor) else value
+            for argument, value, constant in zip(op.signature.inputs, inputs, fixed, strict=True)
+        ]
+        outputs = as_tuple(_alive(function)(*given))
+        return tuple(
+            masked(value, torch.zeros_like(value), output.name)
+            for output, value in zip(op.signature.outputs, outputs, strict=True)
+        )
+
+    return restricted
 
 
 def _alive(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,15 +141,24 @@ def _translate(message: str, runner: Runner) -> tuple[str, str]:
 
 def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
     """Differentiate twice: the result is right or a clear error; a wrong second derivative must not come silently."""
+    for used in ((), *((name,) for name in runner.outputs if len(runner.outputs) > 1)):
+        found = _twice_compared(runner, replace(case, used=used))
+        if found:
+            return found
+    return []
+
+
+def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
     call = runner.begin(case, Outcome())
     assert call is not None
     here = [leaf.cpu() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
-    want = _twice(runner.op.reference, here, call.expected.grads)
+    used = call.expected.used
+    want = _twice(runner.op.reference, here, call.expected.grads, used)
     if want is None:
         return []
     try:
         with runner.step("gradcheck", case, call):
-            got = _twice(runner.function, call.leaves, [grad.to(runner.device) for grad in call.expected.grads])
+            got = _twice(runner.function, call.leaves, [grad.to(runner.device) for grad in call.expected.grads], used)
     except Exception as error:
         # An error is one of the two right answers, unless the kernel promises the other.
         if not runner.kernel.double_backward:
@@ -116,14 +169,17 @@ def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
     if got is None:
         return [_finding(runner, "second derivative", f"second derivative is silently taken as zero: {cure}", case)]
     names = [argument.name for argument in runner.op.signature.inputs] + [f"d_{name}" for name in runner.outputs]
+    near = 1e-8 if case.dtype == torch.float64 else 1e-4
     for name, one, other in zip(names, got, want, strict=True):
-        if other is not None and (one is None or not torch.allclose(one.cpu(), other, rtol=1e-8, atol=1e-8)):
+        if other is not None and (one is None or not torch.allclose(one.cpu(), other, near, near, equal_nan=True)):
             text = f"second derivative for {name} is wrong without an error: {cure}"
             return [_finding(runner, "second derivative", text, case)]
     return []
 
 
-def _twice(function: Callable[..., Any], leaves: Sequence[Any], grads: Sequence[Tensor]) -> list[Tensor | None] | None:
+def _twice(
+    function: Callable[..., Any], leaves: Sequence[Any], grads: Sequence[Tensor], used: Sequence[bool]
+) -> list[Tensor | None] | None:
     """Differentiate the sum of the squared first derivatives for each input, then for each incoming gradient.
 
     None when there is no first derivative, or none that can be differentiated.
@@ -135,7 +191,7 @@ def _twice(function: Callable[..., Any], leaves: Sequence[Any], grads: Sequence[
     wanted = [value for value in inputs if differentiable(value)]
     outputs = as_tuple(function(*inputs))
     # A count or an index has no gradient, nor has what does not depend on any input that can have one.
-    real = [differentiable(output) and output.requires_grad for output in outputs]
+    real = [use and differentiable(output) and output.requires_grad for use, output in zip(used, outputs, strict=True)]
     incoming = [grad.clone().requires_grad_() if use else None for grad, use in zip(grads, real, strict=True)]
     if not any(real):
         return None

@@ -63,6 +63,7 @@ def _check(runner: Runner, sizes: list[Size] | None, device: str, say: Progress)
     small = sizes[0] if sizes else prime_size(op)
     mixed = sizes[0] if sizes else with_extent(small, edge_axis(op, small), _VECTOR_AND_REST)
     cases = [*size_cases(op, sizes), *layout_cases(op, mixed), *subset_cases(op, small)]
+    cases.sort(key=lambda case: case.threaded)  # what a small case shows is told of that
     columns = [*dict.fromkeys(case.group for case in cases), "called twice", "gradcheck"]
     matrix = matrix_of(op, columns)
     # Interface and purity read what the cases of parity saw, so these run first; the report has them in another order.

@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 
 from ..report import Finding
-from .cases import Case, Size, differentiable, edge_axis, expect, size_text, with_extent
+from .cases import CHANNELS_LAST, VALUES, Case, Size, differentiable, edge_axis, expect, size_text, with_extent
 from .compare import Mismatch, dtype_name, hints
 from .runner import STRUCTURAL, Outcome, Runner
 
@@ -22,6 +22,7 @@ _ADVICE = {
     "transposed": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
     "strided": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
     "padded": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
+    CHANNELS_LAST: "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
     "misaligned": "it relies on alignment: use unaligned vector loads",
     "expanded": "a gradient from .sum() has stride 0: call .contiguous() on it before reading through a pointer",
 }
@@ -55,7 +56,8 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
     peers |= {
         name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None
     }
-    found = [*hints(mismatch, peers), *_of_text(runner, mismatch, case)]
+    race = _race(runner, quantity, case)
+    found = [*(race or hints(mismatch, peers)), *_of_text(runner, mismatch, case)]
     found += _where(runner, cases, quantity, case) if case.plain else _unlike_plain(runner, quantity, case)
     smallest = smallest_size(runner, quantity, case)
     return Finding(
@@ -67,6 +69,16 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         size_text(runner.op, smallest),
         tuple(found),
     )
+
+
+def _race(runner: Runner, quantity: str, case: Case) -> list[str]:
+    """Tell what several threads do to each other from what one does alone."""
+    if runner.threads_for(case) == 1 or quantity in runner.run_again(case, alone=True).wrong:
+        return []
+    return [
+        "right on one thread, wrong on several: two threads write the same element, or one reads what another has not "
+        "written yet"
+    ]
 
 
 def fails(runner: Runner, quantity: str, case: Case) -> Mismatch | None:
@@ -205,7 +217,7 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     if not is_right(runner, quantity, plain):
         return []
     if case.layout != "contiguous":
-        names = [tensor.name for tensor in runner.op.signature.tensors]
+        names = [case.only] if case.only else [tensor.name for tensor in runner.op.signature.tensors]
         guilty = [name for name in names if fails(runner, quantity, replace(case, only=name))]
         who = f"{' or '.join(guilty) or 'inputs together'}"
         return [
@@ -216,6 +228,12 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     if case.gain != 1:
         return [
             f"right for ordinary inputs, wrong when they are {case.gain:g} times larger: exp() overflows; use the saved activation or expm1"
+        ]
+    if case.values:
+        return [f"right for ordinary inputs, wrong with {VALUES[case.values].words}: {VALUES[case.values].advice}"]
+    if case.numbers:
+        return [
+            f"right for ordinary numbers, wrong for {', '.join(f'{name} = {value:g}' for name, value in case.numbers)}"
         ]
     if any(case.wanted):
         wanted = [name for name, want in zip(runner.gradients, case.wanted, strict=True) if want]

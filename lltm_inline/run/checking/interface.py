@@ -12,7 +12,18 @@ from ...registry import Kernel, Op
 from ...shapes import Shape
 from ..report import Finding
 from ..worker import steps
-from .cases import Case, Size, as_tuple, differentiable, expect, make_inputs, place, subset_cases, tensor_inputs
+from .cases import (
+    Case,
+    Size,
+    as_tuple,
+    differentiable,
+    dtypes_of,
+    expect,
+    make_inputs,
+    place,
+    subset_cases,
+    tensor_inputs,
+)
 from .compare import dtype_name
 from .explain import findings_of
 from .runner import Call, Outcome, Part, Runner, one_line
@@ -35,7 +46,7 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding]]:
     texts: dict[str, tuple[str, Case]] = {}
     count = 0
     for case in [
-        Case("", size),
+        Case("", size, dtypes_of(runner.op)[0]),
         *(case for case in subset_cases(runner.op, size) if any(case.wanted) and not case.used),
     ]:
         call = runner.begin(case, Outcome())
@@ -229,7 +240,7 @@ def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
 
 def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
     """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device."""
-    made = make_inputs(op, Case("", size, torch.float32))
+    made = make_inputs(op, Case("", size, dtypes_of(op)[-1]))
     inputs = [value.to(device) if isinstance(value, Tensor) else value for value in made]
     places = [(i, argument.name) for i, argument in enumerate(op.signature.inputs) if differentiable(inputs[i])]
 
@@ -241,7 +252,7 @@ def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[
         yield "all inputs", f"in {dtype_name(dtype)}", whole
     for i, name in places:
         for dtype in (torch.int64, torch.float16, torch.float64):
-            if len(places) > 1:
+            if len(places) > 1 and inputs[i].dtype != dtype:
                 yield (
                     name,
                     f"in {dtype_name(dtype)} and the others in {dtype_name(inputs[i].dtype)}",

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ..report import Finding
-from .cases import Case, Size
+from .cases import Case, Size, dtypes_of
 from .explain import lacks_backward
 from .runner import Outcome, Part, Runner, one_line
 
@@ -43,8 +43,8 @@ def opcheck(runner: Runner, size: Size) -> Part:
     findings: dict[str, Finding] = {}
     skipped: dict[str, None] = {}
     count = 0
-    whole = Case("", size)
-    for case in (whole, Case("", size, wanted=(False,) * len(runner.gradients))):
+    whole = Case("", size, dtypes_of(runner.op)[0])
+    for case in (whole, Case("", size, whole.dtype, wanted=(False,) * len(runner.gradients))):
         told = runner.run(case).wrong.get("forward")
         if told is not None and told.cell == "raises":
             skipped["forward raises (see parity)"] = None

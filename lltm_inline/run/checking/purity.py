@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from ..report import Finding
-from .cases import Case
+from .cases import Case, dtypes_of
 from .runner import Matrix, Outcome, Part, Runner, fill
 
 COLUMN = "called twice"
@@ -32,7 +32,7 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
     sizes = dict.fromkeys(
         (cases[0].size, next((case.size for case in cases if case.layout != "contiguous"), cases[0].size))
     )
-    again = [Case("", size, dtype) for size in sizes for dtype in (torch.float64, torch.float32)]
+    again = [Case("", size, dtype) for size in sizes for dtype in dtypes_of(runner.op)]
     for case in again:
         for finding in [*_repeated(runner, case, matrix), *_interleaved(runner, case, matrix)]:
             findings.setdefault((finding.quantity, COLUMN), finding)

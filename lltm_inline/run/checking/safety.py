@@ -20,7 +20,18 @@ from ...errors import LltmInlineError
 from ...registry import Op
 from ..guard import PATTERNS, Guard
 from ..report import Finding
-from .cases import MANY, Case, Size, edge_axis, expect, prime_size, size_cases, size_text, tolerance, with_extent
+from .cases import (
+    Case,
+    Size,
+    dtypes_of,
+    edge_axis,
+    expect,
+    prime_size,
+    size_cases,
+    size_text,
+    tolerance,
+    with_extent,
+)
 from .guarded import Note, Trial, silent
 from .runner import Outcome, Part, Runner, one_line
 
@@ -81,14 +92,14 @@ def safety(
 
 def safety_cases(op: Op, sizes: Sequence[Size] | None = None) -> list[Case]:
     """List the cases: ones, primes, tensors without slack, edges of blocks, many elements once; the smallest first."""
-    both = (torch.float64, torch.float32)
+    both = dtypes_of(op)
     if sizes is None:
         primes = prime_size(op)
         small = op.check_size or tuple(2 + i % 2 for i in range(len(primes)))
         edge = edge_axis(op, small)
         chosen = [(1,) * len(primes), primes, _without_slack(op, small)]
         chosen += [with_extent(small, edge, extent) for extent in _EDGES]
-        many = [case for case in size_cases(op, None) if case.group == MANY][:1]
+        many = [case for case in size_cases(op, None) if case.threaded][:1]
     else:
         chosen, many = [tuple(size) for size in sizes], []
     cases = [Case("", size, dtype) for size in dict.fromkeys(chosen) for dtype in both if op.allows(size)]
@@ -99,7 +110,7 @@ def flush_cases(op: Op) -> list[Case]:
     """List plain cases in which as many tensors as possible end where their memory ends, so that a step too far faults."""
     primes = prime_size(op)
     size = _without_slack(op, op.check_size or tuple(2 + i % 2 for i in range(len(primes))))
-    return [Case("", size, dtype) for dtype in (torch.float64, torch.float32)]
+    return [Case("", size, dtype) for dtype in dtypes_of(op)]
 
 
 def _without_slack(op: Op, small: Size) -> Size:
@@ -177,7 +188,7 @@ def replay(
         count += 1
         leaves = False
         # Many elements are for the threads; what they miss at the start, few elements show.
-        for enter in (guard.at_end,) if case.group == MANY else (guard.at_end, guard.at_start):
+        for enter in (guard.at_end,) if case.threaded else (guard.at_end, guard.at_start):
             trial = Trial(runner, case, expected)
             with enter(case.dtype):
                 trial.run(guard, note)

@@ -67,6 +67,7 @@ class Server:
         self._parent = os.getppid()
         self._workers: set[int] = set()
         self._to_import = list(_WARM)
+        self._importing = False
         self._libc = ctypes.CDLL(None, use_errno=True)
 
     def run(self) -> None:
@@ -80,7 +81,7 @@ class Server:
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, lambda *_: self._reap_while_importing())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _send(self._link, {"ready": os.getpid()})
         while os.getppid() == self._parent:
@@ -98,6 +99,11 @@ class Server:
     def _end_with_parent(self) -> None:
         if os.getppid() != self._parent:
             self._leave()
+
+    def _reap_while_importing(self) -> None:
+        """Tell of a death at once also in the middle of an import, which takes seconds on a slow machine."""
+        if self._importing:  # else the loop does it, which the wakeup file ends the waiting of
+            self._reap()
 
     def _leave(self) -> None:
         self._end()
@@ -174,8 +180,10 @@ class Server:
     def _warm_up(self) -> None:
         """Import one of the modules that only some checks need."""
         name = self._to_import.pop(0)
+        self._importing = True
         with suppress(ImportError):  # another version of torch: the worker will say so when it needs it
             importlib.import_module(name)
+        self._importing = False
         threads = len(os.listdir("/proc/self/task"))
         if threads > 1:
             print(f"lltm_inline fork server: {threads} threads after importing {name}", file=sys.stderr)

@@ -26,8 +26,6 @@ _DAMAGED_HEAP = re.compile(
 )
 #: For the kernel to begin, on a busy machine.
 _PATIENCE = 60.0
-#: A busy machine may be late; what is late each time is late.
-_TRIES = 3
 SIZE = 19
 _GIVEN = f"x ({SIZE},) float32"
 
@@ -92,23 +90,7 @@ def build_all() -> None:
 
 
 def perform(row: Row) -> Told:
-    """Do what a user would do with the kernel, and tell what came of it; again where the machine was too busy."""
-    for _ in range(_TRIES):
-        told = _perform(row)
-        if not is_late(row, told):
-            break
-    return told
-
-
-def is_late(row: Row, told: Told) -> bool:
-    """Tell whether it took too long until the caller knew.
-
-    The clock of a time-out starts ahead of the kernel's first line, so that it may come a little early.
-    """
-    return told.noticed is not None and not -0.5 < told.noticed < (0.5 if row.limit else 1.0)
-
-
-def _perform(row: Row) -> Told:
+    """Do what a user would do with the kernel, and tell what came of it."""
     sent: list[float] = []
     sender = threading.Thread(target=_send, args=(row.signal, sent))
     # A shell may have started this process deaf to Ctrl-C.
@@ -202,8 +184,6 @@ def problems(row: Row, told: Told) -> list[str]:
         found += _problems_of_place(row, told)
     elif row.said == "RuntimeError" and f"kernel '{row.kernel.label}' in forward at {_GIVEN}" not in told.text:
         found.append(f"kernel, step and inputs are not in {told.text!r}")
-    if is_late(row, told):
-        found.append(f"noticed after {told.noticed:.2f} s")
     return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.planted.crashes import GROUPS
 
 PATH = Path(__file__).resolve().parents[3] / "docs" / "crashes.md"
-#: Set it to write the table anew: LLTM_INLINE_WRITE_TABLE=1 make test ARGS="-k crash"
+#: Set it to write the table anew: LLTM_INLINE_WRITE_TABLE=1 make test-all ARGS="-k crash"
 WRITE = "LLTM_INLINE_WRITE_TABLE"
 
 PARENT_KILLED = "is at work when SIGKILL ends the notebook's process"
@@ -29,9 +29,9 @@ down is found by `li.check`, which runs each kernel between guard pages and fill
 the end, which goes unnoticed in a plain process, is a segmentation fault there, with the tensor's name. Lines are those of the
 kernel's text.
 
-"Noticed after" is the time from when it happened until the caller knew; for a time-out, from its limit. The tests demand less
-than 1 s, and 0.5 s for a time-out. They compare everything but this column with what they see;
-`LLTM_INLINE_WRITE_TABLE=1 make test ARGS="-k crash"` writes the page anew.
+"Noticed after" is the time from when it happened until the caller knew; for a time-out, from its limit. The tests compare
+everything but this column with what they see;
+`LLTM_INLINE_WRITE_TABLE=1 make test-all ARGS="-k crash"` writes the page anew.
 """
 _HEAD = """
 ## {title}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import pickle
@@ -13,7 +14,9 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -154,33 +157,63 @@ def test_events_arrive_in_order(worker: Worker) -> None:
 def test_death_is_noticed_at_once_by_its_own_name(worker: Worker, how: str, kind: str, code: int) -> None:
     """The fork server learns of the end from the system: no time-out is waited for, and the step is known."""
     worker.run(os.getpid)
-    started = time.monotonic()
     with pytest.raises(Died) as caught:
-        worker.run(jobs.die, how)
-    assert time.monotonic() - started < 1
+        worker.run(jobs.die, how, limits=Limits(seconds=600))
     assert (caught.value.ending.kind, caught.value.ending.code) == (kind, code)
     assert (caught.value.state.step, caught.value.state.case) == ("forward", "N=3")
     assert worker.run(jobs.add, 1, 1).value == 2
 
 
-def test_next_call_after_a_crash_does_not_wait(worker: Worker) -> None:
-    """A new worker is forked in milliseconds; nobody waits for torch to be imported."""
-    waits = []
+#: A fork server that imports, as one of the modules that only some checks need, one that kills the worker and waits for word.
+IMPORTS = """
+import os, signal, socket, sys
+from lltm_inline.run.worker import forkserver
+from lltm_inline.run.worker.black_box import BlackBox
+
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+requests, kept = socket.socketpair()
+box = BlackBox.create()
+socket.send_fds(ours, [b'{"fork": 1}'], [requests.fileno(), 2, box.fileno()])
+server = forkserver.Server(theirs)
+server._to_import = ["kills"]
+sys.path.insert(0, sys.argv[1])
+server.run()
+"""
+KILLS = """
+import __main__, json, os, signal
+
+messages = [json.loads(__main__.ours.recv(1 << 12)) for _ in range(2)]
+os.kill(messages[1]["pid"], signal.SIGKILL)
+__main__.ours.settimeout(60)
+print(json.loads(__main__.ours.recv(1 << 12)), flush=True)
+__main__.ours.close()
+"""
+
+
+def test_death_is_noticed_while_the_server_imports(start: Callable[..., Any], tmp_path: Path) -> None:
+    """The server imports what only some checks need beside its work, a second and more at a time: nobody waits for that."""
+    (tmp_path / "kills.py").write_text(KILLS)
+    lines = start(IMPORTS, str(tmp_path)).output().splitlines()
+    assert len(lines) == 1 and ast.literal_eval(lines[0]).items() >= {"kind": "signal", "code": 9}.items(), lines
+
+
+def test_next_call_after_a_crash_is_served_by_the_same_server(worker: Worker) -> None:
+    """A new worker is forked from the server that is there; nobody waits for torch to be imported again."""
+    worker.run(os.getpid)
+    assert worker._server is not None
+    server = worker._server.pid
     for _ in range(3):
         with pytest.raises(Died):
             worker.run(jobs.die, "SIGSEGV")
-        started = time.monotonic()
-        worker.run(jobs.add, 1, 1)
-        waits.append(time.monotonic() - started)
-    assert min(waits) < 0.2
+        assert worker.run(os.getppid).value == server
 
 
 def test_time_limit_is_kept(worker: Worker) -> None:
-    """A step that takes longer than its limit ends the worker, within half a second of the limit."""
+    """A step that takes longer than its limit ends the worker, and no earlier."""
     started = time.monotonic()
     with pytest.raises(Died) as caught:
         worker.run(jobs.loop, limits=Limits(seconds=0.3))
-    assert 0.3 <= time.monotonic() - started < 0.8 + 1  # the other second is for a busy machine
+    assert time.monotonic() - started >= 0.3
     assert caught.value.ending.kind == "timeout" and caught.value.busy is not None and caught.value.busy > 0.1
 
 
@@ -217,24 +250,21 @@ def test_forked_processes_are_noticed_and_ended(worker: Worker, seconds: float) 
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["listens", "deaf"])
 def test_ctrl_c_stops_the_work_and_keeps_the_caller(worker: Worker, deaf: bool) -> None:
-    """KeyboardInterrupt arrives within a second also when the worker does not listen; the next call works."""
+    """KeyboardInterrupt arrives also when the worker does not listen, and does not wait for it; the next call works."""
     worker.run(os.getpid)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    started = time.monotonic()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        worker.run(jobs.loop, deaf=deaf)
-    assert time.monotonic() - started < 2.5
+        worker.run(jobs.loop, 600.0, deaf=deaf, limits=Limits(seconds=600))
     assert worker.run(jobs.add, 1, 1).value == 2
 
 
 def test_a_process_that_a_kernel_left_does_not_hold_the_caller(worker: Worker) -> None:
     """A daemon keeps the worker's files open: a later death is noticed all the same, and the daemon is ended."""
     daemon = worker.run(jobs.daemonise).value
-    started = time.monotonic()
-    with pytest.raises(Died):
-        worker.run(jobs.die, "SIGSEGV")
-    assert time.monotonic() - started < 5 and gone(daemon)
+    with pytest.raises(Died) as caught:
+        worker.run(jobs.die, "SIGSEGV", limits=Limits(seconds=600))
+    assert caught.value.ending.kind == "signal" and gone(daemon)
 
 
 def test_a_kernel_cannot_stop_the_clock(worker: Worker) -> None:

@@ -1,0 +1,110 @@
+"""What a check tries: kernels that are wrong in one situation fall by it, and right ones of every kind stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import lltm_inline as li
+from lltm_inline.registry import Kernel, Op, registry
+from tests.planted import PLANTED as LLTM
+from tests.planted.axpy import PLANTED as AXPY
+from tests.planted.kernels import Planted
+from tests.planted.rare import OPS, PLANTED, kernel_of
+from tests.tiny import forget
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "checks.md"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ops() -> Iterator[None]:
+    """Register the ops."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    for op in OPS.values():
+        registry.register(op)
+    yield
+    for name in OPS:
+        forget(name)
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def register() -> Iterator[Any]:
+    """Register an op for one test."""
+    names: list[str] = []
+
+    def register(op: Op) -> Op:
+        names.append(op.name)
+        return registry.register(op)
+
+    yield register
+    for name in names:
+        forget(name)
+
+
+@pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
+def test_planted_error_is_found(planted: Planted) -> None:
+    """Each is rejected, and the report names the situation."""
+    report = li.check(kernel_of(planted), progress=False)
+    assert not report.ok
+    found = [str(one) for one in report[planted.section].findings if one.quantity == planted.quantity]
+    assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"
+
+
+@pytest.mark.parametrize("name", list(OPS))
+def test_references_are_right(name: str) -> None:
+    """What the wrong ones differ from is right in every situation."""
+    report = li.check(f"{name}/python", progress=False)
+    assert report.ok, str(report)
+
+
+def test_where_float32_overflows_a_kernel_may_too(register: Any) -> None:
+    """exp(x * x) is infinite in float32 and finite in float64: a kernel that says so is right."""
+    register(Op("rare_square", "(Tensor x) -> Tensor y", lambda x: torch.exp(x * x), dict.fromkeys("xy", "...")))
+    report = li.check(Kernel("rare_square/mine", python=lambda x: (x**2).exp()), progress=False)
+    assert report.ok, str(report)
+
+
+def test_points_that_are_not_finite_are_left_out_and_said(register: Any) -> None:
+    """A right reciprocal is right where an input is zero: infinity is compared, finite differences leave it out."""
+
+    def inputs(randn: Any, N: int) -> tuple[Tensor]:
+        x = randn(N)
+        x[N // 2 : N // 2 + 1] = 0
+        return (x,)
+
+    register(Op("rare_inverse", "(Tensor x) -> Tensor y", torch.reciprocal, dict.fromkeys("xy", "N"), inputs=inputs))
+    report = li.check(Kernel("rare_inverse/mine", python=lambda x: 1 / x), progress=False)
+    assert report.ok, str(report)
+    assert "finite differences at 1 of 23 elements of y" in " ".join(report["gradcheck"].skipped)
+
+
+def test_float32_alone(register: Any) -> None:
+    """An op that takes float32 alone is checked in float32, gradients against the reference in float64, and says so."""
+    register(Op("rare_single", "(Tensor x) -> Tensor y", torch.tanh, dict.fromkeys("xy", "N"), dtypes=("float32",)))
+
+    def right(x: Tensor) -> Tensor:
+        if x.dtype != torch.float32:
+            raise TypeError("float32 alone")
+        return torch.tanh(x)
+
+    report = li.check(Kernel("rare_single/mine", python=right), progress=False)
+    assert report.ok, str(report)
+    assert "the op takes no float64" in " ".join(report["gradcheck"].skipped)
+    wrong = li.check(Kernel("rare_single/wrong", python=lambda x: right(x) + 1e-3 * x.detach()), progress=False)
+    assert not wrong.ok
+
+
+def test_every_situation_is_in_the_table() -> None:
+    """docs/checks.md has a row for each of the kernels here, and every kernel that it names is planted."""
+    rows = [line.split("|")[-2] for line in DOCS.read_text().splitlines() if line.startswith("| ")]
+    named = {name for row in rows for name in re.findall(r"`([\w/]+)`", row)}
+    elsewhere = {f"lltm/{name}" for name in LLTM} | {f"axpy/{name}" for name in AXPY}
+    assert set(PLANTED) <= named <= set(PLANTED) | elsewhere
