@@ -59,6 +59,16 @@ class Ran:
         return "\n".join(self.reply.get("traceback", ()))
 
 
+def reply(client: Any, cell: str) -> dict[str, Any]:
+    """Return what a kernel says of a cell that `client.execute` has sent.
+
+    A kernel that is slow to start is asked more than once who it is: answers to that may come before.
+    """
+    while (message := client.get_shell_msg(timeout=600))["parent_header"].get("msg_id") != cell:
+        pass
+    return dict(message["content"])
+
+
 class Session:
     """A kernel with a client."""
 
@@ -88,8 +98,8 @@ class Session:
 
         # A kernel that stops at an error drops what comes right behind it, as "Run all" wants; here the next cell may be too fast.
         how = {"output_hook": take, "timeout": _SECONDS, "allow_stdin": False, "stop_on_error": False}
-        reply = self.client.execute_interactive("\n".join(lines), **how)
-        return Ran(reply["content"], outputs)
+        told = self.client.execute_interactive("\n".join(lines), **how)
+        return Ran(told["content"], outputs)
 
     def complete(self, code: str) -> list[str]:
         """Press the tabulator where `code` has a `|`; return what the line could become."""

@@ -13,6 +13,7 @@ import pytest
 from jupyter_client.manager import KernelManager, start_new_kernel
 from nbclient import NotebookClient
 
+from tests.notebook.sessions import reply
 from tests.planted.crashes import ROWS
 from tests.run.worker import crash_table
 from tests.run.worker.crash_rows import build_all, wait_for_kernel, wait_until_gone
@@ -121,28 +122,21 @@ def test_uncaught_crash_is_an_ordinary_error_of_a_cell(environment: None) -> Non
 
 def test_stop_button_ends_the_call_and_keeps_the_variables(environment: None) -> None:
     """Interrupted while C++ loops without end, a cell ends in KeyboardInterrupt, and the next cells run."""
-    with kernel(FIRST) as (manager, client):
-        assert reply(client)["status"] == "ok"
-        client.execute(AT_WORK)
+    with kernel() as (manager, client):
+        assert reply(client, client.execute(FIRST))["status"] == "ok"
+        at_work = client.execute(AT_WORK)
         wait_for_kernel(manager.provisioner.process.pid)
         manager.interrupt_kernel()
-        assert reply(client)["ename"] == "KeyboardInterrupt"
-        client.execute(UNTOUCHED)
-        assert reply(client)["status"] == "ok"
-
-
-def reply(client: Any) -> dict[str, Any]:
-    """Return what a kernel says of the cell that it has run."""
-    return dict(client.get_shell_msg(timeout=120)["content"])
+        assert reply(client, at_work)["ename"] == "KeyboardInterrupt"
+        assert reply(client, client.execute(UNTOUCHED))["status"] == "ok"
 
 
 @contextmanager
-def kernel(code: str) -> Iterator[tuple[KernelManager, Any]]:
-    """Start a kernel as JupyterLab does, and send it a cell."""
+def kernel() -> Iterator[tuple[KernelManager, Any]]:
+    """Start a kernel as JupyterLab does."""
     manager, client = start_new_kernel(kernel_name="python3")
     manager.shutdown_wait_time = 1.0
     try:
-        client.execute(code)
         yield manager, client
     finally:
         client.stop_channels()
@@ -155,12 +149,13 @@ def kernel(code: str) -> Iterator[tuple[KernelManager, Any]]:
 @pytest.mark.parametrize(("code", "works"), [(IDLE, False), (AT_WORK, True)], ids=["idle", "at_work"])
 def test_closed_notebook_leaves_no_process(environment: None, code: str, works: bool) -> None:
     """Closing a notebook ends the worker and its server, also in the middle of a call that never ends."""
-    with kernel(code) as (manager, client):
+    with kernel() as (manager, client):
+        cell = client.execute(code)
         pid = manager.provisioner.process.pid
         if works:
             family = wait_for_kernel(pid)
         else:
-            assert reply(client)["status"] == "ok"
+            assert reply(client, cell)["status"] == "ok"
             family = psutil.Process(pid).children(recursive=True)
         assert family
         manager.shutdown_kernel()

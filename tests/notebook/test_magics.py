@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from tests.conftest import HEAVY
-from tests.notebook.sessions import Session, session, wait_until
+from tests.notebook.sessions import Session, reply, session, wait_until
 from tests.tiny import STABLE
 
 BEGIN = """
@@ -174,11 +174,11 @@ def test_interrupt_leaves_all_clean(book: Session) -> None:
         return found & {"cc1plus", "g++", "ninja"}
 
     heavy = "\n".join(["%%kernel tiny/heavy --params FACTOR=2", BODY, HEAVY])
-    book.client.execute(heavy, stop_on_error=False)
+    cell = book.client.execute(heavy, stop_on_error=False)
     wait_until(lambda: "cc1plus" in compilers())
     book.manager.interrupt_kernel()
-    reply = book.client.get_shell_msg(timeout=60)["content"]
-    assert reply["status"] == "error" and reply["ename"] == "KeyboardInterrupt"
+    told = reply(book.client, cell)
+    assert told["status"] == "error" and told["ename"] == "KeyboardInterrupt"
     wait_until(lambda: not compilers(), 20)
     assert "spin" in value(book, "li.registry['tiny/heavy'].cpp")
     assert "not built" in book.run("%kernel history tiny/heavy").texts[0]

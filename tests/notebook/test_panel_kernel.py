@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.notebook.sessions import Session, session
+from tests.notebook.sessions import Session, reply, session
 from tests.run.worker.crash_rows import wait_for_kernel
 from tests.tiny import STABLE
 
@@ -57,8 +57,8 @@ class Browser:
         ipykernel hands a comm's messages to the thread that last sent one: to the cell's, until the panel has answered the
         subshell. Two messages sent at once would be taken by two threads; so the page's code begins with a ping as well.
         """
-        self.kernel.client.execute(cell)
-        assert self.kernel.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "ok"
+        client = self.kernel.client
+        assert reply(client, client.execute(cell))["status"] == "ok"
         self.until(lambda: self.comm)
         self.send("ping")
         self.until(lambda: self.heard)
@@ -189,11 +189,11 @@ def test_stop_is_taken_while_a_cell_runs(kernel: Session, subshell: str, tmp_pat
     one.open(ENDLESS)
     one.send("check")
     wait_for_kernel(kernel.pid)
-    kernel.client.execute(BUSY.format(flag=tmp_path / "flag"))
+    cell = kernel.client.execute(BUSY.format(flag=tmp_path / "flag"))
     one.until(lambda: one.values["busy"]["text"].endswith("parity"))
     assert "was stopped after" in one.press("stop")["text"]
     (tmp_path / "flag").touch()
-    assert kernel.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "ok"
+    assert reply(kernel.client, cell)["status"] == "ok"
 
 
 def test_a_cell_runs_while_the_panel_works(kernel: Session, subshell: str) -> None:
