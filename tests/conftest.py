@@ -19,10 +19,11 @@ from typing import Any
 import psutil
 import pytest
 
-from lltm_inline.build import compiler, header
+from lltm_inline.build import compiler, header, toolchain
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import ToolchainError
 from tests import tiny as tiny_module
+from tests.quick import COMPILER, QUICK, quick_cflags
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -72,8 +73,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # In a run of many: while its workers import torch and collect, a core is free.
     if config.getoption("numprocesses", None):
         with suppress(ToolchainError):  # without a compiler each test says so itself
-            for prelude in ("aten", "light"):
-                header.start(find_toolchain(), prelude)
+            for found in (find_toolchain(), find_toolchain(**QUICK)):
+                for prelude in ("aten", "light"):
+                    header.start(found, prelude)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -84,12 +86,13 @@ def _headers_first() -> Iterator[None]:
     """
     shared, flags = os.environ["LLTM_INLINE_CACHE"], header.header_flags
 
-    def waited_for(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
+    def waited_for(found: Toolchain, prelude: str) -> tuple[str, ...]:
         if os.environ["LLTM_INLINE_CACHE"] == shared:
-            if "-O3" not in toolchain.cflags or prelude in ("extension", "library"):
+            ours = "-O3" in found.cflags or set(QUICK["cflags"]) <= set(found.cflags)
+            if not ours or prelude in ("extension", "library"):
                 return ()
-            header.wait(toolchain, prelude)
-        return flags(toolchain, prelude)
+            header.wait(found, prelude)
+        return flags(found, prelude)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(header, "header_flags", waited_for)
@@ -118,13 +121,11 @@ def keep_libraries_only(directory: Path) -> None:
 
 @pytest.fixture(scope="module")
 def quick_compiler() -> Iterator[None]:
-    """Compile with clang++ where there is one: for files with texts of their own, which are not about compilers.
-
-    It takes about two thirds of g++'s time. What ships is compiled with g++, as its users do.
-    """
+    """Compile quickly: for files with texts of their own, which are not about compilers."""
     with pytest.MonkeyPatch.context() as patch:
-        if shutil.which("clang++"):
-            patch.setenv("CXX", "clang++")
+        patch.setattr(toolchain, "default_cflags", quick_cflags)
+        if COMPILER:
+            patch.setenv("CXX", COMPILER)
         yield
 
 
@@ -150,7 +151,7 @@ def tiny() -> Iterator[Callable[..., Any]]:
 class Watched:
     """A compiler that writes down how often it is run, and can be made slow or mortal.
 
-    `slow()` lets every compilation take half a minute, `deadly()` kills the compiler in each; `honest()` ends both.
+    `slow()` has every compilation wait for a text that never comes, `deadly()` kills the compiler in each; `honest()` ends both.
     The bridge, known by its `-O1`, is compiled as always and not counted.
     """
 
@@ -171,8 +172,8 @@ class Watched:
         return len(log.read_text().splitlines()) if log.exists() else 0
 
     def slow(self) -> None:
-        """Make the next compilations take half a minute each."""
-        self.path.with_name("heavy.cpp").write_text(HEAVY)
+        """Make the next compilations go on until they are ended: the real compiler reads from a pipe in which nobody writes."""
+        os.mkfifo(self.path.with_name("endless.cpp"))
 
     def deadly(self) -> None:
         """Have the next compilations killed, as a machine without memory does."""
@@ -180,7 +181,7 @@ class Watched:
 
     def honest(self) -> None:
         """Compile as the real compiler does."""
-        for name in ("heavy.cpp", "deadly"):
+        for name in ("endless.cpp", "deadly"):
             self.path.with_name(name).unlink(missing_ok=True)
 
 
@@ -198,7 +199,7 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
         f'echo "$*" >> {directory}/calls\n'
         'case " $* " in *" -O1 "*) ;; *" -c "*)\n'
         f"  [ -e {directory}/deadly ] && kill -KILL $$\n"
-        f"  [ -e {directory}/heavy.cpp ] && exec {real} -c {directory}/heavy.cpp -o /dev/null\n"
+        f"  [ -e {directory}/endless.cpp ] && exec {real} -c {directory}/endless.cpp -o /dev/null\n"
         "esac\n"
         f'exec {real} "$@"\n'
     )

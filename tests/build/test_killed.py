@@ -237,7 +237,7 @@ def test_orphans_of_a_killed_build_are_ended(tiny: Any, fresh_cache: Path, watch
     )
     deadline = time.monotonic() + 60
     while (
-        not (orphans := [p for p in script.compilers() if "heavy.cpp" in " ".join(p.cmdline())])
+        not (orphans := [p for p in script.compilers() if "endless.cpp" in " ".join(p.cmdline())])
         and time.monotonic() < deadline
     ):
         time.sleep(0.05)

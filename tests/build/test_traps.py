@@ -428,7 +428,7 @@ def test_17_interrupt(
         interrupt(script)
         assert script.output().split()[-2:] == ["KeyboardInterrupt", "OSError"]
 
-    script = start(OURS_INTERRUPTED, str(watched.path.with_name("heavy.cpp")))
+    script = start(OURS_INTERRUPTED, str(watched.path.with_name("endless.cpp")))
     until(lambda: len(script.compilers()) == 2 or script.process.poll() is not None)
     assert script.process.poll() is None, script.output()
     interrupt(script)

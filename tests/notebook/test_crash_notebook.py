@@ -76,12 +76,6 @@ li.call(ROWS["endless_loop"].kernel, torch.arange(19.0), limits=li.Limits(second
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def built() -> None:
-    """Build all rows at once."""
-    build_all()
-
-
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a notebook's kernel import the tests, and keep its settings out of the user's."""
@@ -98,6 +92,7 @@ def notebook(*cells: str) -> nbformat.NotebookNode:
 @pytest.mark.full
 def test_notebook_survives_every_row(environment: None) -> None:
     """One kernel runs a cell for each row, keeps its process and variables, and gets the next call right after each."""
+    build_all()
     cells = [ROW.format(name=name) for name in ROWS]
     book = notebook(FIRST, *cells, LAST)
     NotebookClient(book, timeout=120, kernel_name="python3").execute()

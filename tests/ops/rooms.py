@@ -10,18 +10,19 @@ from torch import Tensor
 
 import lltm_inline as li
 from lltm_inline.registry import Kernel
-from tests.planted.kernels import COMPILER, Planted
+from tests.planted.kernels import Planted
+from tests.quick import QUICK
 
 
 def build_all(kernel_of: Callable[[Planted], Kernel], planted: Sequence[Planted], *more: Kernel | str) -> None:
     """Build the planted kernels of an op, and others, several compilers beside each other."""
-    li.build([kernel_of(one) for one in planted if one.python is None], compiler=COMPILER, progress=False)
+    li.build([kernel_of(one) for one in planted if one.python is None], progress=False, **QUICK)
     li.build(list(more), progress=False)
 
 
 def assert_found(planted: Planted, kernel: Kernel) -> None:
     """A planted kernel is rejected in its section, for its quantity, with the words that name its defect."""
-    report = li.check(kernel, compiler=COMPILER, progress=False)
+    report = li.check(kernel, progress=False, **QUICK)
     assert not report.ok
     found = [str(one) for one in report[planted.section].findings if one.quantity == planted.quantity]
     assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"

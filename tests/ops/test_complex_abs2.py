@@ -21,6 +21,8 @@ CLASSIC = li.registry[POINTER].replace(
     ),
 )
 
+BINDINGS = [pytest.param(POINTER, id="torch_library"), pytest.param(CLASSIC, id="pybind11", marks=pytest.mark.full)]
+
 
 def randc(*shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
     """Draw a complex tensor."""
@@ -30,7 +32,7 @@ def randc(*shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
     """Build everything at once."""
-    build_all(kernel_of, list(PLANTED.values()), POINTER, CLASSIC)
+    build_all(kernel_of, list(PLANTED.values()), POINTER)
 
 
 @pytest.mark.parametrize("name", ("complex_abs2/python", POINTER))
@@ -67,7 +69,7 @@ def views(x: torch.Tensor) -> dict[str, torch.Tensor]:
     }
 
 
-@pytest.mark.parametrize("kernel", [POINTER, CLASSIC], ids=["torch_library", "pybind11"])
+@pytest.mark.parametrize("kernel", BINDINGS)
 @pytest.mark.parametrize("kind", views(randc(2, 2)))
 def test_lazy_and_strided_views(kernel: li.Kernel | str, kind: str) -> None:
     """Whatever bits and strides x has, y = re^2 + im^2 and d_x = 2 d_y x of its values, under both bindings."""
@@ -81,7 +83,7 @@ def test_lazy_and_strided_views(kernel: li.Kernel | str, kind: str) -> None:
     assert y.dtype == torch.float64
 
 
-@pytest.mark.parametrize("kernel", [POINTER, CLASSIC], ids=["torch_library", "pybind11"])
+@pytest.mark.parametrize("kernel", BINDINGS)
 def test_gradient_with_a_negative_bit(kernel: li.Kernel | str) -> None:
     """d_y may be the imaginary part of a conjugate: minus what stands in memory."""
     x, d_y = randc(5), randc(5).conj().imag
@@ -90,6 +92,7 @@ def test_gradient_with_a_negative_bit(kernel: li.Kernel | str) -> None:
     torch.testing.assert_close(d_x, 2 * d_y.clone() * x, rtol=1e-14, atol=0)
 
 
+@pytest.mark.full
 def test_why_the_bits_must_be_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without `resolve_conj` forward is right for a conjugate view, and the gradient is that of another tensor."""
     monkeypatch.setenv("FORGET_BITS", "1")

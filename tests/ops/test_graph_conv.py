@@ -39,8 +39,7 @@ ORDERS = [(7, 3, 5), (7, 5, 3), (7, 9, 3)]
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
     """Build the kernels and the wrong ones at once, several compilers beside each other."""
-    ways = [li.registry["graph_conv/fused"].replace(params={"LIBRARY": library}) for library in (1, 2)]
-    build_all(kernel_of, list(PLANTED.values()), *TEXTS, *ways)
+    build_all(kernel_of, list(PLANTED.values()), *TEXTS)
 
 
 def inputs(size: tuple[int, int, int], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -176,6 +175,7 @@ def test_order_follows_from_the_sizes(size: tuple[int, int, int], kept: str) -> 
     torch.testing.assert_close(extra.flatten()[: product.numel()].view(product.shape), product)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("library", [1, 2])
 def test_either_library_is_right(library: int) -> None:
     """With every product by MKL, and with every product by oneDNN, values and gradients in float32 are the reference's."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,6 @@ from typing import Any
 from lltm_inline.registry import Kernel, registry
 from tests.planted import hand
 from tests.planted.plain import PLAIN, SAVES
-
-#: Planted kernels are many, and clang++ compiles each in two thirds of g++'s time; what ships is compiled with what users have.
-COMPILER = "clang++" if shutil.which("clang++") else None
 
 
 @dataclass(frozen=True)
