@@ -205,6 +205,86 @@ def test_a_kernel_of_another_op_is_no_answer() -> None:
     assert verdict.text.startswith("'axpy/cpp' is a kernel of the op 'axpy', want one of 'row_scale'. Read the first")
 
 
+TOP = "top(Tensor x, int k, Tensor? weights=None, float floor=0.0) -> (Tensor, Tensor)"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        TOP,
+        TOP.replace("=0.0", "=0"),
+        TOP.replace("=0.0", " = 0."),
+        TOP.replace("weights=None", "weights = None"),
+        TOP.replace("weights=None", "weights=\tNone"),
+        TOP.replace(", ", ","),
+        TOP.replace("(Tensor, Tensor)", "(Tensor values, Tensor indices)"),
+        f"mine::{TOP}",
+        TOP.replace("top(", "top.one("),
+        TOP.replace("int k, ", "int k, *, "),
+    ],
+)
+def test_11_1_right(schema: str) -> None:
+    """A schema is read by PyTorch, and so may be spelled as PyTorch allows."""
+    assert judge("11.1", schema=schema).ok
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        (..., "There is no answer here yet."),
+        ("", "PyTorch cannot read it."),
+        (TOP.partition(" ->")[0], "PyTorch cannot read it."),
+        (TOP.partition("top")[2], "PyTorch cannot read it."),
+        (TOP.replace("int k", "int64_t k"), "The types should be Tensor, int, Tensor? and float."),
+        (TOP.replace("Tensor x, int k", "int k, Tensor x"), "The arguments should be x, k, weights and floor, in this order."),
+        (TOP.replace(", float floor=0.0", ""), "The arguments should be"),
+        (TOP.replace("Tensor? weights=None", "Tensor weights"), "The types should be Tensor, int, Tensor? and float."),
+        (TOP.replace("int k", "float k"), "The types should be"),
+        (TOP.replace("top(", "forward("), "The function is called top."),
+        (TOP.replace("int k", "int k=1"), "x and k must be given: they have no default."),
+        (TOP.replace("weights=None", "weights"), "weights has no default: `weights=None`."),
+        (TOP.replace("floor=0.0", "floor"), "PyTorch cannot read it."),
+        (TOP.replace("floor=0.0", "floor=1.0"), "floor is not 0.0 when it is left out."),
+        (TOP.replace("(Tensor, Tensor)", "Tensor"), "It should return two tensors."),
+        (TOP.replace("(Tensor, Tensor)", "Tensor[]"), "It should return two tensors."),
+        (TOP.replace("Tensor x", "Tensor(a!) x"), "The function writes into none of its arguments"),
+    ],
+)  # fmt: skip
+def test_11_1_wrong(schema: Any, said: str) -> None:
+    """What a schema lacks is told, and is what it lacks."""
+    verdict = judge("11.1", schema=schema)
+    assert not verdict.ok and verdict.text.startswith(said), verdict
+
+
+def test_12_1() -> None:
+    """Each function is compared with what it should give: a scalar added to every element is no identity added."""
+    (path,) = NOTEBOOKS.glob("12_*.ipynb")
+    given = next(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.id == "code-2")
+    solved = cells("12.1")[0]
+
+    def said(*changes: tuple[str, str]) -> str:
+        answer = solved
+        for old, new in changes:
+            assert old in answer
+            answer = answer.replace(old, new)
+        names = {"torch": torch}
+        exec(f"{given}\n{answer}", names)
+        return str(judge("12.1", **names))
+
+    dense = "left, right = (side.dense() if isinstance(side, ScaledIdentity) else side for side in (left, right))"
+    number = "left, right = (side.value if isinstance(side, ScaledIdentity) else side for side in (left, right))"
+    praised = "Exercise 12.1: solved. "
+    assert said().startswith(praised)
+    assert said(("matrix.n * matrix.value", "sum([matrix.value] * matrix.n)")).startswith(praised)
+    assert said(("return left + right", "return torch.sub(left, right, alpha=-1)")).startswith(praised)
+    assert "torch.trace is not n times the value." in said(("matrix.n * matrix.value", "matrix.value"))
+    assert "There is no answer here yet." in said(("return matrix.n * matrix.value", "return None"))
+    assert "torch.add with a tensor on either side" in said((dense, number))
+    assert "torch.add of two" in said(("left.value + right.value", "left.value * right.value"))
+    assert "torch.matmul of two" in said(("left.value * right.value)", "left.value + right.value)"))
+    assert "torch.matmul with a tensor" in said(("else left * right.value", "else right.value"))
+
+
 @pytest.fixture
 def ops_of_lesson_13() -> Iterator[None]:
     """Register the ops that exercises 13.2 and 13.3 are about."""
