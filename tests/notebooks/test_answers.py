@@ -79,11 +79,11 @@ SEVERAL_CALLS: list[Callable[[Any, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("answer", [*ONE_CALL, *SEVERAL_CALLS])
-def test_calls_that_write_whole_tensors_are_counted(answer: Callable[[Any, Any], Any]) -> None:
+@pytest.mark.parametrize("function", [*ONE_CALL, *SEVERAL_CALLS])
+def test_calls_that_write_whole_tensors_are_counted(function: Callable[[Any, Any], Any]) -> None:
     """One call counts as one, however it is spelled, and two count as two, also where `add` is one of them."""
-    assert torch.equal(answer(X, Y), 2 * X + Y)
-    assert (len(passes(answer, X, Y)) == 1) == (answer in ONE_CALL)
+    assert torch.equal(function(X, Y), 2 * X + Y)
+    assert (len(passes(function, X, Y)) == 1) == (function in ONE_CALL)
 
 
 def axpy(name: str, body: str, more: str = "") -> li.Kernel:
