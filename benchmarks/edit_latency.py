@@ -73,7 +73,7 @@ def tvm(results: Results, compiler: str, edits: int) -> None:
 
 
 def compare(results: Results) -> None:
-    """Add the ratios that the README quotes, with their targets."""
+    """Add the ratios that docs/numbers.md quotes, with their targets."""
     for name in ("lltm/aten", "lltm/fused"):
         for compiler, target in (("g++", 1 / 8), ("clang++", 1 / 9)):
             row, base = f"{name} lltm_inline {compiler}", f"{name} plain {compiler} edit"

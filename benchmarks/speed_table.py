@@ -18,10 +18,10 @@ Written by `python benchmarks/ops_speed.py` from what it measured; do not edit. 
 
 Each cell is the median time of a call. In brackets: how many times faster than the better of eager PyTorch and
 `torch.compile` of the same reference, at the same size, in the same rounds. **Bold** is faster, _slanted_ is slower, by a
-99 % interval; the others are level. "Of the limit" is what the fastest kernel reaches of this machine's own copy or GEMM
-speed, by the bytes and operations that the op must at least move and compute: at 100 % nothing is left to gain. (Sizes that
-stay in the cache can be beyond it: the copy that is the yardstick does not. Where a call takes less than 20 µs it is the call
-itself that counts, and no share is given.)
+99 % interval; for the others no difference could be measured. "Of the limit" is how much of this machine's own copy or GEMM
+speed the fastest kernel reaches, by the bytes and operations that the op needs at least: at 100 % nothing is left to gain.
+(Sizes that stay in the cache can be above 100 %, since the copy that they are compared with does not stay there. Where a call
+takes less than 20 µs, the cost of the call itself counts, and no share is given.)
 """
 
 

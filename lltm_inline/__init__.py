@@ -11,15 +11,25 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import errors, nn, ops
-
-# Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
-from .build.compiler import Build, build
+from . import errors
 from .doctor import doctor
 from .errors import BuildError, CheckError, CrashError
-from .export import export
-from .registry import Kernel, Op, diff, registry
+from .packages import environment_command
 from .version import __version__ as __version__
+
+# Without torch there is nothing but the doctor, which says where torch is or how to get it.
+try:
+    importlib.import_module("torch")
+except ImportError as error:
+    WITHOUT_TORCH = f"cannot be imported: {error}"
+else:
+    WITHOUT_TORCH = ""
+    from . import nn, ops
+
+    # Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
+    from .build.compiler import Build, build
+    from .export import export
+    from .registry import Kernel, Op, diff, registry
 
 if TYPE_CHECKING:
     from .lesson import self_check
@@ -101,6 +111,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if WITHOUT_TORCH and name in __all__:
+        raise ImportError(f"lltm_inline.{name} needs torch, which {WITHOUT_TORCH}\n  -> {environment_command()}")
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import lltm_inline as li
 
 from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
-from .export.plan import HOWS
+from .packages import environment_command
 
 if TYPE_CHECKING:
     from .build.cache import Entry
@@ -41,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lltm: ...
         0
     """
+    if li.WITHOUT_TORCH:
+        return _without_torch(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
@@ -61,6 +63,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _complain(error: object, code: int) -> int:
     print(f"lltm-inline: {error}", file=sys.stderr)
     return code
+
+
+def _without_torch(arguments: Sequence[str]) -> int:
+    """Let the doctor speak, in plain text as there may be no rich either; everything else needs torch."""
+    if list(arguments[:1]) == ["doctor"]:
+        print(li.doctor())
+        return WRONG
+    return _complain(f"torch {li.WITHOUT_TORCH}\n  -> {environment_command()}", WRONG)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,6 +122,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
+    from .export.plan import HOWS
+
     parser.add_argument("kernel", metavar="OP/VARIANT", help="or an op, for its fused or C++ variant")
     parser.add_argument("--to", metavar="DIR", required=True, help="a directory that does not exist or is empty")
     parser.add_argument("--how", choices=HOWS, default=HOWS[0], help=f"what builds it (default {HOWS[0]})")

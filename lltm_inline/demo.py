@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -111,15 +112,32 @@ def run(options: Options, console: Console) -> Timings:
     timings = _benchmark(options, console)
     _save(timings, options, console)
     _title(console, "What to try next")
-    console.print(
-        "  python -m lltm_inline show lltm/fused          the source, with line numbers\n"
-        "  python -m lltm_inline check lltm/aten          what the check looks at\n"
-        "  python -m lltm_inline.demo --sizes 64,64,64    your own sizes\n"
-        "  make lab                                       the same in a notebook",
-        markup=False,
-    )
+    steps = next_steps()
+    width = max(map(len, steps))
+    for command, what in steps.items():
+        console.print(f"  {command:<{width}}    {what}", markup=False, soft_wrap=True)
     console.print(f"\nAll of it took {time.perf_counter() - started:.0f} s.")
     return timings
+
+
+def next_steps() -> dict[str, str]:
+    """List commands that work as typed, in the directory and the environment that the demo ran in, and what each shows."""
+    python = _typed(Path(sys.executable))
+    steps = {
+        f"{python} -m lltm_inline show lltm/fused": "the source, with line numbers",
+        f"{python} -m lltm_inline check lltm/aten": "what the check looks at",
+        f"{python} -m lltm_inline.demo --sizes 64,64,64": "your own sizes",
+    }
+    tour = Path(__file__).resolve().parent.parent / "notebooks" / "00_tour.ipynb"
+    if tour.is_file():  # in a clone
+        steps[f"{python} -m jupyterlab {_typed(tour)}"] = "the same in a notebook"
+    return steps
+
+
+def _typed(path: Path) -> str:
+    """Spell a path as one types it here."""
+    here = Path.cwd()
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _title(console: Console, text: str) -> None:

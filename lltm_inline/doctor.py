@@ -20,7 +20,7 @@ from .build import cache
 from .build.nvcc import find_cuda, find_nvcc
 from .build.toolchain import Toolchain, find_toolchain
 from .errors import CacheError, ToolchainError, UnknownPartError
-from .packages import install_command, pip_command
+from .packages import environment_command, install_command, pip_command
 
 TORCH_WANTED = (2, 10)
 PYTHON_WANTED = (3, 11)
@@ -28,6 +28,7 @@ PYTHON_WANTED = (3, 11)
 COMPILERS_WANTED = {"gcc": 11, "clang": 14}
 FREE_WANTED = 2e9
 
+_NO_TORCH = "cannot be imported"
 _NEW_CACHE = "export LLTM_INLINE_CACHE=~/lltm_inline-cache"
 
 
@@ -98,12 +99,16 @@ def doctor() -> Diagnosis:
 
     Returns:
         A finding each for Python, its headers, torch, the C++ compiler, OpenMP, clang++, ninja, the cache directory,
-        the free disk space, vector instructions, nvcc and the GPU. Every gap has the one command that mends it.
+        the free disk space, vector instructions, nvcc and the GPU; for Python and torch alone where torch cannot be
+        imported, as this is hardly the environment to build in. Every gap has the one command that mends it.
 
     Example:
         >>> doctor()["Python"].state
         'ok'
     """
+    torch = _torch()
+    if torch.state == "missing" and torch.detail.startswith(_NO_TORCH):
+        return Diagnosis((_python(), torch))
     try:
         toolchain: Toolchain | None = find_toolchain()
         trouble = ""
@@ -113,7 +118,7 @@ def doctor() -> Diagnosis:
         (
             _python(),
             _headers(),
-            _torch(),
+            torch,
             _compiler(toolchain, trouble),
             _openmp(toolchain),
             _clang(),
@@ -144,16 +149,22 @@ def _headers() -> Finding:
 
 def _torch() -> Finding:
     wanted = ".".join(map(str, TORCH_WANTED))
-    cure = pip_command(f"torch>={wanted}")
     try:
         import torch
     except ImportError as error:
-        return Finding("torch", "missing", f"cannot be imported: {error}", cure)
+        return Finding(
+            "torch",
+            "missing",
+            f"{_NO_TORCH}: {error}. The rest is looked at when torch is there",
+            environment_command(),
+        )
     cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
     detail = f"{torch.__version__} ({cuda}, {torch.get_num_threads()} threads)"
     numbers = re.match(r"(\d+)\.(\d+)", torch.__version__)
     if numbers and (int(numbers[1]), int(numbers[2])) < TORCH_WANTED:
-        return Finding("torch", "missing", f"{detail}, want {wanted} or newer", f"{cure} --upgrade")
+        return Finding(
+            "torch", "missing", f"{detail}, want {wanted} or newer", f"{pip_command(f'torch>={wanted}')} --upgrade"
+        )
     return Finding("torch", "ok", detail)
 
 
@@ -241,10 +252,8 @@ def _disk() -> Finding:
 
 
 def _vectors() -> Finding:
-    try:
-        import torch
-    except ImportError:
-        return Finding("vector instructions", "optional", "not known without torch")
+    import torch
+
     capability = torch.backends.cpu.get_cpu_capability()
     if capability == "DEFAULT":
         detail = "neither AVX2 nor AVX512: kernels run, but the vectorised ones gain little"
@@ -273,16 +282,12 @@ def _nvcc() -> Finding:
             )
         why = _without_advice(str(error)).partition(": it cannot run")[0]
         return Finding("nvcc", "ok", f"{found}: CUDA texts are compile-checked, not run: {why}")
-    except ImportError:  # no torch
-        return Finding("nvcc", "ok", found)
     return Finding("nvcc", "ok", f"{found}: CUDA texts are built and run")
 
 
 def _gpu() -> Finding:
-    try:
-        import torch
-    except ImportError:
-        return Finding("GPU", "optional", "not known without torch")
+    import torch
+
     if torch.cuda.is_available():
         major, minor = torch.cuda.get_device_capability()
         return Finding("GPU", "ok", f"{torch.cuda.get_device_name()} (sm_{major}{minor})")

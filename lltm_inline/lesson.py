@@ -1,4 +1,7 @@
-"""What the lessons in `notebooks/` share: `self_check`, which tells a student whether an exercise is solved, and if not, why."""
+"""What the lessons in `notebooks/` share: `self_check`, which tells a student whether an exercise is solved, and if not, why.
+
+`passes` and `defined` look at an answer as a self-check needs it: by what it does, or by its code without the comments.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .arguments import one_of, refusal, shown, string
 from .build.compiler import build
@@ -25,10 +31,13 @@ from .run.check import check
 from .run.checking.cases import Size
 from .run.report import Report
 from .run.worker.limits import Limits
+from .signature import find_functions, mask, taken
 
 #: What an exercise may want of a kernel: that it is right, is wrong, crashes, does not compile, or is not looked at but for that.
 EXPECTED = ("right", "wrong", "crash", "error", "builds")
 
+#: What a message of a failed build says of where it failed.
+_STAGE = re.compile(r"did not (compile|link|load)\b|does not fit op '\w+'")
 _COMMENT_OR_BLANK = re.compile(r"//[^\n]*|/\*.*?\*/|\s+", re.DOTALL)
 _NAME = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*(@\d+)?")
 #: What a machine lacks is no answer of a student, and is told as it is told elsewhere.
@@ -202,6 +211,8 @@ def _require_change(kernel: Kernel, base: Kernel | str | None, advice: str) -> N
         return
     # The kernel as it was at first: the current one of that name may be the answer itself.
     before = registry.revision_of(base) if isinstance(base, str) else resolve(base, "changed_from")
+    if kernel.op != before.op:
+        raise _NotYet(f"{kernel.label!r} is a kernel of the op {kernel.op!r}, want one of {before.op!r}. {advice}")
     if _substance(kernel) == _substance(before):
         same = "is as it was" if kernel.name == before.name else f"still says what {before.name!r} says"
         raise _NotYet(f"{kernel.label!r} {same}. {advice}")
@@ -228,7 +239,7 @@ def _look(
     except BuildError as error:
         if expect == "error":
             return error
-        raise _NotYet(f"{kernel.label!r} does not compile: {_first_line(error)} {advice}", error) from None
+        raise _NotYet(f"{kernel.label!r} {_failed(error)}: {_first_line(error)} {advice}", error) from None
     except _NO_ANSWER:
         raise
     except LltmInlineError as error:
@@ -269,6 +280,12 @@ def _require_conditions(also: Conditions, answer: Any) -> None:
             raise _NotYet(sentence)
 
 
+def _failed(error: BuildError) -> str:
+    """Say where a build failed, as the message of the error does."""
+    stage = _STAGE.search(str(error).partition("\n")[0])
+    return "cannot be built" if stage is None else f"does not {stage[1]}" if stage[1] else stage[0]
+
+
 def _first_line(error: Exception) -> str:
     """Say what the compiler said first, with its place, in one line."""
     first = error.diagnostics[0] if isinstance(error, BuildError) and error.diagnostics else error
@@ -278,3 +295,43 @@ def _first_line(error: Exception) -> str:
 def _sentence(text: str) -> str:
     text = text.strip()
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def passes(function: Callable[..., Any], *tensors: torch.Tensor) -> tuple[str, ...]:
+    """List the calls of ATen by which a function writes whole tensors; each is a pass over memory.
+
+    Views, memory that is not filled, and tensors smaller than the inputs do not count. A loop of the function's own is not seen.
+
+    >>> x = torch.ones(3)
+    >>> passes(lambda x, y: 2 * x + y, x, x), passes(lambda x, y: y.add(x, alpha=2), x, x)
+    (('mul', 'add'), ('add',))
+    """
+    with _Passes(max(tensor.numel() for tensor in tensors)) as seen:
+        function(*tensors)
+    return tuple(seen.names)
+
+
+class _Passes(TorchDispatchMode):
+    """Notes which of ATen's functions write at least so many elements."""
+
+    def __init__(self, elements: int) -> None:
+        super().__init__()
+        self.elements = elements
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        whole = isinstance(result, torch.Tensor) and result.numel() >= self.elements
+        if whole and not func.is_view and "empty" not in name:
+            self.names.append(name)
+        return result
+
+
+def defined(kernel: Kernel) -> tuple[str, ...]:
+    """List the functions that a kernel's C++ text defines; what is commented out or inside of `#if 0` is not there.
+
+    >>> defined(Kernel("axpy/mine", cpp="at::Tensor forward(const at::Tensor& x) { return x; }  // backward(d_z) {}"))
+    ('forward',)
+    """
+    return tuple(name for name, _ in find_functions(mask(taken(kernel.cpp))))

@@ -7,6 +7,10 @@ import platform
 import shlex
 import shutil
 import sys
+from pathlib import Path
+
+#: Where this package lies: a clone, if its pyproject.toml is there.
+_HOME = Path(__file__).resolve().parent.parent
 
 #: Names of packages by thing and package manager. `{python}` stands for this interpreter's "3.11".
 PACKAGES = {
@@ -79,3 +83,18 @@ def pip_command(requirement: str) -> str:
         True
     """
     return f"{shlex.quote(sys.executable)} -m pip install {shlex.quote(requirement)}"
+
+
+def environment_command() -> str:
+    """Return the command that leads to an environment with torch and all else that this package needs.
+
+    In a clone that is the one that `make` has made, where there is one; else this very environment, if it is the user's
+    own, as the interpreter of the system is not for packages.
+    """
+    made = _HOME / ".venv"
+    if (made / "bin" / "activate").is_file() and Path(sys.prefix).resolve() != made.resolve():
+        return f"source {shlex.quote(str(made / 'bin' / 'activate'))}"
+    if not (_HOME / "pyproject.toml").is_file():
+        return pip_command("torch")
+    own = sys.prefix != sys.base_prefix or os.environ.get("CONDA_PREFIX") == sys.prefix
+    return f"{pip_command('-e')} {shlex.quote(str(_HOME))}" if own else f"make -C {shlex.quote(str(_HOME))} demo"

@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from lltm_inline.demo import LINE, parse
+from lltm_inline.demo import LINE, next_steps, parse
 from lltm_inline.errors import InputError, UnknownKernelError
 from lltm_inline.registry import registry
 from lltm_inline.run.timings import Timings
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def demo(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the demo in a process of its own, its output in a pipe."""
     command = [sys.executable, "-m", "lltm_inline.demo", *arguments]
-    root = str(Path(__file__).resolve().parent.parent)
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": path}
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=600)
 
@@ -53,6 +54,20 @@ def test_the_whole_demo(tmp_path: Path) -> None:
     timings = Timings.from_json(tmp_path / "out" / "lltm.json")
     assert timings.kernels == ("lltm/python", "lltm/aten", "lltm/fused", "lltm/stable")
     assert json.loads((tmp_path / "out" / "lltm.json").read_text())
+
+
+def test_next_steps_work_as_typed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each command names the interpreter that ran the demo, as no other may have torch; a shell without PATH finds it."""
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(tmp_path / ".venv" / "bin" / "python"))
+        assert all(command.startswith(".venv/bin/python -m ") for command in next_steps())
+    show, *others, lab = next_steps()
+    assert all(command.startswith(f"{sys.executable} -m lltm_inline") for command in (show, *others))
+    assert lab == f"{sys.executable} -m jupyterlab {ROOT / 'notebooks' / '00_tour.ipynb'}"
+    environment = {"PATH": "", "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    shown = subprocess.run(["/bin/sh", "-c", show], env=environment, capture_output=True, text=True)
+    assert LINE in shown.stdout, shown.stderr
 
 
 def test_the_edited_line_is_in_the_kernel() -> None:

@@ -249,9 +249,55 @@ def test_torch_too_old_or_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (finding.state, finding.detail) == ("missing", "2.9.1 (CPU build, 2 threads), want 2.10 or newer")
     assert finding.cure.endswith("-m pip install 'torch>=2.10' --upgrade")
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert module._torch().state == "missing"
-    assert module._torch().detail.startswith("cannot be imported: ")
-    assert module._vectors().state == module._gpu().state == "optional"
+    assert [finding.what for finding in doctor().findings] == ["Python", "torch"]
+    assert doctor()["torch"].state == "missing"
+    assert doctor()["torch"].detail.startswith("cannot be imported: ")
+
+
+#: A Python as the system's own is, without anything that pip installs; `-S` leaves all of it out, also in a virtual environment.
+PLAIN = [sys.executable, "-S", "-m", "lltm_inline"]
+
+
+def test_starts_without_torch(tmp_path: Path) -> None:
+    """In a Python without torch, or anything else, the doctor says where torch is; everything else says so in two lines."""
+    environment = {"PATH": "", "HOME": str(tmp_path), "PYTHONPATH": str(packages._HOME)}
+    result = subprocess.run([*PLAIN, "doctor"], capture_output=True, text=True, env=environment)
+    assert (result.returncode, result.stderr) == (1, "")
+    assert result.stdout.startswith("Not ready, missing: torch.\n  ok        Python  ")
+    missing, cure = result.stdout.splitlines()[2:]
+    said = "cannot be imported: No module named 'torch'"
+    assert missing == f"  MISSING   torch   {said}. The rest is looked at when torch is there"
+    assert cure.strip().startswith("-> ")
+    result = subprocess.run([*PLAIN, "list"], capture_output=True, text=True, env=environment)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"lltm-inline: torch {said}\n  {cure.strip()}\n"
+    script = "import lltm_inline as li; li.check"
+    result = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, env=environment)
+    assert result.stderr.endswith(f"lltm_inline.check needs torch, which {said}\n  {cure.strip()}\n")
+
+
+def test_where_torch_is_or_comes_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a clone it is in the environment that make has made or makes; in one's own environment pip installs the clone."""
+    home = tmp_path / "my clone"
+    made = home / ".venv" / "bin" / "activate"
+    monkeypatch.setattr(packages, "_HOME", home)
+    monkeypatch.setattr(packages.sys, "executable", "/own/bin/python")
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    assert packages.environment_command() == "/own/bin/python -m pip install torch"
+    home.mkdir()
+    (home / "pyproject.toml").touch()
+    for prefix, command in (
+        ("/own", f"/own/bin/python -m pip install -e '{home}'"),
+        ("/usr", f"make -C '{home}' demo"),
+    ):
+        monkeypatch.setattr(packages.sys, "prefix", prefix)
+        monkeypatch.setattr(packages.sys, "base_prefix", "/usr")
+        assert packages.environment_command() == command
+    made.parent.mkdir(parents=True)
+    made.touch()
+    assert packages.environment_command() == f"source '{made}'"
+    monkeypatch.setattr(packages.sys, "prefix", str(home / ".venv"))  # an install that was interrupted
+    assert packages.environment_command() == f"/own/bin/python -m pip install -e '{home}'"
 
 
 def test_cache_that_others_may_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

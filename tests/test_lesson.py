@@ -11,7 +11,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.errors import InputError, ToolchainError
-from lltm_inline.lesson import Verdict
+from lltm_inline.lesson import Verdict, _failed
 from tests import tiny as tiny_module
 
 PRAISE, ADVICE = "All of it holds.", "Look at the factor."
@@ -52,7 +52,23 @@ def test_compile_error_is_advice(tiny: Callable[..., Any]) -> None:
 def test_function_that_does_not_fit_is_advice(tiny: Callable[..., Any]) -> None:
     """A signature error, found before anything is compiled, is told in the same way."""
     found = verdict(kernel=tiny(2, text="Tensor forward() { return Tensor(); }"))
-    assert not found.ok and "'forward' takes 0 arguments, op 'tiny' has 1: x" in found.text
+    assert not found.ok and found.text.startswith("'tiny/stable' does not fit op 'tiny': tiny/stable:1:")
+    assert "'forward' takes 0 arguments, op 'tiny' has 1: x" in found.text
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("kernel 'a/b' did not compile (g++ 12.2, torch 2.13)", "does not compile"),
+        ("kernel 'a/b' did not link (g++ 12.2, torch 2.13)\n  did not compile", "does not link"),
+        ("kernel 'a/b' did not load (g++ 12.2, torch 2.13)", "does not load"),
+        ("kernel 'a/b' does not fit op 'a'; nothing was compiled", "does not fit op 'a'"),
+        ("kernel 'a/b' took longer than 300 s", "cannot be built"),
+    ],
+)
+def test_where_a_build_failed_is_told_as_it_is(message: str, said: str) -> None:
+    """What does not link or load is not said not to compile."""
+    assert _failed(li.BuildError(message, kernel="a/b")) == said
 
 
 @pytest.mark.parametrize("missing", [None, ..., "tiny/nowhere", "tiny/stable@7"])

@@ -1,4 +1,4 @@
-"""The README is a test subject: its Python runs, and its numbers are those of the results that are kept."""
+"""The README and the pages in docs/ are a test subject: their Python runs, their links lead somewhere, and their numbers were measured."""
 
 from __future__ import annotations
 
@@ -11,17 +11,26 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+README, GUIDE, NUMBERS, SPEED = (
+    ROOT / name for name in ("README.md", "docs/guide.md", "docs/numbers.md", "docs/speed.md")
+)
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), ROOT / "notebooks" / "README.md"]
+BLOCKS = [
+    pytest.param(block, id=f"{page.stem} {number}")
+    for page in PAGES
+    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S), 1)
+]
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 
 
 def test_there_are_blocks() -> None:
     """The pattern finds the examples; an empty list would make the next test pass for nothing."""
-    assert len(BLOCKS) == 5
+    assert [param.id for param in BLOCKS] == ["README 1", *(f"guide {number}" for number in range(1, 6))]
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("block", BLOCKS, ids=[f"block {number}" for number in range(1, len(BLOCKS) + 1)])
+@pytest.mark.parametrize("block", BLOCKS)
 def test_examples_run(block: str, tmp_path: Path) -> None:
     """Each example runs as it stands, in a process and a directory of its own."""
     result = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
@@ -29,23 +38,62 @@ def test_examples_run(block: str, tmp_path: Path) -> None:
 
 
 def test_an_op_takes_twenty_lines() -> None:
-    """The example of an op of one's own is as short as the README says."""
-    (block,) = (block for block in BLOCKS if "li.Op(" in block)
-    assert len([line for line in block.splitlines() if line.strip()]) <= 20
+    """The example of an op of one's own is as short as the guide says."""
+    (block,) = (param.values[0] for param in BLOCKS if "li.Op(" in str(param.values[0]))
+    assert len([line for line in str(block).splitlines() if line.strip()]) <= 20
 
 
-def test_links_and_pictures_exist() -> None:
-    """Every local file that the README names is there."""
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).exists(), target
+def headings(page: Path) -> set[str]:
+    """List the anchors of a page, as GitHub spells them."""
+    lines = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", line).strip().lower().replace(" ", "-") for line in lines}
+
+
+@every_page
+def test_links_and_pictures_exist(page: Path) -> None:
+    """Every local file that a page links to is there, and so is the heading behind a `#`."""
+    for target, _, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(#([\w-]+))?\)", page.read_text()):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        assert not anchor or anchor in headings(file), f"{target}#{anchor}"
+
+
+def test_the_readme_is_short_and_leads_on() -> None:
+    """It fits on a few screens, and links to every page of docs/, to the course, and to the tutorials that it is about."""
+    text = README.read_text()
+    assert len(text.splitlines()) <= 130 and max(map(len, text.splitlines())) <= 140
+    for page in PAGES[1:]:
+        assert f"]({page.relative_to(ROOT)})" in text
+    assert "https://docs.pytorch.org/tutorials/advanced/cpp_extension.html" in text
 
 
 def test_numbers_are_the_ones_that_were_measured() -> None:
-    """Each figure in the README's table of numbers stands in the results under benchmarks/results."""
-    rows = re.findall(r"^\| .* \| `([a-z_]+)` \| ([\d.]+) \|", README, re.MULTILINE)
+    """Each figure in the table of numbers stands in the results under benchmarks/results."""
+    rows = re.findall(r"^\| .* \| `([a-z_]+)` \| ([\d.]+) \|", NUMBERS.read_text(), re.MULTILINE)
     assert rows
     for name, figure in rows:
         results = json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())
         measured = [ratio["value"] for ratio in results["ratios"]]
         digits = len(figure.partition(".")[2])
         assert any(f"{value:.{digits}f}" == figure for value in measured), (name, figure)
+
+
+def ratio(kernel: str, size: str, direction: str) -> str:
+    """Look a ratio up in docs/speed.md: the column of the kernel, in the rows of the size."""
+    (table,) = re.findall(rf"^## {kernel.partition('/')[0]}\n(.*?)(?=^## |\Z)", SPEED.read_text(), re.M | re.S)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:1] == "|"]
+    column = rows[0].index(f"`{kernel}`")
+    here = ""
+    for cells in rows[2:]:
+        here = cells[0] or here
+        if (here, cells[1]) == (size, direction):
+            return re.findall(r"[\d.]+x", cells[column])[0]
+    raise AssertionError((kernel, size, direction))
+
+
+def test_ratios_of_the_readme_stand_in_the_page_of_speed() -> None:
+    """The README shows three ratios, one of them a loss, as docs/speed.md has them."""
+    rows = re.findall(r"^\| `(\w+/\w+)` \| ([a-z +]+) \| (.*?) \| ([\d.]+x) \|$", README.read_text(), re.M)
+    assert len(rows) == 3 and any(float(said[:-1]) < 1 for *_, said in rows)
+    for kernel, direction, size, said in rows:
+        assert said == ratio(kernel, size, direction)

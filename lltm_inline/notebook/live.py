@@ -99,8 +99,8 @@ def live_benchmark(
 ) -> Timings:
     """Time kernels as `benchmark` does, and show in a notebook how the intervals shrink while rounds come in.
 
-    One figure is drawn anew in its place, at most four times a second, and stays when the rounds are over. They are over
-    when `benchmark` says so: the figure has no part in that. Outside of a notebook this is `benchmark`.
+    One figure is drawn anew in its place, at most four times a second, and stays when the rounds are over. Drawing does not
+    change how many rounds there are. Outside of a notebook this is `benchmark`.
 
     Args:
         kernels: as for `benchmark`; so are `sizes` and all other arguments, by name.

@@ -448,7 +448,7 @@ def test_magics_work_in_a_terminal(tmp_path: Path) -> None:
 
 
 def test_static_export_can_colour_the_cells() -> None:
-    """Told that `%%kernel` is C++, nbconvert colours the cells as such; the README says so."""
+    """Told that `%%kernel` is C++, nbconvert colours the cells as such; docs/guide.md says so."""
     import nbformat
     from nbconvert import HTMLExporter
     from traitlets.config import Config
