@@ -77,13 +77,16 @@ _TOKENS = {
     "operator": "o",
 }
 
+#: Whatever scrolls has a position, and so holds the hidden words that stand in it: they have none, and would otherwise lengthen
+#: the first box around it that has one.
 _RULES = """
-&{line-height:1.45;font-size:var(--jp-content-font-size1,13px)}
+&{position:relative;line-height:1.45;font-size:var(--jp-content-font-size1,13px)}
 & p,& pre,& ul{margin:.3em 0;padding:0;text-align:left}
 & ul{padding-left:1.4em}
 & .li-hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 & pre,& code{font-family:var(--jp-code-font-family,var(--vscode-editor-font-family,ui-monospace,monospace));font-size:.96em;\
 background:none;color:inherit;padding:0}
+& pre,& .li-wide,& .li-scroll{position:relative}
 & pre{white-space:pre;overflow-x:auto;line-height:1.4;padding-bottom:.35em}
 & pre code{white-space:inherit}
 & .li-wrap,& .li-wrap code{white-space:pre-wrap;overflow-wrap:anywhere}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from lltm_inline.html import style
 from tests.notebook.harness import CONTRAST, mark, sent, source, tell
 
 pytestmark = pytest.mark.full
@@ -82,6 +83,37 @@ def test_what_is_old_is_not_shown_as_news(show: Callable[..., Page]) -> None:
     expect(verdict).not_to_have_class(old)
     tell(page, verdict="another is 1.2x faster")
     expect(verdict).to_have_class(old)
+
+
+def test_wheel_goes_on_to_the_notebook(show: Callable[..., Page]) -> None:
+    """At the end of the results the wheel moves the notebook, and a long text among them has no wheel of its own."""
+    page = show()
+    long = "<pre class='li-scroll' style='overflow: auto'>" + "line<br>" * 60 + "</pre>"
+    tell(page, report=f"<style>{style()}</style><div class='lltm-inline'>{long}</div>")
+    page.evaluate("document.body.style.paddingBottom = '3000px'")
+    pane = page.get_by_role("region", name="results")
+    assert pane.locator("pre").evaluate("pre => pre.scrollHeight - pre.clientHeight") <= 0
+    pane.hover()
+    page.mouse.wheel(0, 5000)
+    page.wait_for_function("() => scrollY === 0 && document.querySelector('.lltm-output').scrollTop > 0")
+    page.wait_for_timeout(300)  # one turn of the wheel is one gesture, which stays with what it began on
+    page.mouse.wheel(0, 500)
+    page.wait_for_function("() => scrollY > 0")
+
+
+def test_hidden_words_lengthen_nothing(show: Callable[..., Page]) -> None:
+    """What is read aloud and not seen takes no room: neither the pane nor the panel can be scrolled because of it."""
+    page = show()
+    row = "<td style='min-width: 90px'><span class='li-hidden'>right</span>x</td>" * 40
+    lines = "<br><span class='li-hidden'>added</span>" * 90
+    body = f"<div class='li-wide'><table><tr>{row}</tr></table></div><pre class='li-scroll'>{lines}</pre>"
+    tell(page, details=f"<style>{style()}</style><div class='lltm-inline'>{body}</div>")
+    pane = page.get_by_role("region", name="results")
+    assert pane.evaluate("pane => pane.scrollWidth - pane.clientWidth") <= 0
+    for box in (".lltm-panel", ".lltm-body", "html"):
+        assert page.locator(box).evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+        assert page.locator(box).evaluate("box => box.scrollHeight - box.clientHeight") <= 0
+    assert page.locator(".lltm-details").evaluate("part => part.scrollHeight - part.clientHeight") <= 0
 
 
 def test_report_comes_into_view(show: Callable[..., Page]) -> None:
