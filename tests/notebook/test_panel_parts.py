@@ -172,6 +172,11 @@ def test_long_texts_are_folded_and_cut() -> None:
     assert "unexpected ValueError: 1 &lt; 2" in card_of(ValueError("1 < 2"))
 
 
+def test_a_long_message_wraps() -> None:
+    """An error without a picture of its own is a text that can be read to its end, however narrow the pane is."""
+    assert '<pre class="li-wrap">device=' in card_of(InputError("device='cuda', but torch finds no GPU"))
+
+
 @pytest.mark.parametrize(
     ("name", "error", "words"),
     [

@@ -162,14 +162,17 @@ class Session(Board):
             if name is None and revision is None:
                 self._choose_device(self._base, device)
                 self._current()
+                self.log(f"{self._base.label} is meant for {self._device} now")
                 return
             label = self._base.name if name is None else name
             kernel = registry[label if revision is None else f"{label}@{revision}"]
             if kernel.op != self.op.name:
                 raise InputError(f"this panel is of op {self.op.name!r}: {kernel.label!r} needs a panel of its own")
-            if kernel.name == self._base.name and (kept := self._keep()):
-                self.log(f"your edit is kept as {kept}")
+            edited = self.state["dirty"] and kernel.name == self._base.name
+            kept = self._keep() if edited else ""
             self._show(kernel, device or self._device, draft=revision is None)
+            if not self.state["dirty"] and (kept or not edited):  # else there was more to say, and it has been said
+                self.log(_with_kept(f"{self._base.label} is in the editor", kept))
 
     def revert(self) -> None:
         """Throw the edits away; where there are none, go back to the revision that this one was edited from."""
@@ -182,7 +185,7 @@ class Session(Board):
             if back.python is None:
                 registry.register(back)
             self._show(back, self._device, draft=False)
-            self.log(f"{back.label} is the current revision" + (f"; your edit is kept as {kept}" if kept else ""))
+            self.log(_with_kept(f"{back.label} is the current revision", kept))
 
     def _keep(self) -> str:
         """Make a revision of an edit that is to leave the editor, so that it is not lost; return its label."""
@@ -398,3 +401,8 @@ class Session(Board):
     def _saved(self) -> None:
         note = journal.trouble() or self.state["journal"]["note"]
         self.tell(journal={"saved": journal.last_saved() or 0, "note": note})
+
+
+def _with_kept(said: str, kept: str) -> str:
+    """Add to what is said where an edit is kept, if one was made."""
+    return f"{said}; your edit is kept as {kept}" if kept else said
