@@ -85,6 +85,15 @@ def test_what_is_old_is_not_shown_as_news(show: Callable[..., Page]) -> None:
     expect(verdict).to_have_class(old)
 
 
+def test_elapsed_time_goes_on_after_a_reload(show: Callable[..., Page]) -> None:
+    """What began two minutes ago by Python's clock has run for two minutes, however wrong this clock is."""
+    page = show()
+    tell(page, busy={"verb": "build", "text": "g++", "started": 5000, "done": 0, "total": 0})
+    expect(page.locator(".lltm-time")).to_have_text(re.compile(r"^ · \d(\.\d)? s$"))
+    page.evaluate("model.trigger('msg:custom', { tell: 'pong', now: 5125 })")
+    expect(page.locator(".lltm-time")).to_have_text(re.compile(r"^ · 2 min \d\d s$"))
+
+
 def test_wheel_goes_on_to_the_notebook(show: Callable[..., Page]) -> None:
     """At the end of the results the wheel moves the notebook, and a long text among them has no wheel of its own."""
     page = show()

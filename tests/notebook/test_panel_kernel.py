@@ -140,7 +140,7 @@ def test_the_panel_brings_all_that_it_needs(browser: Browser) -> None:
     assert "render" in browser.values["_esm"] and ".lltm-panel" in browser.values["_css"]
     assert browser.values["current"]["name"] == "tiny/stable" and browser.values["title"] == "tiny"
     browser.send("ping")
-    browser.until(lambda: {"tell": "pong"} in browser.heard)
+    browser.until(lambda: any(heard.get("tell") == "pong" for heard in browser.heard))
 
 
 def test_typing_and_building_through_the_comm(browser: Browser) -> None:

@@ -85,7 +85,7 @@ class Session(Board):
             An answer for the browser, or None.
         """
         if message.get("do") == "ping":  # answered at once, whoever holds the lock
-            return {"tell": "pong"}
+            return {"tell": "pong", "now": time.time()}
         with self.lock:
             try:
                 with overheard(self.log):

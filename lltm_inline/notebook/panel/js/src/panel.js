@@ -27,6 +27,7 @@ class Panel {
       onTraits: (names) => this.show(names),
       onMessage: (message) => this.told(message),
       onState: (state) => this.showAlive(state),
+      onClock: (ahead) => this.status.showClock(ahead),
     });
     shield(this.root, () => this.link.flush());
     this.build();
@@ -56,7 +57,7 @@ class Panel {
       onEdit: (kind, text) => this.edited(kind, text),
       build: () => act("build"),
       check: () => act("check"),
-      leave: () => this.header.buttons.build.focus(),
+      leave: () => this.status.say("Tab goes on to the results now, Shift-Tab back to the buttons"),
       apply: (view, mark) => applyFix(view, mark) || act("apply", { mark: mark.index }),
       log: () => this.output.revealLog(),
     });
@@ -154,7 +155,7 @@ class Panel {
     if (!kinds.includes(this.kind)) this.kind = kinds[0];
     const text = replace || theirs || !this.editor.key ? texts[this.kind] : this.link.drafted("texts")[this.kind];
     if (replace || theirs || this.kind !== this.editor.kind) {
-      const label = `source of ${name}, ${KINDS[this.kind] ?? this.kind}. Escape leaves the editor`;
+      const label = `source of ${name}, ${KINDS[this.kind] ?? this.kind}. Escape, then Tab leaves the editor`;
       this.editor.show({ name, kind: this.kind, text: text ?? "", editable: this.editable, label });
     }
     if (replace) this.editor.sent();
