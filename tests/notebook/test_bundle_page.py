@@ -150,7 +150,7 @@ def test_opened_folds_stay_open(show: Callable[..., Page]) -> None:
     "how", ["model.trigger('comm:close')", "void (model.send = () => { throw new Error('disposed') })"]
 )
 def test_text_outlives_the_kernel(show: Callable[..., Page], how: str) -> None:
-    """With the kernel gone the text stays and takes keys, and the next panel of this kernel offers what was typed."""
+    """With the kernel gone the text stays and takes keys; the next panel of this kernel in this notebook offers what was typed."""
     page = show()
     page.evaluate(how)
     source(page).click()
@@ -160,8 +160,11 @@ def test_text_outlives_the_kernel(show: Callable[..., Page], how: str) -> None:
     expect(page.get_by_test_id("panel")).to_have_attribute("data-kernel", "gone")
     expect(page.get_by_test_id("build")).to_have_attribute("aria-disabled", "true")
     page.keyboard.type("// and more\n")
+    expect(show(more="&notebook=other/02.ipynb").get_by_test_id("found")).to_be_hidden()
     after = show()
-    expect(after.get_by_test_id("found")).to_contain_text("kept text that you typed while no kernel listened")
+    expect(after.get_by_test_id("found")).to_contain_text(
+        "kept text of lltm/fused that you typed in 01_first.ipynb on "
+    )
     after.get_by_role("button", name="put it back").click()
     expect(source(after)).to_contain_text("// after the end// and more")
     after.wait_for_function("() => model.get('texts').cpp.startsWith('// after the end')")

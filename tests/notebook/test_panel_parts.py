@@ -18,6 +18,7 @@ from lltm_inline.errors import InputError, ToolchainError, UnknownKernelError
 from lltm_inline.notebook import panel
 from lltm_inline.notebook.panel.controls import controls_of
 from lltm_inline.notebook.panel.marks import fix_of, fixed, mark_of_crash, marks_of, marks_of_words, without_place
+from lltm_inline.notebook.panel.session import Session
 from lltm_inline.notebook.panel.words import card_of, folded, log_text
 from lltm_inline.run.worker.crash import Crash
 from tests.tiny import forget, register
@@ -277,6 +278,15 @@ def test_a_mark_stands_at_the_function_that_is_unknown() -> None:
     assert found["fix"] == {"line": 2, "column": 14, "from": "sigmoyd", "to": "sigmoid"}
     [other] = marks_of(kernel, "cpu", [said("expected ';' before '(' token", line=2, column=27)])
     assert other["column"] == 27
+
+
+def test_a_panel_names_its_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser keeps text by notebook and kernel; where no notebook is known it is told nothing."""
+    for notebook in ("/home/ada/course/01.ipynb", ""):
+        monkeypatch.setenv("JPY_SESSION_NAME", notebook)
+        session = Session(li.registry["axpy/cpp"])
+        session.handle({"do": "edit", "texts": {}})
+        assert session.state["journal"]["notebook"] == notebook
 
 
 def test_a_journal_that_cannot_be_read_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

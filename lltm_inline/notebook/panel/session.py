@@ -69,7 +69,7 @@ class Session(Board):
             registry.register(kernel)
         self._base = kernel
         self._device = ""
-        self.tell(title=self.op.name, journal={"saved": 0, "note": note})
+        self.tell(title=self.op.name, journal={"saved": 0, "note": note, "notebook": journal.notebook()})
         self._show(kernel, device, draft=draft)
 
     # What the browser asks for
@@ -400,7 +400,7 @@ class Session(Board):
 
     def _saved(self) -> None:
         note = journal.trouble() or self.state["journal"]["note"]
-        self.tell(journal={"saved": journal.last_saved() or 0, "note": note})
+        self.tell(journal={**self.state["journal"], "saved": journal.last_saved() or 0, "note": note})
 
 
 def _with_kept(said: str, kept: str) -> str:

@@ -78,7 +78,7 @@ const idle = () => ({
     { at: now() - 7, level: "good", text: "lltm/fused@3 is right: 5 gradients, 6 sizes, 1.4 s" },
   ],
   report: "", timings: "", plot: "", verdict: "", diff: "", details: "",
-  journal: { saved: now() - 2, note: "" },
+  journal: { saved: now() - 2, note: "", notebook: "course/01_first.ipynb" },
   worker: { pid: 4127, mib: 412 },
   dirty: false,
 });

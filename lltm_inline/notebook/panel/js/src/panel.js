@@ -86,6 +86,11 @@ class Panel {
     return this.link.get("current", { name: "", label: "", device: "", kinds: [], revision: 0 });
   }
 
+  // Where the browser keeps text: two notebooks that edit one kernel have nothing to do with each other.
+  get place() {
+    return `${this.link.get("journal", {}).notebook || location.pathname} ${this.current.name}`;
+  }
+
   get editable() {
     const variant = this.link.get("variants", []).find(({ name }) => name === this.current.name);
     return variant?.editable !== false;
@@ -104,7 +109,7 @@ class Panel {
 
   edited(kind, text) {
     this.draft("texts", { [kind]: text });
-    if (this.link.state !== "alive") keep(this.current.name, this.link.drafted("texts"));
+    if (this.link.state !== "alive") keep(this.place, this.link.drafted("texts"));
   }
 
   draft(name, values) {
@@ -240,11 +245,11 @@ class Panel {
   }
 
   showAlive(state) {
-    if (state === "alive" && this.root.dataset.kernel === "silent") drop(this.current.name); // it listens again
+    if (state === "alive" && this.root.dataset.kernel === "silent") drop(this.place); // it listens again
     this.root.dataset.kernel = state;
     if (state === "alive") this.notice.hide();
     else this.notice.show(state === "gone" ? "bad" : "warn", state === "gone" ? GONE : SILENT, [["copy the text", () => this.copy()]]);
-    if (state !== "alive" && (this.link.unsent || this.link.get("dirty"))) keep(this.current.name, this.link.drafted("texts"));
+    if (state !== "alive" && (this.link.unsent || this.link.get("dirty"))) keep(this.place, this.link.drafted("texts"));
     this.showState();
   }
 
@@ -258,13 +263,13 @@ class Panel {
     }
   }
 
-  // Text that was typed into an earlier panel of this kernel after its kernel had gone.
+  // Text that was typed into an earlier panel of this kernel, in this notebook, after its kernel had gone.
   offerKept() {
-    const { name } = this.current;
-    const texts = kept(name, this.link.get("texts", {}));
+    const { place } = this;
+    const { texts, at } = kept(place, this.link.get("texts", {})) ?? {};
     if (!texts || this.link.state === "gone") return;
     const end = () => {
-      drop(name);
+      drop(place);
       this.found.hide();
     };
     const put = () => {
@@ -272,7 +277,9 @@ class Panel {
       if (texts[this.kind] !== undefined) this.editor.replace(texts[this.kind]);
       end();
     };
-    this.found.show("info", "This browser kept text that you typed while no kernel listened.", [["put it back", put], ["discard it", end]]);
+    const notebook = this.link.get("journal", {}).notebook?.split(/[\\/]/).at(-1);
+    const whence = `${notebook ? `in ${notebook} ` : ""}on ${new Date(at).toLocaleString()}`;
+    this.found.show("info", `This browser kept text of ${this.current.name} that you typed ${whence}, while no kernel listened.`, [["put it back", put], ["discard it", end]]);
   }
 
   told(message) {
