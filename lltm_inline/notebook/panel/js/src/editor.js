@@ -79,9 +79,10 @@ export class Editor {
           autocapitalize: "off",
           spellcheck: "false",
         }),
+        EditorView.domEventObservers({ blur: (_, view) => view.setTabFocusMode(false) }),
         EditorView.updateListener.of((update) => {
           const told = update.transactions.some((transaction) => transaction.annotation(fromPython));
-          if (update.docChanged || update.focusChanged) update.view.setTabFocusMode(false);
+          if (update.docChanged) update.view.setTabFocusMode(false);
           if (update.docChanged && !told) handlers.onEdit(this.kind, this.text);
         }),
       ],
