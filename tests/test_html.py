@@ -21,6 +21,7 @@ from lltm_inline.html import (
     diff_source,
     excerpt,
     fold,
+    image,
     note,
     page,
     paragraph,
@@ -114,6 +115,7 @@ def everything() -> dict[str, str]:
         "no diff": li.diff(KERNEL, KERNEL)._repr_html_(),
         "doctor": Diagnosis((li.doctor().findings[0],))._repr_html_(),
         "source": page(source(EVIL, marks=[Mark(1, EVIL, column=2, width=4)], language="text")),
+        "image": page(image("image/png", b"\x89PNG", EVIL)),
         "parts": page(note("good", EVIL), badge(EVIL, "bad"), fold(EVIL, EVIL), plain(EVIL), bar(2, -1, 9, label=EVIL)),
     }
 

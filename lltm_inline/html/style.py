@@ -132,8 +132,15 @@ font-family:var(--jp-content-font-family,var(--vscode-font-family,system-ui,sans
 & svg.li-bar .li-good,& svg.li-bar .li-good+rect{fill:#2ea043;fill-opacity:.8}
 & svg.li-bar .li-bad{fill:#e5333b;fill-opacity:.8}
 & svg.li-bar line{stroke:currentColor;stroke-width:1.5}
+& .li-image{max-width:100%;height:auto}
+&:is([data-jp-theme-light=false] *) .li-image{DARK}
+&:is(.vscode-dark *) .li-image{DARK}
 @media (forced-colors:active){& .li-note{border-color:CanvasText}}
 """
+
+
+#: What a picture on white becomes on a dark page: light and dark change places, hues stay, and its ground is the page's.
+_DARK = "filter:invert(1) hue-rotate(180deg);mix-blend-mode:screen"
 
 
 def tint(name: str) -> str:
@@ -154,7 +161,7 @@ def style() -> str:
         >>> style().count("{") == style().count("}") and "lltm-inline" in style()
         True
     """
-    rules = _RULES
+    rules = _RULES.replace("DARK", _DARK)
     for name in TINTS:
         rules = rules.replace(f"TINT-{name}", tint(name))
     for name, ink in INKS.items():
