@@ -125,6 +125,18 @@ def test_hidden_words_lengthen_nothing(show: Callable[..., Page]) -> None:
     assert page.locator(".lltm-details").evaluate("part => part.scrollHeight - part.clientHeight") <= 0
 
 
+def test_the_static_output_is_hidden_while_the_panel_is_there(show: Callable[..., Page]) -> None:
+    """What stands for the panel in a file is not seen beside it, nor the place that Lab makes for it; another's is."""
+    page = show()
+    outputs = "".join(
+        f"<div class='jp-OutputArea-child'><p>place</p><div class='lltm-of-{name}'>text</div></div>" for name in "ab"
+    )
+    page.evaluate("html => document.body.insertAdjacentHTML('beforeend', html)", outputs)
+    expect(page.locator(".lltm-of-a")).to_be_hidden()
+    expect(page.locator(".jp-OutputArea-child").first).to_be_hidden()
+    expect(page.locator(".lltm-of-b")).to_be_visible()
+
+
 def test_report_comes_into_view(show: Callable[..., Page]) -> None:
     """Whatever the results were scrolled to, a new report is seen; the notebook itself does not move."""
     page = show()

@@ -49,6 +49,7 @@ function failed(line, text) {
 
 const idle = () => ({
   title: "lltm",
+  snapshot: "lltm-of-a",
   variants: [
     { name: "lltm/python", label: "python", editable: false },
     { name: "lltm/aten", label: "aten", editable: true },

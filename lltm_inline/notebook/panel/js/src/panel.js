@@ -19,10 +19,15 @@ const TRAITS = [
   ..."report timings plot verdict diff details journal worker dirty".split(" "),
 ];
 
+// While the panel is on the page, the static output that stands for it elsewhere is not; its name is Python's.
+function hiding(name) {
+  return h("style", {}, name ? `.${name}, .jp-OutputArea-child:has(.${name}) { display: none; }` : "");
+}
+
 class Panel {
   constructor(model, el) {
     this.root = h("div", { class: "lltm-panel", test: "panel", role: "region" });
-    el.append(this.root);
+    el.append(this.root, hiding(model.get("snapshot")));
     this.link = new Link(model, el, TRAITS, {
       onTraits: (names) => this.show(names),
       onMessage: (message) => this.told(message),
