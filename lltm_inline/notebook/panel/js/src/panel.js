@@ -5,6 +5,7 @@ import { divider } from "./divider.js";
 import { h } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Header } from "./header.js";
+import { hold } from "./hold.js";
 import { Link } from "./link.js";
 import { applyFix } from "./marks.js";
 import { Notice } from "./notice.js";
@@ -84,6 +85,7 @@ class Panel {
       body,
       this.controls.element,
       this.status.element,
+      hold(),
     );
   }
 
