@@ -101,9 +101,7 @@ class Browser:
                 self.heard.append(data["content"])
             else:
                 self.values |= data.get("state", {})
-        elif kind in ("display_data", "update_display_data") and self.values.get("snapshot", "?") in data.get(
-            "text/html", ""
-        ):
+        elif self.values and self.values["snapshot"] in data.get("text/html", ""):
             self.kept.append(data["text/html"])
 
     def press(self, do: str, **message: Any) -> dict[str, Any]:

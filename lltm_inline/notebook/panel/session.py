@@ -314,9 +314,9 @@ class Session(Board):
         finally:
             with self.lock:
                 self.running = False
-                self.tell(busy=dict(IDLE))
                 self.revisions()
                 self._saved()
+                self.tell(busy=dict(IDLE))  # last: whoever is told that nothing runs knows all that came of it
 
     def stop(self) -> None:
         """Stop what is running: compilers are killed, the worker is ended; a benchmark keeps its rows."""
