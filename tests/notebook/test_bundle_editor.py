@@ -135,7 +135,7 @@ def test_keyboard_alone_gets_in_and_out(show: Callable[..., Page]) -> None:
     page.keyboard.press("Tab")
     expect(line(page, "Parallel.h")).to_have_text("  #include <ATen/Parallel.h>")
     page.keyboard.press("Escape")
-    expect(page.get_by_test_id("log")).to_contain_text("Tab goes on")
+    expect(page.get_by_test_id("log")).to_contain_text("leave the editor now")
     page.keyboard.press("Tab")
     expect(page.get_by_role("separator")).to_be_focused()
     page.keyboard.press("Shift+Tab")

@@ -63,7 +63,7 @@ class Panel {
       onEdit: (kind, text) => this.edited(kind, text),
       build: () => act("build"),
       check: () => act("check"),
-      leave: () => this.status.say("Tab goes on to the results now, Shift-Tab back to the buttons"),
+      leave: () => this.status.say("Tab and Shift-Tab leave the editor now"),
       apply: (view, mark) => applyFix(view, mark) || act("apply", { mark: mark.index }),
       log: () => this.output.revealLog(),
     });
