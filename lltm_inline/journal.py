@@ -109,7 +109,7 @@ def turn_on(session: str | None = None) -> str:
     """
     with _lock:
         if not _journal.session:
-            _journal.session = session or _notebook() or f"{_PROCESS}{uuid.uuid4().hex[:12]}"
+            _journal.session = session or notebook() or f"{_PROCESS}{uuid.uuid4().hex[:12]}"
             registry.watch(record)
             watch(note)
             for kernel in list(registry.values()):
@@ -118,8 +118,11 @@ def turn_on(session: str | None = None) -> str:
         return _journal.session
 
 
-def _notebook() -> str:
-    """Return the notebook's path, or nothing. VS Code comes first: what its server says changes from time to time."""
+def notebook() -> str:
+    """Return the path of the notebook that this process serves, or nothing.
+
+    VS Code comes first: what its server says changes from time to time.
+    """
     names = getattr(running_shell(), "user_ns", {})
     return str(names.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME") or "")
 

@@ -57,6 +57,8 @@ class Checker(HTMLParser):
             given.get("aria-hidden") == "true" or (given.get("role") == "img" and given.get("aria-label"))
         ):
             self.problems.append("<svg> that says nothing")
+        if tag == "img" and not given.get("alt"):
+            self.problems.append("<img> that says nothing")
         if tag == "summary" and self._open[-1:] != ["details"]:
             self.problems.append("<summary> outside of <details>")
         if given.get("tabindex") == "0" and not (given.get("role") and given.get("aria-label")):

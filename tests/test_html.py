@@ -21,6 +21,7 @@ from lltm_inline.html import (
     diff_source,
     excerpt,
     fold,
+    image,
     note,
     page,
     paragraph,
@@ -39,6 +40,7 @@ from lltm_inline.html.style import FAINT, INKS, SCOPE, TINTS
 from lltm_inline.html.trace import lines_of
 from lltm_inline.kernel import Kernel
 from lltm_inline.registry import Registry
+from lltm_inline.run.footprint import Memory, MemoryRow
 from lltm_inline.run.report import Finding, Report, Section
 from lltm_inline.run.timings import Row, Timings
 from lltm_inline.run.worker.crash import Crash
@@ -113,6 +115,7 @@ def everything() -> dict[str, str]:
         "no diff": li.diff(KERNEL, KERNEL)._repr_html_(),
         "doctor": Diagnosis((li.doctor().findings[0],))._repr_html_(),
         "source": page(source(EVIL, marks=[Mark(1, EVIL, column=2, width=4)], language="text")),
+        "image": page(image("image/png", b"\x89PNG", EVIL)),
         "parts": page(note("good", EVIL), badge(EVIL, "bad"), fold(EVIL, EVIL), plain(EVIL), bar(2, -1, 9, label=EVIL)),
     }
 
@@ -222,6 +225,17 @@ def test_timings_say_first_what_was_found() -> None:
     assert "GB/s" in read(views.timings(with_rates)).text
 
 
+def test_numbers_stay_in_one_line() -> None:
+    """An interval is never broken at its dash, in a table of timings or of memory; words beside it may wrap."""
+    row = MemoryRow("a/b", "a", {"B": 3}, 1, "float32", "cpu", held=3_500_000, outputs=5, peak=9)
+    for shown, count in ((views.timings(TIMINGS).partition("<table")[2], 8), (views.memory(Memory((row,), "a/b")), 3)):
+        numbers = re.findall(r'<span class="li-num[^"]*">([^<]+)', shown)
+        assert len([one for one in numbers if re.search(r"\d", one)]) >= count, numbers
+        rest = re.sub(r'<span class="li-num.*?</span>', "", re.sub(r"<svg.*?</svg>", "", shown))
+        assert not re.search(r"\d-\d| us\b| MiB", rest.partition("</table>")[0].partition("<tbody>")[2])
+    assert re.search(r"\.li-num\{[^}]*white-space:nowrap", style())
+
+
 def test_bar_stays_in_its_place() -> None:
     """Shares outside of 0 to 1 are cut, and a bar with text beside it is not read aloud."""
     numbers = [float(number) for number in re.findall(r'x[12]="([\d.]+)"', bar(7, -1, 9, label="x", width=100))]
@@ -271,6 +285,22 @@ def test_every_rule_of_the_style_is_limited_to_results() -> None:
     assert "url(" not in css and "@import" not in css and len(css) < 9000
     for value in re.findall(r"[;{]color:([^;}]+)", css):
         assert "color-mix" in value or value == "inherit"
+
+
+def test_what_scrolls_holds_what_is_hidden_in_it() -> None:
+    """Hidden words have a place of their own: a box that scrolls and has no position would let them lengthen the page around it."""
+    rules = re.findall(r"([^{}]+)\{([^{}]*)\}", re.sub(r"@media[^{]*\{(.*?\})\}", r"\1", style()))
+    found: dict[bool, set[str]] = {
+        positioned: {
+            selector.strip()
+            for selectors, body in rules
+            for selector in selectors.split(",")
+            if re.search(r"position:relative" if positioned else r"overflow(-x)?:auto", body)
+        }
+        for positioned in (True, False)
+    }
+    assert found[False] and found[False] <= found[True], found[False] - found[True]
+    assert SCOPE in found[True]
 
 
 def grounds() -> dict[str, tuple[dict[str, str], str, list[str]]]:

@@ -7,7 +7,7 @@ tables, folds, notes and bars. What a report, a crash or a benchmark is made of 
 from __future__ import annotations
 
 from .markup import Html, hidden, html, join, tag, tick
-from .parts import Cell, badge, bar, fold, note, page, paragraph, plain, right_or_wrong, table
+from .parts import Cell, badge, bar, fold, image, note, page, paragraph, plain, right_or_wrong, table
 from .source import Mark, diff_source, excerpt, source
 from .style import style
 
@@ -22,6 +22,7 @@ __all__ = [
     "fold",
     "hidden",
     "html",
+    "image",
     "join",
     "note",
     "page",

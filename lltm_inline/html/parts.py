@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,6 +58,22 @@ def badge(text: object, kind: str = "plain") -> Html:
 def paragraph(*body: object, cls: str = "") -> Html:
     """Write a paragraph."""
     return tag("p", *body, cls=cls)
+
+
+def image(kind: str, data: bytes, words: str) -> Html:
+    """Show a picture that is dark on white.
+
+    Args:
+        kind: `image/png`, say.
+        data: the bytes of its file.
+        words: what it shows, for who does not see it.
+
+    Example:
+        >>> image("image/png", b"png", "times")
+        '<img class="li-image" src="data:image/png;base64,cG5n" alt="times">'
+    """
+    source = f"data:{kind};base64,{b64encode(data).decode()}"
+    return Html(tag("img", cls="li-image", src=source, alt=words).removesuffix("</img>"))
 
 
 def plain(text: str, *, label: str = "text") -> Html:

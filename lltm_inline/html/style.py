@@ -77,13 +77,16 @@ _TOKENS = {
     "operator": "o",
 }
 
+#: Whatever scrolls has a position, and so holds the hidden words that stand in it: they have none, and would otherwise lengthen
+#: the first box around it that has one.
 _RULES = """
-&{line-height:1.45;font-size:var(--jp-content-font-size1,13px)}
+&{position:relative;line-height:1.45;font-size:var(--jp-content-font-size1,13px)}
 & p,& pre,& ul{margin:.3em 0;padding:0;text-align:left}
 & ul{padding-left:1.4em}
 & .li-hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 & pre,& code{font-family:var(--jp-code-font-family,var(--vscode-editor-font-family,ui-monospace,monospace));font-size:.96em;\
 background:none;color:inherit;padding:0}
+& pre,& .li-wide,& .li-scroll{position:relative}
 & pre{white-space:pre;overflow-x:auto;line-height:1.4;padding-bottom:.35em}
 & pre code{white-space:inherit}
 & .li-wrap,& .li-wrap code{white-space:pre-wrap;overflow-wrap:anywhere}
@@ -129,8 +132,16 @@ font-family:var(--jp-content-font-family,var(--vscode-font-family,system-ui,sans
 & svg.li-bar .li-good,& svg.li-bar .li-good+rect{fill:#2ea043;fill-opacity:.8}
 & svg.li-bar .li-bad{fill:#e5333b;fill-opacity:.8}
 & svg.li-bar line{stroke:currentColor;stroke-width:1.5}
+& .li-picture svg{display:block}
+& .li-image{max-width:100%;height:auto}
+&:is([data-jp-theme-light=false] *) .li-image{DARK}
+&:is(.vscode-dark *) .li-image{DARK}
 @media (forced-colors:active){& .li-note{border-color:CanvasText}}
 """
+
+
+#: What a picture on white becomes on a dark page: light and dark change places, hues stay, and its ground is the page's.
+_DARK = "filter:invert(1) hue-rotate(180deg);mix-blend-mode:screen"
 
 
 def tint(name: str) -> str:
@@ -151,7 +162,7 @@ def style() -> str:
         >>> style().count("{") == style().count("}") and "lltm-inline" in style()
         True
     """
-    rules = _RULES
+    rules = _RULES.replace("DARK", _DARK)
     for name in TINTS:
         rules = rules.replace(f"TINT-{name}", tint(name))
     for name, ink in INKS.items():

@@ -2,7 +2,8 @@
 
 For each size and direction a block; in it, for each kernel, a bar as long as its time with a whisker between the quartiles,
 and to the right the speed-up over the baseline with its 99 % interval. Text takes the colour of the page that it stands on,
-and the ground is transparent, so the same picture is right on a light and on a dark page.
+and the ground is transparent, so the same picture is right on a light and on a dark page. Where a notebook is not trusted its
+page keeps the words alone: each line of the picture is one of the text, too.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ def draw(timings: Timings, running: Running | None, width: int) -> str:
         is_running = isinstance(timings, Partial) and timings.is_running(first)
         parts.append(_head(first, top, running.text if running is not None and is_running else "", width))
         top += _HEAD
-        parts.append(sheet.line_at_1x(top, len(block)))
+        parts[-1] += sheet.line_at_1x(top, len(block))
         longest = max(row.median for row in block) * 1.15
         for number, row in enumerate(block):
             parts.append(sheet.row(row, top + number * sheet.step, longest, is_running=is_running))
         top += len(block) * sheet.step + _GAP
     parts.append(sheet.axis(top - _GAP))
-    return _svg(width, top + 14 * sheet.compares, _described(timings), "".join(parts))
+    return _svg(width, top + 14 * sheet.compares, _described(timings), "\n".join(parts))
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,7 @@ def _line(left: float, right: float, y: float, colour: str, thickness: float) ->
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", faint: bool = False) -> str:
     more = ' fill-opacity=".8"' * faint
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(text)}</text> '
 
 
 def _svg(width: int, height: float, label: str, body: str) -> str:

@@ -19,6 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from ..arguments import refusal
+from ..html import image, page
 
 #: The smallest and largest figure in inches; a kernel's panel fits into the one, and memory holds the other.
 _INCHES = (1.0, 100.0)
@@ -32,12 +33,22 @@ _DASHES: tuple[Any, ...] = ((0, (5, 1.5)), "solid", (0, (1, 1)), (0, (6, 1.5, 1,
 
 
 class Plot(Figure):
-    """A matplotlib Figure that a notebook shows as a picture, whether or not pyplot was ever imported."""
+    """A matplotlib Figure that a notebook shows as a picture, whether or not pyplot was ever imported.
+
+    Attributes:
+        words: what it shows, for who does not see it.
+    """
+
+    words: str = "a plot"
 
     def _repr_png_(self) -> bytes:
         file = io.BytesIO()
         self.savefig(file, format="png", dpi=110)
         return file.getvalue()
+
+    def _repr_html_(self) -> str:
+        # The ground is white; on a dark page the style sheet turns light and dark round, and leaves the hues.
+        return page(image("image/png", self._repr_png_(), self.words))
 
 
 @dataclass(frozen=True)

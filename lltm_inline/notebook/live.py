@@ -12,7 +12,7 @@ from ..registry import Kernel
 from ..run.benchmark import benchmark
 from ..run.partial import Pace, Partial, Running, watch_of
 from ..run.timings import Timings
-from ..shell import in_notebook
+from ..shell import in_notebook, running_shell
 from .bars import draw
 
 _WIDTH = 660
@@ -60,7 +60,7 @@ def live_html(timings: Timings, *, text: str = "", width: int = _WIDTH) -> str:
         >>> "nothing was timed" in live_html(Timings((), "lltm/python"))
         True
     """
-    drawn = Html(picture(timings, width=width))
+    drawn = _drawn(timings, width)
     string("text", text)
     running = timings.running if isinstance(timings, Partial) else None
     bar: object = ""
@@ -74,6 +74,11 @@ def live_html(timings: Timings, *, text: str = "", width: int = _WIDTH) -> str:
     if running is None:  # what folds would close again with each drawing
         conditions = fold("conditions", conditions)
     return page(drawn, progress, _verdict(timings, running), conditions)
+
+
+def _drawn(timings: Timings, width: int = _WIDTH) -> Html:
+    """Draw timings as a part of a page."""
+    return tag("pre", Html(picture(timings, width=width)), cls="li-picture")
 
 
 def _verdict(timings: Timings, running: Running | None) -> Html:
@@ -129,6 +134,7 @@ def live_benchmark(
         figure.fail(error)
         raise
     figure.end(timings)
+    figure.leave_to(timings)
     return timings
 
 
@@ -177,6 +183,18 @@ class Figure:
         """Draw for the last time."""
         self._show(timings, text)
 
+    def leave_to(self, timings: Timings) -> None:
+        """Keep the picture alone where the cell ends with these timings: what they say of themselves stands below it."""
+        events: Any = getattr(running_shell(), "events", None)
+
+        def ended(cell: Any) -> None:
+            events.unregister("post_run_cell", ended)
+            if cell.result is timings:
+                self._update({"text/html": page(_drawn(timings)), "text/plain": "a picture of the timings below"})
+
+        if events is not None:
+            events.register("post_run_cell", ended)
+
     def fail(self, error: BaseException) -> None:
         """Draw what was measured until an interrupt or an error; nothing for one that came before all drawing."""
         timings = getattr(error, "timings", None)
@@ -187,10 +205,12 @@ class Figure:
             self.end(timings or Timings((), ""), f"{how}: what was finished by then is here")
 
     def _show(self, timings: Timings, text: str) -> None:
+        plain = "\n".join(filter(None, (text, timings.verdict() if timings.rows else "")))
+        self._update({"text/html": live_html(timings, text=text), "text/plain": plain})
+
+    def _update(self, data: dict[str, str]) -> None:
         from IPython.display import display
 
-        plain = "\n".join(filter(None, (text, timings.verdict() if timings.rows else "")))
-        data = {"text/html": live_html(timings, text=text), "text/plain": plain}
         if self._handle is None:
             self._handle = display(data, raw=True, display_id=True)
         else:

@@ -104,6 +104,7 @@ def plot(timings: Timings | Memory | Sweep, *, size: tuple[float, float] | None 
     head = Head(_title(timings), timings.conditions(" · "), styles if lines else {}, width)
     figure = Plot(figsize=size or (width, head.inches + top + below + 0.6 * lines), layout="constrained")
     FigureCanvasAgg(figure)
+    figure.words = f"times per call of {_title(timings)}. {timings.verdict()}"
     grid = figure.subplots(
         2 if compares else 1, len(directions), squeeze=False, sharex="col" if lines else False, sharey="row",
         height_ratios=[top, below] if compares else None,

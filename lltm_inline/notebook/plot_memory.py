@@ -71,6 +71,7 @@ def plot_memory(memory: Memory, *, size: tuple[float, float] | None = None) -> F
     panels = 3.0 if lines else 0.7 + 0.33 * len(styles)
     figure = Plot(figsize=size or (width, head.inches + panels + 0.5), layout="constrained")
     FigureCanvasAgg(figure)
+    figure.words = f"{title}. {memory.verdict()}"
     left, right = figure.subplots(1, 2)
     head.draw(figure)
     for axes, column in ((left, "held"), (right, "peak")):
@@ -141,13 +142,13 @@ def _bars(axes: Axes, memory: Memory, look: Look, column: str) -> None:
         row = rows[label]
         value, ratio = getattr(row, column), memory.ratio(row, column)
         axes.barh(place, value, height=0.62, color=style.color, alpha=0.85)
-        if column == "held":  # the outputs' part, in a lighter shade
+        if column == "held":  # the outputs' part, fainter
             axes.barh(place, row.outputs, height=0.62, color="white", alpha=0.45)
         text = bytes_text(value) + (f", {three(ratio)}x" if ratio is not None and label != memory.baseline else "")
         axes.text(value + most * 0.03, place, text, va="center", fontsize=8)
     names_at_left(axes, list(look.styles), column == "held")
     _from_zero(axes.xaxis, most * 1.62)
-    axes.set_xlabel("lighter: the outputs" if column == "held" else "", fontsize=8, color=GREY)
+    axes.set_xlabel("fainter: the outputs" if column == "held" else "", fontsize=8, color=GREY)
 
 
 def _from_zero(axis: Any, most: float) -> None:

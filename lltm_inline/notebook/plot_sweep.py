@@ -63,6 +63,7 @@ def plot_sweep(sweep: Sweep, *, size: tuple[float, float] | None = None) -> Figu
     head = Head(title, f"{finding} · {sweep.timings.conditions(' · ')}", {}, inches[0])
     figure = Plot(figsize=size or (inches[0], inches[1] + head.inches - 0.3), layout="constrained")
     FigureCanvasAgg(figure)
+    figure.words = f"{title}. {sweep.verdict()}"
     axes = figure.subplots()
     head.draw(figure)
     (_map if len(names) > 1 else _line)(axes, sweep)

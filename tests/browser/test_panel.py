@@ -32,6 +32,15 @@ li.playground('lltm', sizes=[(16, 32, 128), (64, 32, 128)], seconds=0.5)
 """
 
 ACTIVE_CELL = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+#: Keeps where the cell below was on the screen at each moment, beginning with the cell at the top of the page.
+WATCH_PLACE = """
+cell => {
+  cell.scrollIntoView();
+  const places = window.places = [];
+  const look = () => { places.push(Math.round(cell.nextElementSibling.getBoundingClientRect().top)); requestAnimationFrame(look); };
+  look();
+}
+"""
 #: Keeps the plots that have been on the screen.
 WATCH_PLOT = """
 place => {
@@ -146,6 +155,21 @@ def test_keys_in_the_panel_are_the_panels(notebook: NotebookPage) -> None:
     assert notebook.page.evaluate(ACTIVE_CELL) == chosen
     notebook.page.evaluate("window.jupyterapp.shell.currentWidget.context.model.dirty = true")
     notebook.save()
+
+
+def test_a_cell_that_runs_again_moves_nothing(notebook: NotebookPage) -> None:
+    """While the panel is taken away and a new one comes, what stands below it stays where it is."""
+    notebook.open(notebook.lab.write("panel-again.ipynb", ["print('\\n' * 60)", LOAD, SHOW, "'below'"]))
+    notebook.run_all()
+    Panel(notebook, 2)
+    notebook.focus(2)
+    notebook.cell(2).evaluate(WATCH_PLACE)
+    before = notebook.counts()
+    notebook.page.keyboard.press("Control+Enter")
+    notebook.wait_for_end(before)
+    expect(Panel(notebook, 2).part("build")).to_be_visible()
+    places = notebook.page.evaluate("window.places")
+    assert len(places) > 1 and max(places) - min(places) <= 8, places
 
 
 def test_reload_and_restart_lose_nothing(notebook: NotebookPage) -> None:

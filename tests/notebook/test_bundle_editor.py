@@ -128,20 +128,30 @@ def test_saving_goes_on_to_the_notebook(show: Callable[..., Page]) -> None:
 
 
 def test_keyboard_alone_gets_in_and_out(show: Callable[..., Page]) -> None:
-    """Tab indents in the editor and Escape leaves it; from the buttons Tab leads through the panel and back."""
+    """Tab indents in the editor; after Escape it leads through the rest of the panel, and Shift-Tab back to the buttons."""
     page = show()
     source(page).focus()
     page.keyboard.press("Control+Home")
     page.keyboard.press("Tab")
     expect(line(page, "Parallel.h")).to_have_text("  #include <ATen/Parallel.h>")
     page.keyboard.press("Escape")
-    expect(page.get_by_test_id("build")).to_be_focused()
-    for _ in range(4):
-        page.keyboard.press("Tab")
+    expect(page.get_by_test_id("log")).to_contain_text("leave the editor now")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("separator")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
     expect(source(page)).to_be_focused()
+    page.keyboard.press("Shift+Tab")  # Escape holds until the editor is left: Shift-Tab takes away the two blanks
+    expect(line(page, "Parallel.h")).to_have_text("#include <ATen/Parallel.h>")
     page.keyboard.press("Escape")
-    page.keyboard.press("Enter")
-    sent(page, "build")
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_test_id("stop")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.testid") == "revert":
+            break
+    expect(page.get_by_test_id("revert")).to_be_focused()
 
 
 def test_pythons_text_comes_with_a_generation_and_can_be_undone(show: Callable[..., Page]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from lltm_inline.html import style
 from tests.notebook.harness import CONTRAST, mark, sent, source, tell
 
 pytestmark = pytest.mark.full
@@ -84,6 +85,58 @@ def test_what_is_old_is_not_shown_as_news(show: Callable[..., Page]) -> None:
     expect(verdict).to_have_class(old)
 
 
+def test_elapsed_time_goes_on_after_a_reload(show: Callable[..., Page]) -> None:
+    """What began two minutes ago by Python's clock has run for two minutes, however wrong this clock is."""
+    page = show()
+    tell(page, busy={"verb": "build", "text": "g++", "started": 5000, "done": 0, "total": 0})
+    expect(page.locator(".lltm-time")).to_have_text(re.compile(r"^ · \d(\.\d)? s$"))
+    page.evaluate("model.trigger('msg:custom', { tell: 'pong', now: 5125 })")
+    expect(page.locator(".lltm-time")).to_have_text(re.compile(r"^ · 2 min \d\d s$"))
+
+
+def test_wheel_goes_on_to_the_notebook(show: Callable[..., Page]) -> None:
+    """At the end of the results the wheel moves the notebook, and a long text among them has no wheel of its own."""
+    page = show()
+    long = "<pre class='li-scroll' style='overflow: auto'>" + "line<br>" * 60 + "</pre>"
+    tell(page, report=f"<style>{style()}</style><div class='lltm-inline'>{long}</div>")
+    page.evaluate("document.body.style.paddingBottom = '3000px'")
+    pane = page.get_by_role("region", name="results")
+    assert pane.locator("pre").evaluate("pre => pre.scrollHeight - pre.clientHeight") <= 0
+    pane.hover()
+    page.mouse.wheel(0, 5000)
+    page.wait_for_function("() => scrollY === 0 && document.querySelector('.lltm-output').scrollTop > 0")
+    page.wait_for_timeout(300)  # one turn of the wheel is one gesture, which stays with what it began on
+    page.mouse.wheel(0, 500)
+    page.wait_for_function("() => scrollY > 0")
+
+
+def test_hidden_words_lengthen_nothing(show: Callable[..., Page]) -> None:
+    """What is read aloud and not seen takes no room: neither the pane nor the panel can be scrolled because of it."""
+    page = show()
+    row = "<td style='min-width: 90px'><span class='li-hidden'>right</span>x</td>" * 40
+    lines = "<br><span class='li-hidden'>added</span>" * 90
+    body = f"<div class='li-wide'><table><tr>{row}</tr></table></div><pre class='li-scroll'>{lines}</pre>"
+    tell(page, details=f"<style>{style()}</style><div class='lltm-inline'>{body}</div>")
+    pane = page.get_by_role("region", name="results")
+    assert pane.evaluate("pane => pane.scrollWidth - pane.clientWidth") <= 0
+    for box in (".lltm-panel", ".lltm-body", "html"):
+        assert page.locator(box).evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+        assert page.locator(box).evaluate("box => box.scrollHeight - box.clientHeight") <= 0
+    assert page.locator(".lltm-details").evaluate("part => part.scrollHeight - part.clientHeight") <= 0
+
+
+def test_the_static_output_is_hidden_while_the_panel_is_there(show: Callable[..., Page]) -> None:
+    """What stands for the panel in a file is not seen beside it, nor the place that Lab makes for it; another's is."""
+    page = show()
+    outputs = "".join(
+        f"<div class='jp-OutputArea-child'><p>place</p><div class='lltm-of-{name}'>text</div></div>" for name in "ab"
+    )
+    page.evaluate("html => document.body.insertAdjacentHTML('beforeend', html)", outputs)
+    expect(page.locator(".lltm-of-a")).to_be_hidden()
+    expect(page.locator(".jp-OutputArea-child").first).to_be_hidden()
+    expect(page.locator(".lltm-of-b")).to_be_visible()
+
+
 def test_report_comes_into_view(show: Callable[..., Page]) -> None:
     """Whatever the results were scrolled to, a new report is seen; the notebook itself does not move."""
     page = show()
@@ -109,7 +162,7 @@ def test_opened_folds_stay_open(show: Callable[..., Page]) -> None:
     "how", ["model.trigger('comm:close')", "void (model.send = () => { throw new Error('disposed') })"]
 )
 def test_text_outlives_the_kernel(show: Callable[..., Page], how: str) -> None:
-    """With the kernel gone the text stays and takes keys, and the next panel of this kernel offers what was typed."""
+    """With the kernel gone the text stays and takes keys; the next panel of this kernel in this notebook offers what was typed."""
     page = show()
     page.evaluate(how)
     source(page).click()
@@ -119,8 +172,11 @@ def test_text_outlives_the_kernel(show: Callable[..., Page], how: str) -> None:
     expect(page.get_by_test_id("panel")).to_have_attribute("data-kernel", "gone")
     expect(page.get_by_test_id("build")).to_have_attribute("aria-disabled", "true")
     page.keyboard.type("// and more\n")
+    expect(show(more="&notebook=other/02.ipynb").get_by_test_id("found")).to_be_hidden()
     after = show()
-    expect(after.get_by_test_id("found")).to_contain_text("kept text that you typed while no kernel listened")
+    expect(after.get_by_test_id("found")).to_contain_text(
+        "kept text of lltm/fused that you typed in 01_first.ipynb on "
+    )
     after.get_by_role("button", name="put it back").click()
     expect(source(after)).to_contain_text("// after the end// and more")
     after.wait_for_function("() => model.get('texts').cpp.startsWith('// after the end')")

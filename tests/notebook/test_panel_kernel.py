@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.html_checks import read
 from tests.notebook.sessions import Session, reply, session
 from tests.run.worker.crash_rows import wait_for_kernel
 from tests.tiny import STABLE
@@ -50,6 +51,8 @@ class Browser:
         self.comm = ""
         self.values: dict[str, Any] = {}
         self.heard: list[dict[str, Any]] = []
+        #: What the notebook's file keeps of the panel, drawing by drawing.
+        self.kept: list[str] = []
 
     def open(self, cell: str) -> None:
         """Run a cell that shows a panel, take in its values, and say hello.
@@ -98,6 +101,8 @@ class Browser:
                 self.heard.append(data["content"])
             else:
                 self.values |= data.get("state", {})
+        elif self.values and self.values["snapshot"] in data.get("text/html", ""):
+            self.kept.append(data["text/html"])
 
     def press(self, do: str, **message: Any) -> dict[str, Any]:
         """Press a button, wait until something was done and is over, and return the last line of the log."""
@@ -140,7 +145,7 @@ def test_the_panel_brings_all_that_it_needs(browser: Browser) -> None:
     assert "render" in browser.values["_esm"] and ".lltm-panel" in browser.values["_css"]
     assert browser.values["current"]["name"] == "tiny/stable" and browser.values["title"] == "tiny"
     browser.send("ping")
-    browser.until(lambda: {"tell": "pong"} in browser.heard)
+    browser.until(lambda: any(heard.get("tell") == "pong" for heard in browser.heard))
 
 
 def test_typing_and_building_through_the_comm(browser: Browser) -> None:
@@ -152,6 +157,17 @@ def test_typing_and_building_through_the_comm(browser: Browser) -> None:
     assert browser.values["revisions"][-1]["state"] == "right"
     browser.write(options={"check_first": False})
     assert "is in the cache" in browser.press("build")["text"]
+
+
+def test_the_file_keeps_what_the_panel_has_shown(browser: Browser) -> None:
+    """Beside the panel stands an output without widgets, drawn anew when something has ended: text and report."""
+    browser.until(lambda: browser.kept)
+    assert "times(x" in read(browser.kept[0]).text and "✓" not in browser.kept[0]
+    browser.press("check")
+    browser.until(lambda: len(browser.kept) > 1)
+    shown = read(browser.kept[-1])
+    assert not shown.problems and "parity" in shown.text and "times(x" in shown.text
+    assert f'class="{browser.values["snapshot"]}"' in browser.kept[-1]
 
 
 def test_a_late_text_is_put_back(browser: Browser) -> None:

@@ -16,10 +16,15 @@ from lltm_inline.build.diagnostics import Diagnostic
 from lltm_inline.choose import kernel_or_first
 from lltm_inline.errors import InputError, ToolchainError, UnknownKernelError
 from lltm_inline.notebook import panel
+from lltm_inline.notebook.live import picture
 from lltm_inline.notebook.panel.controls import controls_of
 from lltm_inline.notebook.panel.marks import fix_of, fixed, mark_of_crash, marks_of, marks_of_words, without_place
+from lltm_inline.notebook.panel.session import Session
+from lltm_inline.notebook.panel.snapshot import snapshot
 from lltm_inline.notebook.panel.words import card_of, folded, log_text
+from lltm_inline.run.timings import Timings
 from lltm_inline.run.worker.crash import Crash
+from tests.html_checks import read
 from tests.tiny import forget, register
 
 
@@ -172,6 +177,11 @@ def test_long_texts_are_folded_and_cut() -> None:
     assert "unexpected ValueError: 1 &lt; 2" in card_of(ValueError("1 < 2"))
 
 
+def test_a_long_message_wraps() -> None:
+    """An error without a picture of its own is a text that can be read to its end, however narrow the pane is."""
+    assert '<pre class="li-wrap">device=' in card_of(InputError("device='cuda', but torch finds no GPU"))
+
+
 @pytest.mark.parametrize(
     ("name", "error", "words"),
     [
@@ -272,6 +282,25 @@ def test_a_mark_stands_at_the_function_that_is_unknown() -> None:
     assert found["fix"] == {"line": 2, "column": 14, "from": "sigmoyd", "to": "sigmoid"}
     [other] = marks_of(kernel, "cpu", [said("expected ';' before '(' token", line=2, column=27)])
     assert other["column"] == 27
+
+
+def test_a_snapshot_shows_text_report_and_plot() -> None:
+    """Without widgets a panel is its text, and what was last said of it; hostile texts stay texts."""
+    state = Session(li.registry["axpy/cpp"]).state
+    state |= {"report": card_of(InputError("a < b")), "plot": picture(Timings((), "a/b")), "texts": {"cpp": "x </pre>"}}
+    shown = read(snapshot(state, "name"))
+    assert not shown.problems
+    for words in ("axpy/cpp on cpu", "x </pre>", "a < b", "nothing was timed"):
+        assert words in shown.text, words
+
+
+def test_a_panel_names_its_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser keeps text by notebook and kernel; where no notebook is known it is told nothing."""
+    for notebook in ("course/01.ipynb", ""):
+        monkeypatch.setenv("JPY_SESSION_NAME", notebook)
+        session = Session(li.registry["axpy/cpp"])
+        session.handle({"do": "edit", "texts": {}})
+        assert session.state["journal"]["notebook"] == notebook
 
 
 def test_a_journal_that_cannot_be_read_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

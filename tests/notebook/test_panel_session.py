@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -285,7 +286,8 @@ def test_one_verb_at_a_time(session: Session) -> None:
     until(lambda: session.state["busy"]["text"].endswith("parity"))
     session.handle({"do": "build"})
     assert logged(session)[-1] == "check is still running: press Stop first"
-    assert session.handle({"do": "ping"}) == {"tell": "pong"}
+    answer = session.handle({"do": "ping"})
+    assert answer is not None and answer["tell"] == "pong" and abs(answer["now"] - time.time()) < 60
     session.handle({"do": "select", "name": "tiny/python"})
     assert session.state["current"]["label"] == "tiny/python" and session.state["busy"]["verb"] == "check"
     session.stop()
@@ -310,12 +312,23 @@ def test_select_shows_revisions_variants_and_the_reference(session: Session) -> 
     """Any revision can be shown, an edit is kept when another takes its place, and the reference shows its Python source."""
     do(session, "edit", texts={"cpp": STABLE + "\n// kept"})
     state = do(session, "select", revision=0)
-    assert state["texts"] == {"cpp": STABLE} and logged(session) == ["your edit is kept as tiny/stable@1"]
+    assert state["texts"] == {"cpp": STABLE}
+    assert logged(session) == ["tiny/stable is in the editor; your edit is kept as tiny/stable@1"]
     assert do(session, "select", revision="1")["texts"]["cpp"].endswith("// kept")
     state = do(session, "select", name="tiny/python")
     assert "return x * 2" in state["texts"]["python"] and state["current"]["kinds"] == ["python"]
     do(session, "edit", texts={"python": "nonsense", "cpp": "nonsense"})
     assert "return x * 2" in session.state["texts"]["python"] and not session.state["dirty"]
+
+
+def test_a_failure_of_one_kernel_is_not_said_of_the_next(session: Session) -> None:
+    """What went wrong stays in the log, but not as its last line once another kernel or device is chosen."""
+    for chosen in ({"name": "tiny/python"}, {"device": "cpu"}):
+        session.handle({"do": "dance"})
+        assert session.state["log"][-1]["level"] == "bad"
+        session.handle({"do": "select", **chosen})
+        assert session.state["log"][-1]["level"] == "info" and "tiny/python is" in logged(session)[-1]
+        assert "cannot do 'dance'" in logged(session)[-2]
 
 
 def test_a_text_of_the_kernel_shown_before_is_left_out(session: Session, tiny: Callable[..., li.Kernel]) -> None:

@@ -111,6 +111,7 @@ def test_no_rows_cannot_be_plotted():
 def test_a_notebook_gets_a_png(tmp_path):
     """The figure shows itself without pyplot, and saves in the usual formats."""
     figure = plot(measured(SWEEP), size=(6.0, 3.0))
+    assert "holds" in figure._repr_html_().partition('alt="')[2]  # type: ignore[attr-defined]
     assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
     figure.savefig(tmp_path / "memory.svg")
     assert (tmp_path / "memory.svg").stat().st_size > 1000

@@ -131,6 +131,7 @@ def test_a_sweep_can_be_saved_and_has_the_size_that_is_wanted(names, tmp_path):
     """As PNG and SVG, through pixels that a notebook shows; a size that no figure can have is refused."""
     figure = plot(make(names), size=(7.0, 5.0))
     assert figure.get_size_inches().tolist() == [7, 5] and figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+    assert "lltm/mine" in figure._repr_html_().partition('alt="')[2]  # type: ignore[attr-defined]
     figure.savefig(tmp_path / "sweep.svg")
     assert (tmp_path / "sweep.svg").stat().st_size > 1000
     with pytest.raises(InputError, match="width, height"):

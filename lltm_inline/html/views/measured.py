@@ -36,8 +36,10 @@ def timings(shown: Timings) -> Html:
         longest = max(row.q3 for row, _ in lines)
         for row, cells in lines:
             drawn = bar(row.median / longest, row.q1 / longest, row.q3 / longest, kind=_KINDS.get(row.outcome, "plain"))
-            said = cells[2] if row.kernel == shown.baseline else _compared(row, cells[2])
-            rows.append([cells[0], drawn, cells[1], said, *(Cell(cells[number], align="num") for number in rates)])
+            said = _figure(cells[2]) if row.kernel == shown.baseline else _compared(row, cells[2])
+            rows.append(
+                [cells[0], drawn, _figure(cells[1]), said, *(Cell(cells[number], align="num") for number in rates)]
+            )
     head: list[object] = ["kernel", Cell("median and quartiles", span=2), "speed-up"]
     head += [Cell(_RATES[number - 3], align="num") for number in rates]
     return join(
@@ -47,6 +49,11 @@ def timings(shown: Timings) -> Html:
             fold("conditions", paragraph(shown.conditions(), cls="li-faint")),
         ]
     )
+
+
+def _figure(text: str) -> Html:
+    """Write a number, its interval and its unit in one line, however narrow the page is."""
+    return tag("span", text, cls="li-num")
 
 
 def _verdict(shown: Timings) -> Html:
@@ -70,9 +77,9 @@ def _compared(row: Row, ratio: str) -> Html:
     """Say with a sign, a word and a colour how a row compares with the baseline."""
     if row.outcome in _SIGNS:
         sign = tag("span", f" {_SIGNS[row.outcome]}", aria_hidden="true")
-        return tag("span", ratio, sign, hidden(f" {row.outcome}"), cls=f"li-is-{_KINDS[row.outcome]}")
+        return tag("span", ratio, sign, hidden(f" {row.outcome}"), cls=f"li-num li-is-{_KINDS[row.outcome]}")
     words = "no measurable difference" if row.outcome == "same" else "too few rounds to tell"
-    return join([ratio, tag("span", f" {words}", cls="li-faint li-small")])
+    return join([_figure(ratio), tag("span", f" {words}", cls="li-faint li-small")])
 
 
 def memory(shown: Memory) -> Html:
@@ -84,7 +91,9 @@ def memory(shown: Memory) -> Html:
         rows.append([size])
         most = max([1, *(max(row.held, row.peak) for row, _ in lines)])
         for row, (name, held, outputs, peak) in lines:
-            rows.append([name, bar(row.held / most), held, outputs, bar(row.peak / most), peak])
+            rows.append(
+                [name, bar(row.held / most), _figure(held), _figure(outputs), bar(row.peak / most), _figure(peak)]
+            )
     head: list[object] = ["kernel", Cell("held for backward", span=2), "of it outputs", Cell("peak", span=2)]
     return join(
         [

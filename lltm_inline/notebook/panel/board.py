@@ -34,7 +34,7 @@ def initial_state() -> dict[str, Any]:
         "busy": dict(IDLE),
         "log": [],
         **dict.fromkeys(("report", "timings", "plot", "verdict", "diff", "details"), ""),
-        "journal": {"saved": 0, "note": ""},
+        "journal": {"saved": 0, "note": "", "notebook": ""},
         "worker": {"pid": 0, "mib": 0},
         "dirty": False,
     }

@@ -69,7 +69,7 @@ class Session(Board):
             registry.register(kernel)
         self._base = kernel
         self._device = ""
-        self.tell(title=self.op.name, journal={"saved": 0, "note": note})
+        self.tell(title=self.op.name, journal={"saved": 0, "note": note, "notebook": journal.notebook()})
         self._show(kernel, device, draft=draft)
 
     # What the browser asks for
@@ -85,7 +85,7 @@ class Session(Board):
             An answer for the browser, or None.
         """
         if message.get("do") == "ping":  # answered at once, whoever holds the lock
-            return {"tell": "pong"}
+            return {"tell": "pong", "now": time.time()}
         with self.lock:
             try:
                 with overheard(self.log):
@@ -162,14 +162,17 @@ class Session(Board):
             if name is None and revision is None:
                 self._choose_device(self._base, device)
                 self._current()
+                self.log(f"{self._base.label} is meant for {self._device} now")
                 return
             label = self._base.name if name is None else name
             kernel = registry[label if revision is None else f"{label}@{revision}"]
             if kernel.op != self.op.name:
                 raise InputError(f"this panel is of op {self.op.name!r}: {kernel.label!r} needs a panel of its own")
-            if kernel.name == self._base.name and (kept := self._keep()):
-                self.log(f"your edit is kept as {kept}")
+            edited = self.state["dirty"] and kernel.name == self._base.name
+            kept = self._keep() if edited else ""
             self._show(kernel, device or self._device, draft=revision is None)
+            if not self.state["dirty"] and (kept or not edited):  # else there was more to say, and it has been said
+                self.log(_with_kept(f"{self._base.label} is in the editor", kept))
 
     def revert(self) -> None:
         """Throw the edits away; where there are none, go back to the revision that this one was edited from."""
@@ -182,7 +185,7 @@ class Session(Board):
             if back.python is None:
                 registry.register(back)
             self._show(back, self._device, draft=False)
-            self.log(f"{back.label} is the current revision" + (f"; your edit is kept as {kept}" if kept else ""))
+            self.log(_with_kept(f"{back.label} is the current revision", kept))
 
     def _keep(self) -> str:
         """Make a revision of an edit that is to leave the editor, so that it is not lost; return its label."""
@@ -311,9 +314,9 @@ class Session(Board):
         finally:
             with self.lock:
                 self.running = False
-                self.tell(busy=dict(IDLE))
                 self.revisions()
                 self._saved()
+                self.tell(busy=dict(IDLE))  # last: whoever is told that nothing runs knows all that came of it
 
     def stop(self) -> None:
         """Stop what is running: compilers are killed, the worker is ended; a benchmark keeps its rows."""
@@ -397,4 +400,9 @@ class Session(Board):
 
     def _saved(self) -> None:
         note = journal.trouble() or self.state["journal"]["note"]
-        self.tell(journal={"saved": journal.last_saved() or 0, "note": note})
+        self.tell(journal={**self.state["journal"], "saved": journal.last_saved() or 0, "note": note})
+
+
+def _with_kept(said: str, kept: str) -> str:
+    """Add to what is said where an edit is kept, if one was made."""
+    return f"{said}; your edit is kept as {kept}" if kept else said

@@ -11,6 +11,7 @@ import traitlets
 from ... import html
 from ...errors import FileError
 from .session import Session
+from .snapshot import Snapshot
 
 _STATIC = Path(__file__).parent / "static"
 #: What the browser writes, too.
@@ -62,6 +63,8 @@ class Playground(anywidget.AnyWidget):
     journal = traitlets.Dict().tag(sync=True)
     worker = traitlets.Dict().tag(sync=True)
     dirty = traitlets.Bool().tag(sync=True)
+    #: The name of what stands for the panel where it cannot be shown.
+    snapshot = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, session: Session) -> None:
         self._esm = _asset("panel.js")
@@ -69,8 +72,9 @@ class Playground(anywidget.AnyWidget):
         #: What the panel does; usable without it.
         self.session = session
         self._telling = False
+        self._snapshot = Snapshot()
         with session.lock:
-            super().__init__(**session.state)
+            super().__init__(**session.state, snapshot=self._snapshot.name)
             session.listen(self._tell)
         self.observe(self._told, names=list(_SHARED))
         self.on_msg(self._asked)
@@ -84,6 +88,8 @@ class Playground(anywidget.AnyWidget):
                     setattr(self, name, value)
         finally:
             self._telling = before
+        if not values.get("busy", {"verb": "no"})["verb"]:  # something has ended
+            self._snapshot.update(self.session.state)
 
     def _told(self, change: Any) -> None:
         """Take what the browser has written."""
@@ -104,6 +110,11 @@ class Playground(anywidget.AnyWidget):
         with self.session.lock:
             super().set_state(sync_data)
 
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        with self.session.lock:
+            self._snapshot.show(self.session.state)
+        return super()._repr_mimebundle_(**options)
+
     def __repr__(self) -> str:
-        # All that is seen where no widgets are: in a static export, or on a page that has not loaded them.
+        # All that is seen of the widget where no widgets are: in a static export, or on a page that has not loaded them.
         return f"panel of {self.session.state['current']['label']}: run the cell in a live notebook"

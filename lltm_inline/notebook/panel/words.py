@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import LltmInlineError
-from ...html import fold, note, page, plain
+from ...html import fold, note, page, plain, tag
 
 #: Of a message the log shows the beginning; the card beside it has all.
 _MOST_LINES = 4
@@ -48,7 +48,7 @@ def card_of(error: BaseException) -> str:
     """Show an exception: by its own HTML, else its message set apart."""
     if hasattr(error, "_repr_html_"):
         return in_html(error)
-    return str(page(note("bad", plain(words_of(error), label="error"))))
+    return str(page(note("bad", tag("pre", words_of(error), cls="li-wrap"))))
 
 
 def width_of(asked: object, before: int) -> int:

@@ -49,6 +49,7 @@ function failed(line, text) {
 
 const idle = () => ({
   title: "lltm",
+  snapshot: "lltm-of-a",
   variants: [
     { name: "lltm/python", label: "python", editable: false },
     { name: "lltm/aten", label: "aten", editable: true },
@@ -78,7 +79,7 @@ const idle = () => ({
     { at: now() - 7, level: "good", text: "lltm/fused@3 is right: 5 gradients, 6 sizes, 1.4 s" },
   ],
   report: "", timings: "", plot: "", verdict: "", diff: "", details: "",
-  journal: { saved: now() - 2, note: "" },
+  journal: { saved: now() - 2, note: "", notebook: "course/01_first.ipynb" },
   worker: { pid: 4127, mib: 412 },
   dirty: false,
 });

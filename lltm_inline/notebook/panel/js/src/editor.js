@@ -28,6 +28,13 @@ function tab(view) {
   return true;
 }
 
+// After Escape the browser has Tab and Shift-Tab, until something is typed or the focus is elsewhere: both ways lead out.
+const leave = (handlers) => (view) => {
+  view.setTabFocusMode(true);
+  handlers.leave();
+  return true;
+};
+
 export class Editor {
   /** @param handlers onEdit(kind, text), build(), check(), leave(), apply(view, mark), log() */
   constructor(parent, handlers) {
@@ -61,7 +68,7 @@ export class Editor {
         highlightActiveLineGutter(),
         highlightSelectionMatches(),
         search({ top: true }),
-        keymap.of([...searchKeymap, ...historyKeymap, ...defaultKeymap, { key: "Escape", run: doing("leave") }]),
+        keymap.of([...searchKeymap, ...historyKeymap, ...defaultKeymap, { key: "Escape", run: leave(handlers) }]),
         colours,
         marking(handlers),
         (LANGUAGES[this.kind] ?? (() => []))(),
@@ -72,8 +79,10 @@ export class Editor {
           autocapitalize: "off",
           spellcheck: "false",
         }),
+        EditorView.domEventObservers({ blur: (_, view) => view.setTabFocusMode(false) }),
         EditorView.updateListener.of((update) => {
           const told = update.transactions.some((transaction) => transaction.annotation(fromPython));
+          if (update.docChanged) update.view.setTabFocusMode(false);
           if (update.docChanged && !told) handlers.onEdit(this.kind, this.text);
         }),
       ],

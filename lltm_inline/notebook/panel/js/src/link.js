@@ -9,7 +9,8 @@ export class Link {
    * @param model what anywidget gives
    * @param el the view's element: Jupyter marks it when the model lost its kernel
    * @param traits the traits to watch
-   * @param handlers onTraits(names) once for each message of Python's, onMessage(message), onState("alive" | "silent" | "gone")
+   * @param handlers onTraits(names) once for each message of Python's, onMessage(message), onState("alive" | "silent" | "gone"),
+   *   onClock(seconds) how far this clock is ahead of Python's
    */
   constructor(model, el, traits, handlers) {
     Object.assign(this, { model, el, handlers, state: "alive", changed: new Set(), undo: [], drafts: {} });
@@ -17,6 +18,7 @@ export class Link {
     this.listen("msg:custom", (message) => {
       this.heard();
       if (message.tell !== "pong") handlers.onMessage(message);
+      else if (message.now) handlers.onClock(this.compare(message.now));
     });
     this.listen("comm:close", () => this.setState("gone"));
     this.listen("comm_live_update", () => queueMicrotask(() => this.disconnected && this.setState("gone")));
@@ -60,6 +62,12 @@ export class Link {
       });
     }
     this.changed.add(name);
+  }
+
+  // An answer takes its time: the shortest way seen says most.
+  compare(now) {
+    this.ahead = Math.min(this.ahead ?? Infinity, Date.now() / 1000 - now);
+    return this.ahead;
   }
 
   setState(state) {

@@ -96,6 +96,6 @@ export class Output {
     const part = this.parts[name];
     const target = { diff: this.diffHead, plot: this.verdict.hidden ? part : this.verdict }[name] ?? part;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.element.scrollTo({ top: target.offsetTop - this.element.offsetTop - 8, behavior: calm ? "auto" : "smooth" });
+    this.element.scrollTo({ top: target.offsetTop - 8, behavior: calm ? "auto" : "smooth" });
   }
 }

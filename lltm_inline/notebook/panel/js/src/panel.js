@@ -5,6 +5,7 @@ import { divider } from "./divider.js";
 import { h } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Header } from "./header.js";
+import { hold } from "./hold.js";
 import { Link } from "./link.js";
 import { applyFix } from "./marks.js";
 import { Notice } from "./notice.js";
@@ -19,14 +20,20 @@ const TRAITS = [
   ..."report timings plot verdict diff details journal worker dirty".split(" "),
 ];
 
+// While the panel is on the page, the static output that stands for it elsewhere is not; its name is Python's.
+function hiding(name) {
+  return h("style", {}, name ? `.${name}, .jp-OutputArea-child:has(.${name}) { display: none; }` : "");
+}
+
 class Panel {
   constructor(model, el) {
     this.root = h("div", { class: "lltm-panel", test: "panel", role: "region" });
-    el.append(this.root);
+    el.append(this.root, hiding(model.get("snapshot")));
     this.link = new Link(model, el, TRAITS, {
       onTraits: (names) => this.show(names),
       onMessage: (message) => this.told(message),
       onState: (state) => this.showAlive(state),
+      onClock: (ahead) => this.status.showClock(ahead),
     });
     shield(this.root, () => this.link.flush());
     this.build();
@@ -56,7 +63,7 @@ class Panel {
       onEdit: (kind, text) => this.edited(kind, text),
       build: () => act("build"),
       check: () => act("check"),
-      leave: () => this.header.buttons.build.focus(),
+      leave: () => this.status.say("Tab and Shift-Tab leave the editor now"),
       apply: (view, mark) => applyFix(view, mark) || act("apply", { mark: mark.index }),
       log: () => this.output.revealLog(),
     });
@@ -78,11 +85,17 @@ class Panel {
       body,
       this.controls.element,
       this.status.element,
+      hold(),
     );
   }
 
   get current() {
     return this.link.get("current", { name: "", label: "", device: "", kinds: [], revision: 0 });
+  }
+
+  // Where the browser keeps text: two notebooks that edit one kernel have nothing to do with each other.
+  get place() {
+    return `${this.link.get("journal", {}).notebook || location.pathname} ${this.current.name}`;
   }
 
   get editable() {
@@ -103,7 +116,7 @@ class Panel {
 
   edited(kind, text) {
     this.draft("texts", { [kind]: text });
-    if (this.link.state !== "alive") keep(this.current.name, this.link.drafted("texts"));
+    if (this.link.state !== "alive") keep(this.place, this.link.drafted("texts"));
   }
 
   draft(name, values) {
@@ -154,7 +167,7 @@ class Panel {
     if (!kinds.includes(this.kind)) this.kind = kinds[0];
     const text = replace || theirs || !this.editor.key ? texts[this.kind] : this.link.drafted("texts")[this.kind];
     if (replace || theirs || this.kind !== this.editor.kind) {
-      const label = `source of ${name}, ${KINDS[this.kind] ?? this.kind}. Escape leaves the editor`;
+      const label = `source of ${name}, ${KINDS[this.kind] ?? this.kind}. Escape, then Tab leaves the editor`;
       this.editor.show({ name, kind: this.kind, text: text ?? "", editable: this.editable, label });
     }
     if (replace) this.editor.sent();
@@ -239,11 +252,11 @@ class Panel {
   }
 
   showAlive(state) {
-    if (state === "alive" && this.root.dataset.kernel === "silent") drop(this.current.name); // it listens again
+    if (state === "alive" && this.root.dataset.kernel === "silent") drop(this.place); // it listens again
     this.root.dataset.kernel = state;
     if (state === "alive") this.notice.hide();
     else this.notice.show(state === "gone" ? "bad" : "warn", state === "gone" ? GONE : SILENT, [["copy the text", () => this.copy()]]);
-    if (state !== "alive" && (this.link.unsent || this.link.get("dirty"))) keep(this.current.name, this.link.drafted("texts"));
+    if (state !== "alive" && (this.link.unsent || this.link.get("dirty"))) keep(this.place, this.link.drafted("texts"));
     this.showState();
   }
 
@@ -257,13 +270,13 @@ class Panel {
     }
   }
 
-  // Text that was typed into an earlier panel of this kernel after its kernel had gone.
+  // Text that was typed into an earlier panel of this kernel, in this notebook, after its kernel had gone.
   offerKept() {
-    const { name } = this.current;
-    const texts = kept(name, this.link.get("texts", {}));
+    const { place } = this;
+    const { texts, at } = kept(place, this.link.get("texts", {})) ?? {};
     if (!texts || this.link.state === "gone") return;
     const end = () => {
-      drop(name);
+      drop(place);
       this.found.hide();
     };
     const put = () => {
@@ -271,7 +284,9 @@ class Panel {
       if (texts[this.kind] !== undefined) this.editor.replace(texts[this.kind]);
       end();
     };
-    this.found.show("info", "This browser kept text that you typed while no kernel listened.", [["put it back", put], ["discard it", end]]);
+    const notebook = this.link.get("journal", {}).notebook?.split(/[\\/]/).at(-1);
+    const whence = `${notebook ? `in ${notebook} ` : ""}on ${new Date(at).toLocaleString()}`;
+    this.found.show("info", `This browser kept text of ${this.current.name} that you typed ${whence}, while no kernel listened.`, [["put it back", put], ["discard it", end]]);
   }
 
   told(message) {

@@ -1,4 +1,4 @@
-// Text typed while no kernel listens, kept by the browser until a panel of the same kernel asks for it.
+// Text typed while no kernel listens, kept by the browser until a panel of the same kernel in the same notebook asks for it.
 
 const PREFIX = "lltm-inline:";
 const WEEK = 7 * 24 * 3600 * 1000;
@@ -12,16 +12,17 @@ function storage() {
   }
 }
 
-export function keep(name, texts) {
+/** @param place names notebook and kernel */
+export function keep(place, texts) {
   try {
-    storage()?.setItem(PREFIX + name, JSON.stringify({ texts, at: Date.now() }));
+    storage()?.setItem(PREFIX + place, JSON.stringify({ texts, at: Date.now() }));
   } catch (error) {
     console.warn("lltm_inline: the browser could not keep the text", error);
   }
 }
 
-export function drop(name) {
-  storage()?.removeItem(PREFIX + name);
+export function drop(place) {
+  storage()?.removeItem(PREFIX + place);
 }
 
 function parsed(entry) {
@@ -32,13 +33,13 @@ function parsed(entry) {
   }
 }
 
-/** Return the texts kept for a kernel, or null: none, as in `texts`, or older than a week. */
-export function kept(name, texts, now = Date.now()) {
-  const entry = storage()?.getItem(PREFIX + name);
+/** Return `{ texts, at }` as kept for a place, or null: none, as in `texts`, or older than a week. */
+export function kept(place, texts, now = Date.now()) {
+  const entry = storage()?.getItem(PREFIX + place);
   if (!entry) return null;
   const found = parsed(entry);
   const news = Object.entries(found.texts).some(([kind, text]) => kind in texts && texts[kind] !== text);
-  if (news && now - found.at < WEEK) return found.texts;
-  drop(name);
+  if (news && now - found.at < WEEK) return found;
+  drop(place);
   return null;
 }

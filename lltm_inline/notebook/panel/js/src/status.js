@@ -35,9 +35,16 @@ export class Status {
     this.last.addEventListener("pointerenter", () => this.nameLast());
     this.busy = {};
     this.saved = { saved: 0, note: "" };
+    this.ahead = null;
   }
 
-  /** Show what runs. Its time is counted here, from when it was first seen: two machines' clocks may differ. */
+  /** @param ahead seconds that this clock is ahead of Python's: the two machines may differ */
+  showClock(ahead) {
+    this.ahead = ahead;
+    this.tick();
+  }
+
+  /** Show what runs. Its time counts from when it began; until Python's clock is known, from when it was first seen. */
   showBusy(busy) {
     if (busy.verb && busy.started !== this.busy.started) this.since = performance.now();
     this.busy = busy;
@@ -96,9 +103,11 @@ export class Status {
   }
 
   tick() {
-    setText(this.time, this.busy.verb ? ` · ${elapsed((performance.now() - this.since) / 1000)}` : "");
+    const now = Date.now() / 1000 - (this.ahead ?? 0);
+    const ran = this.ahead === null ? (performance.now() - this.since) / 1000 : now - this.busy.started;
+    setText(this.time, this.busy.verb ? ` · ${elapsed(ran)}` : "");
     const { saved, note } = this.saved;
-    const when = saved ? `saved ${ago(Math.max(0, Date.now() / 1000 - saved))}` : "";
+    const when = saved ? `saved ${ago(Math.max(0, now - saved))}` : "";
     this.journal.title = note;
     setText(this.journal, [when, note].filter(Boolean).join(" · "));
   }

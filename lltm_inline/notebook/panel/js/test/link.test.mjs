@@ -31,13 +31,14 @@ const clock = {
 let model, told, link;
 
 function connect(el = element()) {
-  told = { traits: [], messages: [], states: [] };
+  told = { traits: [], messages: [], states: [], clocks: [] };
   model = new Model({ texts: { cpp: "a" }, params: { N: 1 }, busy: { verb: "" } });
   model.silent = true;
   link = new Link(model, el, ["texts", "marks", "busy"], {
     onTraits: (names) => told.traits.push([...names]),
     onMessage: (message) => told.messages.push(message),
     onState: (state) => told.states.push(state),
+    onClock: (ahead) => told.clocks.push(ahead),
   });
 }
 
@@ -80,6 +81,11 @@ test("no answer in 3 s is silence, an answer ends it", () => {
   model.trigger("msg:custom", { tell: "pong" });
   assert.deepEqual(told.states, ["silent", "alive"]);
   assert.deepEqual(told.messages, []);
+});
+
+test("how far the clocks are apart is told by the answer that was quickest", () => {
+  for (const late of [3, 1, 2]) model.trigger("msg:custom", { tell: "pong", now: Date.now() / 1000 + 50 - late });
+  assert.deepEqual(told.clocks.map(Math.round), [-47, -49, -49]);
 });
 
 test("silence while something runs is none", () => {

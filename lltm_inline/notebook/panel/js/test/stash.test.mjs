@@ -12,10 +12,13 @@ beforeEach(() => {
   };
 });
 
-test("text that differs from the model's comes back, for its kernel alone", () => {
-  keep("lltm/fused", { cpp: "typed" });
-  assert.deepEqual(kept("lltm/fused", { cpp: "saved" }), { cpp: "typed" });
-  assert.equal(kept("lltm/aten", { cpp: "saved" }), null);
+test("text that differs from the model's comes back with its time, for its place alone", () => {
+  const before = Date.now();
+  keep("01.ipynb lltm/fused", { cpp: "typed" });
+  const { texts, at } = kept("01.ipynb lltm/fused", { cpp: "saved" });
+  assert.deepEqual(texts, { cpp: "typed" });
+  assert.ok(at >= before && at <= Date.now());
+  assert.equal(kept("02.ipynb lltm/fused", { cpp: "saved" }), null);
 });
 
 test("text that Python has already is forgotten", () => {
