@@ -131,7 +131,9 @@ class Sweep(JsonFile):
             )
         unknown = sum(row.outcome == "unknown" for row in timed)
         if unknown:
-            lines.append(f"  {unknown} of {len(timed)} points had too few rounds to tell: give it more seconds")
+            lines.append(
+                f"  {unknown} of {len(timed)} points had too few rounds, or were too noisy, to tell: give it more seconds"
+            )
         lines += (f"  {line}" for line in self.timings._noise())
         lines += [f"  {point.text} was not timed: {point.problem}" for point in self.rows if point.problem]
         return "\n".join(lines)
@@ -172,7 +174,7 @@ class Sweep(JsonFile):
         return [head, *lines]
 
     def cell(self, point: Point) -> str:
-        """Say how a point compares, in a few letters: `1.12x`, `best 1.12x`, `1.12x?` after too few rounds, or why it is no number."""
+        """Say how a point compares, in a few letters: `1.12x`, `best 1.12x`, `1.12x?` where it cannot be told, or why it is no number."""
         if point.row is None:
             return "not timed"
         if point.kernel == self.kernel:
