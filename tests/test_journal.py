@@ -201,7 +201,7 @@ def test_another_notebook_of_the_same_name(room: Path, other: str, said: list[st
     journal.turn_off()
     tiny_module.forget("tiny")
     tiny_module.register()
-    journal.turn_on("/home/lessons/first.ipynb")
+    journal.turn_on("/course/lessons/first.ipynb")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         make(2, 5)
