@@ -260,6 +260,16 @@ def test_too_few_rounds_and_noise_are_told():
     assert "is this machine busy?" in found.verdict()
 
 
+def test_one_param_has_intervals_and_findings():
+    """Of one param a table has room for how sure each figure is, in the words of a benchmark's table."""
+    rows = [planted("tiny/spin0@1", 1.4, 0.05), planted("tiny/spin0@2", 1.02, 0.04), planted("tiny/spin0@3", 1.1, 0.4)]
+    points = tuple(Point({"SPIN": number}, row.kernel, row) for number, row in enumerate(rows, 1))
+    found = Sweep("tiny/spin0", {"SPIN": 0}, {"SPIN": (1, 2, 3)}, points, planted("tiny/spin0", 1.0), rows[0])
+    _, *lines = found.table()
+    assert [line[1].partition(") ")[2] for line in lines] == ["faster", "no measurable difference", "too noisy to tell"]
+    assert all("x" in line[1] and "(" in line[1] for line in lines)
+
+
 def test_two_params_make_a_grid():
     """A line for each value of the first, a column for each of the second."""
     points = tuple(
