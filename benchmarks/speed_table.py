@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lltm_inline.run.timing.words import finding
+
 EAGER, COMPILED = "eager", "torch.compile"
 
 HEAD = """\
@@ -17,11 +19,15 @@ Written by `python benchmarks/ops_speed.py` from what it measured; do not edit. 
 {compiler}, load {load} before and {load_after} after. Kernels are built with `{flags}`.
 
 Each cell is the median time of a call. In brackets: how many times faster than the better of eager PyTorch and
-`torch.compile` of the same reference, at the same size, in the same rounds. **Bold** is faster, _slanted_ is slower, by a
-99 % interval; for the others no difference could be measured. "Of the limit" is how much of this machine's own copy or GEMM
-speed the fastest kernel reaches, by the bytes and operations that the op needs at least: at 100 % nothing is left to gain.
-(Sizes that stay in the cache can be above 100 %, since the copy that they are compared with does not stay there. Where a call
-takes less than 20 µs, the cost of the call itself counts, and no share is given.)
+`torch.compile` of the same reference, at the same size, in the same rounds. **Bold** is faster, _slanted_ is slower: the
+whole 99 % interval of the ratio lies on one side of 1, by at least 1 %. For the others the interval holds 1: there is no
+measurable difference, or, where it reaches beyond 1.2 times faster or slower, it is too noisy to tell. `li.benchmark` judges
+by the same rule, in its table, its plot, the panel and its verdict.
+
+"Of the limit" is how much of this machine's own copy or GEMM speed the fastest kernel reaches, by the bytes and operations that
+the op needs at least: at 100 % nothing is left to gain. Sizes that stay in the cache can be above it, since the copy that they
+are compared with does not stay there; above 110 % a table of `li.benchmark` says "in the cache". Where a call takes less than
+20 µs, the cost of the call itself counts, and no share is given.
 """
 
 
@@ -44,7 +50,7 @@ def cell(row: Mapping[str, Any] | None) -> str:
     if "better of two" not in row:
         return text
     middle, low, high = row[f"over {row['better of two']}"]
-    mark = "**" if low and low > 1.01 else "_" if high and high < 0.99 else ""
+    mark = {"faster": "**", "slower": "_"}.get(finding(low, high), "")
     return f"{text} ({mark}{middle:.2f}x{mark})"
 
 

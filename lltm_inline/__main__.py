@@ -97,7 +97,9 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=_show)
 
     verb = verbs.add_parser("check", help="compare kernels and their gradients with the reference")
-    verb.add_argument("kernels", metavar="OP/VARIANT", nargs="*")
+    verb.add_argument(
+        "kernels", metavar="OP/VARIANT", nargs="*", help="or FILE.py:OP/VARIANT, or FILE.py for all that it registers"
+    )
     verb.add_argument("--all", action="store_true", help="every kernel, each as far as this machine goes, and a table")
     verb.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     verb.set_defaults(run=_check, refuse=verb.error)
@@ -262,7 +264,9 @@ def _check(options: argparse.Namespace) -> int:
     if options.all:
         return _check_all(options.device)
     # All names first: a typing mistake in the last one should not show after a minute.
-    kernels = [li.registry[name] for name in options.kernels]
+    from .own_file import kernels_of
+
+    kernels = [kernel for word in options.kernels for kernel in kernels_of(word)]
     code = FINE
     for kernel in kernels:
         report = li.check(kernel, device=options.device)

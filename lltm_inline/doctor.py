@@ -17,7 +17,7 @@ from typing import Literal
 
 from .arguments import shown
 from .build import cache
-from .build.nvcc import find_cuda, find_nvcc
+from .build.nvcc import find_cuda, find_nvcc, has_driver
 from .build.toolchain import Toolchain, find_toolchain
 from .errors import CacheError, ToolchainError, UnknownPartError
 from .packages import environment_command, install_command, pip_command
@@ -280,7 +280,7 @@ def _nvcc() -> Finding:
             return Finding(
                 "nvcc", "optional", f"{found}: {_without_advice(str(mistake))}", "unset TORCH_CUDA_ARCH_LIST"
             )
-        why = _without_advice(str(error)).partition(": it cannot run")[0]
+        why = re.split(": (?:it cannot run|nvidia-smi)", _without_advice(str(error)))[0]
         return Finding("nvcc", "ok", f"{found}: CUDA texts are compile-checked, not run: {why}")
     return Finding("nvcc", "ok", f"{found}: CUDA texts are built and run")
 
@@ -291,7 +291,7 @@ def _gpu() -> Finding:
     if torch.cuda.is_available():
         major, minor = torch.cuda.get_device_capability()
         return Finding("GPU", "ok", f"{torch.cuda.get_device_name()} (sm_{major}{minor})")
-    if shutil.which("nvidia-smi") and not torch.version.cuda:
+    if has_driver() and not torch.version.cuda:
         detail = "there may be one (nvidia-smi is there), but this torch is a CPU build"
         return Finding("GPU", "optional", detail, pip_command("torch") + " --force-reinstall")
     return Finding("GPU", "optional", "none that torch can use: everything runs on the CPU")

@@ -15,7 +15,6 @@ import os
 import threading
 import time
 import uuid
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -31,7 +30,7 @@ from .journal_file import Line, Run, append, last_run, started, trim
 from .kernel import Kernel
 from .registry import registry
 from .shell import running_shell
-from .told import unwatch, watch
+from .told import notice, unwatch, watch
 
 #: For each kernel name so many revisions are kept, the latest ones.
 KEPT = 200
@@ -374,11 +373,9 @@ def _write(action: Callable[[], Any]) -> bool:
         except (OSError, LltmInlineError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             if not _journal.trouble:
-                warnings.warn(
+                notice(
                     f"revisions are not written to the journal: {reason}. They live until this process ends; to keep them, "
-                    "make room, or set LLTM_INLINE_CACHE to a directory that can be written",
-                    RuntimeWarning,
-                    stacklevel=6,
+                    "make room, or set LLTM_INLINE_CACHE to a directory that can be written"
                 )
             _journal.trouble = reason
             return False
@@ -395,14 +392,24 @@ def _tell_of_others(name: str) -> None:
     own = {name, *(kernel.name for kernel in _journal.written.values())}
     for other in others:
         shared = [each for each in sorted(own & other.names) if (other.session, each) not in _journal.told]
-        for each in shared if shared and other.is_alive() else ():
+        for each in shared if shared and other.is_alive() and not _is_this_notebook(other.session) else ():
             _journal.told.add((other.session, each))
-            warnings.warn(
-                f"{each} is being edited in {title(other.session)} too. Each notebook keeps its own revisions and their "
-                f"numbers: {each}@1 here is not {each}@1 there",
-                RuntimeWarning,
-                stacklevel=5,
+            notice(
+                f"{each} is being edited in {_other_title(other.session)} too. Each notebook keeps its own revisions and "
+                f"their numbers: {each}@1 here is not {each}@1 there"
             )
+
+
+def _other_title(other: str) -> str:
+    """Name another session so that it is not taken for this one: a copy of this notebook by its path."""
+    return f"another {title(other)} ({other})" if title(other) == title() else title(other)
+
+
+def _is_this_notebook(other: str) -> bool:
+    """Tell whether a session may well be this notebook by another path: through a link, or as seen from a server's root."""
+    one, two = (Path(os.path.realpath(name) if os.path.isabs(name) else name) for name in (other, session()))
+    short, long = sorted((one, two), key=lambda path: len(path.parts))
+    return one == two or (not short.is_absolute() and long.parts[-len(short.parts) :] == short.parts)
 
 
 def _run_of(path: Path) -> Run:

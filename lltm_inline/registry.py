@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -33,6 +34,9 @@ class Registry(Mapping[str, Kernel]):
         self._current: dict[str, Kernel] = {}
         self._watchers: list[Callable[[Kernel], None]] = []
         self._admitted: dict[str, Kernel] = {}  # by label
+        self._adopted: dict[str, Op] = {}
+        self._executed: dict[str, Any] = {}  # by op: the execution of the module that has registered it
+        self._reloaded: set[str] = set()
 
     @property
     def ops(self) -> Mapping[str, Op]:
@@ -59,8 +63,8 @@ class Registry(Mapping[str, Kernel]):
         """Add an op (with its reference as `op/python`) or a kernel.
 
         A kernel of revision 1 or more becomes the current one of its name; `history` keeps the others. A notebook's cell may
-        be run again after an edit: an op whose reference was written there takes the place of the one before, and a kernel
-        of such an op becomes the next revision, which is what is returned.
+        be run again after an edit, and a module be reloaded: an op whose reference was written there takes the place of the
+        one before, and a kernel of such an op becomes the next revision, which is what is returned.
 
         Raises:
             DuplicateKernelError: another op, or another kernel of revision 0, has this name.
@@ -71,19 +75,18 @@ class Registry(Mapping[str, Kernel]):
         if not isinstance(entry, Op | Kernel):
             raise refusal("entry", entry, "an Op or a Kernel")
         if isinstance(entry, Op):
-            before = self._ops.get(entry.name)
-            if before is not None and before != entry and not (_is_of_a_cell(before) and _is_of_a_cell(entry)):
-                raise DuplicateKernelError(f"op {entry.name!r} is registered already; choose another name")
-            if before != entry:
-                self._ops[entry.name] = entry
-                self._shipped.pop(f"{entry.name}/python", None)
-                self.register(Kernel(f"{entry.name}/python", python=entry.reference, doc=entry.doc))
+            self._register_op(entry)
             return entry
         op = self.op_of(entry)
         fit(entry, op)
         known = self._shipped.get(entry.name)
-        if known is not None and known != entry and _is_of_a_cell(op) and entry.revision == 0 and entry.python is None:
-            entry = revise(self._current[entry.name], entry)
+        is_run_again = _is_of_a_cell(op) or op.name in self._reloaded
+        if known is not None and known != entry and is_run_again and entry.revision == 0:
+            if entry.python is None:
+                entry = revise(self._current[entry.name], entry)
+            elif known.python is not None:  # a function has no revisions
+                del self._shipped[entry.name]
+                known = None
         if entry.revision == 0 and known is not None and known != entry:
             raise DuplicateKernelError(
                 f"kernel {entry.name!r} is registered already. To change it: registry[{entry.name!r}].replace(cpp=...); "
@@ -95,6 +98,29 @@ class Registry(Mapping[str, Kernel]):
         for told in self._watchers:
             told(entry)
         return entry
+
+    def _register_op(self, op: Op) -> None:
+        before = self._ops.get(op.name)
+        if before == op:
+            return
+        execution = _execution_of(op)
+        if before is None or before is self._adopted.get(op.name):
+            # An op that was adopted came without its module, which says now what the caller's process has said already.
+            op = before or op
+        elif _is_of_a_cell(before) and _is_of_a_cell(op):
+            pass
+        elif (
+            execution is not None
+            and _module_of(op) == _module_of(before)
+            and execution is not self._executed.get(op.name)
+        ):
+            self._reloaded.add(op.name)
+        else:
+            raise DuplicateKernelError(f"op {op.name!r} is registered already; choose another name")
+        self._ops[op.name] = op
+        self._executed[op.name] = execution
+        self._shipped.pop(f"{op.name}/python", None)
+        self.register(Kernel(f"{op.name}/python", python=op.reference, doc=op.doc))
 
     def watch(self, told: Callable[[Kernel], None]) -> None:
         """Call a function with every kernel that is registered from now on; the journal does."""
@@ -164,7 +190,7 @@ class Registry(Mapping[str, Kernel]):
 
     def adopt(self, op: Op) -> None:
         """Take an op in place of any other of that name: in a worker, where the caller's process knows best."""
-        self._ops[op.name] = op
+        self._ops[op.name] = self._adopted[op.name] = op
 
     def snapshot(self) -> tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]:
         """Return what is registered now, for `restore`."""
@@ -265,7 +291,16 @@ def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
 
 def _is_of_a_cell(op: Op) -> bool:
     """Tell whether an op was written in a notebook or a script, and not in a module."""
-    return getattr(op.reference, "__module__", "") == "__main__"
+    return _module_of(op) == "__main__"
+
+
+def _module_of(op: Op) -> str:
+    return getattr(op.reference, "__module__", None) or ""
+
+
+def _execution_of(op: Op) -> Any:
+    """Return what is another object each time that the module of an op's reference is executed; None where there is none."""
+    return getattr(sys.modules.get(_module_of(op)), "__spec__", None)
 
 
 def fit(kernel: Kernel, op: Op) -> None:

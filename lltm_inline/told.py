@@ -6,6 +6,7 @@ It is in a room of its own, far below those who tell, and knows nobody who watch
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -42,6 +43,11 @@ def tell(kernel: Kernel, state: str, hint: str = "") -> None:
     """
     for told in () if _is_quiet.get() else tuple(_watchers):
         told(kernel, state, hint)
+
+
+def notice(text: str) -> None:
+    """Warn of something for which no line of the user's is to blame, so that none is shown, and none of ours."""
+    warnings.warn_explicit(text, RuntimeWarning, "lltm_inline", 1, module=__name__)
 
 
 @contextmanager

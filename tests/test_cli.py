@@ -186,6 +186,62 @@ def test_check_of_a_wrong_kernel(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert capsys.readouterr().out == "lltm/fused: False\nlltm/python: True\n"
 
 
+OWN = """
+import lltm_inline as li
+
+
+def gate(x):
+    return 2 * x
+
+
+li.registry.register(li.Op("gate", "(Tensor x) -> Tensor y", gate, {"x": "N", "y": "N"}))
+li.registry.register(li.Kernel("gate/sum", python=lambda x: x + x))
+li.registry.register(li.Kernel("gate/wrong", python=lambda x: 3 * x))
+"""
+
+
+def test_check_of_a_file_of_ones_own(tmp_path: Path) -> None:
+    """Its kernels are checked by name, or all of them but the reference, and nothing is written beside it."""
+    (tmp_path / "my_ops.py").write_text(OWN)
+    result = run("check", str(tmp_path / "my_ops.py"), PYTHONDONTWRITEBYTECODE="")
+    assert result.returncode == 1, result.stderr
+    assert re.findall(r"^check of (\S+) on cpu: (\w+)", result.stdout, re.MULTILINE) == [
+        ("gate/sum", "right"),
+        ("gate/wrong", "WRONG"),
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["my_ops.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        (None, "", "no file 'my_ops.py' in '{here}'"),
+        (OWN, ":gate/sun", "no kernel 'gate/sun' in my_ops.py. It registers: gate/sum, gate/python, gate/wrong"),
+        ("x = 1\n", "", "my_ops.py registers no kernel: li.registry.register(li.Kernel(...)) in it does"),
+        ("x = 1\nx = 1 / 0\n", "", "my_ops.py, line 2: ZeroDivisionError: division by zero"),
+        ("x = 1\nx = (\n", "", "my_ops.py, line 2: SyntaxError: '(' was never closed (my_ops.py, line 2)"),
+        ("exit(3)\n", "", "my_ops.py, line 1: SystemExit: 3"),
+    ],
+)
+def test_a_file_of_ones_own_that_cannot_be_checked(
+    text: str | None, name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """A file that is not there, that lacks the kernel or raises, is told in one line, with the line of the file."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    if text is not None:
+        Path("my_ops.py").write_text(text)
+    before = registry.snapshot()
+    try:
+        assert call("check", f"my_ops.py{name}") == 2
+    finally:
+        registry.restore(before)
+        sys.modules.pop("my_ops", None)
+    assert capsys.readouterr().err == f"lltm-inline: {message.format(here=tmp_path)}\n"
+
+
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Leave only some kernels in the registry, with a check that finds one of them wrong; give the names that were checked."""

@@ -187,6 +187,28 @@ def test_two_notebooks_at_once_are_told_once(room: Path) -> None:
     assert len(li.registry.history("tiny/stable")) == 3
 
 
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("/copy/first.ipynb", ["tiny/stable is being edited in another first.ipynb (/copy/first.ipynb) too"]),
+        ("lessons/first.ipynb", []),
+    ],
+)
+def test_another_notebook_of_the_same_name(room: Path, other: str, said: list[str]) -> None:
+    """A copy is named by its path, and a notebook is never another one than itself; neither is shown with a line of ours."""
+    journal.turn_on(other)
+    make(2, 3)
+    journal.turn_off()
+    tiny_module.forget("tiny")
+    tiny_module.register()
+    journal.turn_on("/course/lessons/first.ipynb")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        make(2, 5)
+    assert [str(one.message).partition(". ")[0] for one in told] == said
+    assert [one.filename for one in told] == ["lltm_inline"] * len(said)
+
+
 def test_a_closed_notebook_is_no_other(room: Path) -> None:
     """Another notebook whose process has ended is not mentioned."""
     script = (

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import pickle
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -294,3 +297,50 @@ def test_a_cell_that_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     other = replace(second[0], reference=torch.abs)
     with pytest.raises(DuplicateKernelError, match="op 'recell' is registered already; choose another name"):
         registry.register(other)
+
+
+_MODULE = """
+import lltm_inline as li
+
+
+def three(x):
+    return x + x
+
+
+OP = li.registry.register(li.Op("twice", "(Tensor x) -> Tensor y", lambda x: 2 * x, {"x": "N", "y": "N"}))
+TEXT = li.registry.register(li.Kernel("twice/cpp", cpp="one"))
+SUM = li.registry.register(li.Kernel("twice/sum", python=three))
+"""
+
+
+@pytest.fixture
+def module_of_ops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Import a module that registers an op and its kernels; a cell or a module on `sys.path` does the same."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "module_of_ops.py").write_text(_MODULE)
+    before = registry.snapshot()
+    yield importlib.import_module("module_of_ops")
+    registry.restore(before)
+    del sys.modules["module_of_ops"]
+
+
+def test_a_module_that_is_reloaded(module_of_ops: Any) -> None:
+    """Its op takes the place of the one before, and its kernels become revisions; the same name twice in it is refused."""
+    first = module_of_ops.TEXT
+    importlib.reload(module_of_ops)
+    assert registry.ops["twice"] is module_of_ops.OP and first == module_of_ops.TEXT
+    assert registry["twice/sum"].python is module_of_ops.three
+    Path(module_of_ops.__file__).write_text(_MODULE.replace("one", "another"))
+    importlib.reload(module_of_ops)
+    assert [module_of_ops.TEXT.label, registry["twice/cpp"].cpp] == ["twice/cpp@1", "another"]
+    with pytest.raises(DuplicateKernelError, match="op 'twice' is registered already"):
+        registry.register(replace(module_of_ops.OP, reference=module_of_ops.three))
+
+
+def test_a_module_that_is_imported_after_its_op_has_come(module_of_ops: Any) -> None:
+    """An op without a named function reaches the worker ahead of its module: the one that has come is the one that stays."""
+    registry.adopt(replace(module_of_ops.OP, reference=lambda x: x + x))
+    come = registry.ops["twice"]
+    importlib.reload(module_of_ops)
+    assert registry.ops["twice"] is come and registry["twice/python"].python is come.reference
+    assert registry["twice/sum"].python is module_of_ops.three

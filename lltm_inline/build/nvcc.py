@@ -120,14 +120,24 @@ def find_cuda(*, compile_only: bool) -> Nvcc:
     return nvcc.with_flags((*_FLAGS, *_architectures(compile_only)))
 
 
+def has_driver() -> bool:
+    """Tell whether NVIDIA's driver is installed, which a machine with one of its GPUs needs for any CUDA."""
+    return shutil.which("nvidia-smi") is not None
+
+
 def require_gpu() -> None:
     """Make sure that torch can run something on a GPU.
 
     Raises:
-        ToolchainError: torch is no CUDA build, or finds no GPU.
+        ToolchainError: there is no GPU, torch is no CUDA build, or finds none.
     """
     import torch
 
+    if torch.version.cuda is None and not has_driver():
+        raise ToolchainError(
+            "no GPU was found on this machine: nvidia-smi, which comes with NVIDIA's driver, is not on PATH. CUDA kernels "
+            f"cannot run here, whichever torch is installed. {_COMPILE_ONLY}"
+        )
     if torch.version.cuda is None:
         kind = "ROCm" if torch.version.hip else "CPU"
         raise ToolchainError(

@@ -81,7 +81,9 @@ def _dense(name: str, needed: bool) -> str:
 
 
 def _call(head: str, function: Called, arguments: Sequence[str]) -> str:
-    return _wrapped(f"  {head}{function.called}(", arguments, ");", indent=6)
+    # A name in brackets is looked up where it stands only: of a tensor's own namespace `at::square` would come along.
+    called = function.called if function.space else f"({function.called})"
+    return _wrapped(f"  {head}{called}(", arguments, ");", indent=6)
 
 
 def _wrapped(head: str, items: Sequence[str], tail: str, *, bare: bool = False, indent: int = 4) -> str:

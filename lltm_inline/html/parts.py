@@ -152,7 +152,7 @@ def table(
         hide_caption: only for who hears it, where a line above says the same.
 
     Example:
-        >>> table(["kernel", "time"], [["axpy/cpp", Cell("2 us", align="num")]], caption="times").count("scope=")
+        >>> table(["kernel", "time"], [["axpy/cpp", Cell("2 µs", align="num")]], caption="times").count("scope=")
         3
     """
     columns = max([len(head), *map(len, rows)])
@@ -203,7 +203,7 @@ def bar(
         width: of all of it, in pixels.
 
     Example:
-        >>> bar(0.5, 0.4, 0.6, label="2.0 us (1.6-2.4)").count("<line")
+        >>> bar(0.5, 0.4, 0.6, label="2.0 µs (1.6-2.4)").count("<line")
         3
     """
 

@@ -162,7 +162,7 @@ class _Sheet:
             f'<rect x="{self.names:.1f}" y="{middle - _BAR / 2:.1f}" width="{along(row.median) - self.names:.1f}" height="{_BAR}" '
             f'fill="{colour}" stroke="{colour}"{opacity}/>',
             _line(along(row.q1), along(row.q3), middle, "currentColor", 1.4),
-            _text(along(max(row.median, min(row.q3, longest))) + 6, middle + 4, time_text(row.median, micro="µs")),
+            _text(along(max(row.median, min(row.q3, longest))) + 6, middle + 4, time_text(row.median)),
         ]  # fmt: skip
         lower = middle + _LINE * self.below
         return "".join(parts) + (self._speedup(row, lower, colour, is_running=is_running) if self.compares else "")
@@ -183,8 +183,9 @@ class _Sheet:
 
 def _words(row: Row, *, is_running: bool) -> str:
     """Say how a kernel compares, in a few words; the interval of what is no finding can be seen."""
-    words = {"same": "no measurable difference", "unknown": "too few rounds"}.get(row.outcome, row.words)
-    return f"{words} yet" if is_running and row.outcome in ("same", "unknown") else words
+    if row.outcome in ("faster", "slower"):
+        return row.words
+    return f"{row.finding} yet" if is_running else row.finding
 
 
 def _ends(timings: Timings) -> tuple[float, float]:

@@ -268,10 +268,14 @@ def _outcome(kernel: Kernel, built: Build, is_new: bool, kept: str) -> Outcome:
 
 
 def _new(kernel: Kernel) -> str:
-    """Ask whether a new name was meant to be one that is there; nothing where none is near."""
-    others = [name for name in registry if name != kernel.name]
-    near = difflib.get_close_matches(kernel.name, others, n=1, cutoff=0.8)
-    return f"{kernel.name} is a new kernel: did you mean {near[0]}?" if near else ""
+    """Ask whether a new name was meant to be one that is there: a variant of the op that is spelt nearly so.
+
+    One that goes on where another ends, `fused2` or `fused_mine`, was meant.
+    """
+    others = [other.variant for other in registry.values() if other.op == kernel.op and other.name != kernel.name]
+    typed = [other for other in others if not kernel.variant.startswith(other)]
+    near = difflib.get_close_matches(kernel.variant, typed, n=1, cutoff=0.8)
+    return f"{kernel.name} is a new kernel: did you mean {kernel.op}/{near[0]}?" if near else ""
 
 
 def _kept(kernel: Kernel, options: CellOptions) -> str:

@@ -226,7 +226,7 @@ def _time_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None
         row = rows[label]
         axes.barh(place, row.median, height=0.62, color=style.color, alpha=0.85)
         axes.plot([row.q1, row.q3], [place, place], color="black", linewidth=1.2)
-        axes.text(row.q3 + longest * 0.03, place, time_text(row.median, micro="µs"), va="center", fontsize=8)
+        axes.text(row.q3 + longest * 0.03, place, time_text(row.median), va="center", fontsize=8)
     names_at_left(axes, list(look.styles), is_first)
     axes.set_xlim(0, longest * 1.42)
     axes.xaxis.set_major_formatter(FuncFormatter(_time_tick))
@@ -248,9 +248,7 @@ def _speedup_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> N
         if row.speedup_low and row.speedup_high:
             axes.plot([row.speedup_low, row.speedup_high], [place, place], color=style.color, linewidth=3, alpha=0.6)
         axes.plot([row.speedup], [place], marker=style.marker, color=style.color, markersize=5)
-        text = {"same": "no measurable difference", "unknown": "too few rounds"}.get(
-            row.outcome, f"{three(row.speedup)}x"
-        )
+        text = f"{three(row.speedup)}x" if row.outcome in ("faster", "slower") else row.finding
         along = math.log(row.speedup / low) / math.log(high / low)
         side = "left" if along < 0.25 else "right" if along > 0.75 else "center"
         axes.annotate(text, (row.speedup, place), (0, 5), textcoords="offset points", ha=side, fontsize=7.5, bbox=WHITE)
@@ -262,5 +260,5 @@ def _speedup_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> N
 
 def _time_tick(seconds: float, _: Any = None) -> str:
     """Write a time on an axis: `50 µs`, without needless zeros."""
-    number, _, unit = time_text(seconds, micro="µs").partition(" ")
+    number, _, unit = time_text(seconds).partition(" ")
     return f"{float(number):g} {unit}" if seconds > 0 else "0"

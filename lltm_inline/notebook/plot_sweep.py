@@ -59,7 +59,7 @@ def plot_sweep(sweep: Sweep, *, size: tuple[float, float] | None = None) -> Figu
     where = base.size_text.replace(" ", ", ")
     title = f"{sweep.kernel}, {base.dtype}, {base.device}: {where}, {base.direction}"
     unsure = any(point.row is not None and point.row.outcome == "unknown" for point in sweep.rows)
-    finding = sweep.verdict().partition("\n")[0] + "; ?: too few rounds to tell" * unsure
+    finding = sweep.verdict().partition("\n")[0] + "; ?: too few rounds or too noisy to tell" * unsure
     head = Head(title, f"{finding} · {sweep.timings.conditions(' · ')}", {}, inches[0])
     figure = Plot(figsize=size or (inches[0], inches[1] + head.inches - 0.3), layout="constrained")
     FigureCanvasAgg(figure)
@@ -117,7 +117,7 @@ def _write(axes: Axes, sweep: Sweep, point: Point, x: float, y: float, ink: str)
     if point.row is None:
         text, small = "not timed", point.problem.partition(":")[0]
     else:
-        text, small = sweep.cell(point).removeprefix("best "), time_text(point.row.median, micro="µs")
+        text, small = sweep.cell(point).removeprefix("best "), time_text(point.row.median)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1} if point.row is None else None
     axes.text(x, y - 0.1, text, ha="center", va="center", fontsize=9, color=ink, bbox=box,
               fontweight="bold" if _is_finding(point) else "normal")  # fmt: skip
@@ -161,7 +161,7 @@ def _line(axes: Axes, sweep: Sweep) -> None:
                 "not timed", (x, 1), (0, -12), textcoords="offset points", ha="center", fontsize=8, color=GREY
             )
         else:
-            text = ("best: " * (point is sweep.best)) + time_text(point.row.median, micro="µs")
+            text = ("best: " * (point is sweep.best)) + time_text(point.row.median)
             text += "?" * (point.row.outcome == "unknown")
             text = f"as it stands\n{text}" if point.kernel == sweep.kernel else text
             axes.annotate(text, (x, point.row.speedup_high or point.row.speedup), (0, 5), textcoords="offset points",

@@ -58,7 +58,7 @@ TEXT = r"""
 // Null where this torch has no oneDNN.
 extern "C" __attribute__((weak)) decltype(aoti_torch_cpu__linear_pointwise) aoti_torch_cpu__linear_pointwise;
 
-// The product of two matrices, by either library. Explained in lltm_inline/ops/gemm.py.
+// The product of two matrices, by either library.
 namespace gemm {
 
 inline at::Tensor mkl(const at::Tensor& a, const at::Tensor& b) {

@@ -4,7 +4,7 @@ What is done, and why:
 
 1. Every kernel is checked before it is timed, and the results of timed calls are compared with the reference again.
 2. In each round every kernel gives one sample, in random order, so that slow drifts meet all of them alike.
-3. A sample is the mean over enough calls to last 200 us; every call has its own, fresh inputs (see `inputs`).
+3. A sample is the mean over enough calls to last 200 µs; every call has its own, fresh inputs (see `inputs`).
 4. Speed-ups are ratios within a round, with an interval (see `stats`); rounds stop when the interval is narrow.
 """
 

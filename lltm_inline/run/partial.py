@@ -128,7 +128,7 @@ def yet(text: str) -> str:
         >>> yet("1.31x faster (1.27-1.35)")
         '1.31x faster (1.27-1.35), not final yet'
     """
-    for finding in ("no measurable difference", "too few rounds to tell"):
+    for finding in ("no measurable difference", "too noisy to tell", "too few rounds to tell"):
         if finding in text:
             return text.replace(finding, f"{finding} yet")
     return f"{text}, not final yet"

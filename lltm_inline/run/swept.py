@@ -12,7 +12,7 @@ from typing import Any
 from ..arguments import mapping, number, path_of, refusal, shown, string, using_file
 from ..errors import InputError
 from .timing.rows import JsonFile
-from .timing.words import sentence, spread_text, three
+from .timing.words import interval_text, sentence, spread_text, three
 from .timings import Row, Timings
 
 _FORMAT = "lltm_inline sweep 1"
@@ -131,7 +131,9 @@ class Sweep(JsonFile):
             )
         unknown = sum(row.outcome == "unknown" for row in timed)
         if unknown:
-            lines.append(f"  {unknown} of {len(timed)} points had too few rounds to tell: give it more seconds")
+            lines.append(
+                f"  {unknown} of {len(timed)} points had too few rounds, or were too noisy, to tell: give it more seconds"
+            )
         lines += (f"  {line}" for line in self.timings._noise())
         lines += [f"  {point.text} was not timed: {point.problem}" for point in self.rows if point.problem]
         return "\n".join(lines)
@@ -166,13 +168,15 @@ class Sweep(JsonFile):
         first, *rest = self.params
         cells = {tuple(point.params.values()): self.cell(point) for point in self.rows}
         if not rest:
-            return [[first, "speed-up"], *([f"{value:.12g}", cells[value,]] for value in self.params[first])]
+            found = {point.params[first]: _found(point) for point in self.rows if point.kernel != self.kernel}
+            lines = [[f"{one:.12g}", cells[one,] + found.get(one, "")] for one in self.params[first]]
+            return [[first, "speed-up"], *lines]
         head = [f"{first} \\ {rest[0]}", *(f"{value:.12g}" for value in self.params[rest[0]])]
         lines = [[f"{one:.12g}", *(cells[one, two] for two in self.params[rest[0]])] for one in self.params[first]]
         return [head, *lines]
 
     def cell(self, point: Point) -> str:
-        """Say how a point compares, in a few letters: `1.12x`, `best 1.12x`, `1.12x?` after too few rounds, or why it is no number."""
+        """Say how a point compares, in a few letters: `1.12x`, `best 1.12x`, `1.12x?` where it cannot be told, or why it is no number."""
         if point.row is None:
             return "not timed"
         if point.kernel == self.kernel:
@@ -269,6 +273,14 @@ def _validate(sweep: Sweep) -> None:
         raise InputError(f"{_WHAT} of params that the kernel does not have: {', '.join(sorted(set(tried) - set(own)))}")
     if sweep.confirmed is not None and all(point.kernel != sweep.confirmed.kernel for point in sweep.rows):
         raise InputError(f"{_WHAT}: {shown(sweep.confirmed.kernel)} was timed a second time and is none of its points")
+
+
+def _found(point: Point) -> str:
+    """Write a point's interval and what it says, for behind its speed-up."""
+    row = point.row
+    if row is None or row.speedup_low is None or row.speedup_high is None:
+        return ""
+    return f" ({interval_text(row.speedup_low, row.speedup_high)}) {row.finding}"
 
 
 def _kind(point: Point) -> str:

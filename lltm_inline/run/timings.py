@@ -14,7 +14,7 @@ from typing import Any
 from ..arguments import integer, number, one_of, path_of, shown, string, strings, using_file
 from ..errors import InputError
 from .timing.rows import JsonFile, read_csv, rows_from, rows_of, select_text, size_of
-from .timing.words import comparison, outcome, sentence, spread_text, three
+from .timing.words import comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
 
 #: What can be timed: `both` is forward and backward in one go.
 DIRECTIONS = ("forward", "backward", "both")
@@ -101,13 +101,18 @@ class Row:
 
     @property
     def outcome(self) -> str:
-        """`faster`, `slower`, `same` (no measurable difference) or `unknown` (too few rounds), against the baseline."""
+        """`faster`, `slower`, `same` (no measurable difference) or `unknown` (too few rounds, or too noisy), against the baseline."""
         return outcome(self.speedup_low, self.speedup_high)
 
     @property
     def words(self) -> str:
         """The comparison with the baseline in words, `1.31x faster (1.27-1.35)`."""
         return comparison(self.speedup, self.speedup_low, self.speedup_high)
+
+    @property
+    def finding(self) -> str:
+        """What `words` says without figures: `faster`, `no measurable difference`, `too noisy to tell`."""
+        return finding(self.speedup_low, self.speedup_high)
 
 
 @dataclass(frozen=True)
@@ -182,7 +187,9 @@ class Timings(JsonFile):
     def verdict(self) -> str:
         """Say in words which kernels are faster than the baseline, by how much and how surely.
 
-        A difference is claimed only where the whole 99 % confidence interval lies on one side of 1, by at least 1 %.
+        A difference is claimed only where the whole 99 % confidence interval lies on one side of 1, by at least 1 %. Where
+        the interval holds 1 there is no measurable difference; where it reaches beyond 1.2 times faster or slower as well,
+        it is too noisy to tell.
         The overall figure is the geometric mean over the sizes, of `both` where it was timed, else of all directions.
 
         Returns:
@@ -303,7 +310,9 @@ class Timings(JsonFile):
         body: list[tuple[str, ...]] = []
         for (size, direction), found in self.cases().items():
             body.append((f"{size}, {direction}",))
-            body += [(f"  {line[0]}", *line[1:]) for _, line in found]
+            for row, (kernel, time, ratio, *rates) in found:
+                said = ratio if row.kernel == self.baseline else f"{ratio} {row.finding}"
+                body.append((f"  {kernel}", time, said, *rates))
         head = ("", *_COLUMNS[1:])
         table = [line for line in body if len(line) > 1]
         widths = [max(len(line[column]) for line in (head, *table)) for column in range(len(head))]
@@ -340,10 +349,10 @@ class Timings(JsonFile):
 def _figures(row: Row, is_baseline: bool) -> tuple[str, ...]:
     ratio = "1x" if is_baseline else f"{three(row.speedup)}x"
     if not is_baseline and row.speedup_low and row.speedup_high:
-        ratio += f" ({three(row.speedup_low)}-{three(row.speedup_high)})"
+        ratio += f" ({interval_text(row.speedup_low, row.speedup_high)})"
     rates = [three(rate) if rate else "" for rate in (row.gflop_per_s, row.gb_per_s)]
-    share = f"{row.share:.0%} of {row.bound_by}" if row.share is not None else ""
-    return (row.kernel, spread_text(row.median, row.q1, row.q3), ratio, *rates, share)
+    time = spread_text(row.median, row.q1, row.q3)
+    return (row.kernel, time, ratio, *rates, share_text(row.share, row.bound_by))
 
 
 def _names() -> list[str]:

@@ -225,8 +225,9 @@ def refusal(**options: Any) -> str:
 
 
 def test_torch_without_cuda(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A CPU build of torch is called that, with the way to another one and the way to go on without."""
+    """A CPU build of torch is called that where a driver is, with the way to another one and the way to go on without."""
     monkeypatch.setattr(torch.version, "cuda", None)
+    monkeypatch.setattr(nvcc, "has_driver", lambda: True)
     message = refusal()
     assert message.startswith(
         f"torch {torch.__version__} is a CPU build: it cannot run CUDA kernels. Install a CUDA build with: "
@@ -235,6 +236,17 @@ def test_torch_without_cuda(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         "-m pip install torch --force-reinstall. To compile-check the kernel without running it: "
         "li.build(kernel, device='cuda', compile_only=True)"
     )
+
+
+def test_no_gpu_and_no_torch_for_one(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no driver is, that is what is said, and not to install gigabytes that would change nothing."""
+    monkeypatch.setattr(torch.version, "cuda", None)
+    monkeypatch.setattr(nvcc, "has_driver", lambda: False)
+    message = refusal()
+    assert message.startswith(
+        "no GPU was found on this machine: nvidia-smi, which comes with NVIDIA's driver, is not on"
+    )
+    assert "nstall a" not in message and message.endswith("li.build(kernel, device='cuda', compile_only=True)")
 
 
 def test_no_gpu(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

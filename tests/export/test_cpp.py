@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -13,13 +14,13 @@ from typing import Any
 import pytest
 import torch
 
-import lltm_inline as li
 from lltm_inline.build.nvcc import STAND_INS
 from lltm_inline.errors import DefinitionError
 from lltm_inline.export.cpp import cpp_files, cpp_sources, files_of_part
 from lltm_inline.export.cpp.kernel_file import KernelFile, read_kernel_file, write_kernel_file
 from lltm_inline.export.cpp.text import comment, listed
 from lltm_inline.export.plan import Extra, Part, Plan
+from lltm_inline.export.python import python_files
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.checking.cases import prime_size
 from lltm_inline.template import devices_of, fill, render
@@ -356,35 +357,85 @@ def test_pybind11_binds_forward_and_backward(tmp_path: Path) -> None:
         module.forward(torch.randn(4, dtype=torch.complex64).conj().imag, x)
 
 
+def units(to: Path) -> dict[str, list[Path]]:
+    """Write what every kernel's export has for the host, and group the files: by what they include, those that may stand together.
+
+    Together with others of the very same headers a file misses what it would miss alone, and the headers are read once.
+    A kernel's own text may define macros: it stands alone.
+    """
+    groups: dict[str, list[Path]] = {}
+    for label in KERNELS:
+        plan = make_plan(label, "cmake")
+        place = to / plan.name
+        write(plan, place)
+        sources = {source for device in plan.devices for source in cpp_sources(plan, device)} | {"example/main.cpp"}
+        for source in sorted(one for one in sources if one.endswith(".cpp")):
+            seen = [place / source, *(place / "csrc").glob("*.h")] if "csrc" in source else [place / source]
+            includes = {line for file in seen for line in re.findall("^#include <.*", file.read_text(), re.MULTILINE)}
+            key = str(sorted(includes)) if source.endswith(("ops.cpp", "main.cpp")) else ""
+            groups.setdefault(key or f"{label} {source}", []).append(place / source)
+    return groups
+
+
 @pytest.mark.full
 @needs_compiler
-def test_the_program_compiles_without_warnings(tmp_path: Path) -> None:
-    """The example needs no header of csrc; test_golden builds and runs it."""
-    write(make_plan("lltm/class", "cmake"), tmp_path)
-    run("g++", *torch_flags(), "-Wall", "-Wextra", "-Werror", "-fsyntax-only", tmp_path / "example/main.cpp")
+def test_every_export_compiles_without_warnings(tmp_path: Path) -> None:
+    """Each file of each kernel includes what it uses, the C++ program too; test_golden builds and runs some."""
+    places = f"-idirafter{stand_ins(tmp_path)}"
+    for number, files in enumerate(units(tmp_path).values()):
+        unit = tmp_path / f"unit_{number}.cpp"
+        wrapped = (f'#define main main_{index}\n#include "{file}"\n#undef main\n' for index, file in enumerate(files))
+        unit.write_text("".join(wrapped))
+        flags = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", places]
+        # Only one that is called main may end without a word.
+        flags += ["-Wno-return-type"] if files[0].name == "main.cpp" else []
+        run(compiler(), *torch_flags(), *flags, unit)
+
+
+def compiler() -> str:
+    """Take clang++ where there is one, which reads headers in two thirds of g++'s time."""
+    return "clang++" if shutil.which("clang++") else "g++"
 
 
 @pytest.mark.full
 @needs_nvcc
-def test_cuda_compiles(tmp_path: Path) -> None:
-    """nvcc compiles a CUDA file that includes torch, and g++ the C++ beside it; test_golden compiles one without torch."""
-    plan = make_plan("lltm/cuda")
-    write(plan, tmp_path)
+@pytest.mark.parametrize("label", ["axpy/cuda", "lltm/cuda", "lltm/cuda_accessor"])
+def test_cuda_compiles(label: str, tmp_path: Path) -> None:
+    """nvcc compiles a CUDA file that includes torch; test_golden compiles one without torch."""
+    write(make_plan(label), tmp_path)
+    places = [flag.replace("-isystem", "-I") for flag in torch_flags() if flag.startswith("-isystem")]
+    places.append(f"-Xcompiler=-idirafter,{stand_ins(tmp_path)}")
+    source, target = tmp_path / "csrc/cuda_kernel.cu", tmp_path / "cu.o"
+    run("nvcc", "-std=c++20", "-arch=sm_75", *places, "-c", source, "-o", target)
+
+
+def stand_ins(to: Path) -> Path:
+    """Write what takes the place of CUDA's headers of libraries, where only its compiler is installed."""
     for name, text in STAND_INS.items():
-        (tmp_path / "stand_ins" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "stand_ins" / name).write_text(text)
-    for source in cpp_sources(plan, "cuda"):
-        if source.endswith(".cu"):
-            places = [flag.replace("-isystem", "-I") for flag in torch_flags() if flag.startswith("-isystem")]
-            places.append(f"-Xcompiler=-idirafter,{tmp_path}/stand_ins")
-            run("nvcc", "-std=c++20", "-arch=sm_75", *places, "-c", tmp_path / source, "-o", tmp_path / "cu.o")
-        elif Path(source).name != "ops.cpp":  # that one is as on the CPU
-            run("g++", *torch_flags(), "-Wall", "-Wextra", "-Werror", "-fsyntax-only", tmp_path / source)
+        (to / "stand_ins" / name).parent.mkdir(parents=True, exist_ok=True)
+        (to / "stand_ins" / name).write_text(text)
+    return to / "stand_ins"
 
 
-def test_exports_do_not_need_the_playground() -> None:
-    """No exported C++ speaks of lltm_inline, but for what a kernel's own text and doc say."""
+def test_exports_do_not_speak_of_the_playground() -> None:
+    """What is written, from a doc's formula to a comment in a text, is true where there is no playground and no other kernel."""
+    foreign = re.compile(rf"lltm_inline|playground|lesson|`(?:{'|'.join(registry)})`")
     for label in KERNELS:
-        for path, text in cpp_files(make_plan(label, "cmake")).items():
-            assert "kernel" in path or "lltm_inline" not in text, path
-    assert li.registry is registry
+        plan = make_plan(label, "cmake")
+        for path, text in {**cpp_files(plan), **python_files(plan)}.items():
+            assert foreign.findall(text) == [], f"{label}: {path}"
+
+
+def test_a_doc_heads_the_file() -> None:
+    """Of a kernel that ships the formula, without the lesson behind it; of anybody else's all that its author wrote."""
+    head, _, _ = cpp_files(make_plan("conv_bn/fused"))["csrc/cpu_kernel.cpp"].partition("#")
+    assert (
+        head.startswith("// Convolution and batch normalisation as one layer")
+        and "//     forward     z = conv2d" in head
+    )
+    assert head.endswith("and g = d_y.\n\n")
+    doc = "Scale.\n\n    y = 2 x\n\nNot for large numbers."
+    head, _, _ = cpp_files(make_plan(Kernel("axpy/mine", cpp=registry["axpy/aten"].cpp, params={"A": 2}, doc=doc)))[
+        "csrc/cpu_kernel.cpp"
+    ].partition("#")
+    assert head == "// Scale.\n//\n//     y = 2 x\n//\n// Not for large numbers.\n\n"

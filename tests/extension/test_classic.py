@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import lltm_inline as li
 from lltm_inline.errors import DefinitionError, FileError, InputError, LltmInlineError, UnknownKernelError
@@ -58,7 +59,7 @@ ADAPTER = """
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> forward(
     const at::Tensor& input, const at::Tensor& weights, const at::Tensor& bias, const at::Tensor& old_h,
     const at::Tensor& old_cell) {
-  const auto returned = lltm_forward(input, weights, bias, old_h, old_cell);
+  const auto returned = (lltm_forward)(input, weights, bias, old_h, old_cell);
   return {returned[0], returned[1], returned[2], returned[3], returned[4], returned[5], returned[6]};
 }
 
@@ -66,7 +67,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> backward(
     const at::Tensor& d_new_h, const at::Tensor& d_new_cell, const at::Tensor& new_cell, const at::Tensor& weights,
     const at::Tensor& input_gate, const at::Tensor& output_gate, const at::Tensor& candidate_cell, const at::Tensor& X,
     const at::Tensor& gate_weights, std::array<bool, 5> wanted) {
-  const auto returned = lltm_backward(
+  const auto returned = (lltm_backward)(
       d_new_h.contiguous(), d_new_cell.contiguous(), new_cell, input_gate, output_gate, candidate_cell, X, gate_weights,
       weights);
   at::Tensor d_input, d_weights, d_bias, d_old_h, d_old_cell;
@@ -146,9 +147,19 @@ def test_an_extension_through_aten(tiny: Any, tmp_path: Path) -> None:
     assert kernel.cpp == (
         "#include <torch/extension.h>\n\nat::Tensor later(at::Tensor x);\n\nat::Tensor later(at::Tensor x) { return x * 2; }  // $$\n\n"
         "// What the playground calls: later, with arguments and results in the order of op 'tiny'.\n"
-        "at::Tensor forward(const at::Tensor& x) {\n  return later(x);\n}\n"
+        "at::Tensor forward(const at::Tensor& x) {\n  return (later)(x);\n}\n"
     )
     assert kernel.saves == ()
+
+
+def test_a_function_named_like_one_of_atens(tiny: Any, tmp_path: Path, quick_compiler: None) -> None:
+    """It is the extension's own that is called, and not `at::square`, which takes the same arguments."""
+    text = (
+        "#include <ATen/ATen.h>\nat::Tensor square(at::Tensor x) { return x * 2; }\n"
+        'PYBIND11_MODULE(x, m) { m.def("square", &square); }\n'
+    )
+    (kernel,) = registry.import_extension(extension(tmp_path, text), op="tiny", variant="square")
+    assert li.load(kernel)(torch.tensor([1.0, 3.0])).tolist() == [2, 6]
 
 
 def test_flags(tiny: Any, tmp_path: Path) -> None:

@@ -80,7 +80,11 @@ def test_a_case_that_runs_has_its_round_and_is_not_final():
     running = picture(Partial(rows, ONE.baseline, AT))
     shown = texts(running)
     assert "B=16, F=32, S=128: forward + backward, round 31 of at most 52" in shown
-    assert "too few rounds yet" in shown and "no measurable difference yet" in shown and "stroke-dasharray" in running
+    assert (
+        "too few rounds to tell yet" in shown
+        and "no measurable difference yet" in shown
+        and "stroke-dasharray" in running
+    )
     assert picture(Timings(rows, ONE.baseline), running=AT) == running
     final = picture(Timings(rows, ONE.baseline))
     assert "yet" not in final and "dasharray" not in final and "round" not in final.replace("too few rounds", "")

@@ -335,7 +335,12 @@ def test_slots_that_do_not_fit_name_the_way_back(noted: Any) -> None:
 
 def test_new_name_is_asked_for_where_one_is_near(noted: Any) -> None:
     """A failed build of a new kernel says that it is new only where another name may have been meant."""
-    for name, notes in (("stabl", ["tiny/stabl is a new kernel: did you mean tiny/stable?"]), ("x", [])):
+    for name, notes in (
+        ("stabl", ["tiny/stabl is a new kernel: did you mean tiny/stable?"]),
+        ("x", []),
+        ("mine", []),
+        ("stable2", []),
+    ):
         with pytest.raises(BuildError) as error:
             run(parse(f"tiny/{name} --params FACTOR=2"), BROKEN[1:], Terminal())
         assert getattr(error.value, "__notes__", []) == notes

@@ -200,7 +200,7 @@ def planted(label: str, speedup: float, spread: float = 0.02) -> Row:
             (1.3, 0.9),
             1.2,
             {"SPIN": 1},
-            "SPIN=1 (tiny/spin0@1) is 1.20x faster than tiny/spin0 as it stands (1.18-1.22)",
+            "SPIN=1 (tiny/spin0@1) is 1.20x faster than tiny/spin0 as it stands (1.17-1.23)",
         ),
         (
             (1.1, 1.05),
@@ -255,9 +255,19 @@ def test_too_few_rounds_and_noise_are_told():
     assert found.table() == [["SPIN", "speed-up"], ["1", "1.40x?"], ["0", "as it stands"]]
     assert found.verdict().split("\n")[:2] == [
         "no point is measurably faster than tiny/spin0 as it stands (SPIN=0)",
-        "  1 of 1 points had too few rounds to tell: give it more seconds",
+        "  1 of 1 points had too few rounds, or were too noisy, to tell: give it more seconds",
     ]
     assert "is this machine busy?" in found.verdict()
+
+
+def test_one_param_has_intervals_and_findings():
+    """Of one param a table has room for how sure each figure is, in the words of a benchmark's table."""
+    rows = [planted("tiny/spin0@1", 1.4, 0.05), planted("tiny/spin0@2", 1.02, 0.04), planted("tiny/spin0@3", 1.1, 0.4)]
+    points = tuple(Point({"SPIN": number}, row.kernel, row) for number, row in enumerate(rows, 1))
+    found = Sweep("tiny/spin0", {"SPIN": 0}, {"SPIN": (1, 2, 3)}, points, planted("tiny/spin0", 1.0), rows[0])
+    _, *lines = found.table()
+    assert [line[1].partition(") ")[2] for line in lines] == ["faster", "no measurable difference", "too noisy to tell"]
+    assert all("x" in line[1] and "(" in line[1] for line in lines)
 
 
 def test_two_params_make_a_grid():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ... import ops
 from ...custom_classes import NAMESPACE
 from ...errors import DefinitionError
 from ...kernel import Kernel
@@ -156,7 +157,7 @@ def _kernel_files(plan: Plan, part: Part) -> dict[str, str]:
     for kind, path in files_of_part(plan, part).items():
         text = fill(kernel, kind)
         needed = _needed(text, part, kind)
-        include, behind, doc, params = f"{plan.name}.h", "", kernel.doc, dict(kernel.params)
+        include, behind, doc, params = f"{plan.name}.h", "", _doc(kernel), dict(kernel.params)
         if launchers and kind == "cpp":
             params = {name: value for name, value in params.items() if re.search(rf"\b{name}\b", text)}
             needed, doc = (
@@ -172,6 +173,14 @@ def _kernel_files(plan: Plan, part: Part) -> dict[str, str]:
         files[DECLARED] = declarations_header(plan, launchers)
         files["launch.h"] = launch_header(plan, launchers)
     return files
+
+
+def _doc(kernel: Kernel) -> str:
+    """Return a kernel's doc for its file. One that ships goes on behind its formula about other kernels, and ends there."""
+    if kernel.doc not in {shipped.doc for room in ops.__all__ for shipped in getattr(ops, room).KERNELS}:
+        return kernel.doc
+    formula = re.match(r".*?\n\n {4}.*?\n\n(?=\S)(?:[a-z].*?\n\n)?", kernel.doc, re.DOTALL)
+    return formula[0] if formula else kernel.doc
 
 
 def _macro(plan: Plan, text: str) -> str:

@@ -49,7 +49,10 @@ def example_program(plan: Plan) -> str:
         )
         lines.append(f"  return {same} ? 0 : 1;")
     headers = ["ATen/core/dispatch/Dispatcher.h", "ATen/ops/rand.h"]
-    headers += ["ATen/ops/ones_like.h"] if plan.style == "stable" else []
+    if plan.style == "stable":
+        headers.append("ATen/ops/ones_like.h")
+    elif len(names) > 1:
+        headers.append("ATen/TensorOperators.h")  # for the sum of which it goes backward
     headers += ["ATen/Context.h"] if plan.parts[0].device == "cuda" else []
     more: list[str] = []
     if custom is not None:

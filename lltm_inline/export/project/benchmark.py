@@ -9,7 +9,7 @@ _BENCHMARK = '''\
 """Times @name@ against its reference in plain PyTorch: `python benchmark.py --help`.
 
 In each round both give one sample, in random order, so that slow drifts of the machine meet both alike. A sample is
-the mean over as many calls as last 200 us. Rounds at the start are forgotten: caches, allocators and clocks have to
+the mean over as many calls as last 200 µs. Rounds at the start are forgotten: caches, allocators and clocks have to
 settle. The speed-up is the median of the ratios within the rounds; the numbers in brackets are quartiles.
 
 Forward runs without autograd. Backward is timed alone, over a graph that was built before: for the gradients of
@@ -133,7 +133,7 @@ def main() -> None:
     options = parser.parse_args()
     dtype = getattr(torch, options.dtype)
     threads = f"{torch.get_num_threads()} threads"
-    print(f"torch {torch.__version__}, {threads}, {options.dtype}, {options.device}; times in us")
+    print(f"torch {torch.__version__}, {threads}, {options.dtype}, {options.device}; times in µs")
     print(f"{'size':<@width@} {'':<9} {'PyTorch':>30} {'@name@':>30} {'speed-up':>22}")
     for size in SIZES:
         compare(size, dtype, options.device)

@@ -78,8 +78,7 @@ def _compared(row: Row, ratio: str) -> Html:
     if row.outcome in _SIGNS:
         sign = tag("span", f" {_SIGNS[row.outcome]}", aria_hidden="true")
         return tag("span", ratio, sign, hidden(f" {row.outcome}"), cls=f"li-num li-is-{_KINDS[row.outcome]}")
-    words = "no measurable difference" if row.outcome == "same" else "too few rounds to tell"
-    return join([_figure(ratio), tag("span", f" {words}", cls="li-faint li-small")])
+    return join([_figure(ratio), tag("span", f" {row.finding}", cls="li-faint li-small")])
 
 
 def memory(shown: Memory) -> Html:

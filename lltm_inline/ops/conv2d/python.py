@@ -9,8 +9,8 @@ What mathematicians call a convolution runs through the filter backwards, w[o, c
 cross-correlation. Forward the difference is a name. In backward it is not: one of the two convolutions there runs
 through the filter the other way round than this one, and to forget that is the classic mistake.
 
-Each image is read K L times over, so B O C H W K L multiply-adds stand against far fewer numbers to move: unlike most
-ops of this playground a convolution is not bound by memory, and a matrix product in disguise.
+Each image is read K L times over, so B O C H W K L multiply-adds stand against far fewer numbers to move: a
+convolution is not bound by memory, as most ops are; it is a matrix product in disguise.
 
 Source: https://docs.pytorch.org/tutorials/intermediate/custom_function_conv_bn_tutorial.html
 """

@@ -4,7 +4,7 @@
                 i, o, c  = sigmoid(z_i + b_i), sigmoid(z_o + b_o), elu(z_c + b_c)
                 new_cell = old_cell + c i;   new_h = tanh(new_cell) o       (B, S)
 
-    backward    d_z and d_old_cell in one pass, as in `lltm/fused`
+    backward    d_z and d_old_cell in one pass over the cells
                 d_weights = d_z^T [old_h, input]
                 [d_old_h, d_input] = d_z weights
 

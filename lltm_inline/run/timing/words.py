@@ -1,22 +1,32 @@
-"""Numbers and findings of a benchmark in words."""
+"""Numbers and findings of a benchmark in words, for tables, plots, the panel and verdicts alike.
+
+`finding` is the one rule by which a speed-up is judged. Its interval is written with both ends rounded outwards, so that
+"no measurable difference" is said of those intervals, and only of those, that hold 1 as they are read.
+"""
 
 from __future__ import annotations
 
+import math
+
 #: Intervals that reach nearer to 1 than this are no finding: code placement alone moves timings as much.
 NOISE_FLOOR = 1.01
+#: Intervals that hold 1 and reach farther from it than this leave room for a difference that matters.
+TOO_WIDE = 1.2
+#: Shares of a machine's speed of copying beyond this are no noise: the copy does not stay in the cache.
+BEYOND_MEMORY = 1.1
 
-_UNITS = ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
+_UNITS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 
 
-def time_text(seconds: float, *, micro: str = "us") -> str:
-    """Write a time with three digits and the unit that suits it; `micro` is how to write microseconds.
+def time_text(seconds: float) -> str:
+    """Write a time with three digits and the unit that suits it.
 
     Example:
         >>> time_text(3.7251e-5), time_text(0.0208), time_text(12.0)
-        ('37.3 us', '20.8 ms', '12.0 s')
+        ('37.3 µs', '20.8 ms', '12.0 s')
     """
     unit, name = _unit(seconds)
-    return f"{three(seconds / unit)} {name.replace('us', micro)}"
+    return f"{three(seconds / unit)} {name}"
 
 
 def spread_text(middle: float, low: float, high: float) -> str:
@@ -37,14 +47,52 @@ def three(number: float) -> str:
         >>> three(0.994), three(1.3), three(12.34), three(1234.5)
         ('0.99', '1.30', '12.3', '1234')
     """
-    return f"{number:.{0 if number >= 99.95 else 1 if number >= 9.995 else 2}f}"
+    return f"{number:.{_places(number)}f}"
+
+
+def interval_text(low: float, high: float) -> str:
+    """Write an interval so that it holds the one that was measured: both ends rounded outwards.
+
+    Example:
+        >>> interval_text(1.0099, 1.231), interval_text(1.27, 1.35)
+        ('1.00-1.24', '1.27-1.35')
+    """
+    # What is a round number but for the last bits stays one.
+    steps = [10.0 ** _places(end) for end in (low, high)]
+    ends = math.floor(low * steps[0] + 1e-6) / steps[0], math.ceil(high * steps[1] - 1e-6) / steps[1]
+    return "-".join(map(three, ends))
+
+
+def share_text(share: float | None, bound_by: str) -> str:
+    """Write which share of a machine's own speed was reached, and how it can be more than all.
+
+    Example:
+        >>> share_text(0.33, "copy"), share_text(4.36, "copy"), share_text(None, "")
+        ('33% of copy', '436% of copy, in the cache', '')
+    """
+    if share is None:
+        return ""
+    return f"{share:.0%} of {bound_by}" + ", in the cache" * (bound_by == "copy" and share > BEYOND_MEMORY)
+
+
+def finding(low: float | None, high: float | None) -> str:
+    """Judge a speed-up by its 99 % interval, the one rule for all that shows one.
+
+    Example:
+        >>> [finding(*ends) for ends in ((1.27, 1.35), (0.4, 0.8), (0.99, 1.04), (0.05, 145), (None, None))]
+        ['faster', 'slower', 'no measurable difference', 'too noisy to tell', 'too few rounds to tell']
+    """
+    if low is None or high is None:
+        return "too few rounds to tell"
+    if low > NOISE_FLOOR or high < 1 / NOISE_FLOOR:
+        return "faster" if low > 1 else "slower"
+    return "too noisy to tell" if low < 1 / TOO_WIDE or high > TOO_WIDE else "no measurable difference"
 
 
 def outcome(low: float | None, high: float | None) -> str:
-    """Judge a speed-up by its interval: `faster`, `slower`, `same` or, without an interval, `unknown`."""
-    if low is None or high is None:
-        return "unknown"
-    return "faster" if low > NOISE_FLOOR else "slower" if high < 1 / NOISE_FLOOR else "same"
+    """Say what `finding` found in one word: `faster`, `slower`, `same`, or `unknown` where it cannot tell."""
+    found = finding(low, high)
+    return found if found in ("faster", "slower") else "same" if found == "no measurable difference" else "unknown"
 
 
 def comparison(speedup: float, low: float | None, high: float | None) -> str:
@@ -59,15 +107,17 @@ def comparison(speedup: float, low: float | None, high: float | None) -> str:
         'no measurable difference (0.99-1.04)'
         >>> comparison(1.5, None, None)
         'too few rounds to tell (1.50x)'
+        >>> comparison(1.5, 0.05, 145)
+        'too noisy to tell (0.05-145)'
     """
-    found = outcome(low, high)
+    found = finding(low, high)
     if low is None or high is None:
-        return f"too few rounds to tell ({three(speedup)}x)"
-    if found == "same":
-        return f"no measurable difference ({three(low)}-{three(high)})"
+        return f"{found} ({three(speedup)}x)"
+    if found not in ("faster", "slower"):
+        return f"{found} ({interval_text(low, high)})"
     if found == "slower":
         speedup, low, high = 1 / speedup, 1 / high, 1 / low
-    return f"{three(speedup)}x {found} ({three(low)}-{three(high)})"
+    return f"{three(speedup)}x {found} ({interval_text(low, high)})"
 
 
 def sentence(kernel: str, baseline: str, words: str) -> str:
@@ -83,6 +133,10 @@ def sentence(kernel: str, baseline: str, words: str) -> str:
     if what.endswith(("faster", "slower")):
         return f"{kernel} is {what} than {baseline} ({interval}"
     return f"{kernel} against {baseline}: {words}"
+
+
+def _places(number: float) -> int:
+    return 0 if number >= 99.95 else 1 if number >= 9.995 else 2
 
 
 def _unit(seconds: float) -> tuple[float, str]:
