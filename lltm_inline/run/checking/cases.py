@@ -237,7 +237,7 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
     if count > 1:
         first = with_extent(wide, 0, MANY_ROWS)
         rows = [with_extent(small, 0, count) for count in THREADS_ROWS]
-        second = next((size for size in rows if _elements(op, size) < _MOST_OF_THREADS), rows[-1])
+        second = next((size for size in rows if elements(op, size) < _MOST_OF_THREADS), rows[-1])
         huge = with_extent(with_extent(small, edge, HUGE_ROWS[1]), 0, HUGE_ROWS[0])
     else:
         first, second, huge = (MANY_ELEMENTS,), (THREADS_ELEMENTS,), (HUGE_ELEMENTS,)
@@ -248,10 +248,11 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
         if op.allows(with_extent(small, edge, extent))
     ]
     many = [Case(MANY, first, both[0]), Case(THREADS, second, both[-1]), Case(MANY, huge, both[-1])]
-    return cases + [case for case in many if op.allows(case.size) and _elements(op, case.size) < _MOST_ELEMENTS]
+    return cases + [case for case in many if op.allows(case.size) and elements(op, case.size) < _MOST_ELEMENTS]
 
 
-def _elements(op: Op, size: Size) -> int:
+def elements(op: Op, size: Size) -> int:
+    """Count the elements of all inputs and outputs."""
     return sum(math.prod(shape(op.named(size))) for shape in op.shape_of.values())
 
 

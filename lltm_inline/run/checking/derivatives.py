@@ -66,7 +66,8 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: lis
         )
         return []
     call = runner.begin(case, Outcome())
-    assert call is not None
+    if call is None:  # another case of this size has run out of memory since
+        return []
     finite = _finite(call)
     if not all(mask.all() for mask in finite.values()):
         left = [
@@ -150,7 +151,8 @@ def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
 
 def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
     call = runner.begin(case, Outcome())
-    assert call is not None
+    if call is None:
+        return []
     here = [leaf.cpu() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
     used = call.expected.used
     want = _twice(runner.op.reference, here, call.expected.grads, used)

@@ -35,7 +35,7 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     known = {finding.quantity for finding in findings}
     count, raw = _raw_gradients(runner, size)
     refused, accepted, skipped = _refusals(runner, size)
-    looked_at = sum(not runner.run(case).skipped for case in cases)
+    looked_at = sum(runner.run(case).came_back for case in cases)
     tried, lenient = _sizes_refused(runner, cases)
     new = [*_undeclared_shapes(runner, cases), *(finding for finding in raw if finding.quantity not in known)]
     return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped)
@@ -143,7 +143,7 @@ def _undeclared_shapes(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
 
 def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Finding]]:
     """Run the kernel at the sizes that the reference refuses: an answer there is wrong, whatever it is."""
-    refused = [case for case in cases if case.plain and runner.run(case).skipped]
+    refused = [case for case in cases if case.plain and runner.run(case).refused]
     faults: list[Case] = []
     for case in refused:
         inputs = [
@@ -163,6 +163,8 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
 
 #: How a try of `refusals` ends when the kernel raised, and when it did not.
 REFUSED, COMPUTES = "refused", "computes"
+#: What is said of a kernel that cannot be asked.
+NO_NONSENSE = "inputs that make no sense: the kernel had run out of memory"
 
 
 class Try(NamedTuple):
@@ -180,6 +182,8 @@ def is_safe(kernel: Kernel, device: str) -> bool:
 
 def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
     """Hand the kernel inputs that make no sense; each must raise. One that may crash of them gets a worker for it alone."""
+    if runner.exhausted is not None:
+        return 0, [], [NO_NONSENSE]
     if not is_safe(runner.kernel, runner.device):
         if steps.in_worker():
             return 0, [], []

@@ -9,7 +9,7 @@ import torch
 
 from ..report import Finding
 from .cases import Case, dtypes_of
-from .runner import Matrix, Outcome, Part, Runner, fill
+from .runner import NEVER_BACK, Matrix, Outcome, Part, Runner, fill
 
 COLUMN = "called twice"
 _KEPT = "something is kept between calls: a static buffer, a cached tensor, a global"
@@ -24,7 +24,7 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
         matrix: gets the column `called twice`.
     """
     findings: dict[tuple[str, str], Finding] = {}
-    ran = [case for case in cases if not runner.run(case).skipped]
+    ran = [case for case in cases if runner.run(case).came_back]
     for case in ran:
         for quantity, text in runner.run(case).impure:
             known = (quantity, text.partition(" in ")[0])
@@ -33,10 +33,11 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
         (cases[0].size, next((case.size for case in cases if case.layout != "contiguous"), cases[0].size))
     )
     again = [Case("", size, dtype) for size in sizes for dtype in dtypes_of(runner.op)]
+    again = [case for case in again if runner.run(case).came_back]
     for case in again:
         for finding in [*_repeated(runner, case, matrix), *_interleaved(runner, case, matrix)]:
             findings.setdefault((finding.quantity, COLUMN), finding)
-    return Part(len(ran) + 2 * len(again), list(findings.values()), [])
+    return Part(len(ran) + 2 * len(again), list(findings.values()), [] if ran else [NEVER_BACK])
 
 
 def _finding(runner: Runner, quantity: str, text: str, case: Case) -> Finding:

@@ -18,7 +18,7 @@ from ..worker.limits import Limits
 from ..worker.steps import Event
 from .cases import Case, Size, prime_size
 from .examine import examine
-from .interface import Try, is_safe, refusal_findings, refusals
+from .interface import NO_NONSENSE, Try, is_safe, refusal_findings, refusals
 from .replay import runner_here
 
 #: In all, for calls with nonsense that crash; each costs a worker.
@@ -60,8 +60,9 @@ def supervise(
     case = _Checked(kernel, device, compiler, cflags, limits, prepared)
     with showing(title, progress) as say:
         report = case.run(sizes, say, gradients_only=gradients_only)
-        if not gradients_only and report.crash is None and not is_safe(kernel, device):
-            report = _with_refusals(report, kernel, case.refusals(sizes))
+        asked = gradients_only or report.crash is not None or is_safe(kernel, device)
+        if not asked and NO_NONSENSE not in report["interface"].skipped:
+            report = _with_refusals(report, kernel, *case.refusals(sizes))
     if device == "cuda" and not report.ok:
         worker.renew()  # a fault on a GPU breaks the context for the life of the process
     if report.crash is None:
@@ -163,8 +164,8 @@ class _Checked:
             output=died.output,
         )
 
-    def refusals(self, sizes: list[Size] | None) -> list[Try]:
-        """Hand the kernel inputs that make no sense, with a new worker after each crash."""
+    def refusals(self, sizes: list[Size] | None) -> tuple[list[Try], str]:
+        """Hand the kernel inputs that make no sense, with a new worker after each crash, until one runs into a limit."""
         op = registry.op_of(self.kernel)
         tries: list[Try] = []
         for _ in range(_MOST_CRASHES):
@@ -192,8 +193,10 @@ class _Checked:
                 if len(tries) == began:
                     break  # it cannot even be loaded twice
                 # Also of a try that had ended: what it has damaged shows a little later.
-                tries[-1] = tries[-1]._replace(verdict=_how(died))
-        return tries
+                tries[-1] = last = tries[-1]._replace(verdict=_how(died))
+                if died.ending.kind in ("timeout", "memory"):
+                    return tries, f"other inputs that make no sense: it {last.verdict} with {last.argument} {last.what}"
+        return tries, ""
 
 
 def _how(died: Died) -> str:
@@ -216,11 +219,12 @@ def _marked(told: _Told, died: Died, crash: Crash) -> dict[str, dict[str, str]]:
     return {quantity: {c: cells.get(c, "") for c in columns} for quantity, cells in matrix.items()}
 
 
-def _with_refusals(report: Report, kernel: Kernel, tries: Sequence[Try]) -> Report:
+def _with_refusals(report: Report, kernel: Kernel, tries: Sequence[Try], untried: str) -> Report:
     """Add what came of inputs that make no sense to the section `interface`."""
     section = report["interface"]
     findings = (*section.findings, *refusal_findings(kernel, tries))
-    fuller = replace(section, cases=section.cases + len(tries), findings=findings)
+    skipped = (*section.skipped, untried) if untried else section.skipped
+    fuller = replace(section, cases=section.cases + len(tries), findings=findings, skipped=skipped)
     return replace(report, sections=tuple(fuller if s is section else s for s in report.sections))
 
 
