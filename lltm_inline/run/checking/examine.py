@@ -138,8 +138,9 @@ def _report(
         say(f"checking {runner.kernel.label}: {name}")
         steps.tell("section", name)
         started = time.perf_counter()
-        cases, findings, skipped = part()
-        sections[name] = Section(name, cases, tuple(findings), tuple(skipped), time.perf_counter() - started)
+        cases, findings, skipped, notes = part()
+        seconds = time.perf_counter() - started
+        sections[name] = Section(name, cases, tuple(findings), tuple(skipped), seconds, notes)
         steps.tell("finished", sections[name], {name: dict(cells) for name, cells in matrix.items()})
     seen = {quantity: cells for quantity, cells in matrix.items() if any(cells.values())}
     return Report(

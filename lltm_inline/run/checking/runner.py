@@ -46,11 +46,12 @@ Matrix = dict[str, dict[str, str]]
 
 
 class Part(NamedTuple):
-    """What one section of a check found: number of cases, findings, and what could not be tried."""
+    """What one section of a check found: number of cases, findings, what could not be tried, and what is merely slow."""
 
     cases: int
     findings: list[Finding]
     skipped: list[str]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
