@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ...build.cache import mark_proven
 from ...progress import Progress, showing
 from ...registry import Kernel, registry
 from ..isolated import Prepared, Replay, ask_twice, crash_of, identities, prepare
+from ..load import mark_tried
 from ..report import Finding, Report, Section
 from ..worker.client import Died, worker
 from ..worker.crash import Crash
@@ -25,8 +25,6 @@ from .replay import runner_here
 _MOST_CRASHES = 40
 #: A call with nonsense that takes longer hangs.
 _NONSENSE_SECONDS = 5.0
-#: What this process has marked already.
-_proven: set[tuple[str, str]] = set()
 _ENDINGS = {
     "timeout": "hangs",
     "memory": "takes too much memory",
@@ -67,9 +65,7 @@ def supervise(
         worker.renew()  # a fault on a GPU breaks the context for the life of the process
     if report.crash is None:
         for built in prepared.libraries.values():
-            if (built.digest, built.sha256) not in _proven:
-                mark_proven(built.digest, built.sha256)
-                _proven.add((built.digest, built.sha256))
+            mark_tried(built)
     return report
 
 
