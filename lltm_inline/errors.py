@@ -8,11 +8,10 @@ is that too.
 from __future__ import annotations
 
 import builtins
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from .build.diagnostics import Diagnostic
     from .run.report import Report
@@ -23,11 +22,23 @@ if TYPE_CHECKING:
 class LltmInlineError(Exception):
     """Anything that this package raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As exceptions are copied and pickled otherwise, they are made again of their message alone.
+        return made_again, (type(self), self.args), vars(self)
+
     def _render_traceback_(self) -> list[str]:
         """Say how IPython shows this error: the user's own lines and the message; `%tb Verbose` shows all lines."""
         from .html.trace import lines_of
 
         return lines_of(self)
+
+
+def made_again(kind: type[BaseException], args: tuple[Any, ...]) -> BaseException:
+    """Make an exception without running its constructor; its attributes are for the caller to set."""
+    # What is a RuntimeError and an OSError finds the __new__ of the first, which Python takes for the wrong one.
+    error = OSError.__new__(kind, *args) if issubclass(kind, OSError) else kind.__new__(kind, *args)
+    error.args = args  # an OSError leaves that to its constructor
+    return error
 
 
 class DefinitionError(LltmInlineError, ValueError):
@@ -132,10 +143,6 @@ class CrashError(LltmInlineError, RuntimeError):
         from .html import page, views
 
         return page(views.crash(self.crash))
-
-    def __reduce__(self) -> tuple[Callable[..., CrashError], tuple[object, ...]]:
-        # As exceptions are pickled otherwise, they are made again of their message alone.
-        return partial(type(self), crash=self.crash, timings=self.timings), self.args
 
 
 class TimeoutError(CrashError, builtins.TimeoutError):

@@ -26,6 +26,15 @@ _ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]|__attribute__\s*\(\([^()]*(?:\([^()]*\)
 _HEAD = re.compile(rf"(?:\s|noexcept\b|{_ATTRIBUTE.pattern})*(?:->([^{{;]*))?\{{")
 _CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(.*)")
 _LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
+_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b(\w+)\s*;")
+#: A name that stands for itself: in no namespace, and no template.
+_OWN_NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*\b(?!\s*(?:::|<))")
+#: However many aliases stand behind each other; one that names itself must end.
+_DEEPEST = 4
+#: What holds several tensors and is no tuple.
+_CONTAINER = re.compile(
+    r"(?:std::(?:vector|pair|array|initializer_list|list)|(?:c10|at|torch)::\w+)<.*>|\w+::TensorList"
+)
 _TENSOR_PATTERN = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
 #: How each API spells a tensor.
 TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
@@ -230,6 +239,8 @@ class _Examination:
     def __init__(self, kernel: Kernel, op: Op, text: str) -> None:
         self.kernel, self.op, self.text = kernel, op, text
         self.tensor = _TENSOR_PATTERN[kernel.api]
+        found = (match.groups() for match in _ALIAS.finditer(mask(taken(text))))
+        self.aliases = {new or old: _squeeze(meant or other) for new, meant, other, old in found}
         self.problems: list[Problem] = []
 
     def problem(self, function: Function, message: str, help: str) -> None:
@@ -255,8 +266,9 @@ class _Examination:
         if returned is None:
             self.problem(
                 function,
-                f"'forward' returns '{function.returns}', want {_tuple_of(len(outputs), self.kernel.api)}, or a longer tuple",
-                f"Return {', '.join(output.name for output in outputs)}, then whatever extra tensors 'backward' needs.",
+                f"'forward' returns '{self._named(function)}', want {_tuple_of(len(outputs), self.kernel.api)}, or a longer tuple",
+                f"Return {', '.join(output.name for output in outputs)}, then whatever extra tensors 'backward' needs"
+                f"{self._cure(function, max(len(outputs), 2))}.",
             )
             return 0
         if returned < len(outputs):
@@ -277,7 +289,7 @@ class _Examination:
         """Tell for each output whether its gradient is taken as an optional tensor."""
         types = dict(enumerate(function.types))
         return tuple(
-            re.search(r"\boptional\s*<", types.get(index, "")) is not None
+            re.search(r"\boptional\s*<", self._meant(types.get(index, ""))) is not None
             for index in range(len(self.op.signature.outputs))
         )
 
@@ -295,7 +307,7 @@ class _Examination:
             return
         for number, (argument, type_) in enumerate(zip(arguments, function.types, strict=False), 1):
             self._type(function, f"argument {number} of 'backward'", argument, type_)
-        mask_type = _squeeze(function.types[-1]).replace("const ", "").rstrip("& ")
+        mask_type = self._meant(function.types[-1]).replace("const ", "").rstrip("& ")
         if not re.fullmatch(rf"std::array<bool, ?{gradients}>", mask_type):
             self.problem(
                 function,
@@ -306,9 +318,10 @@ class _Examination:
         if returned != gradients:
             self.problem(
                 function,
-                f"'backward' returns {'a ' + function.returns if returned is None else _count(returned, 'gradient')}, "
+                f"'backward' returns {'a ' + self._named(function) if returned is None else _count(returned, 'gradient')}, "
                 f"want {gradients}: {', '.join('d_' + argument.name for argument in self.op.signature.tensors)}",
-                f"Return {_tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted.",
+                f"Return {_tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted"
+                f"{self._cure(function, gradients)}.",
             )
 
     def _order(self, function: Function, inputs: tuple[Argument, ...]) -> None:
@@ -321,7 +334,7 @@ class _Examination:
             )
 
     def _type(self, function: Function, where: str, argument: Argument, type_: str) -> None:
-        spelled = _squeeze(type_)
+        spelled = self._meant(type_)
         plain = re.sub(r"\bconst\b", "", spelled).replace("&", "").strip()
         by_reference = "&" in spelled and not spelled.startswith("const ") and " const" not in spelled
         patterns = {
@@ -338,11 +351,22 @@ class _Examination:
                 f"The op declares it as '{argument.type} {argument.name}'.",
             )
 
-    def _meant(self, name: str) -> str:
-        """Return the type behind an alias of the text's own, or the name itself."""
-        alias = rf"\busing\s+{re.escape(name)}\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b{re.escape(name)}\s*;"
-        found = re.search(alias, mask(taken(self.text))) if name.isidentifier() else None
-        return _squeeze(found[1] or found[2]) if found else name
+    def _meant(self, type_: str) -> str:
+        """Put what they stand for in the place of the text's own aliases."""
+        for _ in range(_DEEPEST):
+            type_ = _OWN_NAME.sub(lambda name: self.aliases.get(name[0], name[0]), type_)
+        return _squeeze(type_)
+
+    def _named(self, function: Function) -> str:
+        """Name a return type, and what stands behind an alias."""
+        meant = self._meant(function.returns)
+        return function.returns if meant == function.returns else f"{function.returns} = {meant}"
+
+    def _cure(self, function: Function, count: int) -> str:
+        """Say what to write in place of a container of tensors, of which the type does not tell how many they are."""
+        if not _CONTAINER.fullmatch(self._meant(function.returns)):
+            return ""
+        return f": write {_tuple_of(count, self.kernel.api)}, with one {TENSOR[self.kernel.api]} for each; `return {{a, b}};` may stay"
 
     def _returned(self, function: Function) -> int | None:
         """Count the tensors that a function returns; None when that is not to be told from its return type."""

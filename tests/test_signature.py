@@ -96,6 +96,12 @@ def test_other_spellings_are_right_too(spelling: tuple[str, str], op: Op) -> Non
             "std::tuple<at::Tensor, at::Tensor> backward",
             "typedef std::tuple<at::Tensor, at::Tensor> Two;\nTwo backward",
         ),
+        ("at::Tensor", "T"),
+        (
+            "std::tuple<at::Tensor, at::Tensor> backward",
+            "using T = at::Tensor;\nusing Two = std::tuple<T, T>;\nTwo backward",
+        ),
+        ("std::array<bool, 2>", "Mask"),
         ("bool flag) {", 'bool flag) {  const char* raw = R"x({ /* " )x"; const char* more = "\\"{";'),
     ],
     ids=[
@@ -106,12 +112,43 @@ def test_other_spellings_are_right_too(spelling: tuple[str, str], op: Op) -> Non
         "old attribute",
         "using",
         "typedef",
+        "of a tensor",
+        "of an alias",
+        "of the mask",
         "raw string",
     ],
 )
 def test_preprocessor_attributes_and_aliases_are_borne(old: str, new: str, op: Op) -> None:
     """What a compiler takes is not refused for what stands around the functions."""
-    assert problems(ALL.replace(old, new), op) == []
+    aliases = "typedef at::Tensor T;\nusing Mask = std::array<bool, 2>;\n" if new in ("T", "Mask") else ""
+    assert problems(aliases + ALL.replace(old, new), op) == []
+
+
+@pytest.mark.parametrize(
+    ("returns", "named"),
+    [
+        ("std::vector<at::Tensor>", "std::vector<at::Tensor>"),
+        ("std::pair<at::Tensor, at::Tensor>", "std::pair<at::Tensor, at::Tensor>"),
+        ("std::array<torch::Tensor, 2>", "std::array<torch::Tensor, 2>"),
+        ("Two", "Two = std::vector<at::Tensor>"),
+    ],
+)
+def test_containers_of_tensors_are_named_with_what_to_write(returns: str, named: str, op: Op) -> None:
+    """A vector does not say how many it holds: the message names it, and the tuple to write in its place."""
+    alias = "using Two = std::vector<at::Tensor>; "
+    cure = "write std::tuple<at::Tensor, at::Tensor>, with one at::Tensor for each; `return {a, b};` may stay."
+    text = alias + ALL.replace("std::tuple<at::Tensor, at::Tensor>", returns)
+    [problem] = render(Kernel("every/cpp", cpp=text, saves=("x",)), op).interface.problems
+    assert problem.message == f"'backward' returns a {named}, want 2: d_x, d_b" and problem.help.endswith(cure)
+    text = alias + ALL.replace("at::Tensor forward", f"{returns} forward", 1)
+    [problem] = render(Kernel("every/cpp", cpp=text, saves=("x",)), op).interface.problems
+    assert problem.message == f"'forward' returns '{named}', want at::Tensor, or a longer tuple"
+    assert problem.help == f"Return y, then whatever extra tensors 'backward' needs: {cure}"
+
+
+def test_alias_that_names_itself_ends(op: Op) -> None:
+    """What no compiler takes does not keep the reader for ever."""
+    assert problems("using T = U; using U = T;" + ALL.replace("at::Tensor forward", "T forward"), op)
 
 
 def test_attribute_ahead_of_a_trailing_return_type(op: Op) -> None:

@@ -34,7 +34,7 @@ _SIGNALS = r"""
 // What the processor knows of an interrupted thread.
 struct Interrupted {
   uintptr_t pc = 0, sp = 0, caller = 0;
-  bool is_page_fault = false, is_jump = false, is_waiting = false;
+  bool is_page_fault = false, is_jump = false, is_waiting = false, is_still = false;
   int8_t write = -1;
 };
 
@@ -55,6 +55,7 @@ Interrupted interrupted(const ucontext_t& context, int signal) {
   if (!is_fault && object_of(found.pc)) {
     const auto* code = reinterpret_cast<const unsigned char*>(found.pc);
     found.is_waiting = is_call(code) || (machine.gregs[REG_RAX] == -EINTR && is_call(code - 2));
+    found.is_still = code[0] == 0xeb && code[1] == 0xfe;  // a jump to itself
   }
 #elif defined(__aarch64__)
   found.pc = machine.pc;
@@ -72,6 +73,7 @@ Interrupted interrupted(const ucontext_t& context, int signal) {
     const auto* code = reinterpret_cast<const uint32_t*>(found.pc);
     constexpr uint32_t kCall = 0xd4000001;
     found.is_waiting = code[0] == kCall || (machine.regs[0] == uint64_t(-EINTR) && code[-1] == kCall);
+    found.is_still = code[0] == 0x14000000;
   }
 #endif
   return found;
@@ -87,7 +89,7 @@ void begin(Record& record, int signal, int code) {
   record.signal = signal;
   record.code = code;
   record.write = -1;
-  record.status = record.has_address = record.overflow = record.jump = record.waiting = 0;
+  record.status = record.has_address = record.overflow = record.jump = record.waiting = record.still = 0;
   record.main_thread = thread_id() == getpid();
   record.cpu = processor_seconds();
   record.has_region = 0;
@@ -103,6 +105,7 @@ void add_interrupted(Record& record, const Interrupted& at, const siginfo_t& inf
   record.write = at.write;
   record.jump = at.is_jump;
   record.waiting = at.is_waiting;
+  record.still = at.is_still;
   // All of a healthy stack can be touched; below it there is only what the next call would need.
   const uintptr_t top = record.main_thread && stack_top ? reinterpret_cast<uintptr_t>(stack_top) : at.sp + (1 << 20);
   record.overflow = at.is_page_fault && !at.is_jump && record.address + 8192 >= at.sp && record.address < top;

@@ -54,7 +54,7 @@ struct Record {
   int32_t signal, code, status;
   uint64_t address;
   double cpu;
-  int8_t has_address, write, main_thread, overflow, jump, waiting;
+  int8_t has_address, write, main_thread, overflow, jump, waiting, still;
   std::atomic<int8_t> has_region, done;
   Region region;
   char exception[kText], message[kText];

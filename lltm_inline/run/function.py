@@ -162,6 +162,20 @@ class Function:
         values = dict(zip(names, [*inputs, *results], strict=False))
         return [*(values[name] for name in self.kernel.saves), *results[len(signature.outputs) :]]
 
+    def __getstate__(self) -> dict[str, Any]:
+        if self.build is not None:
+            raise InputError(
+                f"{self.kernel.label!r} is loaded into this process, and cannot be sent to another: send its .kernel, and call "
+                "li.load with that there"
+            )
+        return vars(self)
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Function:
+        return self
+
     def __repr__(self) -> str:
         names = ", ".join(argument.name for argument in self.op.signature.inputs)
         return f"<Function {self.kernel.label}({names})>"

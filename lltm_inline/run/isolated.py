@@ -22,6 +22,7 @@ from ..template import render
 from .checking.cases import Case
 from .checking.replay import replay_here
 from .report import Finding
+from .worker.black_box import Evidence, Frame
 from .worker.client import Died, OnEvent, Result, worker
 from .worker.crash import Crash, explain
 from .worker.limits import Limits
@@ -219,7 +220,7 @@ def crash_of(
             output=died.output,
             kernel=kernel.label,
             sources=rendered.sources if rendered else {},
-            places=symbolize(seen.evidence.frames, library.path) if seen.evidence and library else [],
+            places=symbolize(_placed(seen.evidence), library.path) if seen.evidence and library else [],
             smallest=smallest,
             limits=limits,
             finished=finished,
@@ -243,6 +244,11 @@ def crash_of(
     except LltmInlineError:  # no guard, no worker: then without a second look
         return explained(died, "")
     return _with_findings(explained(died, ""), found)
+
+
+def _placed(evidence: Evidence) -> Sequence[Frame]:
+    """Leave out a jump to itself: it has no line of its own."""
+    return evidence.frames[1:] if evidence.still else evidence.frames
 
 
 def _with_replay(crash: Crash, again: Crash) -> Crash:

@@ -99,11 +99,11 @@ def load_meanwhile(
     with _loading:
         if job.key not in _functions:
             built, *bridges = run_jobs([job, *bridge], progress, meanwhile)
-            if not trust and not steps.in_worker() and not cache.is_proven(built.digest, built.sha256):
+            if not trust and not steps.in_worker() and not is_tried(built):
                 from .trial import try_out  # which needs this module in turn
 
                 try_out(kernel, device, compiler, cflags, progress, limits)
-                cache.mark_proven(built.digest, built.sha256)
+                mark_tried(built)
             verify(built)
             make: Callable[..., Function] = _load_module if job.python_module else _load_library
             interface = render(kernel, op, device).interface
@@ -131,6 +131,8 @@ load._torchdynamo_disable_msg = (  # type: ignore[attr-defined]
 # By digest: a library is never unloaded, so a second load of the same thing is the first one's.
 _functions: dict[str, Function] = {}
 _bridges: dict[str, Any] = {}
+#: Libraries that the worker has run for this process, by digest and hash: remembered also where the disk takes no record.
+_tried: set[tuple[str, str]] = set()
 _loading = threading.RLock()  # operators can be registered once only
 
 
@@ -148,6 +150,18 @@ def require_device(device: str, kernel: Kernel | None = None) -> None:
         require_text(kernel, device)
     if device == "cuda":
         require_gpu()
+
+
+def mark_tried(build: Build) -> None:
+    """Note that the worker has run a library, in a check for instance, and that it came back."""
+    if (build.digest, build.sha256) not in _tried:
+        cache.mark_proven(build.digest, build.sha256)
+        _tried.add((build.digest, build.sha256))
+
+
+def is_tried(build: Build) -> bool:
+    """Tell whether the worker has run this very library, for this process or, as a record in the cache says, for another."""
+    return (build.digest, build.sha256) in _tried or cache.is_proven(build.digest, build.sha256)
 
 
 def verify(build: Build) -> None:

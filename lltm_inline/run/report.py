@@ -57,6 +57,7 @@ class Section:
         findings: what is wrong, the most telling first.
         skipped: what could not be tried, and why.
         seconds: how long it took.
+        notes: what is right, and could be better: a gradient that is computed for nothing.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Section:
     findings: tuple[Finding, ...] = ()
     skipped: tuple[str, ...] = ()
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -138,6 +140,7 @@ class Report:
             state = "ok" if section.ok else f"{count} finding{'s' * (count != 1)}" if count else "nothing was checked"
             lines.append(f"  {section.name:<10} {state} in {_cases(section.cases)}")
             lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
+            lines += [f"  {'':<10} note: {note}" for note in section.notes]
         if self.matrix and not self.ok:
             lines += ["", *_table(self.matrix)]
         told = self._all_told()

@@ -11,7 +11,7 @@ from torch.profiler import ProfilerActivity, profile
 import lltm_inline as li
 from lltm_inline.run.check import check
 from tests.ops.rooms import assert_found, build_all
-from tests.planted.graph_conv import PLANTED, kernel_of
+from tests.planted.graph_conv import PLANTED, TUTORIAL, kernel_of
 from tests.planted.kernels import Planted
 
 OP = li.registry.ops["graph_conv"]
@@ -39,7 +39,7 @@ ORDERS = [(7, 3, 5), (7, 5, 3), (7, 9, 3)]
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
     """Build the kernels and the wrong ones at once, several compilers beside each other."""
-    build_all(kernel_of, list(PLANTED.values()), *TEXTS)
+    build_all(kernel_of, [*PLANTED.values(), TUTORIAL], *TEXTS)
 
 
 def inputs(size: tuple[int, int, int], dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -154,13 +154,22 @@ def test_unwanted_gradients_are_what_made_the_tutorial_slow() -> None:
     plain = products(OP.reference, size, wanted)
     assert large < plain < 1.1 * large
     assert products(li.load("graph_conv/aten"), size, wanted) == plain
-    tutorial = li.load(kernel_of(PLANTED["tutorial"])).forward, li.load(kernel_of(PLANTED["tutorial"])).backward
+    tutorial = li.load(kernel_of(TUTORIAL)).forward, li.load(kernel_of(TUTORIAL)).backward
     values = inputs(size)
     with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as trace:
         results = tutorial[0](*values)
         tutorial[1]([torch.ones_like(results[0])], values, results, wanted)
     shapes = [event.input_shapes[:2] for event in trace.events() if event.name == "aten::mm"]
     assert sum(a[0] * a[1] * b[1] for a, b in shapes) == 3 * large + 3 * 60 * 6 * 2
+
+
+def test_gradients_that_nobody_wants_are_slow_and_not_wrong() -> None:
+    """The check says which of them are computed for nothing, once, and calls the kernel right."""
+    report = li.check(kernel_of(TUTORIAL), progress=False)
+    note = "backward computes d_a, d_x, d_w, d_b also where nobody wants it, which takes time: ask `wanted` first"
+    assert report.ok and report["interface"].notes == (note,), str(report)
+    assert f"note: {note}" in str(report) and note in report._repr_html_()
+    assert not li.check("graph_conv/aten", progress=False)["interface"].notes
 
 
 @pytest.mark.parametrize(

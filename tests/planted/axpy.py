@@ -85,14 +85,6 @@ _ALL = (
         ("z_p[i] = scalar_t(A) * x_p[i] + y_p[i];", "z_p[i] = float(A) * float(x_p[i]) + y_p[i];"),
     ),
     _cpp(
-        "ignores_the_mask",
-        "d_x is computed though x is data: half of backward for nothing",
-        "interface",
-        "d_x",
-        ("backward computes d_x although it is not wanted",),
-        ("if (wanted[0]) d_x", "d_x"),
-    ),
-    _cpp(
         "in_place",
         "the sum is written into y",
         "purity",

@@ -53,18 +53,6 @@ _ALL = (
         ("d_w = neighbours.t().mm(d_y);", "d_w = x.t().mm(d_y);"),
     ),
     _aten(
-        "tutorial",
-        "all four gradients are made, whoever wants them: what made the tutorial's extension slow",
-        "interface",
-        "d_a",
-        ("backward computes d_a although it is not wanted",),
-        ("if (wanted[0] || wanted[1]) {", "{"),
-        ("if (wanted[0]) d_a", "d_a"),
-        ("if (wanted[1]) d_x", "d_x"),
-        ("if (wanted[2]) d_w", "d_w"),
-        ("if (wanted[3]) d_b", "d_b"),
-    ),
-    _aten(
         "bias_gradient_keeps_a_dimension",
         "the gradient of b is (1, O) where b is (O)",
         "interface",
@@ -120,6 +108,20 @@ _ALL = (
         ("silently taken as zero",),
         python=lambda a, x, w, b: _Silent.apply(a, x, w, b),
     ),
+)
+
+#: Right, and slow: all four gradients are made, whoever wants them, as the tutorial's extension made them.
+TUTORIAL = _aten(
+    "tutorial",
+    "all four gradients are made, whoever wants them",
+    "interface",
+    "",
+    (),
+    ("if (wanted[0] || wanted[1]) {", "{"),
+    ("if (wanted[0]) d_a", "d_a"),
+    ("if (wanted[1]) d_x", "d_x"),
+    ("if (wanted[2]) d_w", "d_w"),
+    ("if (wanted[3]) d_b", "d_b"),
 )
 
 #: The planted kernels by name.

@@ -233,14 +233,6 @@ _ALL = (
         ),
     ),
     _plain(
-        "ignores_the_mask",
-        "a gradient that nobody wants is computed all the same",
-        "interface",
-        "d_input",
-        ("backward computes d_input although it is not wanted",),
-        ("if (wanted[0]) d_input", "d_input"),
-    ),
-    _plain(
         "relies_on_alignment",
         "the pointer to old_cell is rounded down to 32 bytes",
         "parity",

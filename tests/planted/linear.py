@@ -47,14 +47,6 @@ _ALL = (
         ),
     ),
     _aten(
-        "ignores_the_mask",
-        "d_x is computed though x is data: half of backward for nothing",
-        "interface",
-        "d_x",
-        ("backward computes d_x although it is not wanted",),
-        ("if (wanted[0]) at::cpu::mm_out", "at::cpu::mm_out"),
-    ),
-    _aten(
         "needs_a_bias",
         "a bias that is left out is taken to be there",
         "parity",

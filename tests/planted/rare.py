@@ -177,6 +177,24 @@ def sometimes(x: Tensor) -> Tensor:
     return 2 * x
 
 
+_last: tuple[Tensor, Tensor] | None = None
+
+
+class _Address(torch.autograd.Function):
+    """Gives the result of the last call again where the tensor lies at the same address."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        global _last
+        if _last is None or (_last[0].data_ptr(), _last[0].shape) != (x.data_ptr(), x.shape):
+            _last = x.detach(), 2 * x  # as long as it is kept, no other tensor has its address
+        return _last[1].clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return 2 * grads[0]
+
+
 def _rare(
     op: str, function: Callable[..., Any], why: str, section: str, quantity: str, *says: str, name: str = ""
 ) -> Planted:
@@ -206,6 +224,10 @@ _ALL = (
     _rare("rare_rows", remainder_of_four, "n % 8 == 4", "parity", "y", "B=2, F="),
     _rare("rare_scale", large_ones, "another way for many elements", "parity", "y", "only where N >= 133337"),
     _rare("rare_scale", zero_is_false, "zero is taken for nothing", "parity", "y", "wrong for c = 0"),
+    _rare(
+        "rare_rows", _Address.apply, "a cache by address", "purity", "y",
+        "when the inputs of the last call are changed in place", name="knows_the_address",
+    ),
     _rare("rare_rows", sometimes, "a race", "parity", "y", "right on one thread, wrong on several"),
 )  # fmt: skip
 

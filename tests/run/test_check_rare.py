@@ -102,6 +102,59 @@ def test_float32_alone(register: Any) -> None:
     assert not wrong.ok
 
 
+def test_index_without_a_gradient(register: Any) -> None:
+    """An index has no gradient, in the reference and in the kernel alike: finite differences are not held against it."""
+
+    def inputs(randn: Any, N: int) -> tuple[Tensor, Tensor]:
+        return randn(N), torch.arange(N).flip(0).to(randn(1).dtype)
+
+    shapes = dict.fromkeys("xiy", "N")
+    register(Op("rare_pick", "(Tensor x, Tensor i) -> Tensor y", lambda x, i: x * i.detach(), shapes, inputs=inputs))
+    right = li.gradcheck(Kernel("rare_pick/mine", python=lambda x, i: x * i.detach()), progress=False)
+    assert right.ok, str(right)
+    assert right["gradcheck"].skipped == ("finite differences for i: the reference gives no gradient for it",)
+    wrong = li.gradcheck(Kernel("rare_pick/wrong", python=lambda x, i: x * i), progress=False)
+    assert [finding.quantity for finding in wrong.findings] == ["d_i"]
+
+
+class _Standardized(torch.autograd.Function):
+    """Rows without mean, divided by their deviation; the gradient in another order than autograd's, and maybe in float32."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, narrow: bool) -> Tensor:
+        """Compute."""
+        rest = x - x.mean(1, keepdim=True)
+        s = (rest.square().sum(1, keepdim=True) / (x.shape[1] - 1)).sqrt()
+        ctx.save_for_backward(rest / s, s)
+        ctx.narrow = narrow
+        return rest / s
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, d_y: Tensor) -> tuple[Tensor, None]:
+        """Differentiate."""
+        y, s = ctx.saved_tensors
+        d = d_y.float() if ctx.narrow else d_y
+        d = d - d.mean(1, keepdim=True) - y.to(d.dtype) * (d * y).sum(1, keepdim=True).to(d.dtype) / (y.shape[1] - 1)
+        return d.to(y.dtype) / s, None
+
+
+@pytest.mark.filterwarnings("ignore:std")
+@pytest.mark.parametrize("size", [(20, 2), (43, 2)])
+def test_gradient_that_cancels_to_nothing(register: Any, size: tuple[int, int]) -> None:
+    """What is left of the rounding differs from the reference's, and is right; float32 arithmetic is further off, and wrong."""
+
+    def reference(x: Tensor) -> Tensor:
+        return (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)
+
+    register(Op("rare_standard", "(Tensor x) -> Tensor y", reference, dict.fromkeys("xy", "N M"), check_size=(3, 5)))
+    right = Kernel("rare_standard/mine", python=lambda x: _Standardized.apply(x, False))
+    report = li.gradcheck(right, sizes=[size], progress=False)
+    assert report.ok, str(report)
+    wrong = Kernel("rare_standard/wrong", python=lambda x: _Standardized.apply(x, True))
+    assert not li.gradcheck(wrong, sizes=[size], progress=False).ok
+
+
 def test_every_situation_is_in_the_table() -> None:
     """docs/checks.md has a row for each of the kernels here, and every kernel that it names is planted."""
     rows = [line.split("|")[-2] for line in DOCS.read_text().splitlines() if line.startswith("| ")]

@@ -72,6 +72,7 @@ def _section(section: Section, shown: Report, told: set[str]) -> Html:
     if again:
         body.append(paragraph(f"the same as above, of {', '.join(again)}", cls="li-faint"))
     body += [paragraph(f"not tried: {reason}", cls="li-faint") for reason in section.skipped]
+    body += [paragraph(f"note: {text}", cls="li-faint") for text in section.notes]
     return fold(title, join(body), bool(new)) if body else tag("div", title, cls="li-flat")
 
 

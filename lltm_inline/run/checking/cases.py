@@ -40,6 +40,8 @@ THREADS_ROWS, THREADS_ELEMENTS, _MOST_OF_THREADS = (4099, 2053, 1031, 509), 33_0
 HUGE_ROWS, HUGE_ELEMENTS = (4099, 33), 133_337
 #: However much large inputs amplify rounding: beyond it the reference's own rounding is asked for.
 _MOST_SLACK = 0.05
+#: However much a gradient cancels in double precision: float32 arithmetic inside of it is further off than that.
+_MOST_LEFT, _SHAKES = 1e-9, 8
 LAYOUTS = ("transposed", "strided", "padded", "misaligned")
 CHANNELS_LAST = "channels last"
 
@@ -237,7 +239,7 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
     if count > 1:
         first = with_extent(wide, 0, MANY_ROWS)
         rows = [with_extent(small, 0, count) for count in THREADS_ROWS]
-        second = next((size for size in rows if _elements(op, size) < _MOST_OF_THREADS), rows[-1])
+        second = next((size for size in rows if elements(op, size) < _MOST_OF_THREADS), rows[-1])
         huge = with_extent(with_extent(small, edge, HUGE_ROWS[1]), 0, HUGE_ROWS[0])
     else:
         first, second, huge = (MANY_ELEMENTS,), (THREADS_ELEMENTS,), (HUGE_ELEMENTS,)
@@ -248,10 +250,11 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
         if op.allows(with_extent(small, edge, extent))
     ]
     many = [Case(MANY, first, both[0]), Case(THREADS, second, both[-1]), Case(MANY, huge, both[-1])]
-    return cases + [case for case in many if op.allows(case.size) and _elements(op, case.size) < _MOST_ELEMENTS]
+    return cases + [case for case in many if op.allows(case.size) and elements(op, case.size) < _MOST_ELEMENTS]
 
 
-def _elements(op: Op, size: Size) -> int:
+def elements(op: Op, size: Size) -> int:
+    """Count the elements of all inputs and outputs."""
     return sum(math.prod(shape(op.named(size))) for shape in op.shape_of.values())
 
 
@@ -351,14 +354,26 @@ class Expected:
         found = zip(self.wide.items(), (*outputs, *gradients), strict=True)
         return {name: one.to(wide.dtype) for (name, wide), one in found if wide is not None and one is not None}
 
+    @cached_property
+    def shaken(self) -> Sequence[Mapping[str, Tensor | None]]:
+        """What the reference gives in double precision for inputs that are each off by a few roundings, time and again."""
+        found, names = [], quantities(self.op)
+        for turn in range(_SHAKES):
+            inputs = [_shaken(widen(value), turn) if differentiable(value) else value for value in self.inputs]
+            outputs, gradients = run_reference(self.op, inputs, [widen(grad) for grad in self.grads], self.used)
+            found.append(dict(zip(names, (*outputs, *gradients), strict=True)))
+        return found
+
     def own_error(self, name: str) -> float:
-        """How far the reference itself is off when it computes in the case's own dtype."""
+        """How far the reference itself is off: in the case's own dtype; and in a gradient that terms of both signs cancel to.
+
+        Where they cancel to nothing, any two orders of the same sum differ by what is left of their rounding.
+        """
         wide, narrow = self.wide[name], self.narrow.get(name)
         if wide is None or narrow is None:
             return 0.0
-        error = (narrow - wide).abs()
-        error = error[error.isfinite()]
-        return error.max().item() if error.numel() else 0.0
+        left = [_furthest(other[name], wide) for other in self.shaken] if name.startswith("d_") else []
+        return max(_furthest(narrow, wide), min(max(left, default=0.0), _MOST_LEFT))
 
     def to_be_told(self, name: str) -> Tensor:
         """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
@@ -390,6 +405,23 @@ class Expected:
             same = (got == narrow) | (narrow.isnan() & ~got.isfinite())
             mask |= want.isfinite() & ~narrow.isfinite() & same
         return mask
+
+
+def _shaken(value: Tensor, turn: int) -> Tensor:
+    """Change each number by a few roundings: how many follows from its bits, so that equal ones stay equal, and 0 is 0."""
+    parts = torch.view_as_real(value) if value.is_complex() else value
+    mixed = (parts.contiguous().view(torch.int64) + turn) * 6364136223846793005
+    shaken = parts * (1 + (mixed >> 60).double() * torch.finfo(torch.float64).eps)
+    return torch.view_as_complex(shaken) if value.is_complex() else shaken
+
+
+def _furthest(one: Tensor | None, other: Tensor) -> float:
+    """Return the largest finite difference."""
+    if one is None or one.shape != other.shape:
+        return 0.0
+    error = (one - other).abs()
+    error = error[error.isfinite()]
+    return error.max().item() if error.numel() else 0.0
 
 
 def quantities(op: Op) -> list[str]:

@@ -90,20 +90,22 @@ def _gradcheck(runner: Runner, sizes: list[Size] | None, device: str, say: Progr
 
 def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
     """Run every case and enter it into the matrix."""
-    ran, skipped = 0, []
+    ran, skipped, untried = 0, list[str](), ""
     # What the case before has given goes along with the next: one message for each.
     column, cells = "", dict[str, str]()
     for case in cases:
         steps.tell("case", case, column, cells)
         outcome = runner.run(case)
         if outcome.skipped:
-            if not case.plain:  # that the kernel refuses a plain size, too, is tried in the section `interface`
+            if not outcome.refused:
+                untried = outcome.skipped  # the last says the most
+            elif not case.plain:  # that the kernel refuses a plain size, too, is tried in the section `interface`
                 skipped.append(outcome.skipped)
         else:
             ran += 1
             fill(matrix, case.group, outcome, runner.outputs)
             column, cells = case.group, {name: row[case.group] for name, row in matrix.items()}
-    return Part(ran, findings_of(runner, cases, structural=False), skipped)
+    return Part(ran, findings_of(runner, cases, structural=False), [*skipped, *([untried] if untried else [])])
 
 
 def _safety(runner: Runner, sizes: list[Size] | None) -> Part:
@@ -136,8 +138,9 @@ def _report(
         say(f"checking {runner.kernel.label}: {name}")
         steps.tell("section", name)
         started = time.perf_counter()
-        cases, findings, skipped = part()
-        sections[name] = Section(name, cases, tuple(findings), tuple(skipped), time.perf_counter() - started)
+        cases, findings, skipped, notes = part()
+        seconds = time.perf_counter() - started
+        sections[name] = Section(name, cases, tuple(findings), tuple(skipped), seconds, notes)
         steps.tell("finished", sections[name], {name: dict(cells) for name, cells in matrix.items()})
     seen = {quantity: cells for quantity, cells in matrix.items() if any(cells.values())}
     return Report(

@@ -38,8 +38,11 @@ class Trial:
     results: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
     damages: list[tuple[str, Damage]] = field(default_factory=list)
 
-    def run(self, guard: Guard, note: Note) -> None:
-        """Call the kernel; a context of the guard is entered. What the kernel raises is the business of `parity`."""
+    def run(self, guard: Guard, note: Note) -> bool:
+        """Call the kernel, and tell whether forward came back; a context of the guard is entered.
+
+        What the kernel raises is the business of `parity`.
+        """
         leaves = self._leaves(guard)
         text = self.case.describe(self.runner.op)
         named = zip((argument.name for argument in self.runner.op.signature.inputs), leaves, strict=True)
@@ -53,6 +56,7 @@ class Trial:
         if any(isinstance(output, Tensor) and output.requires_grad for output in outputs):
             note("backward", text, described)
             self._backward(guard, leaves, outputs, grads)
+        return bool(outputs)
 
     def _leaves(self, guard: Guard) -> list[Any]:
         """Put the inputs into guarded memory, in the layout of the case."""
@@ -76,7 +80,8 @@ class Trial:
         try:
             with threads(self.runner.threads_for(self.case)):
                 outputs = as_tuple(self.runner.function(*leaves))
-        except Exception:
+        except Exception as error:
+            self.runner.note_error(self.case, error)
             outputs = ()  # `parity` says what it raises; what it wrote until then is told here
         self._keep(guard, "forward", names, outputs, want)
         return outputs
@@ -98,7 +103,8 @@ class Trial:
                 heads, incoming = zip(*chosen, strict=True)
                 with threads(self.runner.threads_for(self.case)):
                     found = torch.autograd.grad(heads, [tensors[i] for i in wanted], incoming, allow_unused=True)
-        except Exception:
+        except Exception as error:
+            self.runner.note_error(self.case, error)
             found = ()
         self._keep(guard, "backward", names, found, want)
 

@@ -33,17 +33,22 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     """Look at numbers, shapes and dtypes of all that the kernel returns, and hand it inputs that make no sense."""
     findings = findings_of(runner, cases, structural=True)
     known = {finding.quantity for finding in findings}
-    count, raw = _raw_gradients(runner, size)
+    count, raw, notes = _raw_gradients(runner, size)
     refused, accepted, skipped = _refusals(runner, size)
-    looked_at = sum(not runner.run(case).skipped for case in cases)
+    looked_at = sum(runner.run(case).came_back for case in cases)
     tried, lenient = _sizes_refused(runner, cases)
     new = [*_undeclared_shapes(runner, cases), *(finding for finding in raw if finding.quantity not in known)]
-    return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped)
+    return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped, notes)
 
 
-def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding]]:
-    """Look at what backward itself returns: autograd would sum a (1, N) gradient to (N) and drop unwanted ones."""
+def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tuple[str, ...]]:
+    """Look at what backward itself returns: autograd would sum a (1, N) gradient to (N) and drop unwanted ones.
+
+    Returns:
+        How many calls were made, what is wrong, and what is computed for nothing, which takes time and does no harm.
+    """
     texts: dict[str, tuple[str, Case]] = {}
+    unwanted: set[str] = set()
     count = 0
     for case in [
         Case("", size, dtypes_of(runner.op)[0]),
@@ -74,13 +79,17 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding]]:
         for name, got, want, wanted in zip(
             names, gradients, call.expected.gradients, case.wanted or (True,) * len(names), strict=True
         ):
-            text = _wrong_form(name, got, want, wanted, case.dtype)
-            if text:
+            if not wanted:
+                unwanted |= {name} if got is not None else set()
+            elif text := _wrong_form(name, got, want, case.dtype):
                 texts.setdefault(name, (text, case))
     label = runner.kernel.label
-    return count, [
+    findings = [
         Finding(label, "interface", name, text, case.describe(runner.op)) for name, (text, case) in texts.items()
     ]
+    named = ", ".join(name for name in runner.gradients if name in unwanted)
+    slow = f"backward computes {named} also where nobody wants it, which takes time: ask `wanted` first"
+    return count, findings, (slow,) if unwanted else ()
 
 
 def backward_itself(runner: Runner, call: Call, case: Case) -> Sequence[Any] | None:
@@ -109,14 +118,8 @@ def backward_itself(runner: Runner, call: Call, case: Case) -> Sequence[Any] | N
     return [gradient if want else None for gradient, want in zip(kept, wanted, strict=True)]
 
 
-def _wrong_form(name: str, got: Any, want: Tensor | None, wanted: bool, dtype: torch.dtype) -> str:
+def _wrong_form(name: str, got: Any, want: Tensor | None, dtype: torch.dtype) -> str:
     """Say what is wrong with a gradient before one looks at its values."""
-    if not wanted:
-        return (
-            f"backward computes {name} although it is not wanted: return an undefined tensor for it"
-            if got is not None
-            else ""
-        )
     if want is None or got is None:
         return ""
     if tuple(got.shape) != tuple(want.shape):
@@ -143,7 +146,7 @@ def _undeclared_shapes(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
 
 def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Finding]]:
     """Run the kernel at the sizes that the reference refuses: an answer there is wrong, whatever it is."""
-    refused = [case for case in cases if case.plain and runner.run(case).skipped]
+    refused = [case for case in cases if case.plain and runner.run(case).refused]
     faults: list[Case] = []
     for case in refused:
         inputs = [
@@ -163,6 +166,8 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
 
 #: How a try of `refusals` ends when the kernel raised, and when it did not.
 REFUSED, COMPUTES = "refused", "computes"
+#: What is said of a kernel that cannot be asked.
+NO_NONSENSE = "inputs that make no sense: the kernel had run out of memory"
 
 
 class Try(NamedTuple):
@@ -180,6 +185,8 @@ def is_safe(kernel: Kernel, device: str) -> bool:
 
 def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
     """Hand the kernel inputs that make no sense; each must raise. One that may crash of them gets a worker for it alone."""
+    if runner.exhausted is not None:
+        return 0, [], [NO_NONSENSE]
     if not is_safe(runner.kernel, runner.device):
         if steps.in_worker():
             return 0, [], []

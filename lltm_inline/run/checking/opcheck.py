@@ -13,7 +13,7 @@ import torch
 from ..report import Finding
 from .cases import Case, Size, dtypes_of
 from .explain import lacks_backward
-from .runner import Outcome, Part, Runner, one_line
+from .runner import RAISES, Outcome, Part, Runner, one_line
 
 _TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 _MEANING = {
@@ -46,11 +46,13 @@ def opcheck(runner: Runner, size: Size) -> Part:
     whole = Case("", size, dtypes_of(runner.op)[0])
     for case in (whole, Case("", size, whole.dtype, wanted=(False,) * len(runner.gradients))):
         told = runner.run(case).wrong.get("forward")
-        if told is not None and told.cell == "raises":
+        if told is not None and told.cell == RAISES:
             skipped["forward raises (see parity)"] = None
             continue
-        call = runner.begin(case, Outcome())
+        outcome = Outcome()
+        call = runner.begin(case, outcome)
         if call is None:
+            skipped[outcome.skipped] = None
             continue
         with runner.step("opcheck", case, call):
             results: dict[str, Any] = torch.library.opcheck(

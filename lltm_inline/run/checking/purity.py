@@ -9,14 +9,14 @@ import torch
 
 from ..report import Finding
 from .cases import Case, dtypes_of
-from .runner import Matrix, Outcome, Part, Runner, fill
+from .runner import NEVER_BACK, Call, Matrix, Outcome, Part, Runner, fill
 
 COLUMN = "called twice"
 _KEPT = "something is kept between calls: a static buffer, a cached tensor, a global"
 
 
 def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
-    """Gather what the cases saw change, then call twice in a row and twice before one backward.
+    """Gather what the cases saw change, then call twice in a row, twice before one backward, and with inputs changed in place.
 
     Args:
         runner: which ran the cases.
@@ -24,7 +24,7 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
         matrix: gets the column `called twice`.
     """
     findings: dict[tuple[str, str], Finding] = {}
-    ran = [case for case in cases if not runner.run(case).skipped]
+    ran = [case for case in cases if runner.run(case).came_back]
     for case in ran:
         for quantity, text in runner.run(case).impure:
             known = (quantity, text.partition(" in ")[0])
@@ -33,10 +33,15 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
         (cases[0].size, next((case.size for case in cases if case.layout != "contiguous"), cases[0].size))
     )
     again = [Case("", size, dtype) for size in sizes for dtype in dtypes_of(runner.op)]
+    again = [case for case in again if runner.run(case).came_back]
     for case in again:
-        for finding in [*_repeated(runner, case, matrix), *_interleaved(runner, case, matrix)]:
+        for finding in [
+            *_repeated(runner, case, matrix),
+            *_interleaved(runner, case, matrix),
+            *_in_place(runner, case),
+        ]:
             findings.setdefault((finding.quantity, COLUMN), finding)
-    return Part(len(ran) + 2 * len(again), list(findings.values()), [])
+    return Part(len(ran) + 3 * len(again), list(findings.values()), [] if ran else [NEVER_BACK])
 
 
 def _finding(runner: Runner, quantity: str, text: str, case: Case) -> Finding:
@@ -51,6 +56,28 @@ def _repeated(runner: Runner, case: Case, matrix: Matrix) -> list[Finding]:
         _finding(runner, quantity, f"{mismatch.text}, when called again with the same values", case)
         for quantity, mismatch in after.wrong.items()
         if quantity not in before.wrong
+    ]
+
+
+def _in_place(runner: Runner, case: Case) -> list[Finding]:
+    """Put other values into the tensors of a call and call again: what knows a tensor by its address takes it for the old one."""
+    other, first, later = replace(case, gain=0.5), Outcome(), Outcome()
+    one, two = runner.begin(case, first), runner.begin(other, later)
+    if one is None or two is None or not runner.forward(one, case, first):
+        return []
+    one.outputs = ()  # as a training loop lets go of them
+    for placed, value in zip(one.placed, two.expected.inputs, strict=True):
+        if placed is not None:
+            placed.tensor.copy_(value)
+    kept = [placed and replace(placed, before=placed.storage.view(torch.uint8).clone()) for placed in one.placed]
+    again = Call(two.expected, kept, one.leaves)
+    if runner.forward(again, other, later):
+        runner.backward(again, other, later)
+    plain = runner.run(other)
+    return [
+        _finding(runner, quantity, f"{mismatch.text}, when the inputs of the last call are changed in place", case)
+        for quantity, mismatch in later.wrong.items()
+        if quantity not in plain.wrong
     ]
 
 

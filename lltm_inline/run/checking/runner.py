@@ -22,6 +22,7 @@ from .cases import (
     Placed,
     as_tuple,
     differentiable,
+    elements,
     expect,
     place,
     quantities,
@@ -34,6 +35,9 @@ from .compare import Mismatch, Tolerance, compare
 _MOST_THREADS = 3
 _RERUNS = 4
 #: Mismatches of these cells are about what a kernel returns, not about values: they belong to the section `interface`.
+RAISES = "raises"
+#: What is said of a section that had nothing to look at.
+NEVER_BACK = "forward never came back (see parity)"
 STRUCTURAL = ("count", "no tensor", "shape", "dtype")
 
 
@@ -42,11 +46,12 @@ Matrix = dict[str, dict[str, str]]
 
 
 class Part(NamedTuple):
-    """What one section of a check found: number of cases, findings, and what could not be tried."""
+    """What one section of a check found: number of cases, findings, what could not be tried, and what is merely slow."""
 
     cases: int
     findings: list[Finding]
     skipped: list[str]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -57,13 +62,20 @@ class Outcome:
         wrong: mismatches by quantity; `forward` and `backward` stand for calls that raised.
         seen: the quantities that were compared.
         impure: inputs that changed and outputs that alias, as (quantity, sentence).
-        skipped: why the case could not be tried: the reference refuses it.
+        skipped: why the case could not be tried: the reference refuses it, or the memory is not enough for less.
+        refused: it was the reference.
     """
 
     wrong: dict[str, Mismatch] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
     impure: list[tuple[str, str]] = field(default_factory=list)
     skipped: str = ""
+    refused: bool = False
+
+    @property
+    def came_back(self) -> bool:
+        """Whether forward has returned anything that can be looked at."""
+        return not self.skipped and ("forward" not in self.wrong or self.wrong["forward"].cell != RAISES)
 
 
 @dataclass(eq=False)
@@ -141,6 +153,7 @@ class Runner:
         self.outputs = [output.name for output in op.signature.outputs]
         self.gradients = [f"d_{tensor.name}" for tensor in op.signature.tensors]
         self.threads = torch.get_num_threads()
+        self.exhausted: Case | None = None
         self._outcomes: dict[Case, Outcome] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
 
@@ -168,10 +181,14 @@ class Runner:
         return outcome
 
     def begin(self, case: Case, outcome: Outcome) -> Call | None:
-        """Lay out the inputs of a case; None when the reference refuses it."""
+        """Lay out the inputs of a case; None when the reference refuses it, or the memory is not enough for less."""
+        outcome.skipped = self.untried(case)
+        if outcome.skipped:
+            return None
         try:
             expected = expect(self.op, case)
         except Exception as error:
+            outcome.refused = True
             outcome.skipped = f"{case.describe(self.op)}: the reference refuses it ({one_line(error)})"
             return None
         placed: list[Any] = []
@@ -190,13 +207,25 @@ class Runner:
             leaves.append(leaf.requires_grad_() if next(wanted) and differentiable(value) else leaf)
         return Call(expected, placed, leaves)
 
+    def untried(self, case: Case) -> str:
+        """Say why a case is left out: one with no more elements has run out of memory, which takes a second each time."""
+        if self.exhausted is None or elements(self.op, case.size) < elements(self.op, self.exhausted.size):
+            return ""
+        return f"as many elements or more: the kernel had run out of memory at {self.exhausted.describe(self.op)}"
+
+    def note_error(self, case: Case, error: Exception) -> None:
+        """Remember a case in which the memory was not enough."""
+        if steps.is_out_of_memory(error):
+            self.exhausted = case
+
     def forward(self, call: Call, case: Case, outcome: Outcome) -> bool:
         """Call the kernel and compare its outputs; False when there is nothing to go on with."""
         try:
             with threads(self.threads_for(case)), self.step("forward", case, call):
                 call.outputs = as_tuple(self.function(*call.leaves))
         except Exception as error:
-            outcome.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", "raises")
+            self.note_error(case, error)
+            outcome.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", RAISES)
             return False
         want = call.expected.outputs
         if len(call.outputs) != len(want):
@@ -259,7 +288,8 @@ class Runner:
                 with threads(self.threads_for(case)), self.step("backward", case, call):
                     found = torch.autograd.grad(heads, [leaves[i] for i in wanted], grads, allow_unused=True)
         except Exception as error:
-            outcome.wrong["backward"] = Mismatch("backward", f"backward {_raises(error)}", "raises")
+            self.note_error(case, error)
+            outcome.wrong["backward"] = Mismatch("backward", f"backward {_raises(error)}", RAISES)
             return []
         limit = tolerance(self.op, case)
         for i, got in zip(wanted, found, strict=True):

@@ -33,7 +33,7 @@ from .cases import (
     with_extent,
 )
 from .guarded import Note, Trial, silent
-from .runner import Outcome, Part, Runner, one_line
+from .runner import NEVER_BACK, Outcome, Part, Runner, one_line
 
 #: Extents for which a tensor has no slack: its bytes are a multiple of c10's alignment in float32 already.
 _FLUSH = 16
@@ -180,18 +180,20 @@ def replay(
     findings: dict[tuple[str, str], Finding] = {}
     count, skipped = 0, []
     for number, case in enumerate(cases):
+        if reason := runner.untried(case):
+            skipped.append(reason)
+            continue
         try:
             expected = expect(runner.op, case)  # ahead of the guard: the reference has its own memory
         except Exception as error:
             skipped.append(f"{case.describe(runner.op)}: the reference refuses it ({one_line(error)})")
             continue
-        count += 1
-        leaves = False
+        leaves = came_back = False
         # Many elements are for the threads; what they miss at the start, few elements show.
         for enter in (guard.at_end,) if case.threaded else (guard.at_end, guard.at_start):
             trial = Trial(runner, case, expected)
             with enter(case.dtype):
-                trial.run(guard, note)
+                came_back |= trial.run(guard, note)
             if guard.missed:
                 skipped.append(f"guard pages around {guard.missed} tensors: the system gives no more address space")
             found = dict(_findings(trial))
@@ -199,11 +201,14 @@ def replay(
             leaves |= any(what != _UNWRITTEN for _, what in found)
             if leaves and not fatal:
                 break
+        count += came_back
         if leaves:
             # At a larger size it might fault, and nothing would be told: this is the smallest, and says more.
             if number + 1 < len(cases):
                 skipped.append("larger sizes: the kernel leaves its tensors at this one")
             break
+    if not count and not fatal:
+        skipped.append(NEVER_BACK)
     return Part(count, list(findings.values()), list(dict.fromkeys(skipped)))
 
 
@@ -310,7 +315,7 @@ def _unguarded(runner: Runner, cases: Sequence[Case], note: Note, why: str) -> P
     for case in cases:
         note("forward", case.describe(runner.op), ())
         outcome = runner.run(case)
-        count += not outcome.skipped
+        count += outcome.came_back
         for name, mismatch in outcome.wrong.items():
             if mismatch.got is None or mismatch.want is None or name in findings:
                 continue
@@ -320,4 +325,4 @@ def _unguarded(runner: Runner, cases: Sequence[Case], note: Note, why: str) -> P
                 findings[name] = Finding(
                     runner.kernel.label, "safety", name, text, case.describe(runner.op), size_text(runner.op, case.size)
                 )
-    return Part(count, list(findings.values()), [why])
+    return Part(count, list(findings.values()), [why] if count else [why, NEVER_BACK])

@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ...build.cache import mark_proven
 from ...progress import Progress, showing
 from ...registry import Kernel, registry
 from ..isolated import Prepared, Replay, ask_twice, crash_of, identities, prepare
+from ..load import mark_tried
 from ..report import Finding, Report, Section
 from ..worker.client import Died, worker
 from ..worker.crash import Crash
@@ -18,15 +18,13 @@ from ..worker.limits import Limits
 from ..worker.steps import Event
 from .cases import Case, Size, prime_size
 from .examine import examine
-from .interface import Try, is_safe, refusal_findings, refusals
+from .interface import NO_NONSENSE, Try, is_safe, refusal_findings, refusals
 from .replay import runner_here
 
 #: In all, for calls with nonsense that crash; each costs a worker.
 _MOST_CRASHES = 40
 #: A call with nonsense that takes longer hangs.
 _NONSENSE_SECONDS = 5.0
-#: What this process has marked already.
-_proven: set[tuple[str, str]] = set()
 _ENDINGS = {
     "timeout": "hangs",
     "memory": "takes too much memory",
@@ -60,15 +58,14 @@ def supervise(
     case = _Checked(kernel, device, compiler, cflags, limits, prepared)
     with showing(title, progress) as say:
         report = case.run(sizes, say, gradients_only=gradients_only)
-        if not gradients_only and report.crash is None and not is_safe(kernel, device):
-            report = _with_refusals(report, kernel, case.refusals(sizes))
+        asked = gradients_only or report.crash is not None or is_safe(kernel, device)
+        if not asked and NO_NONSENSE not in report["interface"].skipped:
+            report = _with_refusals(report, kernel, *case.refusals(sizes))
     if device == "cuda" and not report.ok:
         worker.renew()  # a fault on a GPU breaks the context for the life of the process
     if report.crash is None:
         for built in prepared.libraries.values():
-            if (built.digest, built.sha256) not in _proven:
-                mark_proven(built.digest, built.sha256)
-                _proven.add((built.digest, built.sha256))
+            mark_tried(built)
     return report
 
 
@@ -163,8 +160,8 @@ class _Checked:
             output=died.output,
         )
 
-    def refusals(self, sizes: list[Size] | None) -> list[Try]:
-        """Hand the kernel inputs that make no sense, with a new worker after each crash."""
+    def refusals(self, sizes: list[Size] | None) -> tuple[list[Try], str]:
+        """Hand the kernel inputs that make no sense, with a new worker after each crash, until one runs into a limit."""
         op = registry.op_of(self.kernel)
         tries: list[Try] = []
         for _ in range(_MOST_CRASHES):
@@ -192,8 +189,10 @@ class _Checked:
                 if len(tries) == began:
                     break  # it cannot even be loaded twice
                 # Also of a try that had ended: what it has damaged shows a little later.
-                tries[-1] = tries[-1]._replace(verdict=_how(died))
-        return tries
+                tries[-1] = last = tries[-1]._replace(verdict=_how(died))
+                if died.ending.kind in ("timeout", "memory"):
+                    return tries, f"other inputs that make no sense: it {last.verdict} with {last.argument} {last.what}"
+        return tries, ""
 
 
 def _how(died: Died) -> str:
@@ -216,11 +215,12 @@ def _marked(told: _Told, died: Died, crash: Crash) -> dict[str, dict[str, str]]:
     return {quantity: {c: cells.get(c, "") for c in columns} for quantity, cells in matrix.items()}
 
 
-def _with_refusals(report: Report, kernel: Kernel, tries: Sequence[Try]) -> Report:
+def _with_refusals(report: Report, kernel: Kernel, tries: Sequence[Try], untried: str) -> Report:
     """Add what came of inputs that make no sense to the section `interface`."""
     section = report["interface"]
     findings = (*section.findings, *refusal_findings(kernel, tries))
-    fuller = replace(section, cases=section.cases + len(tries), findings=findings)
+    skipped = (*section.skipped, untried) if untried else section.skipped
+    fuller = replace(section, cases=section.cases + len(tries), findings=findings, skipped=skipped)
     return replace(report, sections=tuple(fuller if s is section else s for s in report.sections))
 
 

@@ -110,6 +110,7 @@ class Evidence:
         overflow: the address is where the stack would have grown to.
         jump: the address was jumped to: a call through a pointer to no function.
         waiting: the thread was waiting in a call of the operating system, for a lock, for instance.
+        still: it was in a jump to itself, which is what compilers make of an endless loop with nothing in it.
         cpu: processor time of the whole process until then, in seconds.
     """
 
@@ -127,6 +128,7 @@ class Evidence:
     overflow: bool = False
     jump: bool = False
     waiting: bool = False
+    still: bool = False
     cpu: float = 0.0
 
 
@@ -170,6 +172,7 @@ class Record(ctypes.Structure):
         ("overflow", ctypes.c_int8),
         ("jump", ctypes.c_int8),
         ("waiting", ctypes.c_int8),
+        ("still", ctypes.c_int8),
         ("has_region", ctypes.c_int8),
         ("done", ctypes.c_int8),
         ("region", RegionRecord),
@@ -346,6 +349,7 @@ def _as_evidence(record: Record) -> Evidence | None:
         overflow=bool(record.overflow),
         jump=bool(record.jump),
         waiting=bool(record.waiting),
+        still=bool(record.still),
         cpu=record.cpu,
     )
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from ...errors import made_again
+
 _PLAIN = {"complex", "slice", "range", "bytearray", "set", "frozenset"}
 
 
@@ -121,10 +123,6 @@ def unwrap(raised: Raised) -> BaseException:
 
 
 def _made(kind: type[BaseException], args: tuple[Any, ...], state: dict[str, Any]) -> BaseException:
-    if kind.__module__ == "builtins":
-        error = kind(*args)
-    else:
-        error = kind.__new__(kind, *args)
-        error.args = args
+    error = kind(*args) if kind.__module__ == "builtins" else made_again(kind, args)
     vars(error).update(state)
     return error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .events import COMPUTES, INPUTS, LOCKS, SLEEPS, WAITS
+from .events import COMPUTES, INPUTS, LOCKS, OUTPUTS, SLEEPS, WAITS
 from .facts import HEAP_WORDS, Facts
 from .reach import bytes_text
 from .rules import Rule, always, among, both, dies_of, ended, first, has, in_any, near, prints
@@ -341,6 +341,20 @@ _TIMEOUTS = (
     ),
     Rule(in_any(*SLEEPS), "it sleeps: take the sleep out, or raise Limits(seconds=...)"),
     Rule(in_any(*INPUTS), "it waits for input or for another process, which nobody gives or ends"),
+    Rule(
+        lambda f: f.still,
+        "an endless loop that changes nothing, not even what its own test reads; what another thread is to change "
+        "must be std::atomic",
+    ),
+    Rule(
+        both(in_any(*OUTPUTS), lambda f: f.cpu_share is not None and f.cpu_share > WAITS),
+        "it prints or writes inside a loop: take that out, or raise Limits(seconds=...)",
+    ),
+    Rule(
+        in_any(*OUTPUTS),
+        "it waits until what it has written is read: its own pipe or socket that is full, or more output than could "
+        "be read in the time",
+    ),
     Rule(
         lambda f: f.cpu_share is not None and f.cpu_share >= COMPUTES,
         "an endless loop: a counter that never meets its limit (unsigned and counting down, a step of 0, a float), "

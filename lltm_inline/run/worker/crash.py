@@ -12,6 +12,7 @@ from ...errors import CrashError, TimeoutError
 from .causes import cause_of
 from .events import detail_of, what_of
 from .facts import Facts
+from .loops import empty_loops
 from .macro import body_at, line_in_body
 from .names import calls_of
 from .symbolize import Place
@@ -200,7 +201,7 @@ def explain(
     if asserted and facts.place is None and asserted.file in sources:
         # Without debug information the assertion itself says where it stands.
         facts = replace(facts, places=(Place(asserted.file, asserted.line, ""),))
-    facts, hidden = _in_macro(facts)
+    facts, hidden = _in_macro(_in_empty_loop(facts))
     place, touched = facts.place, facts.reach
     return Crash(
         kernel=kernel,
@@ -235,6 +236,16 @@ def tail(output: str, count: int) -> str:
     lines = output.rstrip("\n").split("\n")
     left = len(lines) - count
     return "\n".join([f"({left} line{'s' * (left != 1)} left out)", *lines[-count:]] if left > 0 else lines)
+
+
+def _in_empty_loop(facts: Facts) -> Facts:
+    """Put the line of a loop that does nothing first, where the text has only one; the binding's lines are not its place."""
+    if not facts.still:
+        return facts
+    texts = {file: text for file, text in facts.sources.items() if not file.endswith(GENERATED)}
+    found = [Place(file, line, "") for file, text in texts.items() for line in empty_loops(text)]
+    own = tuple(place for place in facts.places if not place.file.endswith(GENERATED))
+    return replace(facts, places=(*found, *own) if len(found) == 1 else own)
 
 
 def _in_macro(facts: Facts) -> tuple[Facts, str]:

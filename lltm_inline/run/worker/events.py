@@ -17,6 +17,7 @@ LOCKS = (
     *("pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "pthread_barrier_wait", "pthread_join"),
 )
 SLEEPS = ("nanosleep", "clock_nanosleep", "sleep", "usleep", "pause")
+OUTPUTS = ("write", "writev", "send", "sendmsg")
 INPUTS = ("read", "getc", "getchar", "fgets", "scanf", "poll", "select", "recv", "accept", "wait4", "waitpid")
 
 _SIGNALS = {
@@ -136,19 +137,23 @@ def _overflow(facts: Facts) -> str:
 
 
 def _time(facts: Facts) -> str:
-    call = next((name for name in facts.calls if name in (*LOCKS, *SLEEPS, *INPUTS)), "")
+    call = next((name for name in facts.calls if name in (*LOCKS, *SLEEPS, *INPUTS, *OUTPUTS)), "")
     inside = f" in {call}()" if call else ""
     waiting = facts.evidence is not None and facts.evidence.waiting
-    if facts.cpu_share is None:
+    if facts.still:
+        doing = " in an endless loop without effect"
+    elif call in OUTPUTS:
+        doing = inside  # for the moment, or for ever
+    elif facts.cpu_share is None:
         doing = f" waiting{inside}" if waiting or call else " here" if facts.place else ""
-        return f"it was{doing} when the time was up" if doing else ""
-    if facts.cpu_share >= COMPUTES:
+    elif facts.cpu_share >= COMPUTES:
         doing = " computing"
     elif facts.cpu_share > WAITS and not waiting:
         doing = " computing and waiting by turns"
     else:
         doing = f" waiting{inside}"
-    return f"it was{doing} when the time was up ({min(facts.cpu_share, 1):.0%} of the time busy)"
+    share = "" if facts.cpu_share is None else f" ({min(facts.cpu_share, 1):.0%} of the time busy)"
+    return f"it was{doing} when the time was up{share}" if doing else ""
 
 
 def _assertion(facts: Facts) -> str:

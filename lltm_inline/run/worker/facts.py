@@ -145,6 +145,11 @@ class Facts:
         """The processor refused an address and does not say which."""
         return self.signal == "SIGSEGV" and self.fault is not None and self.address is None
 
+    @property
+    def still(self) -> bool:
+        """It was in a loop that does nothing: a jump to itself, which has the line of whatever stands before it."""
+        return bool(self.evidence and self.evidence.still and self.kind == "timeout")
+
     @cached_property
     def reach(self) -> Reach | None:
         """Where the address lies relative to a tensor, where it is near one."""

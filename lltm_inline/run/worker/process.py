@@ -25,7 +25,7 @@ from .watch import Watch, busy_seconds
 
 _TICK = 0.05
 _GRACE = 0.2
-_WHERE_SECONDS = 0.15
+_WHERE_SECONDS, _DRAIN_SECONDS = 0.15, 0.001
 
 OnEvent = Callable[[Event], None]
 
@@ -197,14 +197,19 @@ class Process:
         shorten(interrupt)
         return interrupt
 
-    def where(self) -> tuple[Evidence | None, float | None]:
-        """Ask the worker where it is, and for how much of the time it computes."""
+    def where(self, drain: Callable[[], None]) -> tuple[Evidence | None, float | None]:
+        """Ask the worker where it is, and for how much of the time it computes.
+
+        What it prints meanwhile is drained: it would wait for that, and for nothing else.
+        """
         before, started = busy_seconds(self.pid), time.monotonic()
         try:
             evidence = self.box.ask(self.pid, _WHERE_SECONDS)
         except ProcessLookupError:
             return None, None
-        time.sleep(max(0.0, started + _WHERE_SECONDS - time.monotonic()))
+        while (rest := started + _WHERE_SECONDS - time.monotonic()) > 0:
+            drain()
+            time.sleep(min(rest, _DRAIN_SECONDS))
         after, passed = busy_seconds(self.pid), time.monotonic() - started
         return evidence, None if before is None or after is None else (after - before) / passed
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -35,8 +36,8 @@ class Watched(Protocol):
     def strangers(self) -> frozenset[str]:
         """What else has run in it."""
 
-    def where(self) -> tuple[Evidence | None, float | None]:
-        """Ask where it is."""
+    def where(self, drain: Callable[[], None]) -> tuple[Evidence | None, float | None]:
+        """Ask where it is, and drain what it prints meanwhile."""
 
     def kill(self) -> None:
         """End it."""
@@ -102,7 +103,7 @@ class Watch:
         return self._last
 
     def _ended(self, ending: Ending, *, where: bool = False) -> Died:
-        evidence, busy = self._process.where() if where else (None, None)
+        evidence, busy = self._process.where(self.drain) if where else (None, None)
         state = self._process.box.read()
         self.drain()
         self._process.kill()

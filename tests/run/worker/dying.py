@@ -163,6 +163,11 @@ extern "C" void child_exits() {
 extern "C" void loops(volatile char* stop) {
   while (!*stop) ++zero;  // loops
 }
+extern "C" void stands(volatile char* stop) {
+  if (!*stop) {
+    while (true) {}  // stands
+  }
+}
 extern "C" void waits() {
   std::mutex mutex;
   mutex.lock();

@@ -726,6 +726,34 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
             "order, a holder that itself waits for Python's lock (the GIL), or a thread that never ends"
         ),
     ),
+    "endless loop with nothing in it": (
+        {
+            **timed_out(cpu_share=0.98, evidence=Evidence("where", still=True)),
+            "text": "int f(int n) {\n  n += 1;\n\n  while (true) {}\n}",
+            "places": [Place("axpy/mine", 2, "f(int)")],
+        },
+        "time-out after 10 s",
+        "it was in an endless loop without effect when the time was up (98% of the time busy)",
+        (
+            "an endless loop that changes nothing, not even what its own test reads; what another thread is to change "
+            "must be std::atomic"
+        ),
+    ),
+    "printing": (
+        timed_out(cpu_share=0.4, evidence=Evidence("where", waiting=True), calls=("write", "vprintf")),
+        "time-out after 10 s",
+        "it was in write() when the time was up (40% of the time busy)",
+        "it prints or writes inside a loop: take that out, or raise Limits(seconds=...)",
+    ),
+    "a full pipe": (
+        timed_out(cpu_share=0.0, evidence=Evidence("where", waiting=True), calls=("write",)),
+        "time-out after 10 s",
+        "it was in write() when the time was up (0% of the time busy)",
+        (
+            "it waits until what it has written is read: its own pipe or socket that is full, or more output than "
+            "could be read in the time"
+        ),
+    ),
     "waiting somewhere": (
         timed_out(cpu_share=0.01),
         "time-out after 10 s",

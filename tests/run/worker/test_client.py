@@ -217,6 +217,15 @@ def test_time_limit_is_kept(worker: Worker) -> None:
     assert caught.value.ending.kind == "timeout" and caught.value.busy is not None and caught.value.busy > 0.1
 
 
+def test_who_is_asked_where_it_is_does_not_wait_for_its_own_output(worker: Worker) -> None:
+    """What is printed is read also while the share of time is measured in which it computes."""
+    worker.run(os.getpid)
+    process, read = worker._idle, []
+    assert process is not None
+    process.where(lambda: read.append(os.getpid()))
+    assert len(read) > 1
+
+
 def test_output_limit_is_kept(worker: Worker) -> None:
     """Who prints without end is stopped; what was printed first and last is kept."""
     with pytest.raises(Died) as caught:

@@ -154,6 +154,23 @@ def test_line_inside_of_a_macro_is_found() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("f();\nwhile (!done)\n  ;\nfor (; i < 9; ++i) {}\n", "axpy/mine@2:2"),
+        ("while (!done) {}\nfor (;;) {\n}\n", ""),
+        ("while (true) ++i;\n", ""),
+        ("DISPATCHED(x, [&] {\n  /* while (true) {} */\n  g();\n  for (;;);\n});\n", "axpy/mine@2:4"),
+    ],
+    ids=["one", "two", "none", "in a macro"],
+)
+def test_loop_with_nothing_in_it_has_its_own_line_or_none(text: str, place: str) -> None:
+    """The line before it and that of the binding are not told; its own is where the text has one such loop."""
+    seen = Evidence("where", still=True)
+    crash = told(**timed_out(evidence=seen, cpu_share=1.0), text=text, places=[Place("axpy/mine (binding)", 3, "call")])
+    assert crash.place == place and "hides" not in crash.detail
+
+
 def test_recursion_is_told_once() -> None:
     """A stack of a thousand equal lines names the function, and no line twice."""
     crash = told(**fault(BASE, write=True, overflow=True), places=[Place("axpy/mine", 6, "fib(int)")] * 1000)

@@ -217,6 +217,17 @@ def test_endless_loop_is_asked_and_goes_on(recorder: Path, library: Path) -> Non
     assert death.code == 0 and death.out == "went on\n" and death.beats == 2
 
 
+def test_loop_with_nothing_in_it_is_known_as_one(recorder: Path, library: Path) -> None:
+    """It becomes a jump to itself, which has the line of something else, or none at all; a loop that works is none."""
+    with _running(recorder, library, "stands") as running:
+        deadline = time.monotonic() + 60
+        while not ((seen := running.box.ask(running.process.pid, 10)) and seen.still):
+            assert time.monotonic() < deadline
+        assert line_of("stands") not in [place.line for place in symbolize(seen.frames, library)]
+    with _running(recorder, library, "loops") as running:
+        assert not _ask_until(running, line_of("loops"), waiting=False).still
+
+
 def test_deadlock_is_asked(recorder: Path, library: Path) -> None:
     """A thread that waits for a lock names the line, and that it waits; it uses no processor, and goes on waiting."""
     with _running(recorder, library, "waits") as running:

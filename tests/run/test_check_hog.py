@@ -1,0 +1,91 @@
+"""A check of a kernel that runs into a limit: what would run into it again is not tried, and nothing is ticked off unseen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from lltm_inline.registry import Kernel
+from lltm_inline.run.check import check
+from lltm_inline.run.checking import interface, supervise
+from lltm_inline.run.isolated import Prepared
+from lltm_inline.run.report import Report
+from lltm_inline.run.worker import steps
+from lltm_inline.run.worker.black_box import State
+from lltm_inline.run.worker.ending import Ending
+from lltm_inline.run.worker.outcome import Died
+from lltm_inline.run.worker.steps import Event
+
+pytestmark = pytest.mark.usefixtures("tiny")
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], tuple[Report, list[int]]]:
+    """Give `checked(n)`: the report of a kernel that runs out of memory from n elements on, and when it did."""
+    monkeypatch.setattr(steps, "_memory", 2**30)  # as in a worker
+
+    def checked(most: int) -> tuple[Report, list[int]]:
+        failed: list[int] = []
+
+        def hog(x: torch.Tensor) -> torch.Tensor:
+            if x.numel() >= most:
+                failed.append(x.numel())
+                raise MemoryError
+            return x * 2
+
+        return check(Kernel("tiny/hog", python=hog), trust=True, progress=False), failed
+
+    return checked
+
+
+def test_memory_that_ran_out_is_not_asked_for_again(checked: Callable[[int], tuple[Report, list[int]]]) -> None:
+    """A kernel that always wants too much is called a few times, and not for each of a hundred cases; nothing has a tick."""
+    report, failed = checked(0)
+    assert len(failed) < 5
+    assert report["parity"].skipped == ("as many elements or more: the kernel had run out of memory at N=0, float64",)
+    assert interface.NO_NONSENSE in report["interface"].skipped
+    for name in ("purity", "safety"):
+        assert report[name].cases == 0 and not report[name].ok
+        assert "forward never came back (see parity)" in report[name].skipped
+    [finding] = report["parity"].findings
+    assert finding.text.startswith("forward runs out of memory") and finding.smallest == "N=0"
+
+
+def test_what_takes_less_is_tried(checked: Callable[[int], tuple[Report, list[int]]]) -> None:
+    """Sizes with fewer elements are looked at, and dtypes that were not are not called right."""
+    report, failed = checked(19)
+    assert len(failed) < 5 and min(failed) == 19
+    assert report["purity"].cases and report["safety"].cases and not report.ok
+    assert "right for N <= 16" in str(report) and "is right" not in str(report)
+
+
+def test_forward_that_raises_leaves_nothing_to_tick() -> None:
+    """Where forward raises in every case, sections that look at what it did say that they saw nothing."""
+
+    def raises(x: torch.Tensor) -> torch.Tensor:
+        raise ValueError("never")
+
+    report = check(Kernel("tiny/raises", python=raises), trust=True, progress=False)
+    assert not report["purity"].cases and not report["safety"].cases
+    assert "nothing was checked in 0 cases" in str(report)
+
+
+def test_nonsense_that_hangs_ends_the_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call with nonsense that runs into the time limit is told, and spares the waiting for the others."""
+    asked: list[int] = []
+
+    def run(function: Any, *arguments: Any, on_event: Any, **named: Any) -> None:
+        asked.append(arguments[2])
+        on_event(Event("try", ("x", f"in dtype {len(asked)}")))
+        how = Ending("signal", 11) if len(asked) == 1 else Ending("timeout", seconds=5.0)
+        raise Died(how, State(), None, "", busy=math.nan, earlier=frozenset(), strangers=frozenset())
+
+    monkeypatch.setattr(supervise.worker, "run", run)
+    kernel = Kernel("tiny/stable", python=torch.neg)
+    tries, untried = supervise._Checked(kernel, "cpu", None, None, None, Prepared(None, {}, None, None)).refusals(None)
+    assert [one.verdict for one in tries] == ["crashes (SIGSEGV)", "hangs"] and asked == [0, 1]
+    assert untried == "other inputs that make no sense: it hangs with x in dtype 2"
