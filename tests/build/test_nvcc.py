@@ -302,6 +302,11 @@ def test_wrong_arguments_come_first(tiny: Any, monkeypatch: pytest.MonkeyPatch, 
     ):
         with pytest.raises(DefinitionError, match=re.escape(message)):
             build(name, device=device, progress=False)
+    pasted = Kernel("tiny/pasted", cpp=CPP, cuda="at::Tensor times_cuda(at::Tensor x) { return x; }")
+    with pytest.raises(
+        DefinitionError, match="its cuda text defines no 'forward', and its two texts make one CUDA kernel, so only"
+    ):
+        build(pasted, device="cpu", progress=False)
     with pytest.raises(InputError, match="no device 'tpu'; want one of cpu, cuda"):
         build("lltm/cuda", device="tpu", progress=False)
     with pytest.raises(InputError, match="say device='cuda' too"):
@@ -630,6 +635,16 @@ def test_way_to_an_instantiation() -> None:
     )
     [found] = parsed(log, "first\nk(1)")
     assert (found.file, found.line) == ("op/cuda", 2) and "the error itself is in ATen/Some.h:30" in found.notes
+
+
+def test_torch_without_its_header() -> None:
+    """A pasted text that says torch:: without its header gets the same help from nvcc as from g++."""
+    log = (
+        "op/cuda(1): error: this declaration has no storage class or type specifier\n"
+        "  torch::Tensor forward(torch::Tensor x) { return x; }\n  ^\n\n"
+    )
+    [found] = parsed(log, "torch::Tensor forward(torch::Tensor x) { return x; }")
+    assert found.message == "'torch' does not name a type" and "#include <torch/types.h>" in found.help
 
 
 def test_warnings_of_nvcc_stay_in_the_log() -> None:

@@ -105,7 +105,7 @@ def _macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
 
 @rules.rule(
     r"'torch'.*has not been declared|'torch::.*' has not|undeclared identifier 'torch'|in namespace 'torch'"
-    r"|namespace 'torch'|not a member of 'torch'"
+    r"|namespace 'torch'|not a member of 'torch'|'torch' does not name a type"
 )
 def _torch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     name = re.search(r"'(\w+)' is not a member|named '(\w+)'", record.message)
