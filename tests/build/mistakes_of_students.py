@@ -689,6 +689,18 @@ void forward(const at::Tensor& x) {
         "'sum'",
         clang=("_Pragma",),
     ),
+    light(
+        "what is yet to be written",
+        """
+float forward(float x) {
+  float d_x;
+  d_x = ...;
+  return d_x;
+}
+""",
+        "d_x = ...",
+        "yet to be written",
+    ),
     # Slips of other kinds
     light(
         "a character in double quotes",

@@ -381,7 +381,7 @@ kernel 'lltm/fused@2' did not compile (g++ 12.2, torch 2.13)
      13 |     const scalar_t z = gates[b][s];
   -> 14 |     const scalar_t i = (1 + std::tanhh(z / 2)) / 2;
         |                                  ^~~~~
-  1 line differs from lltm/fused@1: li.diff("lltm/fused@1", "lltm/fused@2").  Full log: error.log, 2 lines"""
+  1 line differs from lltm/fused@1: li.diff("lltm/fused@1", "lltm/fused@2").  Full log: .log of this error, 2 lines"""
 
 
 def test_build_error_is_worth_printing() -> None:

@@ -139,6 +139,12 @@ def _taken_apart(match: re.Match[str], record: Record, sources: Mapping[str, str
     return f"Several values are taken apart with brackets: auto [{found[1]}] = ..." if found else ""
 
 
+@rules.rule(_STUCK)
+def _left_to_write(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    left = re.search(r"(?:=|\breturn\b|[(,])\s*(?:\.\.\.|\u2026)\s*[;,)]", code_at(record, sources))
+    return "The '...' stands for what is yet to be written: put an expression in its place." if left else ""
+
+
 # Punctuation
 
 
