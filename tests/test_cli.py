@@ -400,5 +400,5 @@ def test_terminal_gets_colours_and_no_color_is_honoured() -> None:
 def test_complaint_at_a_terminal_sends_nobody_to_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     """Where no error is at hand, its log is not pointed to."""
     told = "kernel 'a/b' did not compile\n  1 line differs from a/c.  Full log: .log of this error, 2 lines"
-    assert _complain(BuildError(told), 1) == 1
+    assert _complain(BuildError(told, kernel="a/b"), 1) == 1
     assert capsys.readouterr().err == "lltm-inline: kernel 'a/b' did not compile\n  1 line differs from a/c.\n"
