@@ -302,6 +302,24 @@ def test_stable_kernel_is_kept_from_aten() -> None:
     assert "torch::stable::" in parse_one(log, "using torch::stable::Tensor;\n\n  return at::relu(x);\n").help
 
 
+@pytest.mark.parametrize(
+    "log",
+    [
+        "In file included from /somewhere/outer.h:4,\n                 from lltm/fused:37:\n"
+        "/somewhere/inner.h:1:10: fatal error: omp.h: No such file or directory\n    1 | #include <omp.h>\n",
+        "In file included from lltm/fused:37:\nIn file included from /somewhere/outer.h:4:\n"
+        "/somewhere/inner.h:1:10: fatal error: 'omp.h' file not found\n#include <omp.h>\n",
+    ],
+    ids=["g++", "clang++"],
+)
+def test_error_in_a_header_is_put_at_its_include(log: str) -> None:
+    """An error in a header that nothing of the text instantiates is put at the line that includes it, not at the header's line."""
+    item = parse_one(log, "\n" * 36 + '#include "outer.h"\n')
+    assert (item.file, item.line) == ("lltm/fused", 37) and "the error itself is in /somewhere/inner.h:1" in item.notes
+    assert item.help.startswith("The header of this line includes <omp.h> in its turn")
+    assert '-> 37 | #include "outer.h"' in item.excerpt
+
+
 def test_several_definitions() -> None:
     """A function that two objects define is told once, at its line."""
     item = parse_one(

@@ -55,6 +55,8 @@ rules.fixed(r"#(\w+) without #if", r"There is no #if for this #\1.")
 @rules.rule(r"(?:'([^']+)' file not found|fatal error: (\S+): No such|^(\S+): No such file or directory)")
 def _no_header(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     header = match[1] or match[2] or match[3]
+    if record.header:
+        return f"The header of this line includes <{header}> in its turn, and the compiler does not find that one."
     near = nearest(header, {*STD.values(), *MACRO_HEADERS.values(), "ATen/ATen.h", "ATen/Parallel.h", "omp.h"})
     if "cuda" in header.lower():
         return "This header comes with CUDA, which this build does not have: keep it out of the cpp text."

@@ -101,7 +101,7 @@ def _flag(record: Record) -> str:
 def _out_of_header(record: Record, sources: Mapping[str, str]) -> None:
     """Move an error inside somebody else's header to the user's line that asked for it."""
     # g++ calls the macro's line the asker; the candidate that is the user's own lambda lies nearer.
-    for note in [*record.trail, *record.notes]:
+    for note in [*record.trail, *record.notes, *(record.included if record.severity == "error" else [])]:
         if note.file in sources and not note.file.endswith(GENERATED):
             header = record.file.rsplit("/include/", 1)[-1]
             record.header = f"{header}:{record.line}"
