@@ -307,7 +307,7 @@ def _semicolon(match: re.Match[str], record: Record, sources: Mapping[str, str])
     here = line_at(record, sources)[max(record.column - 1, 0) :].lstrip()
     if here.startswith("("):
         return "Check the name ahead of the '(': the compiler took it for something that cannot be called."
-    word = re.match(r"\w+", here)
+    word = None if re.search(r"before '\W", record.message) else re.match(r"\w+", here)
     if word and word[0] in PYTHON:
         return f"'{word[0]}' is Python: {PYTHON[word[0]]}."
     if word:
