@@ -1066,4 +1066,61 @@ void forward(const at::Tensor& x) {
         "float* p = x.mutable_data_ptr<scalar_t>();",
         "scalar_t*",
     ),
+    light(
+        "variable of a case",
+        """
+int forward(int n) {
+  switch (n) {
+    case 1: int a = 2; return a;
+    case 2: return 3;
+  }
+  return 0;
+}
+""",
+        "case 2",
+        "{ }",
+    ),
+    light(
+        "default in front of a parameter without",
+        """
+float forward(float x = 1, float y) {
+  return x + y;
+}
+""",
+        "float forward",
+        "to the front",
+    ),
+    light(
+        "template without its types",
+        """#include <vector>
+int forward() {
+  std::vector v;
+  return v.size();
+}
+""",
+        "std::vector v",
+        "std::vector<float>",
+    ),
+    light(
+        "tuple with [ ]",
+        """#include <tuple>
+float forward(std::tuple<float, int> t) {
+  return t[0];
+}
+""",
+        "return t[0]",
+        "std::get<0>",
+    ),
+    light(
+        "loop over a pointer",
+        """
+float forward(const float* x) {
+  float s = 0;
+  for (float v : x) s += v;
+  return s;
+}
+""",
+        "for (float v",
+        "how many",
+    ),
 )

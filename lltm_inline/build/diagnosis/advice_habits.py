@@ -298,3 +298,27 @@ rules.fixed(
     "The braces hold more values than there are elements: make the array longer, or take values away.",
 )
 rules.fixed(r"^expected '>'$", "A '<' of a template is never closed: add the '>' behind its types.")
+rules.fixed(
+    r"^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization",
+    "A variable of one case would be seen by the next: put { } around the statements of the case that declares it.",
+)
+rules.fixed(r"^duplicate case value", "This case stands in the switch already: take one of the two away.")
+rules.fixed(
+    r"^default argument missing for parameter|^missing default argument on parameter",
+    "Behind a parameter with a default all others need one too: move those without to the front.",
+)
+rules.fixed(
+    r"^class template argument deduction failed|no viable constructor or deduction guide for deduction",
+    "The types of this template are to be told from no value: write them between < and >, as in std::vector<float>.",
+)
+rules.fixed(
+    r"no match for 'operator\[\]' \(operand types are 'std::(?:tuple|pair)<|type 'std::(?:tuple|pair)<.*' does not provide a subscript",
+    "A tuple has no [ ]: std::get<0>(t) is its first value, and auto [a, b] = t takes it apart.",
+)
+
+
+@rules.rule(r"^'begin' was not declared|^invalid range expression of type '[^']*\*'")
+def _range_of_pointer(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    if not re.search(r"\bfor\s*\([^;]*[^:]:[^:]", code_at(record, sources)):
+        return ""
+    return "A pointer does not know how many values there are: for (int64_t i = 0; i < n; ++i)."

@@ -178,6 +178,8 @@ def _in_at(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
     name = match[1] or match[2] or match[3]
     if stable := _stable(text_of(record, sources)):
         return stable
+    if name == "tensor" and re.search(r"no type|does not name a type", record.message):
+        return "Did you mean 'at::Tensor'?"
     if name in aten_functions():
         return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
     if name in STD and STD[name] == "cmath":
