@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 FINE, WRONG, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 _DAY = 24 * 3600.0
 _MIB = 2.0**20
+
+#: Where a message sends whoever has the error at hand.
+_LOG_OF_ERROR = r"\s+Full log: \.log of this error.*"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(error: object, code: int) -> int:
-    print(f"lltm-inline: {error}", file=sys.stderr)
+    # Nobody at a terminal holds the error, and so its log.
+    print(f"lltm-inline: {re.sub(_LOG_OF_ERROR, '', str(error))}", file=sys.stderr)
     return code
 
 

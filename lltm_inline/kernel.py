@@ -28,6 +28,15 @@ _TAKEN = {"_Pragma", "defined", "final", "override", "import", "module", "NULL",
 #: Named bindings; any other `binding` text is the user's own template.
 BINDINGS = ("torch_library", "pybind11")
 
+#: Arguments of `load_inline`, and what a kernel has in their place.
+_OF_LOAD_INLINE = {
+    "cpp_sources": "cpp=, one text,",
+    "cuda_sources": "cuda=, one text,",
+    "extra_cflags": "flags=",
+    "extra_cuda_cflags": "flags=, for a CUDA text,",
+    "functions": "binding=: forward and backward are bound by themselves, and nothing",
+}
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -73,6 +82,13 @@ class Kernel:
     doc: str = field(default="", compare=False)
     revision: int = field(default=0, compare=False)
     parent: str = field(default="", compare=False)
+
+    def __new__(cls, *values: Any, **fields: Any) -> Kernel:
+        """Tell who knows `load_inline` what its arguments are called here."""
+        for name, ours in _OF_LOAD_INLINE.items():
+            if name in fields:
+                raise DefinitionError(f"Kernel has no field {name!r}: what load_inline calls so is {ours} here")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         _check_types(self)

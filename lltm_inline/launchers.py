@@ -25,7 +25,7 @@ from string import Template
 
 from .errors import TemplateError
 from .registry import Kernel, Op
-from .signature import find_functions, mask
+from .signature import Function, find_functions, mask
 
 #: Types of C++ by dtype of the op: those for which a template is instantiated.
 _TEMPLATE_TYPES = {"float32": "float", "float64": "double"}
@@ -84,7 +84,7 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
     found = []
     masked = mask(text)
     for name, function in find_functions(masked):
-        if not function.types or re.sub(r"\bconst\b|\s", "", function.types[-1]) != _STREAM:
+        if not _is_launch_function(function):
             continue
         fail = _Refusal(kernel, name)
         head = re.fullmatch(r"(template\s*<.*?>)?\s*(.*)", function.returns)
@@ -112,6 +112,15 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
             "file scope and ends in a stream: template <class T> void launch(const T* x, T* y, int64_t n, cudaStream_t stream)"
         )
     return tuple(found)
+
+
+def has_launch_functions(masked: str) -> bool:
+    """Tell whether a masked CUDA text has a launch function, right or wrong."""
+    return any(_is_launch_function(function) for _, function in find_functions(masked))
+
+
+def _is_launch_function(function: Function) -> bool:
+    return bool(function.types) and re.sub(r"\bconst\b|\s", "", function.types[-1]) == _STREAM
 
 
 class _Refusal:

@@ -267,7 +267,14 @@ class Op:
 
     @cached_property
     def shape_of(self) -> dict[str, Shape]:
-        return {name: Shape.parse(text) for name, text in self.shapes.items()}
+        return {name: self._shape(name, text) for name, text in self.shapes.items()}
+
+    def _shape(self, name: str, text: str) -> Shape:
+        """Read one shape; an error names the tensor."""
+        try:
+            return Shape.parse(text)
+        except DefinitionError as error:
+            raise DefinitionError(f"op {self.name!r}, shape of {name!r}: {error}") from None
 
     @cached_property
     def any_rank(self) -> tuple[str, ...]:

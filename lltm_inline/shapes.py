@@ -37,7 +37,8 @@ class Dim:
             match = _TERM.match(text, position)
             if match is None or not (match[2] or match[3]) or (position and not match[1]):
                 raise DefinitionError(
-                    f"extent {shown(text)} is not a sum of terms like B, 3S or 1 (at {shown(text[position:])})"
+                    f"extent {shown(text)} is not a sum of terms like B, 3S or 1 (at {shown(text[position:])}). Write one letter "
+                    "for each axis, blanks between the axes, and none inside a sum: 'B 3S S+F'"
                 )
             count = int(f"{match[1]}{match[2] or 1}")
             if match[3]:

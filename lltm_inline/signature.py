@@ -301,8 +301,8 @@ class _Examination:
             self.problem(
                 function,
                 f"'backward' takes {_count(len(function.types), 'argument')}, want {len(names)}: {', '.join(names)}",
-                "That is a gradient for each output, then what saves= names, then the extra tensors of 'forward', "
-                f"then std::array<bool, {gradients}>.",
+                f"{self._forgotten(function, names)}That is a gradient for each output, then what saves= names, then the extra "
+                f"tensors of 'forward', then std::array<bool, {gradients}>.",
             )
             return
         for number, (argument, type_) in enumerate(zip(arguments, function.types, strict=False), 1):
@@ -323,6 +323,15 @@ class _Examination:
                 f"Return {_tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted"
                 f"{self._cure(function, gradients)}.",
             )
+
+    def _forgotten(self, function: Function, names: list[str]) -> str:
+        """Ask for what `backward` takes by the name of an input or output, and is not given."""
+        known = {argument.name for argument in (*self.op.signature.inputs, *self.op.signature.outputs)}
+        missed = [name for name in function.names if name in known and name not in names]
+        if not missed or len(function.types) - len(names) != len(missed):
+            return ""
+        saves = (*self.kernel.saves, *missed)
+        return f"Did you forget saves=({', '.join(map(repr, saves))}{',' * (len(saves) == 1)})? "
 
     def _order(self, function: Function, inputs: tuple[Argument, ...]) -> None:
         want = [argument.name for argument in inputs]

@@ -21,7 +21,7 @@ from string import Template
 from .binding import generate_binding
 from .custom_classes import NAMESPACE
 from .errors import DefinitionError, TemplateError
-from .launchers import find_launchers, host_text, instances_text
+from .launchers import find_launchers, has_launch_functions, host_text, instances_text
 from .registry import BINDINGS, Kernel, Op
 from .signature import Function, Interface, examine, find_function, mask
 
@@ -150,9 +150,12 @@ def require_text(kernel: Kernel, device: str) -> None:
     if device in devices_of(kernel):
         return
     if device == "cpu" and kernel.cpp:
-        raise DefinitionError(
-            f"kernel {kernel.label!r}: its cpp text calls the launch functions of its cuda text, so only device 'cuda' runs it"
+        why = (
+            "its cpp text calls the launch functions of its cuda text"
+            if has_launch_functions(mask(kernel.cuda))
+            else "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
         )
+        raise DefinitionError(f"kernel {kernel.label!r}: {why}, so only device 'cuda' runs it")
     raise DefinitionError(
         f"kernel {kernel.label!r} has no {'cuda' if device == 'cuda' else 'cpp'} text: device {device!r} needs one"
     )

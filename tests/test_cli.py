@@ -19,8 +19,8 @@ import pytest
 import torch
 
 from lltm_inline import Kernel, __version__, registry
-from lltm_inline.__main__ import main
-from lltm_inline.errors import ToolchainError
+from lltm_inline.__main__ import _complain, main
+from lltm_inline.errors import BuildError, ToolchainError
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -451,3 +451,10 @@ def test_terminal_gets_colours_and_no_color_is_honoured() -> None:
 
     assert "\x1b[32m" in in_terminal(NO_COLOR="")
     assert "\x1b[32m" not in in_terminal(NO_COLOR="1")
+
+
+def test_complaint_at_a_terminal_sends_nobody_to_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where no error is at hand, its log is not pointed to."""
+    told = "kernel 'a/b' did not compile\n  1 line differs from a/c.  Full log: .log of this error, 2 lines"
+    assert _complain(BuildError(told, kernel="a/b"), 1) == 1
+    assert capsys.readouterr().err == "lltm-inline: kernel 'a/b' did not compile\n  1 line differs from a/c.\n"

@@ -250,14 +250,14 @@ def test_build_error_is_a_card() -> None:
         Diagnostic("a/b@1", "a/b", 6, 1, "warning", "unused"),
     )
     error = BuildError(
-        "kernel 'a/b@1' did not compile (g++ 12)\n  ...\n  1 line differs from a/b: li.diff(1, 2).  Full log: error.log, 2 lines",
+        "kernel 'a/b@1' did not compile (g++ 12)\n  ...\n  1 line differs from a/b: li.diff(1, 2).  Full log: .log of this error, 2 lines",
         kernel="a/b@1", diagnostics=(FOUND, *others), log="one\ntwo",
     )  # fmt: skip
     text = read(views.build_error(error)).text
     for words in ("kernel 'a/b@1' did not compile (g++ 12)", "a/b@1:2:9", "▶ 2", "1 more error, mostly", "consequence",
                   "1 more warning", "1 line differs from a/b", "full log, 2 lines", "one\ntwo"):  # fmt: skip
         assert words in text, words
-    assert "Full log: error.log" not in text
+    assert "Full log: .log of this error" not in text
 
 
 def test_kernel_numbers_its_lines_as_the_compiler_does() -> None:

@@ -201,6 +201,18 @@ def test_kernels_that_are_refused(fields: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "ours"),
+    [("cpp_sources", "cpp=, one text"), ("cuda_sources", "cuda=, one text"), ("extra_cflags", "flags=")],
+)
+def test_names_of_load_inline_are_translated(name: str, ours: str) -> None:
+    """Who writes a kernel with the arguments of `load_inline` is told what they are called here; other names are Python's matter."""
+    with pytest.raises(DefinitionError, match=f"no field '{name}': what load_inline calls so is {ours}"):
+        Kernel("tiny/cpp", **{name: TEXT})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'cqp'"):
+        Kernel("tiny/cpp", cqp=TEXT)
+
+
+@pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"name": "Tiny"}, "op name 'Tiny' is not a lower-case identifier"),
@@ -209,7 +221,11 @@ def test_kernels_that_are_refused(fields: dict[str, Any], message: str) -> None:
         ({"schema": "(Tensor[] x) -> Tensor y"}, "is not a type"),
         ({"schema": "(Tensor x) -> (float y)"}, "an op returns one or more named Tensors"),
         ({"shapes": {"x": "N"}}, "shapes are given for .'x'., but the schema's tensors are .'x', 'y'."),
-        ({"shapes": {"x": "n", "y": "N"}}, "is not a sum of terms"),
+        (
+            {"shapes": {"x": "BF", "y": "N"}},
+            "op 'tiny', shape of 'x': extent 'BF' is not a sum of terms .* Write one letter for each axis, blanks between",
+        ),
+        ({"shapes": {"x": "B F + G", "y": "N"}}, r"extent '\+' is not a sum of terms .* none inside a sum"),
         ({"shapes": {"x": "2N", "y": "N"}}, "no tensor has N as a whole extent"),
         ({"shapes": {"x": "N", "y": "M"}}, r"shape \(M\) of 'y' has M, which no required input has as a whole extent"),
         (

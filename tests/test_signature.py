@@ -191,6 +191,16 @@ def test_what_does_not_fit(old: str, new: str, want: str, op: Op) -> None:
     assert want in problems(ALL.replace(old, new, 1), op)
 
 
+def test_saves_that_were_forgotten(op: Op) -> None:
+    """A `backward` that takes an input which nothing hands to it is asked about saves=; one of another length is not."""
+    [problem] = render(Kernel("every/cpp", cpp=ALL), op).interface.problems
+    assert problem.message == "'backward' takes 3 arguments, want 2: d_y, wanted"
+    assert problem.help.startswith("Did you forget saves=('x',)? That is a gradient")
+    text = ALL.replace("const at::Tensor& x, std::array", "const at::Tensor& x, const at::Tensor& z, std::array")
+    [problem] = render(Kernel("every/cpp", cpp=text), op).interface.problems
+    assert problem.help.startswith("That is a gradient")
+
+
 def test_extra_tensors_are_counted(op: Op) -> None:
     """What `forward` returns beyond the outputs is what `backward` takes after the saved values."""
     text = ALL.replace("at::Tensor forward", "std::tuple<at::Tensor, at::Tensor> forward", 1)

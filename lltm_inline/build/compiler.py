@@ -30,6 +30,7 @@ from ..told import building
 from ..version import __version__
 from . import cache
 from .bridge import bridge_text
+from .diagnostics import Diagnostic, parse
 from .failures import (
     endless_failure,
     failure_of,
@@ -68,8 +69,9 @@ class Build:
         compiler: `g++ 12.2.0`.
         digest: of everything that went in.
         namespace: under which its operators are registered.
-        log: what compiler and linker printed.
+        log: the commands, and behind an empty line what compiler and linker printed: warnings, remarks.
         sha256: of the library, checked before every load.
+        warnings: those that tell of a mistake, at the user's own lines.
     """
 
     kernel: str
@@ -82,10 +84,20 @@ class Build:
     namespace: str
     log: str
     sha256: str
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def printed(self) -> str:
+        """What the compilers printed, without the commands."""
+        return self.log.partition("\n\n")[2]
 
     def __str__(self) -> str:
         how = "from the cache" if self.cached else f"built with {self.compiler}"
-        return f"{self.kernel}: {how} in {self.seconds:.2f} s  ({' '.join(self.flags)})"
+        lines = [f"{self.kernel}: {how} in {self.seconds:.2f} s  ({' '.join(self.flags)})", *map(str, self.warnings)]
+        if self.printed:
+            count = self.printed.count("\n") + 1
+            lines.append(f"All that the compiler printed, {count} line{'s' * (count != 1)}: print(build.printed)")
+        return "\n".join(lines)
 
     __repr__ = __str__
 
@@ -296,7 +308,15 @@ def _as_build(job: Job, manifest: Mapping[str, Any], library: Path, started: flo
         namespace=manifest["namespace"],
         log=manifest["log"],
         sha256=manifest["sha256"],
+        warnings=_warnings_of(job, manifest["log"]),
     )
+
+
+def _warnings_of(job: Job, log: str) -> tuple[Diagnostic, ...]:
+    """Read the warnings out of the log of a build, whether it was made now or stands in the cache."""
+    printed = log.partition("\n\n")[2]
+    found = parse(printed, label=job.label, sources=job.sources) if printed and job.sources else ()
+    return tuple(item for item in found if item.severity == "warning")
 
 
 def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Build:
@@ -310,6 +330,7 @@ def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Buil
                 return cached
             with cache.workspace(job.key) as directory:
                 namespace, log = _attempt(job, directory, stop, attempts)
+                log = _COLOURS.sub("", log)
                 manifest = {
                     "ok": True,
                     "kernel": job.label,

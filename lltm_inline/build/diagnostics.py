@@ -209,7 +209,7 @@ def describe(
         last.append(f'{differ} from {parent}: li.diff("{parent}", "{kernel_label}").')
     if log.strip():
         count = len(log.strip().split("\n"))
-        last.append(f"Full log: error.log, {count} line{'s' * (count != 1)}")
+        last.append(f"Full log: .log of this error, {count} line{'s' * (count != 1)}")
     if last:
         lines.append("  " + "  ".join(last))
     return "\n".join(lines)

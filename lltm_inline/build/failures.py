@@ -33,7 +33,7 @@ def _helper_failure(job: Job, log: str) -> BuildError:
     said = next((line for line in lines if re.search(r"\berror\b|undefined", line)), lines[-1] if lines else "")
     return BuildError(
         f"the {job.label}, a part of lltm_inline that kernels need, could not be built with {job.compiler}: no kernel is at "
-        f"fault. It said: {said[:300]}\n  Another compiler or linker may do: CXX=g++, or an installed lld. Full log: error.log",
+        f"fault. It said: {said[:300]}\n  Another compiler or linker may do: CXX=g++, or an installed lld. Full log: .log of this error",
         kernel=job.label,
         log=log,
     )

@@ -35,7 +35,7 @@ _NAMESPACE = re.compile(r"li_[0-9a-f]{24}_[0-9a-f]{6}")
 
 
 def compile_job(job: Job, directory: Path) -> tuple[str, str]:
-    """Make the result of a job in `directory`; return the namespace of a library, and the command that was run.
+    """Make the result of a job in `directory`; return the namespace of a library, and the command that was run with what it printed.
 
     Raises:
         RuntimeError: a compiler or the linker failed; the message is what it said.
@@ -90,12 +90,21 @@ def _compile_object(job: Job, directory: Path, precompiled: Sequence[str]) -> st
 
 
 def _run(command: Sequence[str], directory: Path) -> str:
-    """Run a compiler; return the command as one would type it."""
+    """Run a compiler; return the command as one would type it, and what it printed."""
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     if done.returncode:
         killed = f"\nKilled signal terminated program {command[0]}" if done.returncode < 0 else ""
         raise RuntimeError(f"{done.stderr}{done.stdout}{killed}")
-    return shlex.join(command)
+    return _log_of(shlex.join(command), f"{done.stderr}{done.stdout}")
+
+
+def _log_of(commands: str, printed: str) -> str:
+    """Put what compilers printed behind the commands and an empty line; ninja's own lines are left out."""
+    lines = [line for line in printed.splitlines() if not _OF_NINJA.match(line)]
+    return "\n\n".join(filter(None, (commands, "\n".join(lines).strip())))
+
+
+_OF_NINJA = re.compile(r"\[\d+/\d+\] |ninja: ")
 
 
 def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> tuple[str, str]:
@@ -105,7 +114,7 @@ def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> 
     # -pipe: what the parts of g++ hand to each other would lie in the system's directory for temporary files, and stay there
     # when they are killed.
     flags = ["-pipe", *precompiled, *job.cflags]
-    with _torch_settings(job):
+    with _torch_settings(job), _listening(directory) as printed:
         cpp_extension.load_inline(
             name=namespace,
             cpp_sources=[job.text],
@@ -118,7 +127,21 @@ def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> 
             no_implicit_headers=True,
         )
     command = " ".join([job.toolchain.compiler, *flags])
-    return namespace, f"{command}\n{' '.join([job.nvcc.path, *job.nvcc.flags])}" if job.nvcc else command
+    commands = f"{command}\n{' '.join([job.nvcc.path, *job.nvcc.flags])}" if job.nvcc else command
+    return namespace, _log_of(commands, "".join(printed))
+
+
+@contextmanager
+def _listening(directory: Path) -> Iterator[list[str]]:
+    """Collect what the compilers print that ninja runs in a directory: where all goes well, torch throws it away."""
+    printed = _printed[str(directory)] = []
+    try:
+        yield printed
+    finally:
+        del _printed[str(directory)]
+
+
+_printed: dict[str, list[str]] = {}
 
 
 _settings = threading.Condition()
@@ -167,6 +190,8 @@ def _enter(job: Job) -> None:
     cpp_extension.remove_extension_h_precompiler_headers = lambda: None
     _replaced["_import_module_from_library"] = cpp_extension._import_module_from_library
     cpp_extension._import_module_from_library = _import_others(cpp_extension._import_module_from_library)
+    _replaced["_run_ninja_build"] = cpp_extension._run_ninja_build
+    cpp_extension._run_ninja_build = _heard(cpp_extension._run_ninja_build)
     if job.nvcc:
         # torch looks for CUDA once, when it is imported, and takes a script on PATH for an installation.
         _replaced["CUDA_HOME"] = cpp_extension.CUDA_HOME
@@ -176,6 +201,31 @@ def _enter(job: Job) -> None:
 def _import_others(load: Callable[..., Any]) -> Callable[..., Any]:
     """Leave the libraries of this package alone; what another thread builds with `load_inline` is loaded as ever."""
     return lambda name, *rest: None if _NAMESPACE.fullmatch(name) else load(name, *rest)
+
+
+def _heard(run: Callable[..., None]) -> Callable[..., None]:
+    """Run ninja as torch does and keep what it prints; where another thread calls `load_inline`, it is torch that runs it."""
+
+    def heard(build_directory: str, verbose: bool, error_prefix: str) -> None:
+        from torch.utils import cpp_extension
+
+        if build_directory not in _printed:
+            return run(build_directory, verbose, error_prefix)
+        workers = cpp_extension._get_num_workers(verbose)
+        command = ["ninja", "-v", *(["-j", str(workers)] if workers is not None else [])]
+        done = subprocess.run(
+            command,
+            cwd=build_directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        )
+        if done.returncode:
+            raise RuntimeError(f"{error_prefix}: {done.stdout}")
+        _printed[build_directory].append(done.stdout)
+
+    return heard
 
 
 def _leave() -> None:

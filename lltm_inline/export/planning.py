@@ -79,6 +79,8 @@ def require_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         why = f"want lower-case letters, digits and single underscores, such as 'lltm_fused', at most {_LONGEST_NAME}"
+    elif name in ("at", "c10", "std", "torch"):
+        why = "PyTorch or C++ has a namespace of that name"
     elif is_reserved(name):
         why = "it is a word of C++ or Python"
     elif name in sys.stdlib_module_names:

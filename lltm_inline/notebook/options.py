@@ -186,6 +186,9 @@ def _values(option: Option, values: Sequence[str]) -> tuple[str, ...]:
         if option.choices and value not in option.choices:
             near = nearest(value, option.choices)
             raise InputError(f"%%kernel: {option.name} {shown(value)}, want one of {', '.join(option.choices)}.{near}")
+    if option.name == "--saves" and (joined := next((value for value in values if "," in value), "")):
+        names = " ".join(filter(None, joined.split(",")))
+        raise InputError(f"%%kernel: --saves {shown(joined)}: names are separated by blanks: --saves {names}")
     if option.name not in ("--slots", "--flags"):
         values = [require_plain(value) for value in values]
     return tuple(values)

@@ -23,6 +23,8 @@ class Mistake:
         warns: the text compiles; the first diagnostic is a warning.
         binding: what stands behind the text, as file `lltm/fused (binding)`.
         stage: "compile", "link" (with -z defs), or "load" (dlopen).
+        clang: words that the help must hold in place of `help` where clang++ says something else.
+        only: the one compiler that finds the mistake, where the others do not.
     """
 
     name: str
@@ -32,6 +34,8 @@ class Mistake:
     warns: bool = False
     binding: str = BINDING
     stage: str = "compile"
+    clang: tuple[str, ...] = ()
+    only: str = ""
 
     @property
     def line(self) -> int:

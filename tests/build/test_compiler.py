@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.build import cache, compiler, header
+from lltm_inline.build import cache, compiler, header, inline
 from lltm_inline.build import job as job_module
 from lltm_inline.build.compiler import Job, build, make_job
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
@@ -333,3 +333,52 @@ def test_no_room_no_header(tiny: Any, fresh_cache: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
     monkeypatch.setattr(cache, "free_bytes", lambda: header.MIN_FREE_BYTES - 1)
     assert header.start(find_toolchain(), "stable") is None
+
+
+PRINTED = """\
+tiny/x:2:9: warning: suggest parentheses around assignment used as truth value [-Wparentheses]
+tiny/x:3:3: optimized: loop vectorized using 32 byte vectors"""
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_what_the_compiler_printed_is_shown(cached: bool) -> None:
+    """A build that went well, made now or before, shows its warnings at the user's lines and keeps all that was printed."""
+    text = "int f(int n) {\n  if (n = 1) return 2;\n}"
+    manifest = {"namespace": "", "log": f"g++ -O3\n\n{PRINTED}", "sha256": ""}
+    found = compiler._as_build(job(sources={"tiny/x": text}), manifest, Path("library.so"), 0.0, cached=cached)
+    [warning] = found.warnings
+    assert (warning.line, warning.column) == (2, 9) and warning.help == "A single = assigns: write == to compare."
+    assert found.printed == PRINTED and f"\n{warning}\n" in str(found)
+    assert str(found).endswith("All that the compiler printed, 2 lines: print(build.printed)")
+    assert "-&gt; 2 |   if (n = 1) return 2;" in found._repr_html_() and "loop vectorized" in found._repr_html_()
+    silent = compiler._as_build(job(), {**manifest, "log": "g++ -O3"}, Path("library.so"), 0.0, cached=cached)
+    assert silent.printed == "" and silent.warnings == () and "\n" not in str(silent)
+
+
+def test_ninja_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ninja prints in a directory of ours is kept, or raised where it fails; in another directory torch runs it."""
+    (tmp_path / "ninja").write_text(
+        "#!/bin/sh\necho '[1/2] c++ -c main.cpp'\necho 'tiny/x:1:1: warning: w'\n[ ! -e fail ]\n"
+    )
+    (tmp_path / "ninja").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    others: list[str] = []
+    run = inline._heard(lambda directory, verbose, error_prefix: others.append(directory))
+    with inline._listening(tmp_path) as printed:
+        run(str(tmp_path), False, "Error")
+        assert inline._log_of("c++ -O3", "".join(printed)) == "c++ -O3\n\ntiny/x:1:1: warning: w"
+        (tmp_path / "fail").touch()
+        with pytest.raises(RuntimeError, match=r"^Error: \[1/2\]"):
+            run(str(tmp_path), False, error_prefix="Error")
+    run(str(tmp_path), False, "Error")
+    assert others == [str(tmp_path)] and inline._log_of("c++ -O3", "") == "c++ -O3"
+
+
+@pytest.mark.full
+def test_warnings_of_a_real_build(tiny: Any, fresh_cache: Path) -> None:
+    """An assignment in an `if` builds, and is told when it is built and when it comes from the cache."""
+    head = "#include <ATen/core/Tensor.h>\n"
+    text = head + "at::Tensor forward(const at::Tensor& x) {\n  int n = 0;\n  if (n = 1) return x;\n  return x;\n}\n"
+    first, again = (build(Kernel("tiny/warned", cpp=text), progress=False) for _ in range(2))
+    assert not first.cached and again.cached and first.warnings == again.warnings
+    assert [(item.file, item.line) for item in first.warnings] == [("tiny/warned", 4)]

@@ -25,27 +25,12 @@ from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.errors import BuildError, DefinitionError, InputError, SignatureError, TemplateError, ToolchainError
 from lltm_inline.registry import Kernel, registry
 from lltm_inline.template import render
+from tests.build.mistakes_cuda import CLASSIC, CUDA, STUDENTS, Mistake
 
 needs_nvcc = pytest.mark.skipif(
     not (shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")), reason="no nvcc on this machine"
 )
 
-#: A torch-free kernel of the op `tiny`, y = 2 x: it compiles in a third of a second.
-CUDA = r"""
-#include <cmath>
-template <class T> __device__ T twice(T x) { return FACTOR * x; }
-
-template <class T>
-__global__ void times_kernel(const T* x, T* y, int64_t n) {
-  const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
-  if (i < n) y[i] = twice(x[i]);
-}
-
-template <class T>
-void times(const T* x, T* y, int64_t n, cudaStream_t stream) {
-  if (n) times_kernel<T><<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
-}
-"""
 CPP = r"""
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
@@ -329,6 +314,11 @@ def test_wrong_arguments_come_first(tiny: Any, monkeypatch: pytest.MonkeyPatch, 
     ):
         with pytest.raises(DefinitionError, match=re.escape(message)):
             build(name, device=device, progress=False)
+    pasted = Kernel("tiny/pasted", cpp=CPP, cuda="at::Tensor times_cuda(at::Tensor x) { return x; }")
+    with pytest.raises(
+        DefinitionError, match="its cuda text defines no 'forward', and its two texts make one CUDA kernel, so only"
+    ):
+        build(pasted, device="cpu", progress=False)
     with pytest.raises(InputError, match="no device 'tpu'; want one of cpu, cuda"):
         build("lltm/cuda", device="tpu", progress=False)
     with pytest.raises(InputError, match="say device='cuda' too"):
@@ -443,17 +433,6 @@ def test_load_inline_for_real(tiny: Any, fresh_cache: Path, tmp_path: Path) -> N
 # What nvcc says
 
 
-@dataclasses.dataclass(frozen=True)
-class Mistake:
-    """A wrong CUDA text: what is edited, where the first diagnostic must point, and words that it must hold."""
-
-    name: str
-    old: str
-    new: str
-    at: str
-    words: tuple[str, ...]
-
-
 MISTAKES = (
     Mistake("missing semicolon", "threadIdx.x;", "threadIdx.x", "threadIdx.x", ("expected ';'", "A ';' is missing")),
     Mistake("unknown name", "twice(x[i])", "twicee(x[i])", "twicee(", ("'twicee'", "Did you mean 'twice'?")),
@@ -501,7 +480,7 @@ MISTAKES = (
         "kernel that returns", "__global__ void", "__global__ int", "__global__ int", ("A kernel returns nothing",)
     ),
     Mistake(
-        "two brackets for three", "stream>>>(x", "stream>>(x", "(x, y, n);\n}", ("expected '>>>'", "three of each")
+        "two brackets for three", "stream>>>(x", "stream>>(x", "(x, y, n);\n}", ("expected '>>>'", "three brackets")
     ),
     Mistake("launch with a string", "<<<(n + 255) / 256,", '<<<"many",', '"many"', ("'dim3'", "Between <<< and >>>")),
     Mistake(
@@ -550,8 +529,7 @@ MISTAKES = (
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name.replace(" ", "-"))
 def test_mistake_is_told_at_its_line(mistake: Mistake, tiny: Any) -> None:
     """What a beginner does wrong is told once, at the line and column in her own text, with the cure."""
-    assert CUDA.count(mistake.old) == 1, mistake.old
-    text = CUDA.replace(mistake.old, mistake.new)
+    text = mistake.wrong
     with pytest.raises(BuildError) as error:
         compiled(kernel(cuda=text))
     first = error.value.diagnostics[0]
@@ -596,6 +574,53 @@ def test_params_and_slots_keep_the_lines(tiny: Any) -> None:
     assert first.line == 3 and "'nowhere'" in first.message
 
 
+@pytest.mark.full
+@needs_nvcc
+@pytest.mark.parametrize("mistake", STUDENTS, ids=lambda mistake: mistake.name.replace(" ", "-"))
+def test_mistake_of_students_is_told_at_its_line(mistake: Mistake, tiny: Any) -> None:
+    """What students ask about is told at its line, with the cure, in a launch inside a dispatch too."""
+    text = Kernel("tiny/gpu", cuda=mistake.wrong) if mistake.text is CLASSIC else kernel(cuda=mistake.wrong)
+    with pytest.raises(BuildError) as error:
+        compiled(text)
+    first = error.value.diagnostics[0]
+    assert first.line == mistake.line and first.help, str(first)
+    assert all(word in str(first) for word in mistake.words), str(first)
+
+
+@pytest.mark.parametrize(
+    ("edit", "said", "place", "words"),
+    [
+        (
+            ("__global__ void", "void"),
+            "a host function call cannot be configured",
+            (17, 5),
+            ("write __global__ in front of 'times_kernel', in line 8",),
+        ),
+        (("(n + 255)", "(m + 255)"), 'identifier "m" is undefined', (17, 21), ("'m'",)),
+        (
+            ("times_kernel<<<", "times_kernel<<"),
+            'cannot determine which instance of function template "times_kernel" is intended',
+            (17, 5),
+            ("three brackets on each side",),
+        ),
+    ],
+    ids=["no __global__", "unknown name", "two brackets"],
+)
+def test_launch_inside_a_dispatch(
+    edit: tuple[str, str], said: str, place: tuple[int, int], words: tuple[str, ...]
+) -> None:
+    """What nvcc tells at the macro's line is put at the user's own line and column, and helped there."""
+    text = CLASSIC.replace(*edit)
+    call = re.search(r"  AT_DISPATCH.*?(\[&\].*?\})\);", text, re.DOTALL)
+    assert call
+    shown = "   " + " ".join(call[1].split())
+    caret = shown.index("m + 255" if "identifier" in said else "times_kernel")
+    log = f'op/cuda(16): error: {said}\n{shown}\n{" " * caret}^\n\n1 error detected in the compilation of "cuda.cu".\n'
+    [found] = parsed(log, text)
+    assert (found.line, found.column) == place
+    assert all(word in str(found) for word in words)
+
+
 def parsed(log: str, text: str) -> tuple[Diagnostic, ...]:
     """Parse a log of nvcc about one text."""
     return parse(log, label="op/cuda@1", sources={"op/cuda": text, "op/cuda (binding)": ""})
@@ -622,6 +647,16 @@ def test_way_to_an_instantiation() -> None:
     )
     [found] = parsed(log, "first\nk(1)")
     assert (found.file, found.line) == ("op/cuda", 2) and "the error itself is in ATen/Some.h:30" in found.notes
+
+
+def test_torch_without_its_header() -> None:
+    """A pasted text that says torch:: without its header gets the same help from nvcc as from g++."""
+    log = (
+        "op/cuda(1): error: this declaration has no storage class or type specifier\n"
+        "  torch::Tensor forward(torch::Tensor x) { return x; }\n  ^\n\n"
+    )
+    [found] = parsed(log, "torch::Tensor forward(torch::Tensor x) { return x; }")
+    assert found.message == "'torch' does not name a type" and "#include <torch/types.h>" in found.help
 
 
 def test_warnings_of_nvcc_stay_in_the_log() -> None:

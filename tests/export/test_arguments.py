@@ -35,7 +35,7 @@ def _tiny() -> Iterator[None]:
         ("", "want lower-case letters"),
         ("class", "it is a word of C++ or Python"),
         ("double", "it is a word of C++ or Python"),
-        ("torch", "it is a word of C++ or Python"),
+        ("torch", "PyTorch or C++ has a namespace of that name"),
         ("json", "Python has a module of that name"),
         ("tests", "torch, or a file of the export, has that name"),
         ("aten", "torch, or a file of the export, has that name"),

@@ -183,6 +183,12 @@ def test_source_of_a_revision_is_that_revision(op: Any) -> None:
     assert len(li.registry.history("tiny/stable")) == 3
 
 
+def test_saves_with_commas() -> None:
+    """Names that commas join are told to be separated by blanks."""
+    with pytest.raises(InputError, match=r"--saves 'x,y,': names are separated by blanks: --saves x y$"):
+        parse("tiny/stable --saves x,y,")
+
+
 @pytest.mark.parametrize(
     "line", ["tiny/stable --saves nothing", "tiny/stable --against nobody", "tiny/stable --sizes 1,2,3"]
 )

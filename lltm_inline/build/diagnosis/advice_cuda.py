@@ -15,8 +15,10 @@ rules = Rules()
 _KEYWORDS = re.findall(
     r"\w+",
     "__global__ __device__ __host__ __shared__ __constant__ __managed__ __restrict__ __launch_bounds__ __syncthreads __syncwarp "
-    "__threadfence __shfl_sync __shfl_down_sync __shfl_up_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync __ldg",
+    "__threadfence __shfl_sync __shfl_down_sync __shfl_up_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync __ldg "
+    "threadIdx blockIdx blockDim gridDim warpSize atomicAdd atomicMax atomicMin atomicCAS atomicExch cudaStream_t",
 )
+_BETWEEN = "Between <<< and >>> stand the blocks, the threads of a block, the bytes of shared memory, and the stream."
 _LAUNCH = "kernel<<<blocks, threads, 0, stream>>>(arguments)"
 
 
@@ -40,17 +42,18 @@ def _not_a_kernel(match: re.Match[str], record: Record, sources: Mapping[str, st
     name = re.search(r"(\w+)\s*(?:<[^<>]*>)?\s*<<<", line_at(record, sources))
     place = definition(text_of(record, sources), name[1]) if name else None
     where = f", in line {place[0]}" if place else ""
-    return f"Only a __global__ function can be launched: write __global__ in front of '{name[1] if name else 'it'}'{where}."
+    what = f"'{name[1]}'" if name else "the function that is launched here"
+    return f"Only a __global__ function can be launched: write __global__ in front of {what}{where}."
 
 
 rules.fixed(r"a __global__ function call must be configured", f"A kernel is launched: {_LAUNCH}.")
 rules.fixed(
     r"a __global__ function must have a void return type", "A kernel returns nothing: it writes through a pointer."
 )
-rules.fixed(r"expected '>>>'", f"A launch has three of each: {_LAUNCH}.")
+rules.fixed(r"expected '>>>'", f"A launch has three brackets on each side: {_LAUNCH}.")
 rules.fixed(
     r"to 'dim3'|configuration argument|too many arguments in execution configuration",
-    "Between <<< and >>> stand the blocks, the threads of a block, the bytes of shared memory, and the stream.",
+    _BETWEEN,
 )
 rules.fixed(
     r"expression must be a modifiable lvalue",
@@ -72,7 +75,21 @@ def _launch_arguments(match: re.Match[str], record: Record, sources: Mapping[str
     number = re.search(r"argument #(\d+) does not match", notes[0].message)
     if number:
         return f"Argument {number[1]} does not fit: compare the arguments with {where}."
-    return f"There are too many or too few: compare the arguments with {where}."
+    if "number of parameters" in notes[0].message:
+        return f"There are too many or too few: compare the arguments with {where}."
+    return f"The template's types do not follow from the arguments: compare these with {where}."
+
+
+@rules.rule(r"function '(\w+)' cannot be called with the given argument list")
+def _plain_launch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    place = definition(text_of(record, sources), match[1])
+    return f"Compare the arguments with those of '{match[1]}' in line {place[0]}." if place else ""
+
+
+@rules.rule(r"too many arguments in function call")
+def _configuration(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    code = mask(line_at(record, sources))
+    return _BETWEEN if code.find("<<<") < record.column - 1 <= code.find(">>>") else ""
 
 
 @rules.rule(r"expression must have a constant value")
@@ -83,10 +100,62 @@ def _shared_size(match: re.Match[str], record: Record, sources: Mapping[str, str
     return f"The size of a __shared__ array is fixed when it is compiled: {cure}"
 
 
-@rules.rule(r"'(__\w+)' (?:was not declared|does not name)|undeclared identifier '(__\w+)'")
+@rules.rule(r"'(\w+)' (?:was not declared|does not name)|undeclared identifier '(\w+)'")
 def _keyword(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    near = nearest(match[1] or match[2], _KEYWORDS)
+    name = match[1] or match[2]
+    if "__global__" not in text_of(record, sources) and not name.startswith("__"):
+        return ""
+    shared = re.search(rf"\b__shared__\s+({name}\s*\[[^\]]*\])", line_at(record, sources))
+    if shared:
+        return f"Its type is missing: __shared__ float {shared[1]}, say."
+    if f"{name}_sync" in _KEYWORDS:
+        return f"It is called '{name}_sync' now, and takes the lanes first: {name}_sync(0xffffffff, ...)."
+    near = nearest(name, _KEYWORDS)
     return f"Did you mean '{near}'?" if near else ""
+
+
+rules.fixed(
+    r"no operator '.*' matches these operands.*\b(?:uint3|dim3)\b",
+    "threadIdx, blockIdx and blockDim hold three numbers: blockIdx.x * blockDim.x + threadIdx.x.",
+)
+rules.fixed(
+    r"initializer not allowed for __shared__",
+    "A __shared__ array begins without values: let its threads set it, then call __syncthreads().",
+)
+rules.fixed(
+    r"return value type does not match the function type",
+    "This is not of the type that the function returns; a void function, as every kernel is, returns nothing.",
+)
+
+
+@rules.rule(r"expected an expression|must have (?:arithmetic|integral)|cannot determine which instance|expected '\('")
+def _launch_brackets(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    """Suspect the brackets of a launch, where a kernel's name has two of them, or none behind."""
+    code = mask(line_at(record, sources))
+    name = re.search(r"(\w+)\s*(?:<[^<>]*>)?\s*<<", code)
+    if name is None or not re.search(rf"__global__[^;{{}}]*\b{name[1]}\b", mask(text_of(record, sources))):
+        return ""
+    return f"A kernel is launched with three brackets on each side: {_LAUNCH}."
+
+
+@rules.rule(r"no instance of overloaded function '(atomic\w+|cudaMalloc)'.*argument types are: \(([^,]*),")
+def _address(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    first = re.search(rf"\b{match[1]}\s*\(\s*([^(),]+),", mask(line_at(record, sources)))
+    if first is None or match[2].count("*") > (match[1] == "cudaMalloc"):
+        return ""
+    return f"'{match[1]}' takes the address of what it changes: {match[1]}(&{first[1].strip()}, ...)."
+
+
+@rules.rule(r"^expected '?;")
+def _kernel_inside(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    inside = re.match(r"\s+.*\b__(?:global|device)__\s.*\w\s*\([^;]*\)\s*\{", mask(line_at(record, sources)))
+    return "A function cannot stand inside another: move the kernel out, to file scope." if inside else ""
+
+
+rules.fixed(
+    r"argument of type '(.*?)' is incompatible with parameter of type '(.*?)'",
+    r"A value of type \1 stands where \2 is wanted: compare the arguments with the function's parameters.",
+)
 
 
 @rules.rule(r"'(\w+)' was not declared|undeclared identifier '(\w+)'")

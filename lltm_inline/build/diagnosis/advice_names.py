@@ -10,12 +10,15 @@ from .causes import call_at, strange_in
 from .compiler_log import Record
 from .names import (
     AT_TYPES,
+    C_MACROS,
+    FOREIGN,
     MACRO_HEADERS,
     MACROS,
     PYTHON,
     PYTHON_MODULES,
     STD,
     TENSOR_MEMBERS,
+    VECTOR_MEMBERS,
     aten_functions,
     is_near,
     nearest,
@@ -52,13 +55,15 @@ rules.fixed(r"#(\w+) without #if", r"There is no #if for this #\1.")
 @rules.rule(r"(?:'([^']+)' file not found|fatal error: (\S+): No such|^(\S+): No such file or directory)")
 def _no_header(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     header = match[1] or match[2] or match[3]
+    if record.header:
+        return f"The header of this line includes <{header}> in its turn, and the compiler does not find that one."
     near = nearest(header, {*STD.values(), *MACRO_HEADERS.values(), "ATen/ATen.h", "ATen/Parallel.h", "omp.h"})
     if "cuda" in header.lower():
         return "This header comes with CUDA, which this build does not have: keep it out of the cpp text."
     return (
         f"Did you mean #include <{near}>?"
         if near
-        else f"There is no header of this name: check the spelling of #include <{header}>."
+        else f"The compiler finds no header of this name: check the spelling of #include <{header}>."
     )
 
 
@@ -102,7 +107,7 @@ def _macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
 
 @rules.rule(
     r"'torch'.*has not been declared|'torch::.*' has not|undeclared identifier 'torch'|in namespace 'torch'"
-    r"|namespace 'torch'|not a member of 'torch'"
+    r"|namespace 'torch'|not a member of 'torch'|'torch' does not name a type"
 )
 def _torch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     name = re.search(r"'(\w+)' is not a member|named '(\w+)'", record.message)
@@ -134,11 +139,35 @@ def _stable(text: str) -> str:
 )
 def _in_std(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     name = match[1] or match[2] or match[3]
-    if name in STD:
-        return f"Add #include <{STD[name]}> at the top."
+    header = _header_of(name, record) or STD.get(name)
+    if header:
+        return f"Add #include <{header}> at the top."
     guess = guess_of(record)
     near = nearest(name, STD) or (guess if is_near(name, guess.removeprefix("std::")) else "")
-    return f"Did you mean '{near}'?" if near else f"There is no std::{name}: check the spelling."
+    return (
+        f"Did you mean '{near}'?"
+        if near
+        else f"No header that is included has std::{name}: check its spelling, or include its header."
+    )
+
+
+def _header_of(name: str, record: Record) -> str:
+    """Return the header that g++ names in a note."""
+    said = (re.search(r"'(?:std::)?(\w+)' is defined in header '<([^>]+)>'", note.message) for note in record.notes)
+    return next((match[2] for match in said if match and match[1] == name), "")
+
+
+@rules.rule(
+    r"aggregate 'std::(\w+) .*' has incomplete type|undefined template 'std::(?:basic_)?(\w+)<|incomplete type 'std::(\w+)"
+    r"|return type '(?:class |struct )?std::(\w+).*' is incomplete"
+    r"|incomplete type is not allowed"
+)
+def _only_declared(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    """Name the header of a type that other headers only declare."""
+    name = next((group for group in match.groups() if group), "")
+    if not name and (found := re.search(r"std::(\w+)", line_at(record, sources))):
+        name = found[1]
+    return f"Add #include <{STD[name]}> at the top: so far '{name}' is only declared." if name in STD else ""
 
 
 @rules.rule(
@@ -149,6 +178,8 @@ def _in_at(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
     name = match[1] or match[2] or match[3]
     if stable := _stable(text_of(record, sources)):
         return stable
+    if name == "tensor" and re.search(r"no type|does not name a type", record.message):
+        return "Did you mean 'at::Tensor'?"
     if name in aten_functions():
         return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
     if name in STD and STD[name] == "cmath":
@@ -179,9 +210,22 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
         return f"'{name}' is Python: {PYTHON[name]}."
     if name in AT_TYPES:
         return f"Did you mean 'at::{name}'?"
+    header = _header_of(name, record) or C_MACROS.get(name)
+    if header:
+        return f"Add #include <{header}> at the top."
     elsewhere = _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
     if elsewhere:
         return elsewhere
+    if re.fullmatch(r"[A-Z]\w?", name) and not re.search(rf"template\s*<[^>]*\b{name}\b", text):
+        return (
+            f"If '{name}' stands for any type, write template <typename {name}> ahead of the function; else declare it."
+        )
+    if name in FOREIGN:
+        return f"Did you mean '{FOREIGN[name]}'?"
+    if re.search(rf"[(,]\s*{name}\s*=[^=]", line_at(record, sources)) and "for" not in line_at(record, sources):
+        return "C++ has no named arguments: pass the value alone, at its place."
+    if re.search(rf"\bfor\s*\(\s*{name}\s*=", line_at(record, sources)):
+        return f"Say its type where the loop begins: for (int64_t {name} = ..."
     if name in STD:
         included = re.search(rf"#\s*include\s*<{STD[name]}>", text)
         return f"Did you mean 'std::{name}'?" + ("" if included else f" It needs #include <{STD[name]}>.")
@@ -194,6 +238,8 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
         near = f"at::{near}" if near else ""
     if not near and is_near(name, guess_of(record).rsplit("::", 1)[-1]):
         near = guess_of(record)
+    if not near and any(line < record.line for line, _ in declarations(text, name)):
+        return ""  # something is wrong with that declaration, and its own error says what
     return (
         f"Did you mean '{near}'?"
         if near
@@ -211,11 +257,24 @@ def _declared_misspelt(name: str, text: str) -> str:
 
 
 def _declared_elsewhere(name: str, record: Record, text: str) -> str:
-    places = [line for line, _ in declarations(text, name) if line != record.line]
-    before = [line for line in places if line < record.line]
+    places = [place for place in declarations(text, name) if place[0] != record.line]
+    before = [place for place in places if place[0] < record.line]
     if before:
-        return f"'{name}' of line {before[-1]} lives only inside its own {{ }}: declare it ahead of that block."
-    return f"'{name}' is declared in line {places[0]}, too late for this line: move it up." if places else ""
+        if not _closed_between(text, before[-1], record.line):
+            return ""
+        return f"'{name}' of line {before[-1][0]} lives only inside its own {{ }}: declare it ahead of that block."
+    return f"'{name}' is declared in line {places[0][0]}, too late for this line: move it up." if places else ""
+
+
+def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
+    """Tell whether the brackets around a declaration end ahead of a line."""
+    lines = mask(text).split("\n")[place[0] - 1 : line]
+    depth = 0
+    for bracket in re.findall(r"[(){}]", "\n".join([lines[0][place[1] :], *lines[1:]])):
+        depth += 1 if bracket in "({" else -1
+        if depth < 0:
+            return True
+    return False
 
 
 @rules.rule(r"has no member named '(\w+)'|no member named '(\w+)' in '([^']*)'|'(\w+)' is not a member of '([^']*)'")
@@ -224,6 +283,8 @@ def _member(match: re.Match[str], record: Record, sources: Mapping[str, str]) ->
     tensor = "Tensor" in record.message
     if tensor and name in TENSOR_MEMBERS:
         return f"In C++: {TENSOR_MEMBERS[name]}."
+    if "vector<" in record.message and name in VECTOR_MEMBERS:
+        return f"A std::vector has {VECTOR_MEMBERS[name]} for this."
     guess = guess_of(record)
     if is_near(name, guess):
         return f"Did you mean '{guess}'?"
@@ -248,6 +309,11 @@ def _semicolon(match: re.Match[str], record: Record, sources: Mapping[str, str])
     here = line_at(record, sources)[max(record.column - 1, 0) :].lstrip()
     if here.startswith("("):
         return "Check the name ahead of the '(': the compiler took it for something that cannot be called."
+    word = None if re.search(r"before '\W", record.message) else re.match(r"\w+", here)
+    if word and word[0] in PYTHON:
+        return f"'{word[0]}' is Python: {PYTHON[word[0]]}."
+    if word:
+        return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
     return "A ';' is missing at the end of this statement."
 
 

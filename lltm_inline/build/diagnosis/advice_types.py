@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from .causes import call_at
 from .compiler_log import Record
-from .names import arguments, count_arguments, is_near, nearest
-from .rules import Rules, line_at
-from .source_text import mask
+from .names import STD, arguments, count_arguments, is_near, nearest
+from .rules import Rules, line_at, text_of
+from .source_text import definition, mask
 
 rules = Rules()
 
@@ -76,7 +76,7 @@ def _binding(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
 
 
 @rules.rule(
-    r"too (few|many) arguments to (?:function|method) '?(.*?)'?$"
+    r"too (few|many) arguments to (?:function|method) '?((?!call, ).*?)'?$"
     r"|too (few|many) arguments to function call, expected (\d+), have (\d+)"
 )
 def _argument_count(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
@@ -89,16 +89,20 @@ def _argument_count(match: re.Match[str], record: Record, sources: Mapping[str, 
     return f"'{name[1]}' takes {arguments(takes)}, this call gives {'fewer' if match[1] == 'few' else 'more'}."
 
 
+_PARALLEL_FOR = "The lambda of parallel_for takes a range: [&](int64_t begin, int64_t end) { for (int64_t i = begin; i < end; ++i) ... }."
+
+
 @rules.rule(r"no match(?:ing function)? for call to '?(.*)|no matching function for call to (.*)")
 def _no_match(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     said_name = re.search(r"call to '(?:[\w:]+::)?(\w+)\b", match[0])
     if record.header and "parallel_for" in line_at(record, sources):
-        return (
-            "The lambda of parallel_for takes a range: [&](int64_t begin, int64_t end) { for (int64_t i = "
-            "begin; i < end; ++i) ... }."
-        )
+        return _PARALLEL_FOR
     name = call_at(record, sources) or (said_name[1] if said_name else "it")
     said = " ; ".join(note.message for note in record.notes)
+    if name.startswith("AT_DISPATCH") or (
+        "no arguments were provided" in said and "AT_DISPATCH" in line_at(record, sources)
+    ):
+        return _in_dispatch(record, sources)
     if "conflicting types" in said:
         if name in ("max", "min", "clamp"):
             return f"The arguments have two types; name one: std::{name}<int64_t>(a, b), or std::{name}<float>(a, b)."
@@ -116,6 +120,10 @@ def _no_match(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
         # For a lambda g++ also lists a conversion to a function pointer, which takes one more.
         takes, gives = min((int(a), int(b)) for a, b in pairs)
         return f"'{name}' takes {arguments(takes)}, this call gives {gives}."
+    if left := re.search(r"couldn't (?:deduce template parameter|infer template argument) '(\w+)'", said):
+        return f"The arguments do not tell the template's {left[1]}: name it, {name}<...>(...)."
+    if "expects an lvalue for" in said:
+        return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
     convert = re.search(r"no known conversion (?:for argument \d+ )?from '(.*?)'(?: \(aka '.*?'\))? to '(.*?)'", said)
     if convert:
         return (
@@ -125,9 +133,21 @@ def _no_match(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     return ""
 
 
+def _in_dispatch(record: Record, sources: Mapping[str, str]) -> str:
+    """Tell of a lambda that does not fit its caller: g++ blames the macro around them, its notes have the lambda."""
+    note = next((note for note in record.notes if note.file == record.file and note.line), None)
+    if note is None or note.line == record.line:
+        return "The lambda of an AT_DISPATCH takes no parameters: begin it with [&] {."
+    record.line, record.column = note.line, note.column
+    if "parallel_for" in line_at(record, sources):
+        return _PARALLEL_FOR
+    counts = re.search(r"expects (\d+) arguments?, (\d+) provided", " ".join(note.message for note in record.notes))
+    return f"What is handed over here must take {arguments(int(counts[2]))}, not {counts[1]}." if counts else ""
+
+
 rules.fixed(
     r"cannot be used as a function|called object type .* is not a function",
-    "What stands ahead of the '(' is no function; to multiply, write *.",
+    "What stands ahead of the '(' is no function: to multiply, write *; to take an element, write [ ].",
 )
 
 
@@ -173,7 +193,11 @@ def _pointer_help(source: str, target: str, record: Record, sources: Mapping[str
         return ""
     plain = target.removeprefix("const ").rstrip("*").strip()
     if source in ("void*", "const void*"):
-        return f"data_ptr() without a type gives void*: write data_ptr<{plain}>()."
+        if "data_ptr" in line_at(record, sources):
+            return f"data_ptr() without a type gives void*: write data_ptr<{plain}>()."
+        return f"{source} has no type of its own: write static_cast<{target}>(...)."
+    if "scalar_t" in line_at(record, sources) and plain in ("float", "double"):
+        return f"In a dispatch the elements are scalar_t, not always {plain}: take the pointer as scalar_t*."
     if source == f"const {target}":
         if "const_data_ptr" in line_at(record, sources):
             return (
@@ -233,6 +257,8 @@ def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
         )
     if types and all("Tensor" in item for item in types):
         return "Operators on tensors need #include <ATen/ATen.h>."
+    if operator.startswith("+") and types and all("char" in item for item in types):
+        return 'A text in quotes is no std::string: write std::string("...") + ...'
     if operator.startswith("%"):
         return "% is for whole numbers: write std::fmod(a, b)."
     if operator.startswith("^"):
@@ -257,14 +283,28 @@ def _power(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
 rules.fixed(
     r"which is of pointer type|is a pointer; did you mean to use '->'", "It is a pointer: write -> in place of the dot."
 )
-rules.fixed(
-    r"which is of non-class type '(.*?)'|member reference base type '(.*?)' is not a structure",
-    r"'\1\2' is a plain value and has no members.",
-)
+
+
+@rules.rule(r"which is of non-class type '(.*?)'|member reference base type '(.*?)' is not a structure")
+def _no_members(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    found = re.search(r"(\w+)\.(\w+)\s*\(", line_at(record, sources)[: record.column + 40])
+    call = f": write std::{found[2]}({found[1]}, ...)" if found and STD.get(found[2]) == "cmath" else ""
+    return f"'{match[1] or match[2]}' is a plain value and has no members{call}."
+
+
 rules.fixed(
     r"has non-pointer type|is not a pointer; did you mean to use '\.'|base operand of '->'",
     "It is no pointer: write a dot in place of ->.",
 )
+
+
+@rules.rule(r"invalid types .* for array subscript|subscripted value is not an array|array subscript is not an integer")
+def _index_of_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    names = re.findall(r"(\w+)\s*\[", mask(line_at(record, sources)))
+    name = next((name for name in names if definition(text_of(record, sources), name)), "")
+    return f"'{name}' is a function: it is called with ( ), not with [ ]." if name else ""
+
+
 rules.fixed(
     r"invalid types .* for array subscript|subscripted value is not an array",
     "Only arrays, pointers and accessors can be indexed with [ ].",
@@ -331,17 +371,33 @@ rules.fixed(
 )
 
 
+_OPENMP = re.findall(
+    r"\w+",
+    "parallel for simd single sections section task taskloop master critical barrier atomic declare teams target",
+)
+
+
 @rules.rule(r"ignoring '?#pragma (\w+)|unknown pragma ignored")
 def _pragma(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     found = re.match(r"\s*#\s*pragma\s+(\w+)", line_at(record, sources))
     name = found[1] if found else match[1] or ""
     if name == "omp":
+        directive = re.match(r"\s*#\s*pragma\s+omp\s+(\w+)", line_at(record, sources))
+        near = nearest(directive[1], _OPENMP) if directive and directive[1] not in _OPENMP else ""
+        if near:
+            return f"Did you mean #pragma omp {near}?"
         return "OpenMP is off, so this loop stays serial: add -fopenmp to the flags."
     return (
         "Did you mean #pragma omp?"
         if is_near(name, "omp") or sorted(name) == sorted("omp")
         else "The compiler does not know it: check its spelling."
     )
+
+
+rules.fixed(
+    r"embedding a #pragma directive within macro arguments",
+    'clang++ takes no #pragma inside the ( ) of a macro: write _Pragma("omp parallel for") in its place.',
+)
 
 
 # Link, load, machine

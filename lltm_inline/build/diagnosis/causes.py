@@ -19,6 +19,7 @@ from .source_text import (
     line_of,
     mask,
     strange_character,
+    swallowing_comments,
     uses,
 )
 
@@ -82,6 +83,7 @@ def arrange(records: list[Record], sources: Mapping[str, str]) -> list[Record]:
     kept = _once([record for record in records if _worth_telling(record, sources)])
     _promote_characters(kept)
     _add_bracket_fault(kept, sources)
+    _add_swallowing_comment(kept, sources)
     return _sorted(kept)
 
 
@@ -99,7 +101,7 @@ def _flag(record: Record) -> str:
 def _out_of_header(record: Record, sources: Mapping[str, str]) -> None:
     """Move an error inside somebody else's header to the user's line that asked for it."""
     # g++ calls the macro's line the asker; the candidate that is the user's own lambda lies nearer.
-    for note in [*record.trail, *record.notes]:
+    for note in [*record.trail, *record.notes, *(record.included if record.severity == "error" else [])]:
         if note.file in sources and not note.file.endswith(GENERATED):
             header = record.file.rsplit("/include/", 1)[-1]
             record.header = f"{header}:{record.line}"
@@ -189,6 +191,22 @@ def _add_bracket_fault(records: list[Record], sources: Mapping[str, str]) -> Non
         said = [e for e in errors if (e.file, e.line) == (file, record.line) and _BRACKETS.search(e.message)]
         records[:] = [record, *(other for other in records if other not in said[:1])]
         return
+
+
+def _add_swallowing_comment(records: list[Record], sources: Mapping[str, str]) -> None:
+    """Put a comment that only the next one closes in front, when a name is missed that stands between the two."""
+    missed = {word for record in records if _NAME.search(record.message) for word in re.findall(r"\w+", record.message)}
+    for file, text in sources.items():
+        for line, column, lost in [] if file.endswith(GENERATED) else swallowing_comments(text):
+            if missed.isdisjoint(re.findall(r"\w+(?=\s*[(={;])", lost)):
+                continue
+            notes = [Note(error.file, error.line, error.column, error.message) for error in records[:3]]
+            message = "this comment is not closed before the next one begins"
+            record = Record(
+                file, line, column, "error", message, notes=notes, rank=0, help="Close the comment with */."
+            )
+            records.insert(0, record)
+            return
 
 
 def _bracket_record(fault: BracketFault, file: str, errors: list[Record]) -> Record:

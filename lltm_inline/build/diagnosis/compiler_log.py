@@ -22,6 +22,8 @@ _REQUIRED = re.compile(
     r"(?P<file>[^\n]+?):(?P<line>\d+):(?:(?P<column>\d+):)?\s+"
     r"(?P<message>(?:recursively )?required (?:from|by).*|in 'constexpr' expansion of.*)"
 )
+#: g++ puts the way to a header into one sentence, the innermost file first; clang++ writes a sentence for each.
+_INCLUDED = re.compile(r"(?:In file included|\s+) from (?P<file>[^\n]+?):(?P<line>\d+)(?::\d+)?[,:]$")
 _LINKER = re.compile(
     r"""undefined\ (?:reference\ to|symbol:?)\s+(?P<symbol>[`'"]?[^\n]+)
       | symbol\ not\ found\ in\ flat\ namespace\s+(?P<flat>\S+)
@@ -68,6 +70,8 @@ class Record:
     rank: int = 3
     #: Set where the stage that moved the record already knows the cure.
     help: str = ""
+    #: The lines that include the file in which the error is.
+    included: list[Note] = field(default_factory=list)
     #: The header that the error itself is in, for a record that was moved to the line that asked for it.
     header: str = ""
     #: The name that the linker or loader missed.
@@ -90,11 +94,17 @@ def read(log: str) -> list[Record]:
     """
     records: list[Record] = []
     trail: list[Note] = []
+    included: list[Note] = []
     seen: set[tuple[str, ...]] = set()
-    taking_notes = True
+    taking_notes = goes_on = True
     for line in (
         log.replace("\N{LEFT SINGLE QUOTATION MARK}", "'").replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").splitlines()
     ):
+        if " from " in line and (match := _INCLUDED.match(line)):
+            included = [*(included if goes_on else []), Note(match["file"], int(match["line"]), 0, "included here")]
+            trail, goes_on = [], True
+            continue
+        goes_on = False
         # Excerpts are most of a long log: leave them before any regular expression runs.
         if line[:1] == " " and "required" not in line and "referenced from" not in line and "undefined" not in line:
             continue
@@ -112,7 +122,7 @@ def read(log: str) -> list[Record]:
             taking_notes = key not in seen
             seen.add(key)
             if taking_notes:
-                records.append(_record(match, trail))
+                records.append(_record(match, trail, included))
         elif (line,) not in seen:
             seen.add((line,))
             records.extend(_elsewhere(line))
@@ -129,7 +139,7 @@ def _add_note(record: Record, note: Note) -> None:
         notes.append(note)
 
 
-def _record(match: re.Match[str], trail: list[Note]) -> Record:
+def _record(match: re.Match[str], trail: list[Note], included: list[Note]) -> Record:
     message = match["message"]
     flag = _FLAG.search(message)
     severity = "warning" if match["severity"] == "warning" else "error"
@@ -145,6 +155,7 @@ def _record(match: re.Match[str], trail: list[Note]) -> Record:
         message,
         flag[1] if flag else "",
         trail=list(trail),
+        included=included,
     )
 
 

@@ -33,7 +33,23 @@ _STD_BY_HEADER = {
     "optional": "optional nullopt",
     "string": "string to_string stoi stof stod",
     "cstdio": "printf fprintf snprintf puts",
-    "iostream": "cout cerr endl",
+    "iostream": "cout cerr cin endl",
+    "sstream": "stringstream ostringstream istringstream",
+    "fstream": "ofstream ifstream fstream",
+    "iomanip": "setprecision setw setfill",
+    "random": "mt19937 mt19937_64 random_device default_random_engine uniform_real_distribution uniform_int_distribution"
+    " normal_distribution bernoulli_distribution",
+    "deque": "deque",
+    "queue": "queue priority_queue",
+    "stack": "stack",
+    "list": "list",
+    "bitset": "bitset",
+    "variant": "variant",
+    "string_view": "string_view",
+    "initializer_list": "initializer_list",
+    "iterator": "back_inserter",
+    "unordered_set": "unordered_set",
+    "future": "async future",
     "limits": "numeric_limits",
     "memory": "unique_ptr shared_ptr make_unique make_shared",
     "cstring": "memcpy memset memmove strcmp",
@@ -55,6 +71,29 @@ _STD_BY_HEADER = {
 }
 #: Header of a name in std.
 STD: Mapping[str, str] = {name: header for header, names in _STD_BY_HEADER.items() for name in names.split()}
+
+#: Header of a macro of the C library.
+C_MACROS: Mapping[str, str] = {
+    name: header
+    for header, names in {
+        "cfloat": "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON",
+        "climits": "INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN LLONG_MAX LLONG_MIN CHAR_BIT",
+        "cstdint": "INT32_MAX INT32_MIN INT64_MAX INT64_MIN SIZE_MAX",
+        "cmath": "INFINITY NAN HUGE_VAL M_PI M_E M_SQRT2 M_SQRT1_2",
+        "cassert": "assert",
+    }.items()
+    for name in names.split()
+}
+#: Names of other languages that are no misspellings.
+FOREIGN: Mapping[str, str] = {
+    "null": "nullptr",
+    "nil": "nullptr",
+    "boolean": "bool",
+    "String": "std::string",
+    "byte": "uint8_t",
+    "let": "auto",
+    "var": "auto",
+}
 
 #: What a Python programmer writes, and what C++ wants there.
 PYTHON: Mapping[str, str] = {
@@ -99,6 +138,15 @@ TENSOR_MEMBERS: Mapping[str, str] = {
     "type_as": "write x.to(other.scalar_type())",
     "length": "write x.numel() for all elements, x.size(0) for the rows",
     "len": "write x.numel() for all elements, x.size(0) for the rows",
+}
+#: Members of a std::vector that are called otherwise than in Python.
+VECTOR_MEMBERS: Mapping[str, str] = {
+    "append": "push_back(value)",
+    "add": "push_back(value)",
+    "length": "size()",
+    "len": "size()",
+    "pop": "pop_back()",
+    "extend": "insert(v.end(), other.begin(), other.end())",
 }
 #: Types of ATen that people write without `at::`.
 AT_TYPES = frozenset(

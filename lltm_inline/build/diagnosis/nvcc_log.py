@@ -133,8 +133,8 @@ def _take(block: _Block, line: str, following: str) -> None:
 
 
 def _as_gcc(block: _Block, sources: Mapping[str, str]) -> list[str]:
-    column = _column(block, sources)
-    place = f"{block.file}:{block.line}:" + (f"{column}:" if column else "")
+    line, column = _place(block, sources)
+    place = f"{block.file}:{line}:" + (f"{column}:" if column else "")
     severity = {"warning": "warning", "remark": "warning", "note": "note"}.get(block.severity, "error")
     flag = f" [{_FLAGS.get(block.number, '-Wnvcc')}]" if severity == "warning" else ""
     lines = [f"{place} {severity}: {_message(block)}{flag}"]
@@ -159,26 +159,52 @@ def _plain(function: str) -> str:
     return plain_name(function.partition("(")[0].strip())
 
 
-def _column(block: _Block, sources: Mapping[str, str]) -> int:
-    """Tell the column in the user's own line; 0 where that is not to be told."""
-    line = line_of(sources.get(block.file, ""), block.line)
+def _place(block: _Block, sources: Mapping[str, str]) -> tuple[int, int]:
+    """Tell line and column in the user's own text; 0 for a column that is not to be told.
+
+    What stands inside the ( ) of a macro is all told at the macro's own line.
+    """
+    text = sources.get(block.file, "")
+    line = line_of(text, block.line)
     if not line:
-        return 0
+        return block.line, 0
     if block.caret < 0:
-        return _column_of_name(block, line)
+        return block.line, _column_of_name(block, line)
+    if block.excerpt[2:].rstrip() == line.rstrip():
+        return block.line, block.caret - 1
+    code = _macro_call(text, block.line) or line
+    offset = _offset(block, code)
+    if offset < 0:
+        return block.line, 0
+    return block.line + code.count("\n", 0, offset), offset - code.rfind("\n", 0, offset)
+
+
+def _macro_call(text: str, number: int) -> str:
+    """Return the lines of a macro's call that begins in a line and goes on behind it, or nothing."""
+    start = sum(len(line) + 1 for line in text.split("\n")[: number - 1])
+    code = mask(text)
+    called = re.match(r"\s*[A-Z][A-Z0-9_]+\s*\(", code[start:])
+    depth = 0
+    for at in range(start + called.end() - 1, len(code)) if called else ():
+        depth += (code[at] == "(") - (code[at] == ")")
+        if depth == 0:
+            return text[start:at] if "\n" in text[start:at] else ""
+    return ""
+
+
+def _offset(block: _Block, code: str) -> int:
+    """Tell where in the user's own code stands what the caret is under; -1 where that is not to be told."""
     shown = block.excerpt[2:]
-    if shown.rstrip() == line.rstrip():
-        return block.caret - 1
     word = _word_at(block.excerpt, block.caret)
-    if f"__{word}__" in line:  # __global__ is shown as __attribute__((global))
+    if f"__{word}__" in code:  # __global__ is shown as __attribute__((global))
         word = f"__{word}__"
     if not word:
-        return 0
+        return -1
     # Macros were expanded: look for the same word, the one that stands as many like it from the end.
     pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)" if word[0].isalnum() or word[0] == "_" else re.escape(word))
     behind = len(pattern.findall(mask(shown)[block.caret - 1 :]))
-    places = [match.start() for match in pattern.finditer(mask(line))]
-    return places[-1 - behind] + 1 if behind < len(places) else 0
+    places = [match.start() for match in pattern.finditer(mask(code))]
+    return places[-1 - behind] if behind < len(places) else -1
 
 
 def _column_of_name(block: _Block, line: str) -> int:

@@ -41,6 +41,21 @@ def mask(text: str) -> str:
     return _OPAQUE.sub(lambda match: _NOT_NEWLINE.sub(" ", match[0]), text)
 
 
+def swallowing_comments(text: str) -> list[tuple[int, int, str]]:
+    """List the comments in which another one begins, as (line, column) and what stands between: the code that is lost.
+
+    Example:
+        >>> swallowing_comments("/* a\\nint f();\\n/* b */")
+        [(1, 1, ' a\\nint f();\\n')]
+    """
+    found = []
+    for match in _OPAQUE.finditer(text):
+        lost = match[0][2:].partition("/*")
+        if match[0].startswith("/*") and lost[1] and "\n" in lost[0]:
+            found.append((*position(text, match.start()), lost[0]))
+    return found
+
+
 @lru_cache(maxsize=64)
 def words(text: str) -> frozenset[str]:
     """Return the identifiers of a text, those in comments and strings left out."""

@@ -93,7 +93,7 @@ def build(shown: Build) -> Html:
         ["library", tag("code", str(shown.path))],
         ["digest", tag("code", shown.digest)],
     ]
-    log = shown.log.strip()
+    log = shown.log.partition("\n\n")[0].strip()
     return join(
         [
             paragraph(badge("built", "good"), " ", tag("b", shown.kernel), f" {how} ({shown.compiler})"),
@@ -101,6 +101,8 @@ def build(shown: Build) -> Html:
             fold(f"what compiler and linker ran, {_count(log.count(chr(10)) + 1, 'line')}", plain(log, label="log"))
             if log
             else "",
+            *(tag("pre", str(warning), cls="li-wrap") for warning in shown.warnings),
+            fold("what the compiler printed", plain(shown.printed, label="printed")) if shown.printed else "",
         ]
     )
 

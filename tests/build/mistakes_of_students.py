@@ -1,0 +1,1126 @@
+"""More wrong kernel texts, of the kinds that students ask about in public forums: each with its line and the help it owes."""
+
+from __future__ import annotations
+
+from tests.build.mistakes import aten, light
+
+STUDENTS = (
+    # Names and headers
+    aten(
+        "a function of std for a tensor",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return exp(x);
+}
+""",
+        "return exp",
+        "at::exp",
+        "<ATen/ops/exp.h>",
+    ),
+    aten(
+        "std:: in front of a function for a tensor",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return std::sqrt(x);
+}
+""",
+        "return std::sqrt",
+        "at::sqrt",
+    ),
+    light(
+        "a header of std that is not in any list",
+        """
+float forward(float x) {
+  std::deque<float> waiting;
+  waiting.push_back(x);
+  return waiting.front();
+}
+""",
+        "std::deque",
+        "#include <deque>",
+    ),
+    light(
+        "random numbers without their header",
+        """
+float forward(int seed) {
+  std::mt19937 generator(seed);
+  return generator();
+}
+""",
+        "std::mt19937",
+        "#include <random>",
+    ),
+    light(
+        "a stream that is only declared",
+        """#include <vector>
+#include <string>
+std::string forward(float x) {
+  std::ostringstream text;
+  text << x;
+  return text.str();
+}
+""",
+        "std::ostringstream",
+        "#include <sstream>",
+    ),
+    light(
+        "largest float without its header",
+        """
+float forward(const float* x) {
+  float best = -FLT_MAX;
+  return x[0] > best ? x[0] : best;
+}
+""",
+        "float best",
+        "#include <cfloat>",
+    ),
+    light(
+        "null in small letters",
+        """
+const float* forward() {
+  return null;
+}
+""",
+        "return null",
+        "nullptr",
+    ),
+    light(
+        "a counter without its type",
+        """
+void forward(float* x, int n) {
+  for (i = 0; i < n; i++) x[i] = 0;
+}
+""",
+        "for (i",
+        "int64_t i = ",
+    ),
+    light(
+        "a single colon for two",
+        """#include <vector>
+float forward(int n) {
+  std:vector<float> v(n);
+  return v[0];
+}
+""",
+        "std:vector",
+        "'::'",
+    ),
+    light(
+        "a dot behind a namespace",
+        """
+float forward(float x) {
+  return std.sqrt(x);
+}
+""",
+        "return std.sqrt",
+        "'::'",
+    ),
+    aten(
+        "torch with a dot",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return torch.exp(x);
+}
+""",
+        "return torch.exp",
+        "at::",
+    ),
+    aten(
+        "dtype of another name",
+        """#include <ATen/ops/empty.h>
+at::Tensor forward(int64_t n) {
+  return at::empty({n}, at::kFloat32);
+}
+""",
+        "return at::empty",
+        "at::kFloat",
+    ),
+    # Tensors taken for pointers and numbers
+    aten(
+        "an element of a tensor for a number",
+        """
+float forward(const at::Tensor& x) {
+  float first = x[0];
+  return first;
+}
+""",
+        "float first",
+        "data_ptr<float>()",
+        "tensor",
+    ),
+    aten(
+        "a tensor for a pointer",
+        """
+void forward(const at::Tensor& x) {
+  const float* p = x;
+  (void)p;
+}
+""",
+        "const float* p",
+        "data_ptr<float>()",
+    ),
+    aten(
+        "star in front of a tensor",
+        """
+float forward(const at::Tensor& x) {
+  return *x;
+}
+""",
+        "return *x",
+        "data_ptr<",
+    ),
+    aten(
+        "arrow on a tensor",
+        """
+int64_t forward(const at::Tensor& x) {
+  return x->numel();
+}
+""",
+        "return x->numel",
+        "dot",
+    ),
+    aten(
+        "a sum that stays a tensor",
+        """
+float forward(const at::Tensor& x) {
+  float total = x.sum();
+  return total;
+}
+""",
+        "float total",
+        "item<float>()",
+    ),
+    aten(
+        "an accessor with a comma",
+        """
+float forward(const at::Tensor& x) {
+  auto a = x.accessor<float, 2>();
+  float first = a[0, 1];
+  return first;
+}
+""",
+        "float first",
+        "a[i][j]",
+    ),
+    aten(
+        "an accessor without its dimensions",
+        """
+float forward(const at::Tensor& x) {
+  auto a = x.accessor<float>();
+  return a[0];
+}
+""",
+        "auto a",
+        "accessor<float, 2>()",
+    ),
+    aten(
+        "extents without braces",
+        """#include <ATen/ops/zeros.h>
+at::Tensor forward(int64_t n) {
+  return at::zeros(n, n);
+}
+""",
+        "return at::zeros",
+        "{",
+        "}",
+    ),
+    aten(
+        "size without its dimension",
+        """
+int64_t forward(const at::Tensor& x) {
+  return x.size();
+}
+""",
+        "return x.size",
+        "size(0)",
+    ),
+    aten(
+        "dtype in a dispatch",
+        """
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.dtype(), "forward", [&] {
+    x.mutable_data_ptr<scalar_t>()[0] = 1;
+  });
+}
+""",
+        "AT_DISPATCH_FLOATING_TYPES",
+        "x.scalar_type()",
+    ),
+    # Methods without their ()
+    aten(
+        "numel without ()",
+        """
+int64_t forward(const at::Tensor& x) {
+  int64_t n = x.numel;
+  return n;
+}
+""",
+        "int64_t n",
+        "numel()",
+    ),
+    light(
+        "size of a vector without ()",
+        """#include <vector>
+int forward(const std::vector<float>& v) {
+  return v.size / 2;
+}
+""",
+        "return v.size",
+        "size()",
+    ),
+    aten(
+        "data_ptr without ()",
+        """
+void forward(const at::Tensor& x) {
+  float* p = x.mutable_data_ptr<float>;
+  p[0] = 1;
+}
+""",
+        "float* p",
+        "mutable_data_ptr<float>()",
+    ),
+    aten(
+        "data_ptr without () in a dispatch",
+        """
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    scalar_t* p = x.mutable_data_ptr<scalar_t>;
+    p[0] = 1;
+  });
+}
+""",
+        "scalar_t* p",
+        "()",
+    ),
+    aten(
+        "an extent in square brackets",
+        """
+int64_t forward(const at::Tensor& x) {
+  return x.size[0];
+}
+""",
+        "return x.size",
+        "size(0)",
+    ),
+    # Python
+    light(
+        "single quotes around a string",
+        """#include <cstdio>
+void forward() {
+  std::puts('done');
+}
+""",
+        "std::puts",
+        '"',
+    ),
+    aten(
+        "single quotes in a dispatch",
+        """
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), 'forward', [&] {
+    x.mutable_data_ptr<scalar_t>()[0] = 1;
+  });
+}
+""",
+        "AT_DISPATCH_FLOATING_TYPES",
+        '"',
+    ),
+    light(
+        "whole division as in Python",
+        """
+int forward(int n) {
+  int half = n // 2;
+  return half;
+}
+""",
+        "int half",
+        "//",
+        "comment",
+    ),
+    light(
+        "condition as in Python",
+        """
+float forward(float x) {
+  float y = 1 if x > 0 else 2;
+  return y;
+}
+""",
+        "float y",
+        "? ",
+    ),
+    light(
+        "if without parentheses",
+        """
+float forward(float x) {
+  if x > 0 {
+    return x;
+  }
+  return 0;
+}
+""",
+        "if x",
+        "( )",
+    ),
+    light(
+        "for as in Python",
+        """
+float forward(const float* x, int n) {
+  float sum = 0;
+  for i in range(n):
+    sum += x[i];
+  return sum;
+}
+""",
+        "for i",
+        "for (int64_t i = 0; i < n; ++i)",
+    ),
+    light(
+        "if with a colon",
+        """
+float forward(float x) {
+  if (x > 0):
+    return x;
+  return 0;
+}
+""",
+        "if (x",
+        "':'",
+    ),
+    light(
+        "comment as in Python",
+        """
+float forward(float x) {
+  # scale it
+  return 2 * x;
+}
+""",
+        "# scale",
+        "//",
+    ),
+    light(
+        "import as in Python",
+        """
+import math
+float forward(float x) { return std::tanh(x); }
+""",
+        "import math",
+        "#include",
+    ),
+    light(
+        "def as in Python",
+        """
+def forward(float x) {
+  return x;
+}
+""",
+        "def forward",
+        "Python",
+    ),
+    light(
+        "two values as in Python",
+        """#include <tuple>
+std::tuple<float, float> forward(float x) {
+  return x, 2 * x;
+}
+""",
+        "return x",
+        "{",
+        "}",
+    ),
+    light(
+        "a name of a namespace that does not have it",
+        """
+float forward(float x) {
+  return std::sigmoid(x);
+}
+""",
+        "return std::sigmoid",
+        "No header that is included has std::sigmoid",
+    ),
+    aten(
+        "slice as in Python",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return x[1:3];
+}
+""",
+        "return x[1",
+        "slice",
+    ),
+    # Comments, brackets, commas
+    light(
+        "comment that another one closes",
+        """
+/* the gate
+float gate(float x) { return x; }
+
+/* the cell */
+float forward(float x) { return gate(x); }
+""",
+        "/* the gate",
+        "*/",
+    ),
+    light(
+        "semicolon behind a function's head",
+        """
+float forward(float x); {
+  return x;
+}
+""",
+        "float forward",
+        "';'",
+    ),
+    light(
+        "commas in a for",
+        """
+void forward(float* x, int n) {
+  for (int i = 0, i < n, ++i) x[i] = 0;
+}
+""",
+        "for (int i",
+        "three parts",
+    ),
+    light(
+        "comma between arguments forgotten",
+        """
+float gate(float a, float b) { return a * b; }
+float forward(float x, float y) {
+  return gate(x y);
+}
+""",
+        "return gate",
+        "','",
+    ),
+    light(
+        "decimal comma",
+        """
+float forward(float x) {
+  float rate = 0,5;
+  return rate * x;
+}
+""",
+        "float rate",
+        "0.5",
+    ),
+    light(
+        "number written onto a name",
+        """
+float forward(float x) {
+  return 2x + 1;
+}
+""",
+        "return 2x",
+        "2 * x",
+    ),
+    light(
+        "semicolon in a define",
+        """
+#define SIZE 16;
+float forward(float x) {
+  float row[SIZE];
+  row[0] = x;
+  return row[0];
+}
+""",
+        "#define SIZE",
+        "';'",
+        "'SIZE'",
+    ),
+    light(
+        "function inside a function",
+        """
+float forward(float x) {
+  float gate(float z) {
+    return z / 2;
+  }
+  return gate(x);
+}
+""",
+        "float gate",
+        "auto gate = [",
+    ),
+    light(
+        "function without its type",
+        """
+forward(float x) {
+  return;
+}
+""",
+        "forward(float",
+        "type",
+    ),
+    light(
+        "auto without a value",
+        """
+float forward(float x) {
+  auto y;
+  y = x;
+  return y;
+}
+""",
+        "auto y",
+        "give 'y' one",
+    ),
+    light(
+        "memory without its type",
+        """#include <cstdlib>
+float forward(int n) {
+  float* p = malloc(n * sizeof(float));
+  return p[0];
+}
+""",
+        "float* p",
+        "static_cast<float*>",
+    ),
+    light(
+        "reference to a value",
+        """
+void gate(float& x) { x = 2 * x; }
+void forward(float x) {
+  gate(x + 1);
+}
+""",
+        "gate(x + 1",
+        "const",
+    ),
+    light(
+        "two strings added",
+        """#include <string>
+std::string forward() {
+  return "a" + "b";
+}
+""",
+        'return "a"',
+        "std::string",
+    ),
+    light(
+        "break outside a loop",
+        """
+float forward(float x) {
+  if (x > 0) break;
+  return x;
+}
+""",
+        "if (x",
+        "loop",
+    ),
+    light(
+        "template that cannot be deduced",
+        """
+template <typename T> T half(int n) { return n / T(2); }
+float forward(int n) {
+  return half(n);
+}
+""",
+        "return half",
+        "half<",
+    ),
+    light(
+        "lambda with two types of result",
+        """
+float forward(float x) {
+  auto gate = [](float z) {
+    if (z < 0) return 0;
+    return z;
+  };
+  return gate(x);
+}
+""",
+        "return z",
+        "-> float",
+    ),
+    # Dispatch macros and OpenMP
+    aten(
+        "lambda of a dispatch with a parameter",
+        """
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&](int64_t n) {
+    x.mutable_data_ptr<scalar_t>()[0] = n;
+  });
+}
+""",
+        "AT_DISPATCH_FLOATING_TYPES",
+        "[&] {",
+    ),
+    aten(
+        "lambda of the wrong arity in a dispatch",
+        """
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    const auto gate = [](scalar_t a, scalar_t b) { return a * b; };
+    x.mutable_data_ptr<scalar_t>()[0] = gate(2);
+  });
+}
+""",
+        "x.mutable_data_ptr",
+        "'gate' takes 2 arguments, this call gives 1",
+    ),
+    aten(
+        "parallel_for with a lambda of one argument in a dispatch",
+        """#include <ATen/Parallel.h>
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    scalar_t* p = x.mutable_data_ptr<scalar_t>();
+    at::parallel_for(0, x.numel(), 1, [&](int64_t i) {
+      p[i] = 0;
+    });
+  });
+}
+""",
+        "at::parallel_for",
+        "int64_t begin",
+        "end",
+    ),
+    aten(
+        "variable of a pragma in a dispatch",
+        """
+void forward(const at::Tensor& x) {
+  const int64_t n = x.numel();
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] {
+    scalar_t* p = x.mutable_data_ptr<scalar_t>();
+    scalar_t sum = 0;
+#pragma omp parallel for reduction(+ : summ)
+    for (int64_t i = 0; i < n; ++i) sum += p[i];
+    p[0] = sum;
+  });
+}
+""",
+        "#pragma omp",
+        "'sum'",
+        clang=("_Pragma",),
+    ),
+    light(
+        "what is yet to be written",
+        """
+float forward(float x) {
+  float d_x;
+  d_x = ...;
+  return d_x;
+}
+""",
+        "d_x = ...",
+        "yet to be written",
+    ),
+    # Slips of other kinds
+    light(
+        "a character in double quotes",
+        """
+int forward(char c) {
+  if (c == "a") return 1;
+  return 0;
+}
+""",
+        'if (c == "a") return 1;',
+        "'a'",
+    ),
+    light(
+        "while as in Python",
+        """
+int forward(int n) {
+  while n > 0:
+    n -= 1;
+  return n;
+}
+""",
+        "while n > 0:",
+        "( )",
+    ),
+    light(
+        "else with a colon",
+        """
+int forward(int n) {
+  if (n > 0) {
+    return 1;
+  } else:
+    return 0;
+}
+""",
+        "} else:",
+        "':'",
+    ),
+    light(
+        "is as in Python",
+        """
+bool forward(bool a, bool b) {
+  return a is b;
+}
+""",
+        "return a is b;",
+        "write ==",
+    ),
+    light(
+        "three quotes as in Python",
+        """
+float forward(float x) {
+  '''scale'''
+  return x;
+}
+""",
+        "'''scale'''",
+        "/*",
+    ),
+    light(
+        "list as in Python",
+        """#include <vector>
+float forward() {
+  std::vector<float> v = [1, 2, 3];
+  return v[0];
+}
+""",
+        "std::vector<float> v = [1, 2, 3];",
+        "{1, 2, 3}",
+    ),
+    light(
+        "operator forgotten",
+        """
+float forward(float x, float y) {
+  return 2 x + y;
+}
+""",
+        "return 2 x + y;",
+        "Ahead of 'x'",
+        "operator",
+    ),
+    light(
+        "array for a result",
+        """
+float[3] forward(float x) {
+  return x;
+}
+""",
+        "float[3] forward(float x) {",
+        "std::array<float, 3>",
+    ),
+    light(
+        "append to a vector",
+        """#include <vector>
+float forward(float x) {
+  std::vector<float> v;
+  v.append(x);
+  return v[0];
+}
+""",
+        "v.append(x);",
+        "push_back",
+    ),
+    light(
+        "private member",
+        """
+class G { float i; };
+float forward(G g) {
+  return g.i;
+}
+""",
+        "return g.i;",
+        "public:",
+    ),
+    light(
+        "reference to nothing",
+        """
+float forward(float x) {
+  float& y;
+  y = x;
+  return y;
+}
+""",
+        "float& y;",
+        "where it is declared",
+    ),
+    light(
+        "directive of OpenMP misspelt",
+        """
+void forward(float* x, int n) {
+#pragma omp paralel for
+  for (int i = 0; i < n; ++i) x[i] = 0;
+}
+""",
+        "#pragma omp paralel for",
+        "#pragma omp parallel",
+        warns=True,
+        only="g++",
+    ),
+    light(
+        "loop of OpenMP without a limit",
+        """
+void forward(float* x, int n) {
+#pragma omp parallel for
+  for (int i = 0; x[i] > 0; ++i) x[i] = 0;
+}
+""",
+        "for (int i = 0; x[i] > 0; ++i) x[i] = 0;",
+        "i < n",
+        only="g++",
+    ),
+    light(
+        "break in a loop of OpenMP",
+        """
+void forward(float* x, int n) {
+#pragma omp parallel for
+  for (int i = 0; i < n; ++i) {
+    if (x[i] > 0) break;
+  }
+}
+""",
+        "if (x[i] > 0) break;",
+        "cannot be left",
+        only="g++",
+    ),
+    aten(
+        "tensor for a condition",
+        """
+int forward(const at::Tensor& x) {
+  if (x) return 1;
+  return 0;
+}
+""",
+        "if (x) return 1;",
+        "x.defined()",
+    ),
+    aten(
+        "argument too many for a method",
+        """
+int64_t forward(const at::Tensor& x) {
+  return x.sizes(0);
+}
+""",
+        "return x.sizes(0);",
+        "0 arguments",
+        "gives 1",
+    ),
+    aten(
+        "item without its type",
+        """
+float forward(const at::Tensor& x) {
+  return x.sum().item();
+}
+""",
+        "return x.sum().item();",
+        ".item<float>()",
+    ),
+    aten(
+        "argument by its name",
+        """#include <ATen/ops/zeros.h>
+at::Tensor forward(int64_t n) {
+  return at::zeros({n}, dtype=at::kFloat);
+}
+""",
+        "return at::zeros({n}, dtype=at::kFloat);",
+        "named arguments",
+    ),
+    aten(
+        "comma ahead of a text forgotten",
+        """
+void forward(const at::Tensor& x) {
+  TORCH_CHECK(x.dim() == 2 "two");
+}
+""",
+        'TORCH_CHECK(x.dim() == 2 "two");',
+        "','",
+    ),
+    light(
+        "two equals signs for a value",
+        """
+float forward(float x) {
+  float y == x;
+  return y;
+}
+""",
+        "float y == x;",
+        "single '='",
+    ),
+    light(
+        "tuple without its header",
+        """
+std::tuple<float, float> forward(float x) {
+  return {x, x};
+}
+""",
+        "std::tuple<float, float> forward(float x) {",
+        "#include <tuple>",
+    ),
+    light(
+        "too many values in braces",
+        """
+float forward(const float* x) {
+  float y[2] = {1, 2, 3};
+  return y[0] + x[0];
+}
+""",
+        "float y[2] = {1, 2, 3};",
+        "more values",
+    ),
+    light(
+        "template's line forgotten",
+        """
+T half(T x) { return x / 2; }
+""",
+        "T half(T x) { return x / 2; }",
+        "template <typename T>",
+    ),
+    light(
+        "angle bracket forgotten",
+        """#include <vector>
+float forward(int n) {
+  std::vector<float v(n);
+  return v[0];
+}
+""",
+        "std::vector<float v(n);",
+        "'>'",
+        only="clang++",
+    ),
+    light(
+        "comparison turned round",
+        """
+bool forward(int n) {
+  return n =< 3;
+}
+""",
+        "return n =< 3;",
+        "<=",
+    ),
+    light(
+        "function called with [ ]",
+        """
+float gate(float x) { return x; }
+float forward(float x) {
+  return gate[x];
+}
+""",
+        "return gate[x];",
+        "( )",
+    ),
+    light(
+        "element taken with ( )",
+        """
+float forward(const float* x) {
+  return x(0);
+}
+""",
+        "return x(0);",
+        "[ ]",
+    ),
+    light(
+        "method of a number",
+        """
+float forward(float x) {
+  return x.pow(2);
+}
+""",
+        "return x.pow(2);",
+        "std::pow(x",
+    ),
+    aten(
+        "tensors without braces",
+        """#include <ATen/ops/cat.h>
+#include <ATen/ops/matmul.h>
+at::Tensor forward(const at::Tensor& x) {
+  return at::cat(x, x);
+}
+""",
+        "return at::cat(x, x);",
+        "at::cat({x, x})",
+    ),
+    aten(
+        "extents of a view without braces",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return x.view(-1, 2);
+}
+""",
+        "return x.view(-1, 2);",
+        "view({-1, 2})",
+    ),
+    aten(
+        "matrix product as in Python",
+        """#include <ATen/ops/cat.h>
+#include <ATen/ops/matmul.h>
+at::Tensor forward(const at::Tensor& x) {
+  return x @ x;
+}
+""",
+        "return x @ x;",
+        "at::matmul",
+    ),
+    aten(
+        "results taken apart as in Python",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  auto a, b = x.max(0);
+  return a;
+}
+""",
+        "auto a, b = x.max(0);",
+        "auto [a, b]",
+    ),
+    aten(
+        "float in a dispatch",
+        """
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", [&] {
+    float* p = x.mutable_data_ptr<scalar_t>();
+    p[0] = 1;
+  });
+}
+""",
+        "float* p = x.mutable_data_ptr<scalar_t>();",
+        "scalar_t*",
+    ),
+    light(
+        "variable of a case",
+        """
+int forward(int n) {
+  switch (n) {
+    case 1: int a = 2; return a;
+    case 2: return 3;
+  }
+  return 0;
+}
+""",
+        "case 2",
+        "{ }",
+    ),
+    light(
+        "default in front of a parameter without",
+        """
+float forward(float x = 1, float y) {
+  return x + y;
+}
+""",
+        "float forward",
+        "to the front",
+    ),
+    light(
+        "template without its types",
+        """#include <vector>
+int forward() {
+  std::vector v;
+  return v.size();
+}
+""",
+        "std::vector v",
+        "std::vector<float>",
+    ),
+    light(
+        "tuple with [ ]",
+        """#include <tuple>
+float forward(std::tuple<float, int> t) {
+  return t[0];
+}
+""",
+        "return t[0]",
+        "std::get<0>",
+    ),
+    light(
+        "loop over a pointer",
+        """
+float forward(const float* x) {
+  float s = 0;
+  for (float v : x) s += v;
+  return s;
+}
+""",
+        "for (float v",
+        "how many",
+    ),
+)
