@@ -19,11 +19,11 @@ from typing import Any
 import psutil
 import pytest
 
-from lltm_inline.build import compiler, header, toolchain
+from lltm_inline.build import compiler, header
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import ToolchainError
 from tests import tiny as tiny_module
-from tests.quick import COMPILER, QUICK, quick_cflags
+from tests.quick import QUICK
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # In a run of many: while its workers import torch and collect, a core is free.
     if config.getoption("numprocesses", None):
         with suppress(ToolchainError):  # without a compiler each test says so itself
-            for found in (find_toolchain(), find_toolchain(**QUICK)):
+            for found in (find_toolchain(), find_toolchain(compiler=QUICK)):
                 for prelude in ("aten", "light"):
                     header.start(found, prelude)
 
@@ -88,8 +88,7 @@ def _headers_first() -> Iterator[None]:
 
     def waited_for(found: Toolchain, prelude: str) -> tuple[str, ...]:
         if os.environ["LLTM_INLINE_CACHE"] == shared:
-            ours = "-O3" in found.cflags or set(QUICK["cflags"]) <= set(found.cflags)
-            if not ours or prelude in ("extension", "library"):
+            if "-O3" not in found.cflags or prelude in ("extension", "library"):
                 return ()
             header.wait(found, prelude)
         return flags(found, prelude)
@@ -123,9 +122,7 @@ def keep_libraries_only(directory: Path) -> None:
 def quick_compiler() -> Iterator[None]:
     """Compile quickly: for files with texts of their own, which are not about compilers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(toolchain, "default_cflags", quick_cflags)
-        if COMPILER:
-            patch.setenv("CXX", COMPILER)
+        patch.setenv("CXX", QUICK)
         yield
 
 

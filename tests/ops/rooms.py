@@ -16,13 +16,13 @@ from tests.quick import QUICK
 
 def build_all(kernel_of: Callable[[Planted], Kernel], planted: Sequence[Planted], *more: Kernel | str) -> None:
     """Build the planted kernels of an op, and others, several compilers beside each other."""
-    li.build([kernel_of(one) for one in planted if one.python is None], progress=False, **QUICK)
+    li.build([kernel_of(one) for one in planted if one.python is None], progress=False, compiler=QUICK)
     li.build(list(more), progress=False)
 
 
 def assert_found(planted: Planted, kernel: Kernel) -> None:
     """A planted kernel is rejected in its section, for its quantity, with the words that name its defect."""
-    report = li.check(kernel, progress=False, **QUICK)
+    report = li.check(kernel, progress=False, compiler=QUICK)
     assert not report.ok
     found = [str(one) for one in report[planted.section].findings if one.quantity == planted.quantity]
     assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"

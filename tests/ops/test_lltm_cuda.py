@@ -74,21 +74,21 @@ def twins() -> dict[str, Kernel]:
     """Build all kernels of this file in one go."""
     kernels = {name: twin(li.registry[name], li.registry.op_of(li.registry[name])) for name in NAMES}
     kernels |= {planted.name: planted.kernel() for planted in PLANTED}
-    li.build(list(kernels.values()), progress=False, **QUICK)
+    li.build(list(kernels.values()), progress=False, compiler=QUICK)
     return kernels
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_arithmetic(name: str, twins: dict[str, Kernel]) -> None:
     """Each kernel's own text, compiled for the CPU, is right: parity at all corner sizes, layouts, subsets, and gradcheck."""
-    report = li.check(twins[name], progress=False, **QUICK)
+    report = li.check(twins[name], progress=False, compiler=QUICK)
     assert report.ok, str(report)
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
 def test_mistake_is_rejected_for_its_reason(planted: Planted, twins: dict[str, Kernel]) -> None:
     """Each mistake is found, and said to be what it is."""
-    report = li.check(twins[planted.name], progress=False, **QUICK)
+    report = li.check(twins[planted.name], progress=False, compiler=QUICK)
     assert not report.ok
     for words in planted.says:
         assert words in str(report), str(report)
@@ -102,7 +102,7 @@ def test_large_values_overflow_nowhere(name: str, dtype: torch.dtype, twins: dic
     op = li.registry.ops["lltm"]
     values = op.make_inputs(lambda *shape: torch.randn(*shape, dtype=dtype, generator=generator), (8, 4, 40))
     leaves = [value.requires_grad_() for value in (values[0], values[1] * 1000, *values[2:])]
-    results = li.load(twins[name], **QUICK)(*leaves)
+    results = li.load(twins[name], compiler=QUICK)(*leaves)
     gradients = torch.autograd.grad([result.sum() for result in results], leaves)
     assert all(tensor.isfinite().all() for tensor in (*results, *gradients))
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("quick_compiler")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build the one kernel of C++ that these tests call."""
     register()
     li.build(GOOD, progress=False)

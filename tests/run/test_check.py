@@ -33,7 +33,7 @@ def sections_of(kernel: Kernel) -> list[str]:
 def built() -> None:
     """Build all planted kernels at once, several compilers beside each other."""
     kernels = [planted.kernel() for planted in PLANTED.values() if planted.python is None]
-    build([plain(), *kernels], progress=False, **QUICK)
+    build([plain(), *kernels], progress=False, compiler=QUICK)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def finding(report: Report, section: str, quantity: str) -> Finding:
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
 def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     """Each planted kernel is rejected, in the section, for the quantity and with the words that name its defect."""
-    report = check(planted.kernel(), progress=False, **QUICK)
+    report = check(planted.kernel(), progress=False, compiler=QUICK)
     assert not report.ok
     assert [section.name for section in report.sections] == sections_of(planted.kernel())
     quantity = planted.quantity
@@ -99,7 +99,7 @@ def test_bases_of_the_planted_kernels_are_right() -> None:
 def test_finding_reads_like_the_style_guide_says() -> None:
     """One sentence holds quantity, shape, dtype, how many, where, the part's name, the worst element, got and want."""
     planted = PLANTED["one_gate_scaled"]
-    text = str(finding(check(planted.kernel(), progress=False, **QUICK), "parity", "d_weights"))
+    text = str(finding(check(planted.kernel(), progress=False, compiler=QUICK), "parity", "d_weights"))
     first, second, *_ = text.splitlines()
     start = "'lltm/one_gate_scaled' d_weights (15, 22) float64 differs in 110 of 330 elements, all in rows 5:10 = output gate; worst ["
     assert first.startswith(start)
@@ -109,7 +109,7 @@ def test_finding_reads_like_the_style_guide_says() -> None:
 
 def test_matrix_tells_the_failing_cases_from_the_right_ones() -> None:
     """The cells of one wrong quantity are red where it fails, all others say ok."""
-    matrix = check(PLANTED["wrong_for_one_row"].kernel(), progress=False, **QUICK).matrix
+    matrix = check(PLANTED["wrong_for_one_row"].kernel(), progress=False, compiler=QUICK).matrix
     wrong = {
         (quantity, column) for quantity, row in matrix.items() for column, cell in row.items() if cell not in ("ok", "")
     }
@@ -118,7 +118,7 @@ def test_matrix_tells_the_failing_cases_from_the_right_ones() -> None:
 
 def test_gradcheck_is_the_gradient_section_alone() -> None:
     """gradcheck finds a wrong gradient by name and leaves everything else to check."""
-    report = gradcheck(PLANTED["wrong_sign"].kernel(), progress=False, **QUICK)
+    report = gradcheck(PLANTED["wrong_sign"].kernel(), progress=False, compiler=QUICK)
     assert [section.name for section in report.sections] == ["gradcheck"]
     assert {finding.quantity for finding in report.findings} == {"d_old_cell"}
     assert gradcheck("lltm/python", progress=False).ok
@@ -179,7 +179,7 @@ def test_kernel_that_raises_everywhere_is_a_finding_and_not_an_exception() -> No
 
 def test_backward_that_raises_is_a_finding() -> None:
     """The bridge refuses a gradient of the wrong shape; that shows as a raising backward beside the shape itself."""
-    report = check(PLANTED["bias_gradient_keeps_a_dimension"].kernel(), progress=False, **QUICK)
+    report = check(PLANTED["bias_gradient_keeps_a_dimension"].kernel(), progress=False, compiler=QUICK)
     assert "backward raises RuntimeError" in finding(report, "parity", "backward").text
 
 
@@ -203,7 +203,7 @@ def test_op_with_optional_input_number_and_one_letter(op: Op) -> None:
 
 def test_report_is_plain_data_and_shows_itself() -> None:
     """A report goes to JSON whole, and reads as text and as a table in which wrong cells are marked."""
-    report = check(PLANTED["wrong_sign"].kernel(), progress=False, **QUICK)
+    report = check(PLANTED["wrong_sign"].kernel(), progress=False, compiler=QUICK)
     data = json.loads(json.dumps(report.to_dict()))
     assert data["ok"] is False and [section["name"] for section in data["sections"]] == WITH_OPCHECK
     assert data["matrix"]["d_old_cell"]["3,17,5"] == "15/15"

@@ -36,7 +36,7 @@ _TALKS = Crashing("talks", "", forward('if (x.numel() == 1) std::printf("one ele
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build all kernels of these tests at once."""
     register()
     li.build([GOOD, _WHEN_LARGE, _NULL, _EARLY, _WAITS, _TALKS], progress=False)
