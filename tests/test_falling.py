@@ -18,8 +18,11 @@ def test_list_is_what_the_tests_catch(request: pytest.FixtureRequest) -> None:
 
 
 def test_what_is_planted_falls_in_make_test() -> None:
-    """Nobody has to wait for `make test-all` to learn that a planted error is no longer found."""
+    """Nobody has to wait for `make test-all` to learn that a planted error is no longer found.
+
+    But for students' mistakes in CUDA, as nvcc takes more than a second for each.
+    """
     lines = [line.split(maxsplit=1) for line in LIST.read_text().splitlines()]
-    planted = [rest for what, rest in lines if what != "refusal"]
+    planted = [rest for what, rest in lines if what != "refusal" and "test_mistake_of_students" not in rest]
     assert len(planted) > 250
     assert [rest for rest in planted if all(test.endswith("(all)") for test in rest.split("  ")[-1].split(", "))] == []

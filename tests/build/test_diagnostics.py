@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import itertools
 import json
@@ -9,11 +10,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,8 +29,6 @@ from tests.build.mistakes import MISTAKES as COMMON
 from tests.build.mistakes_of_students import STUDENTS
 
 MISTAKES = COMMON + STUDENTS
-#: Those over tensors cost twice as much as the others.
-RARE = tuple(mistake for mistake in STUDENTS if mistake.text.startswith(ATEN))
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 each_compiler = pytest.mark.parametrize(
     "compiler", [*COMPILERS[:1], *(pytest.param(name, marks=pytest.mark.full) for name in COMPILERS[1:])]
@@ -50,77 +50,73 @@ def torch_include() -> str:
     return str(Path(spec.submodule_search_locations[0]) / "include")
 
 
-class Workshop:
-    """Compiles the corpus, the headers of its tensor texts precompiled once per compiler."""
+class Logs:
+    """What each compiler says of each text of the corpus: `logs[name, compiler]`.
+
+    A text is compiled when it is asked for first, once in a run, by whichever worker of pytest: so is the header of the tensor texts.
+    """
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
         self.include = ["-isystem", torch_include()]
-        self.header = folder / "light.h"
-        self.header.write_text(ATEN)
 
-    def precompile(self, compiler: str) -> None:
+    def __getitem__(self, key: tuple[str, str]) -> str:
+        name, compiler = key
+        mistake = mistake_named(name)
+        told = repr((mistake.text, mistake.binding, mistake.stage, flags_of(compiler)))
+        kept = self.folder / f"{compiler}-{hashlib.sha256(told.encode()).hexdigest()}"
+        return self._once(kept.with_suffix(".log"), lambda: self._log(mistake, compiler)).read_text()
+
+    def _once(self, path: Path, make: Callable[[], str]) -> Path:
+        """Return a file that holds what `make` returns, which is called if nobody else has made the file."""
+        with FileLock(f"{path}.lock"):
+            if not path.exists():
+                path.write_text(make())
+        return path
+
+    def _header(self, compiler: str) -> Path:
+        """Return the header of the tensor texts, precompiled beside it."""
+        header = self.folder / f"{compiler}.h"
         suffix = "gch" if compiler == "g++" else "pch"
-        command = [compiler, *flags_of(compiler), *self.include, "-x", "c++-header", str(self.header)]
-        subprocess.run([*command, "-o", f"{self.header}.{suffix}"], check=True, env=ENVIRONMENT)
 
-    def log(self, mistake: Mistake, compiler: str) -> str:
+        def precompile() -> str:
+            header.write_text(ATEN)
+            command = [compiler, *flags_of(compiler), *self.include, "-x", "c++-header", str(header)]
+            subprocess.run([*command, "-o", f"{header}.{suffix}"], check=True, env=ENVIRONMENT)
+            return ""
+
+        self._once(header.with_suffix(".made"), precompile)
+        return header
+
+    def _log(self, mistake: Mistake, compiler: str) -> str:
         """Return all that compiler, linker and loader say about one wrong text."""
-        folder = self.folder / f"{MISTAKES.index(mistake)}-{compiler}"
-        folder.mkdir()
-        text = f'#line 1 "lltm/fused"\n{mistake.text}\n#line 1 "lltm/fused (binding)"\n{mistake.binding}'
-        (folder / "main.cpp").write_text(text, encoding="utf-8")
-        command = [compiler, *flags_of(compiler), *self.include, "-c", "main.cpp", "-o", "main.o"]
-        if mistake.text.startswith(ATEN):
-            ready = ["-include", str(self.header)] if compiler == "g++" else ["-include-pch", f"{self.header}.pch"]
-            command[1:1] = ready
-        log = self._run(command, folder)
-        if mistake.stage != "compile":
-            strict = ["-Wl,-z,defs"] if mistake.stage == "link" else []
-            log += self._run([compiler, "-shared", "main.o", "-o", "main.so", *strict], folder)
-        if mistake.stage == "load":
-            load = f"import ctypes, os; ctypes.CDLL({str(folder / 'main.so')!r}, os.RTLD_NOW)"
-            log += self._run([sys.executable, "-c", load], folder)
+        with TemporaryDirectory() as folder:
+            text = f'#line 1 "lltm/fused"\n{mistake.text}\n#line 1 "lltm/fused (binding)"\n{mistake.binding}'
+            Path(folder, "main.cpp").write_text(text, encoding="utf-8")
+            command = [compiler, *flags_of(compiler), *self.include, "-c", "main.cpp", "-o", "main.o"]
+            if mistake.text.startswith(ATEN):
+                header = str(self._header(compiler))
+                command[1:1] = ["-include", header] if compiler == "g++" else ["-include-pch", f"{header}.pch"]
+            log = self._run(command, folder)
+            if mistake.stage != "compile":
+                strict = ["-Wl,-z,defs"] if mistake.stage == "link" else []
+                log += self._run([compiler, "-shared", "main.o", "-o", "main.so", *strict], folder)
+            if mistake.stage == "load":
+                load = f"import ctypes, os; ctypes.CDLL({folder + '/main.so'!r}, os.RTLD_NOW)"
+                log += self._run([sys.executable, "-c", load], folder)
         return log
 
     @staticmethod
-    def _run(command: list[str], folder: Path) -> str:
+    def _run(command: list[str], folder: str) -> str:
         done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
         return done.stderr
 
 
-class Logs:
-    """What each compiler says of each text of the corpus: `logs[name, compiler]`.
-
-    A compiler that is asked for first compiles them all, in parallel.
-    """
-
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
-        self._logs: dict[tuple[str, bool], dict[str, str]] = {}
-
-    def of(self, compiler: str, rare: bool = False) -> dict[str, str]:
-        """Return all that a compiler says, by name."""
-        if (compiler, rare) not in self._logs:
-            if (compiler, not rare) not in self._logs:
-                self._workshop.precompile(compiler)
-            texts = [mistake for mistake in MISTAKES if (mistake in RARE) == rare]
-            with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-                logs = pool.map(lambda mistake: self._workshop.log(mistake, compiler), texts)
-                self._logs[compiler, rare] = {mistake.name: log for mistake, log in zip(texts, logs, strict=True)}
-        return self._logs[compiler, rare]
-
-    def __getitem__(self, key: tuple[str, str]) -> str:
-        name, compiler = key
-        return self.of(compiler, mistake_named(name) in RARE)[name]
-
-
 @pytest.fixture(scope="session")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Logs]:
-    """Compile the corpus, when it is asked for."""
-    workshop = Workshop(tmp_path_factory.mktemp("mistakes"))
-    yield Logs(workshop)
-    shutil.rmtree(workshop.folder)
+def logs() -> Logs:
+    """Compile texts of the corpus, when they are asked for."""
+    return Logs(Path(os.environ["LLTM_INLINE_CACHE"], "mistakes"))
 
 
 def found_in(mistake: Mistake, log: str) -> tuple[Diagnostic, ...]:
@@ -142,7 +138,7 @@ def test_corpus_is_wide() -> None:
 @each_compiler
 @pytest.mark.parametrize(
     "mistake",
-    [pytest.param(mistake, marks=[pytest.mark.full] * (mistake in RARE), id=mistake.name) for mistake in MISTAKES],
+    [pytest.param(mistake, id=mistake.name) for mistake in MISTAKES],
 )
 def test_mistake_is_told_at_its_line_with_its_cure(mistake: Mistake, compiler: str, logs: Logs) -> None:
     """The first diagnostic of a wrong text points to the wrong line and says what mends it."""
@@ -449,7 +445,7 @@ def test_message_says_which_step_failed(log: str, verb: str) -> None:
 
 def test_ten_thousand_lines_are_no_more_than_ten_times_a_thousand(logs: Logs) -> None:
     """The work on a log grows with its length and no faster: counted in calls, as seconds say nothing on a busy machine."""
-    lines = [line for text in logs.of(COMPILERS[0]).values() for line in text.splitlines()]
+    lines = [line for one in COMMON for line in logs[one.name, COMPILERS[0]].splitlines()]
     sources = {"lltm/fused": mistake_named("missing brace in a dispatch").text * 20, "lltm/fused (binding)": ""}
 
     def calls(count: int) -> int:
