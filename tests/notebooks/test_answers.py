@@ -190,7 +190,7 @@ def test_13_1_right(answer: li.Op) -> None:
         (op_of("B F G"), "z should have"),
         (op_of(reference=lambda x, y: torch.cat([y.expand(len(x), -1), x], 1)), "The reference should put y behind"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", str(value)),
 )  # fmt: skip
 def test_13_1_wrong(answer: Any, said: str) -> None:
     """What is missing is told, and is what is missing."""
