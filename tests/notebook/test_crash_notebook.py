@@ -13,8 +13,9 @@ import pytest
 from jupyter_client.manager import KernelManager, start_new_kernel
 from nbclient import NotebookClient
 
+import lltm_inline as li
 from tests.notebook.sessions import reply
-from tests.planted.crashes import ROWS
+from tests.planted.crashes import GOOD, ROWS, register
 from tests.run.worker import crash_table
 from tests.run.worker.crash_rows import build_all, wait_for_kernel, wait_until_gone
 
@@ -74,6 +75,13 @@ from tests.planted.crashes import ROWS, register
 register()
 li.call(ROWS["endless_loop"].kernel, torch.arange(19.0), limits=li.Limits(seconds=600))
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    """Build what most of these tests run, so that no cell of theirs shows a line of progress."""
+    register()
+    li.build([GOOD, ROWS["null_write"].kernel, ROWS["endless_loop"].kernel], progress=False)
 
 
 @pytest.fixture

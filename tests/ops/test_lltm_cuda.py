@@ -57,7 +57,6 @@ PLANTED = (
     Planted("float_in_double", (("1 / (1 + exp(-z))", "1 / (1 + expf(-z))"),), ("float64", "new_h")),
     Planted("expanded_gradient", (("d_new_h.contiguous()", "d_new_h"),), ("expanded", "d_")),
     Planted("bias_with_an_axis_too_many", (("d_z.sum(0)", "d_z.sum(0, true)"),), ("d_bias", "(1, ")),
-    Planted("gradients_nobody_wants", (("if (wanted[1]) d_w", "d_w"),), ("d_weights",)),
     Planted("rows_beyond_the_grid", (("65535", "64"), ("b += gridDim.y", "b += B")), ("new_h",)),
     Planted("elu_derivative", (("c > 0 ? 1 : c + 1", "c > 0 ? 1 : exp(c)"),), ("d_weights", "candidate cell")),
     Planted(

@@ -312,7 +312,7 @@ def test_python_kernel_that_answers_where_the_reference_refuses() -> None:
             "(Tensor x) -> Tensor y",
             {"x": "B ...", "y": "B"},
             {},
-            r"shape 'B \.\.\.': '\.\.\.' is a whole shape, of any rank, and stands alone",
+            r"op 'a', shape of 'x': shape 'B \.\.\.': '\.\.\.' is a whole shape, of any rank, and stands alone",
         ),
         (
             "(Tensor x, Tensor? w) -> Tensor y",
