@@ -105,9 +105,8 @@ def test_the_environment_does_not_know_us(shell: Shell) -> None:
     assert "No module named 'lltm_inline'" in shell.run("python -c 'import torch, lltm_inline' 2>&1 || true")
 
 
-@pytest.mark.parametrize(
-    "kernel", ["axpy/cpp", *(pytest.param(name, marks=pytest.mark.full) for name in ("lltm/fused", "conv_bn/fused"))]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("kernel", ["axpy/cpp", "lltm/fused", "conv_bn/fused"])
 def test_setuptools(shell: Shell, kernel: str) -> None:
     """It is installed, its tests pass and its benchmark runs; nothing of it needs lltm_inline."""
     export = exported(shell, kernel, "setuptools")
@@ -152,7 +151,6 @@ def wheel(shell: Shell) -> Path:
     return built
 
 
-@pytest.mark.full
 def test_stable_wheel(wheel: Path) -> None:
     """One wheel, tagged for every Python from 3.11 on."""
     assert "-cp311-abi3-" in wheel.name

@@ -200,7 +200,7 @@ def planted_row(kernel: str, direction: str, low: float | None, high: float | No
         (0.97, 1.03, "timed/new against timed/old: no measurable difference yet (0.97-1.03)"),
         (None, None, "timed/new against timed/old: too few rounds to tell yet (1.00x)"),
         (1.2, 1.4, "timed/new is 1.30x faster than timed/old (1.20-1.40), not final yet"),
-        (0.4, 0.6, "timed/new is 2.00x slower than timed/old (1.67-2.50), not final yet"),
+        (0.4, 0.6, "timed/new is 2.00x slower than timed/old (1.66-2.50), not final yet"),
     ],
 )
 def test_every_finding_says_yet_while_rounds_come_in(low, high, words):
