@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.build.mistakes_cuda import STUDENTS
-from tests.build.test_diagnostics import RARE
+from tests.build.mistakes_cuda import STUDENTS as CUDA_STUDENTS
+from tests.build.mistakes_of_students import STUDENTS
 from tests.conftest import COLLECTED
 from tests.falling import LIST, ROOT, listing
 
@@ -22,9 +22,11 @@ def test_list_is_what_the_tests_catch(request: pytest.FixtureRequest) -> None:
 def test_what_is_planted_falls_in_make_test() -> None:
     """Nobody has to wait for `make test-all` to learn that a planted error is no longer found.
 
-    But for students' mistakes in CUDA and over tensors, which take long to compile; the common ones are not among them.
+    But for the mistakes collected from students, in C++ and in CUDA: the common ones are not among them.
     """
-    students = {f"diagnostics: {mistake.name}" for mistake in RARE} | {f"nvcc: {mistake.name}" for mistake in STUDENTS}
+    students = {f"diagnostics: {mistake.name}" for mistake in STUDENTS} | {
+        f"nvcc: {mistake.name}" for mistake in CUDA_STUDENTS
+    }
     lines = [line.split(maxsplit=1) for line in LIST.read_text().splitlines()]
     planted = [rest for what, rest in lines if what != "refusal" and not rest.startswith(tuple(students))]
     assert len(planted) > 250

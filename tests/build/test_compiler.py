@@ -228,6 +228,7 @@ def test_progress_is_told(tiny: Any, fresh_cache: Path, capfd: pytest.CaptureFix
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.full
 def test_environment_is_as_before(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a build sets for `load_inline` is taken back, after a failure too, and a user's own locale stays out of the log."""
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
@@ -238,6 +239,7 @@ def test_environment_is_as_before(tiny: Any, fresh_cache: Path, monkeypatch: pyt
     assert dict(os.environ) == before
 
 
+@pytest.mark.full
 def test_builds_from_several_threads(tiny: Any, fresh_cache: Path, watched: Any) -> None:
     """Threads that build at once, the same and different kernels, each get their own."""
     found: dict[int, Any] = {}

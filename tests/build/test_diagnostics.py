@@ -29,8 +29,6 @@ from tests.build.mistakes import MISTAKES as COMMON
 from tests.build.mistakes_of_students import STUDENTS
 
 MISTAKES = COMMON + STUDENTS
-#: Those over tensors cost twice as much as the others.
-RARE = tuple(mistake for mistake in STUDENTS if mistake.text.startswith(ATEN))
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 each_compiler = pytest.mark.parametrize(
     "compiler", [*COMPILERS[:1], *(pytest.param(name, marks=pytest.mark.full) for name in COMPILERS[1:])]
@@ -140,7 +138,7 @@ def test_corpus_is_wide() -> None:
 @each_compiler
 @pytest.mark.parametrize(
     "mistake",
-    [pytest.param(mistake, marks=[pytest.mark.full] * (mistake in RARE), id=mistake.name) for mistake in MISTAKES],
+    [pytest.param(mistake, marks=[pytest.mark.full] * (mistake in STUDENTS), id=mistake.name) for mistake in MISTAKES],
 )
 def test_mistake_is_told_at_its_line_with_its_cure(mistake: Mistake, compiler: str, logs: Logs) -> None:
     """The first diagnostic of a wrong text points to the wrong line and says what mends it."""

@@ -160,6 +160,7 @@ print(json.dumps(codes))
 )
 
 
+@pytest.mark.full
 def test_thirty_two_at_once(start: Any, fresh_cache: Path, watched: Any) -> None:
     """32 processes ask for one kernel at once: the compiler runs once, and 32 have the right answer."""
     codes = json.loads(start(CROWD).output(120).splitlines()[-1])
@@ -190,6 +191,7 @@ print("done")
 )
 
 
+@pytest.mark.full
 def test_cache_removed_at_any_moment(start: Any, fresh_cache: Path) -> None:
     """The cache is removed ahead of every other one of the forty events of a build: it works or says so, and the next build works."""
     lines = start(REMOVED).output(120).splitlines()

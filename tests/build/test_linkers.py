@@ -16,9 +16,8 @@ from lltm_inline.build.recorder import recorder_job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.errors import BuildError
 
+#: A Debian has bfd alone. With clang++ it took names for undefined that it finds with g++.
 LINKERS = ("bfd", "gold", "lld", "mold")
-#: clang++ on a Debian that has no other linker: it took what g++ takes for undefined.
-FIRST = ("clang++", "bfd")
 #: A library of ours in a process that has torch, as it is when a kernel is loaded; every name is looked up at once.
 LOAD = "import ctypes, os, sys, torch; [ctypes.CDLL(path, os.RTLD_NOW) for path in sys.argv[1:]]"
 
@@ -29,13 +28,10 @@ def linked_by(job: Job, linker: str) -> Job:
     return replace(job, toolchain=replace(job.toolchain, ldflags=(*kept, f"-fuse-ld={linker}")))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("compiler", "linker"),
-    [
-        pytest.param(compiler, linker, marks=[] if (compiler, linker) == FIRST else [pytest.mark.full])
-        for compiler in ("g++", "clang++")
-        for linker in LINKERS
-    ],
+    [(compiler, linker) for compiler in ("g++", "clang++") for linker in LINKERS],
 )
 def test_what_kernels_need_links_and_loads(compiler: str, linker: str) -> None:
     """Bridge, guard and recorder have no name that a linker refuses, or that the interpreter with torch does not have."""

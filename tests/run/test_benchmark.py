@@ -368,6 +368,7 @@ def test_sizes_may_be_dicts_and_default_to_the_ops_own(clock):
     assert run(["timed/python"], sizes=[{"F": 17, "B": 3}, (3, 17)], **few).sizes == ({"B": 3, "F": 17},)
 
 
+@pytest.mark.full
 def test_an_empty_size_and_other_dtypes_can_be_timed(clock):
     """Zero rows, double and half precision run through."""
     few: dict[str, Any] = {"rounds": 8, "seconds": 0.01}
