@@ -249,10 +249,14 @@ class Script:
         """Wait for its end and return what it printed, errors included."""
         return self.process.communicate(timeout=timeout)[0]
 
-    def compilers(self) -> list[psutil.Process]:
-        """List the compilers at work for it."""
-        children = psutil.Process(self.process.pid).children(recursive=True)
-        return [child for child in children if child.name().startswith("cc1plus")]
+    def compilers(self, text: str = "") -> list[psutil.Process]:
+        """List the compilers at work for it, or those alone that compile a file of this name."""
+        found = []
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            with suppress(psutil.Error):  # it has just ended
+                if child.name().startswith("cc1plus") and text in " ".join(child.cmdline()):
+                    found.append(child)
+        return found
 
 
 @pytest.fixture
