@@ -89,7 +89,7 @@ class Build:
     @property
     def printed(self) -> str:
         """What the compilers printed, without the commands."""
-        return self.log.partition("\n\n")[2]
+        return _printed_in(self.log)
 
     def __str__(self) -> str:
         how = "from the cache" if self.cached else f"built with {self.compiler}"
@@ -312,9 +312,13 @@ def _as_build(job: Job, manifest: Mapping[str, Any], library: Path, started: flo
     )
 
 
+def _printed_in(log: str) -> str:
+    return log.partition("\n\n")[2]
+
+
 def _warnings_of(job: Job, log: str) -> tuple[Diagnostic, ...]:
     """Read the warnings out of the log of a build, whether it was made now or stands in the cache."""
-    printed = log.partition("\n\n")[2]
+    printed = _printed_in(log)
     found = parse(printed, label=job.label, sources=job.sources) if printed and job.sources else ()
     return tuple(item for item in found if item.severity == "warning")
 
