@@ -70,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
         keep_libraries_only(Path(kept))
     os.environ["LLTM_INLINE_CACHE"] = kept or tempfile.mkdtemp(prefix="lltm_inline-tests-")
     os.environ["CCACHE_DISABLE"] = "1"
+    # Several workers share the cores: a thread that waits for another must not hold one of them meanwhile.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # In a run of many: while its workers import torch and collect, a core is free.
     if config.getoption("numprocesses", None):
         with suppress(ToolchainError):  # without a compiler each test says so itself

@@ -14,8 +14,7 @@ from lltm_inline.template import render
 
 #: What CUDA gives to a text, as far as our kernels use it.
 CUDA_ON_CPU = r"""
-#include <ATen/core/Tensor.h>
-#include <ATen/core/TensorAccessor.h>
+#include <ATen/ATen.h>
 #include <math.h>
 #include <optional>
 #include <string>

@@ -96,10 +96,20 @@ def load_meanwhile(
     toolchain = find_toolchain(compiler, cflags)
     job = make_job(kernel, toolchain, find_cuda(compile_only=False) if device == "cuda" else None)
     bridge = [] if job.python_module else [bridge_job(toolchain)]
+    here = trust or steps.in_worker()
+
+    def while_compiling() -> None:
+        if not here:
+            from .worker.client import worker
+
+            worker.warm()  # it imports torch, which takes about as long
+        if meanwhile is not None:
+            meanwhile()
+
     with _loading:
         if job.key not in _functions:
-            built, *bridges = run_jobs([job, *bridge], progress, meanwhile)
-            if not trust and not steps.in_worker() and not is_tried(built):
+            built, *bridges = run_jobs([job, *bridge], progress, while_compiling)
+            if not here and not is_tried(built):
                 from .trial import try_out  # which needs this module in turn
 
                 try_out(kernel, device, compiler, cflags, progress, limits)

@@ -17,9 +17,8 @@ from tests.planted.axpy import PLANTED, kernel_of
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
 FORWARD = r"""
-#include <ATen/core/Tensor.h>
+#include <ATen/ATen.h>
 #include <ATen/ops/empty_cpu_dispatch.h>
-#include <ATen/ops/mul.h>
 
 at::Tensor forward(const at::Tensor& x, const at::Tensor& y) {
   const at::Tensor x_row = x.contiguous(), y_row = y.contiguous();
@@ -55,7 +54,7 @@ KERNELS = {
     "with_backward": Kernel("axpy/with_backward", cpp=FORWARD + BACKWARD),
     "double_in_backward": Kernel(
         "axpy/double_in_backward",
-        cpp="#include <ATen/ops/mul.h>\n" + li.registry["axpy/cpp"].cpp.partition("std::tuple")[0] + DOUBLE_BACKWARD,
+        cpp="#include <ATen/ATen.h>\n" + li.registry["axpy/cpp"].cpp.partition("std::tuple")[0] + DOUBLE_BACKWARD,
         params={"A": 2, "GRAIN": 32768},
     ),
 }

@@ -129,7 +129,7 @@ TWICE = ["optional", "filled", "mixed", "classic"]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> Iterator[None]:
+def built(quick_compiler: None) -> Iterator[None]:
     """Register three ops and build everything at once."""
 
     def both(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -112,7 +112,7 @@ def op(name: str, schema: str, shapes: dict[str, str], **fields: Any) -> Op:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> Iterator[None]:
+def built(quick_compiler: None) -> Iterator[None]:
     """Register four ops and build everything at once."""
     ops = [
         Op("alike", "(Tensor x, Tensor y) -> Tensor z", lambda x, y: x * y, dict.fromkeys("xyz", "...")),

@@ -15,7 +15,9 @@ from functools import lru_cache
 
 _PLACE = re.compile(
     r"(?P<file>[^\n]+?):(?P<line>\d+):(?:(?P<column>\d+):)? "
-    r"(?P<severity>fatal error|internal compiler error|sorry, unimplemented|error|warning|note): (?P<message>.*)"
+    # Of a linker that knows the line (gold), the name alone is read: it is looked for in the text, where it has a column as well.
+    r"(?P<severity>fatal error|internal compiler error|sorry, unimplemented|error|warning|note): "
+    r"(?P<message>(?!undefined reference to ).*)"
 )
 #: g++ names the way to an instantiation ahead of the error.
 _REQUIRED = re.compile(

@@ -34,6 +34,7 @@ def is_operator(runner: Runner) -> bool:
 def warm_up() -> None:
     """Import what opcheck needs, which takes seconds: best while a compiler runs."""
     import torch._functorch.aot_autograd
+    import torch._inductor.pattern_matcher
     import torch.testing._internal.optests  # noqa: F401
 
 

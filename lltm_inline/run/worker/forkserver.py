@@ -35,6 +35,8 @@ _NEEDED = (
 _WARM = (
     *("networkx", "torch.distributed.tensor", "torch.distributed.fsdp"),  # which the next imports: pieces of its second
     *("torch._functorch.aot_autograd", "torch.testing._internal.optests"),
+    # For opcheck's last test: two thirds of the first check of a worker.
+    *("torch._inductor.decomposition", "torch._inductor.pattern_matcher"),
 )
 _PATIENCE = 0.5
 _LAST_SECONDS = 2.0
