@@ -11,12 +11,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from .packages import environment_command
 
-from . import BuildError, Kernel, benchmark, build, check, diff, doctor, plot, registry
-from .errors import InputError, LltmInlineError
-from .run.timings import Timings
+try:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from . import BuildError, Kernel, benchmark, build, check, diff, doctor, plot, registry
+    from .errors import InputError, LltmInlineError
+    from .run.timings import Timings
+except ImportError as error:  # a clone in which nobody has installed anything, and another interpreter than its own
+    if __name__ != "__main__":
+        raise
+    sys.exit(f"lltm-inline: {error.msg.splitlines()[0]}\n  -> {environment_command()}")
 
 KERNELS = ("lltm/python", "lltm/aten", "lltm/fused", "lltm/stable")
 #: (B, F, S): the sizes of the tutorial, and a sweep over B.

@@ -271,6 +271,10 @@ def test_starts_without_torch(tmp_path: Path) -> None:
     result = subprocess.run([*PLAIN, "list"], capture_output=True, text=True, env=environment)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == f"lltm-inline: torch {said}\n  {cure.strip()}\n"
+    demo = [*PLAIN[:-1], "lltm_inline.demo"]
+    result = subprocess.run(demo, capture_output=True, text=True, env=environment)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"lltm-inline: No module named 'rich'\n  {cure.strip()}\n"
     script = "import lltm_inline as li; li.check"
     result = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, env=environment)
     assert result.stderr.endswith(f"lltm_inline.check needs torch, which {said}\n  {cure.strip()}\n")

@@ -132,7 +132,8 @@ class Sweep(JsonFile):
         unknown = sum(row.outcome == "unknown" for row in timed)
         if unknown:
             lines.append(
-                f"  {unknown} of {len(timed)} points had too few rounds, or were too noisy, to tell: give it more seconds"
+                f"  {unknown} of {len(timed)} points, marked with ?, had too few rounds or were too noisy to tell: "
+                "give it more seconds"
             )
         lines += (f"  {line}" for line in self.timings._noise())
         lines += [f"  {point.text} was not timed: {point.problem}" for point in self.rows if point.problem]

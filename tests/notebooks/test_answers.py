@@ -129,6 +129,55 @@ def test_01_2_looks_for_a_function_and_not_for_a_word(more: str, is_there: bool)
     assert said == ([] if is_there else ["It is right, but there is no function named backward in it."])
 
 
+def roofs(add: tuple[Any, ...] = (16, 2, "copy"), square: tuple[Any, ...] = (12 * 2048**2, 2 * 2048**3, "GEMM")) -> Any:
+    """Lay out an answer to exercise 06.2."""
+    asked = ("bytes", "operations", "bound_by")
+    return {"add_three": dict(zip(asked, add, strict=True)), "square": dict(zip(asked, square, strict=True))}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        roofs(),
+        roofs((16, 2, "Copy")),
+        roofs((16.0, 2.0, "copy")),
+        roofs((4 * 4, 1 + 1, "COPY")),
+        roofs(square=(50331648, 17179869184, "gemm")),
+        roofs(square=(3 * 4 * 2048 * 2048, 2048 * 2048 * 2 * 2048, "Gemm")),
+        roofs(square=(5.0331648e7, 2.0 * 2048**3, "GEMM")),
+        roofs(square=(torch.tensor(12 * 2048**2), torch.tensor(2 * 2048**3), "GEMM")),
+        {**roofs(), "double": {"bytes": 8, "operations": 1, "bound_by": "copy"}},
+        {name: {**parts, "intensity": parts["operations"] / parts["bytes"]} for name, parts in roofs().items()},
+    ],
+)
+def test_06_2_right(answer: Any) -> None:
+    """A number is one however it is written, and a name in small letters too."""
+    assert judge("06.2", answer=answer).ok
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (roofs((..., ..., ...), (..., ..., ...)), "There is no answer here yet."),
+        (roofs(square=(12 * 2048**2, 2 * 2048**3, ...)), "There is no answer here yet."),
+        (roofs((12, 2, "copy")), "add_three reads three tensors and writes one, 4 bytes each."),
+        (roofs((4, 2, "copy")), "add_three reads three tensors"),
+        (roofs((16, 3, "copy")), "add_three does two additions for each element."),
+        (roofs((16, 1, "copy")), "add_three does two additions"),
+        (roofs(square=(8 * 2048**2, 2 * 2048**3, "GEMM")), "square reads two matrices and writes one, 4 bytes a number."),
+        (roofs(square=(12 * 2048, 2 * 2048**3, "GEMM")), "square reads two matrices"),
+        (roofs(square=(12 * 2048**2, 2048**3, "GEMM")), "Each of the n x n results of square takes n multiply-adds."),
+        (roofs(square=(12 * 2048**2, 2 * 2048**2, "GEMM")), "Each of the n x n results"),
+        (roofs((16, 2, "GEMM")), "Compare each intensity with the ridge of your machine"),
+        (roofs(square=(12 * 2048**2, 2 * 2048**3, "copy")), "Compare each intensity"),
+    ],
+)  # fmt: skip
+def test_06_2_wrong(answer: Any, said: str) -> None:
+    """The first of the numbers that is wrong is told."""
+    verdict = judge("06.2", answer=answer)
+    assert not verdict.ok and verdict.text.startswith(said), verdict
+
+
 def join(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Put y behind every row of x."""
     return torch.cat([x, y.expand(x.size(0), -1)], 1)

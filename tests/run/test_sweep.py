@@ -255,7 +255,7 @@ def test_too_few_rounds_and_noise_are_told():
     assert found.table() == [["SPIN", "speed-up"], ["1", "1.40x?"], ["0", "as it stands"]]
     assert found.verdict().split("\n")[:2] == [
         "no point is measurably faster than tiny/spin0 as it stands (SPIN=0)",
-        "  1 of 1 points had too few rounds, or were too noisy, to tell: give it more seconds",
+        "  1 of 1 points, marked with ?, had too few rounds or were too noisy to tell: give it more seconds",
     ]
     assert "is this machine busy?" in found.verdict()
 
