@@ -135,6 +135,15 @@ def modules() -> list[str]:
     return sorted(sys.modules)
 
 
+def imported_by_opcheck() -> list[str]:
+    """List what `opcheck` imports of torch when it looks at a shipped kernel."""
+    import lltm_inline as li
+
+    before = set(sys.modules)
+    assert li.check("axpy/cpp", progress=False, trust=True)["opcheck"].ok
+    return sorted(name for name in set(sys.modules) - before if name.startswith("torch."))
+
+
 def daemonise() -> int:
     """Leave a process in a session of its own, as daemons do, and return its number."""
     reading, writing = os.pipe()

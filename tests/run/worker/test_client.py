@@ -55,6 +55,19 @@ def test_worker_is_warm_and_serves_again(worker: Worker) -> None:
     assert "torch" in worker.run(jobs.modules).value
 
 
+def test_a_worker_is_forked_with_what_a_check_needs(worker: Worker) -> None:
+    """What opcheck imports takes longer than the check of a small kernel: the server has it once, and has one thread all the same."""
+    worker.run(os.getpid)
+    server = worker._server
+    assert server is not None
+    while not server.warm and server.alive:
+        time.sleep(0.02)
+        server.poll()
+    found = worker.run(jobs.imported_by_opcheck, fresh=True).value
+    assert len(found) < 40, found  # of 600 in all
+    assert len(os.listdir(f"/proc/{server.pid}/task")) == 1
+
+
 def test_worker_is_forked_from_a_process_without_threads(worker: Worker) -> None:
     """A fork carries the locks of other threads along but not the threads: the fork server has one thread alone."""
     worker.run(os.getpid)
