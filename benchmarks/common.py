@@ -34,13 +34,19 @@ if (ninja := ninja_directory()) is not None:  # plain load_inline looks on PATH 
 TEXTS = ("lltm/aten", "lltm/fused", "lltm/stable")
 
 
-def arguments(doc: str | None, *, ops: bool = False) -> argparse.Namespace:
-    """Read the command line that every script has: `--quick` takes fewer samples; with `ops`, `--op` chooses some."""
+def arguments(doc: str | None, *, ops: bool = False, before: bool = False) -> argparse.Namespace:
+    """Read the command line that every script has: `--quick` takes fewer samples; with `ops`, `--op` chooses some.
+
+    With `before`, `--before` names another checkout of this project, which is timed in turns with this one.
+    """
     parser = argparse.ArgumentParser(description=(doc or "").strip().partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer samples: to see that it runs, not to quote")
     if ops:
         choices = sorted(li.registry.ops)
         parser.add_argument("--op", nargs="+", metavar="NAME", choices=choices, default=choices, help="default: all")
+    if before:
+        help_text = "a checkout of an earlier commit, timed in turns with this one (git worktree add DIR COMMIT)"
+        parser.add_argument("--before", metavar="DIR", type=Path, help=help_text)
     return parser.parse_args()
 
 

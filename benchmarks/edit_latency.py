@@ -3,13 +3,22 @@
 All are timed in this one process, in turns, with the same compilers and the same text. `lltm_inline` has its
 precompiled header; plain `load_inline` is called as everybody calls it: no flags, `torch/extension.h` implicit. For
 tvm_ffi the text is the fused pass over raw pointers, without the GEMMs, which it has no way to call.
+
+`--before DIR` times the same edits with an earlier commit too, in turns: each side in a process of its own that goes on
+between the edits, as a notebook's does. Every second edit is loaded with `trust=True`, which leaves the try-out away.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 from common import (
+    ROOT,
     Results,
     arguments,
     cell_inputs,
@@ -72,6 +81,64 @@ def tvm(results: Results, compiler: str, edits: int) -> None:
         results.add(f"raw pointers tvm_ffi {compiler}", time.perf_counter() - start)
 
 
+#: One side of before and after, in a process whose PYTHONPATH leads to it: an edit for each line that comes in.
+SIDE = """
+import json, re, sys, time
+import torch
+import lltm_inline as li
+from lltm_inline.build import header
+from lltm_inline.build.toolchain import find_toolchain
+
+inputs = li.registry.ops["lltm"].make_inputs(torch.randn, (3, 17, 5))
+li.worker.warm()
+for line in sys.stdin:
+    name, compiler, trust = json.loads(line)
+    for prelude in ("aten", "light", "stable"):
+        header.wait(find_toolchain(compiler), prelude)
+    kernel = li.registry[name]
+    edit = f"[[maybe_unused]] const double edit = {time.time_ns() // 1000};"
+    text = re.sub(r"(\\bforward\\s*\\([^{};]*\\{\\n)", lambda found: f"{found[1]}{edit}\\n", kernel.cpp, count=1)
+    start = time.perf_counter()
+    function = li.load(kernel.replace(cpp=text), compiler=compiler, progress=False, trust=trust)
+    function(*inputs)
+    seconds = time.perf_counter() - start
+    assert not function.build.cached
+    print(seconds, flush=True)
+"""
+
+
+def before_and_after(results: Results, before: Path, names: list[str], rounds: int, scratch: Path) -> None:
+    """Time edits in two checkouts, in turns; the first edit of each kernel and compiler warms up and is not counted."""
+    sides = {}
+    for side, tree in (("before", before), ("after", ROOT)):
+        variables = {**os.environ, "PYTHONPATH": str(tree), "LLTM_INLINE_CACHE": str(scratch / side)}
+        sides[side] = subprocess.Popen(
+            [sys.executable, "-c", SIDE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=variables,
+            cwd=tree,
+        )
+    for name in ("lltm/fused", "lltm/stable"):
+        for compiler in names:
+            for turn in range(rounds + 1):
+                for trust in (False, True):
+                    for side, process in sides.items():
+                        assert process.stdin is not None and process.stdout is not None
+                        print(json.dumps([name, compiler, trust]), file=process.stdin, flush=True)
+                        seconds = float(process.stdout.readline())
+                        if turn:
+                            results.add(f"{name} {side}{', trusted' * trust} {compiler}", seconds)
+            after, earlier = (f"{name} {side} {compiler}" for side in ("after", "before"))
+            results.compare(f"{name}, {compiler}: edit over the same at {before.name}", after, earlier)
+            for side in sides:
+                whole, build = (results.median(f"{name} {side}{more} {compiler}") for more in ("", ", trusted"))
+                results.note(f"{name}, {compiler}: share of the try-out, {side}", max(0.0, whole - build) / build)
+    for process in sides.values():
+        process.communicate()
+
+
 def compare(results: Results) -> None:
     """Add the ratios that docs/numbers.md quotes, with their targets."""
     for name in ("lltm/aten", "lltm/fused"):
@@ -87,7 +154,8 @@ def compare(results: Results) -> None:
 
 def main() -> None:
     """Take the samples in turns and save them."""
-    quick = arguments(__doc__).quick
+    options = arguments(__doc__, before=True)
+    quick = options.quick
     results, builds = Results("edit_latency", quick), []
     names = compilers()
     chains = [find_toolchain(compiler) for compiler in names]
@@ -121,6 +189,8 @@ def main() -> None:
                 for _ in range(3):
                     ours(results, "lltm/stable", compiler, 1, builds)
                     tvm(results, compiler, 1)
+        if options.before is not None:
+            before_and_after(results, options.before.resolve(), names, 1 if quick else 5, directory)
     forget(builds)
     compare(results)
     results.save()

@@ -7,7 +7,7 @@ no C++ parser: it looks at functions defined at file scope, with comments, strin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -239,8 +239,7 @@ class _Examination:
     def __init__(self, kernel: Kernel, op: Op, text: str) -> None:
         self.kernel, self.op, self.text = kernel, op, text
         self.tensor = _TENSOR_PATTERN[kernel.api]
-        found = (match.groups() for match in _ALIAS.finditer(mask(taken(text))))
-        self.aliases = {new or old: _squeeze(meant or other) for new, meant, other, old in found}
+        self.aliases = aliases_in(mask(taken(text)))
         self.problems: list[Problem] = []
 
     def problem(self, function: Function, message: str, help: str) -> None:
@@ -361,15 +360,12 @@ class _Examination:
             )
 
     def _meant(self, type_: str) -> str:
-        """Put what they stand for in the place of the text's own aliases."""
-        for _ in range(_DEEPEST):
-            type_ = _OWN_NAME.sub(lambda name: self.aliases.get(name[0], name[0]), type_)
-        return _squeeze(type_)
+        return meant(type_, self.aliases)
 
     def _named(self, function: Function) -> str:
         """Name a return type, and what stands behind an alias."""
-        meant = self._meant(function.returns)
-        return function.returns if meant == function.returns else f"{function.returns} = {meant}"
+        whole = self._meant(function.returns)
+        return function.returns if whole == function.returns else f"{function.returns} = {whole}"
 
     def _cure(self, function: Function, count: int) -> str:
         """Say what to write in place of a container of tensors, of which the type does not tell how many they are."""
@@ -387,6 +383,29 @@ class _Examination:
         return (
             len(parts) if len(parts) > 1 and all(re.fullmatch(self.tensor, _squeeze(part)) for part in parts) else None
         )
+
+
+def aliases_in(masked: str) -> dict[str, str]:
+    """Return what the names stand for that a text gives to types, by `using` or `typedef`.
+
+    Example:
+        >>> aliases_in("using Pair = std::tuple<Tensor, Tensor>; typedef at::Tensor T;")
+        {'Pair': 'std::tuple<Tensor, Tensor>', 'T': 'at::Tensor'}
+    """
+    found = (match.groups() for match in _ALIAS.finditer(masked))
+    return {new or old: _squeeze(one or other) for new, one, other, old in found}
+
+
+def meant(type_: str, aliases: Mapping[str, str]) -> str:
+    """Put what they stand for in the place of a text's own names of types.
+
+    Example:
+        >>> meant("const T&", {"T": "Tensor"})
+        'const Tensor&'
+    """
+    for _ in range(_DEEPEST):
+        type_ = _OWN_NAME.sub(lambda name: aliases.get(name[0], name[0]), type_)
+    return _squeeze(type_)
 
 
 def _count(number: int, noun: str) -> str:

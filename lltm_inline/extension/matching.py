@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import DefinitionError
 from ..registry import Op
-from ..signature import Function, find_function
+from ..signature import Function, aliases_in, find_function, meant
 from .reading import Module, Result, Unclear, result_of
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
@@ -157,6 +157,9 @@ class _Matching:
             raise self.error(
                 f"binds {name!r}, which is no function at file scope of its sources, outside of any namespace"
             )
+        aliases = aliases_in(self.masked)
+        types = tuple(meant(type_, aliases) for type_ in function.types)
+        function = replace(function, returns=meant(function.returns, aliases), types=types)
         try:
             return Called(name, function, result_of(self.masked, function, name), self.space)
         except Unclear as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shutil
 import threading
 from pathlib import Path
@@ -384,3 +385,20 @@ def test_warnings_of_a_real_build(tiny: Any, fresh_cache: Path) -> None:
     first, again = (build(Kernel("tiny/warned", cpp=text), progress=False) for _ in range(2))
     assert not first.cached and again.cached and first.warnings == again.warnings
     assert [(item.file, item.line) for item in first.warnings] == [("tiny/warned", 4)]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("compiler", "flag"), [("g++", "-fopt-info-vec"), ("clang++", "-Rpass=loop-vectorize")])
+def test_remarks_of_a_real_build(tiny: Any, fresh_cache: Path, compiler: str, flag: str) -> None:
+    """Whoever asks what the optimiser did finds its answer at the kernel's own line."""
+    if not shutil.which(compiler):
+        pytest.skip(f"needs {compiler}")
+    text = """#include <ATen/core/Tensor.h>
+void twice(float* x, long n) {
+  for (long i = 0; i < n; ++i)
+    x[i] *= 2;
+}
+at::Tensor forward(const at::Tensor& x) { twice(x.data_ptr<float>(), x.numel()); return x; }
+"""
+    done = build(Kernel("tiny/remarked", cpp=text), compiler=compiler, cflags=["-O3", flag], progress=False)
+    assert re.search(r"tiny/remarked:3:\d+: .*vectorized", done.printed) and str(done).endswith("print(build.printed)")

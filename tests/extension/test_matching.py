@@ -104,11 +104,12 @@ def test_the_adapter() -> None:
 
 
 def test_adapters_of_one_tensor() -> None:
-    """A function that returns a tensor alone is handed through; tuples are taken apart; inputs are made dense where asked."""
+    """A tensor alone is handed through, a tuple is taken apart, also under names of the text's own; inputs are made dense where asked."""
     op = Op("half", "(Tensor x) -> Tensor y", lambda x: x / 2, {"x": "N", "y": "N"})
     text = (
-        "at::Tensor half(Tensor x) { return x / 2; }\n"
-        "std::tuple<Tensor, Tensor> half_backward(Tensor g, Tensor x) { return std::make_tuple(d_x, rest); }\n"
+        "typedef at::Tensor Whole;\nusing Pair = std::tuple<Tensor, Whole>;\n"
+        "Whole half(Whole x) { return x / 2; }\n"
+        "Pair half_backward(Tensor g, Tensor x) { return std::make_tuple(d_x, rest); }\n"
         'PYBIND11_MODULE(a, m) { m.def("forward", &half); m.def("half_backward", &half_backward); }\n'
     )
     module = find_module(text)

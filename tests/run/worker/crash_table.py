@@ -20,18 +20,17 @@ _LAST_GROUP = "The notebook itself ends"
 _TEXT = """\
 # What a broken kernel does to a notebook
 
-Each row is a kernel of `tests/planted/crashes.py` with one mistake in it. The tests run it twice: in a plain process, which
-loads the library as `load_inline` does, and with the verb of lltm_inline that stands beside it, from Python and in a notebook.
-With lltm_inline the process lives on in every row, its variables keep their values, and the next call gives the right result.
+Each row is one kernel of `tests/planted/crashes.py` with one mistake in it. The tests run it in a plain process, which loads the
+library as `load_inline` does, and then with lltm_inline, from Python and in a notebook. With lltm_inline your process survives
+every row: its variables keep their values, and the next call gives the right result.
 
-Kernels run in a process of their own, the worker; so what takes a process down takes that one. What is wrong and takes nothing
-down is found by `li.check`, which runs each kernel between guard pages and fills fresh memory with NaN: that is why a read past
-the end, which goes unnoticed in a plain process, is a segmentation fault there, with the tensor's name. Lines are those of the
+Kernels run in a process of their own, the *worker*. What would end your process ends the worker instead. Some mistakes end
+nothing, such as a read past the end of a tensor. `li.check` finds those too: it runs each kernel between guard pages, and fills
+new memory with NaN. So that read is a segmentation fault there, and the message names the tensor. Line numbers count in the
 kernel's text.
 
-"Noticed after" is the time from when it happened until the caller knew; for a time-out, from its limit. The tests compare
-everything but this column with what they see;
-`LLTM_INLINE_WRITE_TABLE=1 make test-all ARGS="-k crash"` writes the page anew.
+"Noticed after" is the time from the mistake until your process knows of it; for a time-out it counts from the limit. The tests
+compare all other columns with what they see. `LLTM_INLINE_WRITE_TABLE=1 make test-all ARGS="-k crash"` writes this page anew.
 """
 _HEAD = """
 ## {title}
