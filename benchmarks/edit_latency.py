@@ -11,6 +11,7 @@ between the edits, as a notebook's does. Every second edit is loaded with `trust
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -99,7 +100,11 @@ for line in sys.stdin:
     edit = f"[[maybe_unused]] const double edit = {time.time_ns() // 1000};"
     text = re.sub(r"(\\bforward\\s*\\([^{};]*\\{\\n)", lambda found: f"{found[1]}{edit}\\n", kernel.cpp, count=1)
     start = time.perf_counter()
-    function = li.load(kernel.replace(cpp=text), compiler=compiler, progress=False, trust=trust)
+    try:
+        function = li.load(kernel.replace(cpp=text), compiler=compiler, progress=False, trust=trust)
+    except li.BuildError:  # some earlier commits do not link with clang++ and GNU ld
+        print("nan", flush=True)
+        continue
     function(*inputs)
     seconds = time.perf_counter() - start
     assert not function.build.cached
@@ -128,13 +133,15 @@ def before_and_after(results: Results, before: Path, names: list[str], rounds: i
                         assert process.stdin is not None and process.stdout is not None
                         print(json.dumps([name, compiler, trust]), file=process.stdin, flush=True)
                         seconds = float(process.stdout.readline())
-                        if turn:
+                        if turn and not math.isnan(seconds):
                             results.add(f"{name} {side}{', trusted' * trust} {compiler}", seconds)
             after, earlier = (f"{name} {side} {compiler}" for side in ("after", "before"))
             results.compare(f"{name}, {compiler}: edit over the same at {before.name}", after, earlier)
             for side in sides:
-                whole, build = (results.median(f"{name} {side}{more} {compiler}") for more in ("", ", trusted"))
-                results.note(f"{name}, {compiler}: share of the try-out, {side}", max(0.0, whole - build) / build)
+                whole, build = (f"{name} {side}{more} {compiler}" for more in ("", ", trusted"))
+                if whole in results.rows:
+                    share = results.median(whole) / results.median(build) - 1
+                    results.note(f"{name}, {compiler}: share of the try-out, {side}", max(0.0, share))
     for process in sides.values():
         process.communicate()
 

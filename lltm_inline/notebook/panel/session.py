@@ -144,11 +144,12 @@ class Session(Board):
         past = (self.state["texts"], self.state["params"])
         self.tell(texts={**past[0], **kept}, params={**past[1], **numbers})
         if past != (self.state["texts"], self.state["params"]):
-            self._dirty()
-            if self.state["dirty"]:
+            dirty = self._differs()
+            if dirty:
                 journal.save_draft(self._base.name, self.state["texts"], self.state["params"], self._base.label)
             else:
                 journal.drop_draft(self._base.name)
+            self.tell(dirty=dirty)  # not before it is kept: the kernel may be restarted at any moment
             self._saved()
 
     def select(self, name: str | None = None, device: str | None = None, revision: int | str | None = None) -> None:
@@ -300,7 +301,7 @@ class Session(Board):
         journal.drop_draft(kernel.name)
         self._base = kernel
         self.tell(diff="", report=self._outcomes.get(kernel.label, {"report": ""})["report"])
-        self._dirty()
+        self.tell(dirty=self._differs())
 
     def _run(self, verb: Callable[[Task], None], task: Task, stop: threading.Event) -> None:
         try:
@@ -369,7 +370,7 @@ class Session(Board):
             details="",
             variants=variants_of(self.op),
         )
-        self._dirty()
+        self.tell(dirty=self._differs())
         self._current()
         if self.state["dirty"]:
             self.log(f"this text was left here and is not built yet; revert puts back {kernel.label}")
@@ -382,10 +383,10 @@ class Session(Board):
             )
         self._device = device if device is not None and device in devices else devices[0]
 
-    def _dirty(self) -> None:
+    def _differs(self) -> bool:
+        """Tell whether the editor holds another text, or other params, than the kernel."""
         given = (self._base.sources, dict(self._base.params))
-        now = (self.state["texts"], self.state["params"])
-        self.tell(dirty=self._base.python is None and given != now)
+        return self._base.python is None and given != (self.state["texts"], self.state["params"])
 
     def _current(self) -> None:
         base = self._base
