@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterator
+import itertools
+import re
+import shlex
+import statistics
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 import torch
 
 import lltm_inline as li
+from lltm_inline.export.exported import Exported
 from lltm_inline.lesson import Verdict, passes
+from lltm_inline.run.timings import Row
 from tests.notebooks.player import BLOCK, exercises
 from tests.tiny import forget
 
@@ -41,12 +49,43 @@ def judge(exercise: str, playground: Any = li, **answers: Any) -> Verdict:
     return verdict
 
 
-def conditions(exercise: str, answer: li.Kernel) -> list[str]:
-    """List what a self-check would say of a kernel that is right, without building it."""
-    asked: dict[str, Any] = judge(
-        exercise, SimpleNamespace(lesson=li.lesson, signature=li.signature, self_check=lambda _, **given: given)
-    )
-    return [sentence for sentence, holds in asked["also"] if not holds(answer)]
+class Instead:
+    """The playground, but for some of its functions."""
+
+    def __init__(self, **functions: Any) -> None:
+        vars(self).update(functions)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(li, name)
+
+
+def told(exercise: str, playground: Any = li, **answers: Any) -> str:
+    """Return what a self-check says is missing of an answer; nothing where it praises."""
+    verdict = judge(exercise, playground, **answers)
+    return "" if verdict.ok else verdict.text
+
+
+def conditions(exercise: str, answer: li.Kernel, instead: dict[str, Any] | None = None, **names: Any) -> str:
+    """Return what a self-check would say of a kernel that is right, without building it; nothing where it would praise."""
+
+    def self_check(_: str, *, praise: str, advice: str, also: Any = (), **__: Any) -> Verdict:
+        return li.self_check(exercise, value=answer, praise=praise, advice=advice, also=also)
+
+    given = re.findall(r"\b(?:kernel|changed_from)=(\w+),", cells(exercise)[1])
+    return told(exercise, Instead(self_check=self_check, **(instead or {})), **dict.fromkeys(given, answer) | names)
+
+
+def taught(exercise: str, *wanted: str, **names: Any) -> dict[str, Any]:
+    """Define what an exercise's lesson has defined ahead of it, by name."""
+    (path,) = NOTEBOOKS.glob(f"{exercise[:2]}_*.ipynb")
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type != "code" or cell.source.startswith("%%") or "exercise" in cell.metadata.get("tags", ()):
+            continue
+        for statement in ast.parse(re.sub("^%", "#", cell.source, flags=re.MULTILINE)).body:
+            name = statement.targets[0] if isinstance(statement, ast.Assign) else statement
+            if (getattr(name, "id", None) or getattr(name, "name", None)) in wanted:
+                exec(compile(ast.Module([statement], []), exercise, "exec"), names)
+    return {name: names[name] for name in wanted}
 
 
 X, Y = torch.arange(6.0).view(2, 3), torch.ones(2, 3)
@@ -126,7 +165,7 @@ GRADIENTS = " { return {2 * d_z, d_z}; }"
 def test_01_2_looks_for_a_function_and_not_for_a_word(more: str, is_there: bool) -> None:
     """A `backward` counts as it may be spelled, and no comment, declaration or other name passes for one."""
     said = conditions("01.2", axpy("loop", "return 2 * x + y;", more))
-    assert said == ([] if is_there else ["It is right, but there is no function named backward in it."])
+    assert said == ("" if is_there else "It is right, but there is no function named backward in it.")
 
 
 def roofs(add: tuple[Any, ...] = (16, 2, "copy"), square: tuple[Any, ...] = (12 * 2048**2, 2 * 2048**3, "GEMM")) -> Any:
@@ -158,6 +197,10 @@ def test_06_2_right(answer: Any) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
+        (None, "There is no answer here yet."),
+        ({"add_three": 16, "square": ...}, "There is no answer here yet."),
+        ({}, "add_three reads three tensors and writes one, 4 bytes each. Looking at the answer, {}, raised KeyError"),
+        ("copy", "add_three reads three tensors and writes one, 4 bytes each. Looking at the answer, 'copy', raised TypeError"),
         (roofs((..., ..., ...), (..., ..., ...)), "There is no answer here yet."),
         (roofs(square=(12 * 2048**2, 2 * 2048**3, ...)), "There is no answer here yet."),
         (roofs((12, 2, "copy")), "add_three reads three tensors and writes one, 4 bytes each."),
@@ -307,8 +350,6 @@ def test_11_1_wrong(schema: Any, said: str) -> None:
 
 def test_12_1() -> None:
     """Each function is compared with what it should give: a scalar added to every element is no identity added."""
-    (path,) = NOTEBOOKS.glob("12_*.ipynb")
-    given = next(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.id == "code-2")
     solved = cells("12.1")[0]
 
     def said(*changes: tuple[str, str]) -> str:
@@ -316,8 +357,8 @@ def test_12_1() -> None:
         for old, new in changes:
             assert old in answer
             answer = answer.replace(old, new)
-        names = {"torch": torch}
-        exec(f"{given}\n{answer}", names)
+        names = taught("12.1", "HANDLED", "implements", "ScaledIdentity", torch=torch) | {"torch": torch}
+        exec(answer, names)
         return str(judge("12.1", **names))
 
     dense = "left, right = (side.dense() if isinstance(side, ScaledIdentity) else side for side in (left, right))"
@@ -326,8 +367,11 @@ def test_12_1() -> None:
     assert said().startswith(praised)
     assert said(("matrix.n * matrix.value", "sum([matrix.value] * matrix.n)")).startswith(praised)
     assert said(("return left + right", "return torch.sub(left, right, alpha=-1)")).startswith(praised)
-    assert "torch.trace is not n times the value." in said(("matrix.n * matrix.value", "matrix.value"))
-    assert "There is no answer here yet." in said(("return matrix.n * matrix.value", "return None"))
+    no_trace = "torch.trace is not n times the value, as a float."
+    assert no_trace in said(("matrix.n * matrix.value", "matrix.value"))
+    assert no_trace in said(("return matrix.n * matrix.value", "return None"))
+    assert no_trace in said(("@implements(torch.trace)\n", ""))  # the dense matrix has it as a tensor
+    assert "raised NameError: name 'n' is not defined" in said(("matrix.n * matrix.value", "n * matrix.value"))
     assert "torch.add with a tensor on either side" in said((dense, number))
     assert "torch.add of two" in said(("left.value + right.value", "left.value * right.value"))
     assert "torch.matmul of two" in said(("left.value * right.value)", "left.value + right.value)"))
@@ -386,6 +430,10 @@ DERIVATIVE = "d_y_p[n] * (1 - t * t)"
         ("02.2", "axpy/inside", [("  }\n", "")], "'axpy/inside' does not fit op 'axpy': axpy/inside:"),
         ("02.3", "axpy/apart", [(BODY, ""), ("at::Tensor twice(const at::Tensor& t);", BODY)], SOLVED),
         ("02.3", "axpy/apart", [(BODY, BODY.replace("const ", ""))], "'axpy/apart' does not link: axpy/apart:"),
+        ("03.1", "lltm/mine", [("c * i", "at::mul(i, c)")], SOLVED),
+        ("03.1", "lltm/mine", [("at::tanh(new_cell) * o", "at::tanh(new_cell * o)")], "'lltm/mine' new_h"),
+        ("04.3", "d_sigmoid/even", [("-at::abs(z)", "-z.abs()")], SOLVED),
+        ("04.3", "d_sigmoid/even", [("-at::abs(z)", "-z")], "'d_sigmoid/even' y"),
         ("13.2", "softcap/loop", [(DERIVATIVE, "d_y_p[n] - t * d_y_p[n] * t")], SOLVED),
         ("13.2", "softcap/loop", [(DERIVATIVE, "d_y_p[n] * (1 - t)")], "'softcap/loop' d_x"),
     ],
@@ -395,9 +443,7 @@ def test_kernels(exercise: str, name: str, changes: list[tuple[str, str]], said:
     saves = ("y", "cap") if exercise == "13.2" else ()
     answer = li.Kernel(name, cpp=solution(exercise, *changes), saves=saves)
     checked = functools.partial(li.self_check, exercise)
-    here = SimpleNamespace(
-        lesson=li.lesson, load=li.load, self_check=lambda _, **given: checked(**{**given, "kernel": answer})
-    )
+    here = Instead(self_check=lambda _, **given: checked(**{**given, "kernel": answer}))
     verdict = judge(exercise, here)
     assert verdict.ok == (said == SOLVED) and verdict.text.startswith(said), verdict
 
@@ -437,3 +483,399 @@ def test_13_3(changes: list[tuple[str, str]], said: str, ops_of_lesson_13: None)
         mended = mended.edit(old, new)
     verdict = judge("13.3", hurried=hurried, mended=mended)
     assert verdict.ok == (said == SOLVED) and verdict.text.startswith(said), verdict
+
+
+def hold(judged: Callable[[Any], str], right: Iterable[Any], wrong: Mapping[str, Iterable[Any]]) -> None:
+    """Let all that is right be praised, and all that is wrong be told what is wrong with it."""
+    for answer in right:
+        assert judged(answer) == "", answer
+    for said, answers in wrong.items():
+        for answer in answers:
+            assert judged(answer).startswith(said), (answer, judged(answer))
+
+
+NOTHING_YET = "There is no answer here yet."
+LINE = "i * (V(1) - i)"
+
+
+def fused(line: str, name: str = "lltm/fused", **fields: Any) -> li.Kernel:
+    """Make a kernel of the LLTM with another line; `edit` would count it among the revisions of this process."""
+    return li.Kernel(name, cpp=li.registry["lltm/fused@0"].cpp.replace(LINE, line), revision=1, **fields)
+
+
+def test_00_1() -> None:
+    """The kernel from ahead of the exercise compiles, and is no answer to it."""
+    for runs, said in ((1, "This is still the kernel from further above"), (2, ""), (3, "")):
+        registry = SimpleNamespace(history=lambda name, runs=runs: (fused(LINE),) * runs)
+        assert conditions("00.1", fused(LINE), {"registry": registry}).startswith(said)
+
+
+def test_00_2() -> None:
+    """The line may have any other form; that something else differs is not enough."""
+    right = ["(i - i * i)", "(i * V(1) - i * i)", "(V(1) - i) * i", "(-(i * i) + i)", f"(i - i * i) /* {LINE} */"]
+    same = [LINE, f"V(1) * {LINE}", f"({LINE})", "i*(V(1)-i)", f"{LINE}  // i - i * i"]
+    wrong = {
+        "It is right, but that line still says": [*map(fused, same), fused(LINE, params={"GRAIN": 64})],
+        "It is no revision of `lltm/fused`.": [fused("(i - i * i)", "lltm/other")],
+    }
+    hold(functools.partial(conditions, "00.2"), map(fused, right), wrong)
+
+
+def timed(kernels: Mapping[str, Mapping[str, Any]], *sizes: Mapping[str, int], **fields: Any) -> li.Timings:
+    """Make the timings of some kernels, at some sizes; a row has what its kernel says."""
+    given = {"direction": "both", "dtype": "float32", "device": "cpu", "median": 1e-6, "q1": 1e-6, "q3": 1e-6}
+    given |= {"samples": 50, "calls": 9, "speedup": 1, "speedup_low": 1, "speedup_high": 1, "threads": 2, **fields}
+    rows = (Row(name, name.partition("/")[0], size, **given | own) for size in sizes for name, own in kernels.items())
+    return li.Timings(tuple(rows), next(iter(kernels), ""))
+
+
+def test_00_3() -> None:
+    """Both kernels at both batches, whatever else was timed."""
+    base, mine, other = {"lltm/fused": {}}, {"lltm/fused@1": {}}, {"lltm/aten": {}}
+    both, (small, large, middle) = base | mine, ({"B": B, "F": 32, "S": 128} for B in (16, 256, 64))
+    right = [timed(both, small, large), timed(both, large, small), timed(both | other, small, large, threads=1)]
+    right += [timed(base | other | mine, small, large), timed(both, small, middle, large, direction="forward")]
+    wrong = {
+        NOTHING_YET: [None, ...],
+        "Those are no timings": ["1.02x faster", {"B": 16}, both],
+        "A batch is missing": [timed(both, small), timed(both, large), timed(both, middle), timed(both, {"N": 16})],
+        "`mine` is not among the kernels": [timed(base | other, small, large), timed({})],
+        "The verdict compares with the first": [timed(mine | base, small, large), timed(other | both, small, large)],
+    }
+    hold(lambda answer: told("00.3", both_batches=answer, mine=fused(LINE)), right, wrong)
+    same = told("00.3", both_batches=right[0], mine=li.registry["lltm/fused@0"])
+    assert same.startswith("`mine` is still `lltm/fused`")
+
+
+@pytest.mark.parametrize(("exercise", "name"), [("03.2", "lltm/hand"), ("04.1", "d_sigmoid/mine")])
+def test_a_gradient_by_hand_has_a_function(exercise: str, name: str) -> None:
+    """Autograd would be right as well, and is not what is asked for."""
+    text = solution(exercise)
+    without = text.rpartition("\n}\n\n")[0] + "\n}\n"
+    wrong = [without, f"{without}// Tensor backward(d) {{ }}\n", text.replace(" backward(", " backwards(")]
+    told_so = {"It is right, but there is no function named backward": wrong}
+    hold(lambda cpp: conditions(exercise, li.Kernel(name, cpp=cpp)), [text, text.replace("ard(", "ard (")], told_so)
+
+
+def test_03_3() -> None:
+    """One product is one however it is called, and a second one counts wherever it comes from."""
+
+    def judged(z: str) -> str:
+        def load(_: li.Kernel) -> Callable[..., Any]:
+            return lambda x, W, b, h, cell: (eval(z, {"torch": torch, "X": torch.cat([h, x], 1), "W": W, "b": b}), cell)
+
+        shapes = (4, 2), (9, 5), (9,), (4, 3), (4, 3)
+        op = SimpleNamespace(inputs=lambda randn, *sizes: [randn(*shape) for shape in shapes])
+        names = taught("03.3", "products", torch=torch, op=op, li=Instead(load=load))
+        return conditions("03.3", li.Kernel("lltm/lean", cpp=" "), **names)
+
+    right = ["torch.addmm(b, X, W.t())", "X @ W.t() + b", "(W @ X.t()).t() + b", "torch.nn.functional.linear(X, W, b)"]
+    right += ["torch.einsum('bi,ji->bj', X, W)", "torch.tensordot(X, W, ([1], [1])) + b", "(X[:, None] * W).sum(2) + b"]
+    more = [z.replace("X", "X.requires_grad_()") for z in right[:6]]
+    wrong = [*more, "X[:, :3] @ W[:, :3].t() + X[:, 3:] @ W[:, 3:].t()"]
+    hold(judged, right, {"It is right, and still makes more than one matrix product": wrong})
+
+
+def cell(text: str) -> li.Kernel:
+    """Make a kernel of lesson 05, of which the text alone is looked at."""
+    return li.Kernel("cell/loop", cpp=text, params={"GRAIN": 4096})
+
+
+def test_05_1() -> None:
+    """Forward is to call methods of vectors; comments call nothing."""
+    V = "using V = at::vec::Vectorized<T>; "
+    right = [solution("05.1"), f"{V}(-z).exp()", f"{V}z.exp() // std::exp(z)", f"{V}z.expm1 ()", f"{V}my_exp(z)"]
+    right += ["using namespace at::vec; Vectorized <T> z; z.exp();", "at::vec::map([](auto x) { return x.exp(); });"]
+    calls = ["std::exp(-z[s])", "exp(-z)", "::exp(-z)", "std::exp (z)", "std::expm1(z) // .exp()"]
+    wrong = {
+        "Forward still calls exp or expm1 of the C library": [V + call for call in calls],
+        "There is nothing of `at::vec` in the text.": ["at::exp(z)", "// at::vec", "z * z", "Vectorised<T>"],
+    }
+    hold(lambda text: conditions("05.1", cell(text), re=re), right, wrong)
+
+
+def test_05_2() -> None:
+    """A piece has so many cells, however that is written, and so the number of its rows depends on S."""
+    text = taught("05.2", "ROW", "TEXT")["TEXT"]
+    serial = "  for (int64_t b = 0; b < B; ++b) f(b);\n"
+    call = "at::parallel_for(0, B, {}, [&](int64_t b, int64_t last) {{ while (b < last) f(b++); }});".format
+    grains = ["std::max<int64_t>(1, GRAIN / std::max<int64_t>(1, S))", "GRAIN / (S + 1)", "at::divup(GRAIN, S + !S)"]
+    right = [*map(call, grains), f"int64_t rows = GRAIN; if (S) rows /= S; {call('rows')}"]
+    wrong = {
+        "There is no call of at::parallel_for": ["#pragma omp parallel for\n", f"// at::parallel_for\n{serial}"],
+        "Let the grain follow from GRAIN": map(call, ["1", "0", "4096 / S", "B / 2", "S /* GRAIN */"]),
+        "GRAIN counts cells": map(call, ["GRAIN", "GRAIN / 256", "B / GRAIN", "GRAIN /* / S */"]),
+    }
+    hold(lambda body: conditions("05.2", cell(text.replace(serial, body)), re=re, loop=cell(text)), right, wrong)
+
+
+def test_05_3() -> None:
+    """Any three values, chosen by what was measured; a label names a kernel, and a sweep has timings."""
+    grains = {"axpy/cpp": 32768, "axpy/cpp@1": 4096, "axpy/cpp@2": 10**6, "axpy/cpp@3": 10**6, "axpy/cpp@4": 1}
+    made = (li.Kernel("axpy/cpp", cpp=" ", params={"GRAIN": n}, revision=r) for r, n in enumerate(grains.values()))
+    kernels = dict(zip(grains, made, strict=True))
+    N, (first, one, two, _, four) = {"N": 200_000}, kernels.values()
+    ends = {"axpy/cpp": (1, 1), "axpy/cpp@1": (1.5, 1.6), "axpy/cpp@2": (0.5, 0.6), "axpy/cpp@4": (1.4, 1.55)}
+    ranked = timed({name: {"speedup_low": low, "speedup_high": high} for name, (low, high) in ends.items()}, N)
+
+    def level(*indices: int, size: Any = N, **fields: Any) -> li.Timings:
+        return timed({list(kernels)[index]: {} for index in indices}, size, **fields)
+
+    same, short = level(0, 1, 2), level(0, 1, 2, speedup_low=None, speedup_high=None)
+    right = [(same, first), (same, two), (same, "axpy/cpp"), (same, "axpy/cpp@2"), (short, two), (ranked, one)]
+    right += [(ranked, four), (SimpleNamespace(timings=ranked), "axpy/cpp@1"), (level(0, 1, 2, threads=4), one)]
+    wrong = {
+        NOTHING_YET: [(..., one), (same, ...), (same, None), (..., ...)],
+        "`timings` holds no timings": [(None, one), ("1.2x faster", one), ([same], one)],
+        "Time at least three values of GRAIN.": [(level(0, 1), one), (level(0, 2, 3), two), (timed({}), one)],
+        "Leave the shipped value, 32768, among them.": [(level(1, 2, 4), one)],
+        "Time them at N = 200 000, with two": [(level(0, 1, 2, threads=1), one), (level(0, 1, 2, size={"N": 9}), one)],
+        "The choice is no kernel that was timed": [(same, 4096), (same, four), (same, "axpy/cpp@9"), (same, [one])],
+        "Another one is measurably faster": [(ranked, first), (ranked, two), (ranked, "axpy/cpp@2")],
+    }
+    playground = Instead(registry=SimpleNamespace(revision_of=kernels.__getitem__))
+    hold(lambda answer: told("05.3", playground, timings=answer[0], choice=answer[1]), right, wrong)
+
+
+def test_06_1() -> None:
+    """Quartiles are quartiles however they are taken, of seconds, without the first calls."""
+    now, ticks = [0.0], itertools.count()
+    clock = SimpleNamespace(
+        sleep=lambda s: now.append(now[-1] + s), perf_counter=lambda: now[-1] + 1e-12 * next(ticks) ** 2
+    )
+
+    def watch(summary: Callable[[list[float]], Any], warm: Any = lambda n: 5, take: Any = lambda n: n) -> Any:
+        def stopwatch(call: Callable[[], object], samples: int = 50) -> Any:
+            times = []
+            for _ in range(warm(samples) + take(samples)):
+                start = clock.perf_counter()
+                call()
+                times.append(clock.perf_counter() - start)
+            return summary(times[warm(samples) :])
+
+        return stopwatch
+
+    def three(times: list[float], unit: float = 1) -> Any:
+        return [unit * time for time in statistics.quantiles(times, n=4)]
+
+    mean, at = statistics.fmean, [0.25, 0.5, 0.75]
+    right = [watch(three, warm) for warm in (lambda n: 5, lambda n: 1, lambda n: n // 10, lambda n: 100)]
+    right += [watch(lambda t: np.quantile(t, at)), watch(lambda t: torch.tensor(t).quantile(torch.tensor(at)))]
+    right += [watch(lambda t: tuple(sorted(t)[len(t) * n // 4] for n in (1, 2, 3))), watch(three, take=lambda n: n + 1)]
+    extremes, spread = lambda t: (min(t), mean(t), max(t)), lambda t: (0, mean(t), mean(t) + statistics.stdev(t))
+    wrong = {
+        NOTHING_YET: [None, ...],
+        "It does not call the function `samples` times": [
+            watch(three, lambda n: 0), *(watch(three, take=lambda n, own=own: own) for own in (1, 50, 500)), max, 3,
+        ],
+        "Return three numbers in rising order": [watch(f) for f in (mean, print, lambda t: three(t)[:2], lambda t: three(t)[::-1])],
+        "The slow first calls are in the result": [watch(extremes, lambda n: 1)],
+        "One slow call of forty moves the result": [watch(f) for f in (extremes, spread, lambda t: [mean(t)] * 3)],
+        "Give seconds": [watch(functools.partial(three, unit=unit)) for unit in (1e3, 1e-3)],
+    }  # fmt: skip
+    hold(lambda stopwatch: told("06.1", time=clock, quartiles_of=stopwatch), right, wrong)
+
+
+def test_06_3() -> None:
+    """All four combinations in one benchmark, whatever else it holds."""
+    combinations = enumerate([(), ("-O0",), ("-fno-openmp",), ("-O0", "-fno-openmp")])
+    flags: dict[str, Any] = {f"axpy/cpp@{number}": {"flags": own} for number, own in combinations}
+    N, more = {"N": 300_000}, {"axpy/cpp@4": {"flags": ("-fno-openmp", "-O0")}}
+    right = [timed(flags, N), timed(flags | more, N), timed(flags, {"N": 1}, N), timed({**more, **flags}, N)]
+    right += [timed(flags, N, threads=4, direction="forward"), timed(dict([*flags.items()][:3]) | more, N)]
+    fewer = [timed({name: own for name, own in flags.items() if name != left_out}, N) for left_out in flags]
+    elsewhere = [timed(flags, {"N": 9}), timed(flags, N, threads=1), timed(flags, {"B": 1})]
+    wrong = {
+        NOTHING_YET: [None, ...],
+        "Those are no timings": ["0.3x", [right[0]], flags],
+        "One benchmark has to hold all four combinations": [*fewer, timed({}), timed(more, N)],
+        "Time all of them at N = 300 000, with two threads.": elsewhere,
+    }
+    hold(lambda answer: told("06.3", timings=answer), right, wrong)
+
+
+def test_07() -> None:
+    """What is held is compared with what is measured."""
+    held = {"conv_bn/unfused": 98_376, "conv_bn/fused": 49_224, "conv_bn/python": 147_456, "conv_bn/more": 60_000}
+    held |= {"gate/keeps": 24_000, "gate/half": 12_000, "gate/some": 18_000}
+
+    def memory(kernels: Any, *_: Any, **__: Any) -> Any:
+        names = kernels if isinstance(kernels, list) else [kernels.name]
+        return SimpleNamespace(rows=[SimpleNamespace(kernel=name, held=held[name]) for name in names])
+
+    z, both = 4 * 8 * 6 * 16 * 16, {"conv_bn/unfused": 2 * 49_152, "conv_bn/fused": 49_152}
+    right = [(z, both), (float(z), {name: held[name] for name in both}), (z, both | {"conv_bn/python": 3 * z})]
+    wrong: dict[str, Any] = {
+        NOTHING_YET: [(..., both), (z, both | {"conv_bn/fused": ...}), (z, ...)],
+        "z_bytes is not 4 bytes": [(z // 4, both), (None, both), (str(z), both)],
+        "held should have a number": [(z, answer) for answer in (None, {}, z, {"conv_bn/fused": z}, {"fused": z})],
+        "li.memory measures something else": [(z, both | {"conv_bn/fused": n}) for n in (2 * z, 0, z / 1024, None)],
+    }
+    hold(lambda answer: told("07.1", Instead(memory=memory), z_bytes=answer[0], held=answer[1]), right, wrong)
+
+    keeps, half, some = (li.Kernel(f"gate/{name}", cpp=" ") for name in ("keeps", "half", "some"))
+    wrong = {"It is right, but holds more than half of what it held": [keeps, some]}
+    hold(lambda kernel: conditions("07.2", kernel, {"memory": memory}, keeps=keeps), [half], wrong)
+
+    twice = li.registry["conv_bn/fused@0"]
+
+    def once(z: str, name: str = "conv_bn/fused") -> li.Kernel:
+        return li.Kernel(name, cpp=twice.cpp.replace("const at::Tensor z = convolution(x, w);\n  norm", f"{z}\n  norm"))
+
+    calls = ["convolution(x, w)", "convolution(x, w.contiguous())", "::convolution (x, w)", "at::conv2d(x, w)"]
+    wrong = {
+        "The text computes a convolution in no fewer places": [once(f"const at::Tensor z = {call};") for call in calls],
+        "It holds more than conv_bn/fused does.": [once("", "conv_bn/more")],
+    }
+    texts = ["", "// convolution(x, w)", "const at::Tensor z = y;"]
+    hold(lambda kernel: conditions("07.3", kernel, {"memory": memory}, fused=twice), map(once, texts), wrong)
+
+
+def test_11() -> None:
+    """A header in a comment is not included, and what holds all of PyTorch holds ATen."""
+
+    def small(text: str, name: str = "d_sigmoid/small", api: str = "stable") -> li.Kernel:
+        return li.Kernel(name, cpp=f"#include <torch/csrc/stable/ops.h>\n{text}\n", api=api)
+
+    right = [solution("11.2"), "// no ATen/ here", "// #include <ATen/ATen.h>", "/* ATen/ATen.h */", "#include <cmath>"]
+    headers = ["<ATen/ATen.h>", '"ATen/Dispatch.h"', "<torch/extension.h>", "<torch/all.h>", "<c10/util/Half.h>"]
+    wrong = {
+        "Do without ATen headers": [small("", api="aten"), *(small(f"  # include {name}") for name in headers)],
+        "It should be a kernel of d_sigmoid.": [small("", "axpy/lean")],
+    }
+    hold(functools.partial(conditions, "11.2"), map(small, right), wrong)
+    own, named = ["STABLE_TORCH_LIBRARY_FRAGMENT(x, m) {}", "PYBIND11_MODULE(x, m) {}"], ["torch_library", "pybind11"]
+    wrong_names = {"Use a binding text of your own.": named}
+    hold(lambda text: conditions("11.3", li.Kernel("axpy/lean", cpp=" ", binding=text)), own, wrong_names)
+
+
+CALL = "return cls(func(*args, **kwargs), tags)"
+INIT = "    def __init__(self, {}):\n        self.tensor, self.tags = tensor, {}\n\n    @classmethod"
+UNPACK = "tree_map(unpack, (args, kwargs or {}))"
+ADD, CAT = (f"torch.{call} does not carry the tags of both, and no other." for call in ("add(a, b)", "cat([a, b])"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", ""),
+        ("kwargs), tags)", "kwargs), [*tags])", ""),
+        (UNPACK, "tree_map(unpack, args), tree_map(unpack, kwargs or {})", ""),
+        ("    @classmethod", INIT.format("tensor, tags=()", "sorted(tags)"), ""),
+        ("class AllTags(Tagged):", "class Collects:", ""),
+        ("__torch_function__", "another", NOTHING_YET),
+        ("tags.update(leaf.tags)", "tags or tags.update(leaf.tags)", ADD),
+        ("tags = set()", 'tags = {"mine"}', ADD),
+        ("    @classmethod", INIT.format("", "()"), f"{ADD} Looking at the answer"),
+        (CALL, "return func(*args, **kwargs)", f"{ADD} Looking at the answer"),
+        ("return cls(", "return Tagged(", "The result should be of the type AllTags."),
+        (UNPACK, "[unpack(arg) for arg in args], kwargs or {}", f"{CAT} Looking at the answer"),
+        (UNPACK, "tree_map(unpack, args), kwargs or {}", "A keyword argument is not unpacked"),
+        ("return leaf.tensor", "return leaf.tensor + 1", "The values are not those of the plain tensors."),
+    ],
+)  # fmt: skip
+def test_12_2(old: str, new: str, said: str) -> None:
+    """Tags may be kept in anything, and be collected anywhere."""
+    names = taught("12.2", "Tagged", torch=torch) | {"torch": torch}
+    inherits = "\n\nclass AllTags(Collects, Tagged):\n    pass\n" * new.startswith("class Collects")
+    exec(cells("12.2")[0].replace(old, new) + inherits, names)
+    found = told("12.2", **names)
+    assert found.startswith(said) and bool(found) == bool(said), found
+    assert told("12.2", **{**names, "AllTags": None}).startswith(NOTHING_YET)
+    assert told("12.2", **{**names, "AllTags": dict}).startswith(ADD)
+
+
+def test_12_3() -> None:
+    """PyTorch's own function is no function of NumPy, wherever it is called."""
+    right = ["np.cumsum(x.numpy())", "x.numpy().cumsum()", "np.add.accumulate(x.numpy())", "[*accumulate(x.tolist())]"]
+    plain = ["torch.cumsum(x, 0)", "x.cumsum(-1)", "x.clone().cumsum_(0)"]
+
+    def judged(result: str, name: str = "running_sum/numpy") -> str:
+        names = {"np": np, "torch": torch, "accumulate": itertools.accumulate}
+        kernel = li.Kernel(name, python=lambda x: torch.as_tensor(eval(result, names, {"x": x})))
+        return conditions("12.3", kernel, {"load": lambda k: k.python})
+
+    hold(judged, right, {"It is right, but torch.cumsum computes it": plain})
+    assert judged(right[0], "axpy/numpy") == "It should be a kernel of running_sum."
+
+
+def test_14_3() -> None:
+    """An index is refused on either side, right behind the end, too, and is named."""
+
+    def judged(kernel: Callable[[torch.Tensor, int], Any]) -> str:
+        names = taught("14.3", "wild", torch=torch, li=Instead(call=lambda k, *arguments: k.python(*arguments)))
+        return conditions("14.3", li.Kernel("pick/bare", python=kernel), **names)
+
+    def refuses(indices: str, error: Any = IndexError, text: str = "index {}") -> Any:
+        def kernel(x: torch.Tensor, i: int) -> torch.Tensor:
+            if eval(indices, {"i": i}):
+                raise error(text.format(i))
+            return x[:1]
+
+        return kernel
+
+    far, end, below = (f"Index {index} of 3 elements gives no IndexError." for index in (10**12, 3, -1))
+    right = map(refuses, ["not 0 <= i < 3", "i not in (0, 1, 2)", "i < 0 or i >= 3", "abs(2 * i - 2) > 2"])
+    errors: list[Any] = [RuntimeError, ValueError, functools.partial(li.CrashError, crash=SimpleNamespace())]
+    wrong = {
+        far: [refuses("i < 0"), refuses("0"), *(refuses("not 0 <= i < 3", error) for error in errors)],
+        end: [refuses("i > 3 or i < 0"), refuses("i > 10**6")],
+        below: [refuses("i >= 3"), refuses("i > 2 or i < -1")],
+        "The message should name the index.": [refuses("not 0 <= i < 3", text=text) for text in ("does not fit", "")],
+    }
+    hold(judged, right, wrong)
+
+
+def test_15_1(tmp_path: Path) -> None:
+    """Each thing that was asked of an export is looked at."""
+
+    def made(header: str = "// Copyright (c) 2026", where: str = "robot", **other: Any) -> Exported:
+        (tmp_path / where / "csrc").mkdir(parents=True, exist_ok=True)
+        (tmp_path / where / "csrc" / "ops.cpp").write_text(f"{header}\n#include <array>\n")
+        fields = {"kernel": "lltm/fused", "how": "cmake", "name": "robot_cell", "files": (), "commands": (), **other}
+        return Exported(tmp_path / where, **fields)
+
+    def judged(answer: Any) -> str:
+        robot = made(**answer) if isinstance(answer, dict) else answer
+        return told("15.1", robot=robot, exported=made(where="first"), place=tmp_path)
+
+    right: list[Any] = [{}, {"where": "first/../robot"}, {"kernel": "lltm/fused@2"}, {"header": "// Copyright"}]
+    wrong: dict[str, Any] = {
+        NOTHING_YET: [None, ...],
+        "That is nothing that li.export returned.": ["robot", tmp_path, 3],
+        "It should be lltm/fused that is exported.": [{"kernel": "lltm/stable"}, {"kernel": "axpy/cpp"}],
+        "It should be built by CMake.": [{"how": "setuptools"}],
+        "The package should be called robot_cell.": [{"name": "robot"}],
+        "It should be in place / 'robot'.": [{"where": "lltm_mine"}],
+        "The files should begin with the header": [{"header": text} for text in ("", "// MIT", "// // Copyright")],
+    }
+    hold(judged, right, wrong)
+
+
+def test_15_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program is judged by the file that it leaves."""
+
+    class LLTM(torch.nn.Linear):
+        def forward(self, x: torch.Tensor) -> Any:
+            return super().forward(x), x
+
+    trained, x = LLTM(7, 5), torch.ones(3, 7)
+    torch.save({"weights": trained.state_dict(), "inputs": (x,)}, tmp_path / "trained.pt")
+    monkeypatch.setitem(sys.modules, "lltm_mine", SimpleNamespace(LLTM=LLTM))
+    monkeypatch.chdir(tmp_path)
+    names = {"place": tmp_path, "shlex": shlex, "shell": lambda line: exec(shlex.split(line)[-1], {})}
+    solved = solution("15.2").replace('"""', "")
+
+    def but(old: str, *news: str) -> list[str]:
+        return [solved.replace(old, new) for new in news]
+
+    right = [*but("new_cell", "new_cell", "_"), *but("lltm_mine\n", "lltm_mine  # no lltm_inline\n")]
+    others = ["(new_cell", "((new_h, new_cell)", "(torch.nn.Linear(7, 5)", "(new_h + 1", "({'new_h': new_h}"]
+    wrong = {
+        NOTHING_YET: [None, ...],
+        "It is no program": [3, tmp_path, print],
+        "Do without the playground.": [f"import lltm_inline\n{solved}"],
+        "It does not run to its end, or saves no": ["", "new_h = (", *but("answer", "new_h"), *but("saved[", "s[")],
+        "answer.pt is not the new_h of the trained cell.": but("(new_h", *others),
+    }
+    hold(lambda text: told("15.2", program=text, wanted=trained(x)[0], **names), right, wrong)
