@@ -19,7 +19,8 @@ from typing import Any
 import psutil
 import pytest
 
-from lltm_inline.build import compiler, header
+from lltm_inline import native
+from lltm_inline.build import header
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import ToolchainError
 from tests import tiny as tiny_module
@@ -134,7 +135,7 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory = tmp_path / "cache"
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(directory))
     monkeypatch.setenv("LLTM_INLINE_NO_HEADER", "1")
-    monkeypatch.setattr(compiler, "bridge_text", str)
+    monkeypatch.setattr(native, "text", tiny_module.text_without_bridge)
     return directory
 
 

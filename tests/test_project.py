@@ -14,7 +14,8 @@ import pytest
 import lltm_inline
 
 ROOT = Path(__file__).resolve().parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
 # The names that differ on conda-forge, and what environment.yml has although no package of that name is declared.
@@ -123,6 +124,17 @@ def test_imports_are_declared_and_dependencies_used() -> None:
     # jupyterlab brings IPython; ipywidgets is looked for, and done without.
     imported -= {"IPython", "ipywidgets"}
     assert {IMPORT_NAMES.get(name, name) for name in declared()} - NOT_IMPORTED == imported
+
+
+def test_the_package_has_its_other_files() -> None:
+    """What the package has beside Python is declared as its data, so that a wheel has it too: our C++, and the panel's bundle."""
+    package = ROOT / "lltm_inline"
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["lltm_inline"]
+    data = {path for pattern in patterns for path in package.glob(pattern)}
+    sources = package / "notebook" / "panel" / "js"
+    found = {path for path in tracked() if path.is_relative_to(package) and not path.is_relative_to(sources)}
+    assert {path for path in found if path.suffix != ".py"} == data
+    assert {path.suffix for path in data} >= {".cpp", ".h", ".js"}
 
 
 def test_one_version_everywhere() -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import torch
 
-from lltm_inline.build import cache, compiler
+from lltm_inline import native
+from lltm_inline.build import cache
 from lltm_inline.kernel import _revisions
+from lltm_inline.native import text
 from lltm_inline.registry import Kernel, Op, registry
 
 #: Both functions on LibTorch's stable ABI: no ATen header, so that a build costs a second and not six.
@@ -74,12 +76,17 @@ def forget(op: str) -> None:
             del table[name]
 
 
+def text_without_bridge(file: str) -> str:
+    """Read a file of our C++, and nothing of the autograd bridge."""
+    return "" if file == "bridge.cpp" else text(file)
+
+
 def without_bridge() -> None:
     """Put an empty text in the place of the autograd bridge, in a process that builds into a fresh cache and loads nothing.
 
     Every build into an empty cache makes the bridge too, which takes many times as long as the kernels here.
     """
-    compiler.bridge_text = str
+    native.text = text_without_bridge
 
 
 def entries() -> list[cache.Entry]:

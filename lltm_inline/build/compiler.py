@@ -22,6 +22,7 @@ from typing import Any, overload
 from ..arguments import boolean, refusal, require_choices
 from ..errors import InputError, LltmInlineError
 from ..html.trace import shorten
+from ..native import helper_job
 from ..progress import Progress, showing
 from ..registry import Kernel, resolve
 from ..stop import raise_if_stopped
@@ -29,7 +30,6 @@ from ..template import require_text
 from ..told import building
 from ..version import __version__
 from . import cache
-from .bridge import bridge_text
 from .diagnostics import Diagnostic, parse
 from .failures import (
     endless_failure,
@@ -53,7 +53,7 @@ BUILD_BYTES = float(8 * 2**30)
 #: Colours and links for a terminal: ninja writes them wherever CLICOLOR_FORCE is set, as it is in every notebook's kernel.
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
-__all__ = ["Build", "Job", "bridge_job", "build", "make_job", "resolve", "run_jobs"]
+__all__ = ["Build", "Job", "build", "make_job", "resolve", "run_jobs"]
 
 
 @dataclass(frozen=True)
@@ -188,13 +188,7 @@ def _check_device(kernels: Sequence[Kernel], device: str, compile_only: bool) ->
 
 def _bridge_of(jobs: Sequence[Job], toolchain: Toolchain) -> list[Job]:
     """Add the bridge, so that the first `load` on a machine does not wait for it afterwards."""
-    return [] if all(job.python_module for job in jobs) else [bridge_job(toolchain)]
-
-
-def bridge_job(toolchain: Toolchain) -> Job:
-    """Return the job of the autograd bridge: compiled once per compiler, whatever the flags of the kernels are."""
-    # -O1: of the microsecond that it takes per call, more optimisation saves nothing, and costs a second of the first build.
-    return Job("autograd bridge", bridge_text(), None, {}, find_toolchain(toolchain.compiler, ("-O1",)))
+    return [] if all(job.python_module for job in jobs) else [helper_job("bridge", toolchain)]
 
 
 def run_jobs(

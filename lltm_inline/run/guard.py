@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from ..build.compiler import run_jobs
-from ..build.guard import guard_job
 from ..build.toolchain import find_toolchain
 from ..errors import LltmInlineError
+from ..native import helper_job
+from ..native.layout import DamageRecord, RegionRecord
 from ..progress import Progress
 from .checking.compare import dtype_name
-from .worker.black_box import RegionRecord
 
 #: What fresh memory and the slack beside it hold, by the dtype that is computed in: signalling NaN, which arithmetic turns
 #: into quiet NaN of the same payload. So memory that was never written can be told from what was computed with it, and both
@@ -32,17 +32,6 @@ PATTERNS = {
 #: MKL and oneDNN were never seen to read beyond such a tensor (random sizes, with AVX-512, AVX2 and SSE).
 _ALIGNMENT = 64
 _MOST = 64
-
-
-class _Damage(ctypes.Structure):
-    _fields_ = (
-        ("region", RegionRecord),
-        ("behind", ctypes.c_int64),
-        ("nearest", ctypes.c_int64),
-        ("elements", ctypes.c_int64),
-        ("was", ctypes.c_ubyte * 16),
-        ("is", ctypes.c_ubyte * 16),
-    )
 
 
 @dataclass(frozen=True)
@@ -200,7 +189,7 @@ class Guard:
 
     def damages(self) -> tuple[Damage, ...]:
         """Compare what lies beside all tensors with what was put there; each damage is told once, then repaired."""
-        found = (_Damage * _MOST)()
+        found = (DamageRecord * _MOST)()
         count = self._library.guard_damages(found, _MOST)
         return tuple(_damage(damage) for damage in found[:count])
 
@@ -217,7 +206,7 @@ def _either(names: Sequence[str]) -> str:
     return " or ".join([*names[:3], "others"] if len(names) > 3 else names)
 
 
-def _damage(found: _Damage) -> Damage:
+def _damage(found: DamageRecord) -> Damage:
     region = found.region
     size = min(int(region.itemsize), 16)
     return Damage(
@@ -237,7 +226,7 @@ def _library(compiler: str, progress: Progress | bool | None) -> ctypes.CDLL:
     """Build the guard if need be, and load it once."""
     from .load import verify
 
-    built = run_jobs([guard_job(find_toolchain(compiler))], progress)[0]
+    built = run_jobs([helper_job("guard", find_toolchain(compiler))], progress)[0]
     verify(built)
     library = ctypes.CDLL(str(built.path))
     integer, pointer = ctypes.c_int64, ctypes.c_void_p
@@ -248,7 +237,7 @@ def _library(compiler: str, progress: Progress | bool | None) -> ctypes.CDLL:
         ("guard_align", None, (word,)),
         ("guard_expect", None, (text, integer, ctypes.POINTER(word), ctypes.POINTER(text))),
         ("guard_name", ctypes.c_int, (pointer, text, text, word, integer, ctypes.POINTER(integer))),
-        ("guard_damages", integer, (ctypes.POINTER(_Damage), integer)),
+        ("guard_damages", integer, (ctypes.POINTER(DamageRecord), integer)),
         ("guard_find", ctypes.c_int, (ctypes.c_size_t, pointer)),
     ):
         function = getattr(library, name)

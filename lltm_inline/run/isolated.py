@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ..build.cache import cache_dir
-from ..build.compiler import Build, bridge_job, make_job, run_jobs
-from ..build.guard import guard_job
+from ..build.compiler import Build, make_job, run_jobs
 from ..build.nvcc import find_cuda
-from ..build.recorder import recorder_job
 from ..build.toolchain import find_toolchain
 from ..errors import LltmInlineError
+from ..native import helper_job
 from ..progress import Progress
 from ..registry import Kernel, registry
 from ..template import render
@@ -80,7 +79,11 @@ def prepare(
     if helpers and all(helper.path.exists() for helper in helpers):
         builds = run_jobs(jobs, progress)
     else:  # they are verified where they are loaded
-        more = [recorder_job(toolchain), guard_job(find_toolchain()), bridge_job(toolchain)]
+        more = [
+            helper_job("recorder", toolchain),
+            helper_job("guard", find_toolchain()),  # the worker asks for the one of the environment's compiler
+            helper_job("bridge", toolchain),
+        ]
         *builds, recorder, guard, bridge = run_jobs([*jobs, *more], progress)
         helpers = _helpers[toolchain.compiler, cache_dir()] = (recorder, guard, bridge)
     recorder = helpers[0]

@@ -16,11 +16,12 @@ from torch.library import register_fake
 from ..arguments import require_choices, shown
 from ..binding import schemas
 from ..build import cache
-from ..build.compiler import Build, bridge_job, make_job, resolve, run_jobs
+from ..build.compiler import Build, make_job, resolve, run_jobs
 from ..build.failures import failure_of
 from ..build.nvcc import find_cuda, require_gpu
 from ..build.toolchain import find_toolchain
 from ..errors import CacheError, InputError
+from ..native import helper_job
 from ..progress import Progress
 from ..registry import Argument, Kernel, Op, registry
 from ..signature import Interface
@@ -95,7 +96,7 @@ def load_meanwhile(
         return Function(kernel, op, None, None, kernel.python, device=device)
     toolchain = find_toolchain(compiler, cflags)
     job = make_job(kernel, toolchain, find_cuda(compile_only=False) if device == "cuda" else None)
-    bridge = [] if job.python_module else [bridge_job(toolchain)]
+    bridge = [] if job.python_module else [helper_job("bridge", toolchain)]
     here = trust or steps.in_worker()
 
     def while_compiling() -> None:

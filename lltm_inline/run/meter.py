@@ -9,8 +9,8 @@ from types import TracebackType
 import torch
 
 from ..build.compiler import Build, run_jobs
-from ..build.meter import meter_job
 from ..build.toolchain import find_toolchain
+from ..native import helper_job
 from ..progress import Progress
 
 
@@ -81,7 +81,7 @@ class Meter:
 
 def build_meter(compiler: str | None = None, progress: Progress | bool | None = None) -> Build:
     """Build the meter, unless the cache has it."""
-    return run_jobs([meter_job(find_toolchain(compiler))], progress)[0]
+    return run_jobs([helper_job("meter", find_toolchain(compiler))], progress)[0]
 
 
 @cache

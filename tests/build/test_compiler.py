@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+from lltm_inline import native
 from lltm_inline.build import cache, compiler, header, inline
 from lltm_inline.build import job as job_module
 from lltm_inline.build.compiler import Job, build, make_job
@@ -20,7 +21,7 @@ from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, ToolchainError, UnknownKernelError
 from lltm_inline.registry import Kernel, registry
 from lltm_inline.run.load import verify
-from tests.tiny import BROKEN, STABLE, entries
+from tests.tiny import BROKEN, STABLE, entries, text_without_bridge
 
 NEW_PROCESS = """
 import lltm_inline as li
@@ -276,7 +277,7 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
     """The header is made beside the first build, used by the next, also in a path that a shell would take apart, and
     thrown away when it is damaged, without the user noticing."""
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "a b;(c)&"))
-    monkeypatch.setattr(compiler, "bridge_text", str)
+    monkeypatch.setattr(native, "text", text_without_bridge)
     try:
         toolchain = find_toolchain(name)
     except ToolchainError as error:

@@ -235,7 +235,8 @@ def test_orphans_of_a_killed_build_are_ended(tiny: Any, fresh_cache: Path, watch
     """A compiler that outlives its killed build is ended by the next build, whichever kernel that is of."""
     watched.slow()
     script = start(
-        "from tests import tiny\ntiny.register()\ntiny.without_bridge()\ntiny.compiler.build(tiny.kernel(2), progress=False)\n"
+        "import lltm_inline as li\nfrom tests import tiny\n"
+        "tiny.register()\ntiny.without_bridge()\nli.build(tiny.kernel(2), progress=False)\n"
     )
     deadline = time.monotonic() + 60
     while not (orphans := script.compilers("endless.cpp")) and time.monotonic() < deadline:

@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from lltm_inline.build.compiler import bridge_job, run_jobs
-from lltm_inline.build.guard import guard_job
+from lltm_inline.build.compiler import run_jobs
 from lltm_inline.build.job import Job
-from lltm_inline.build.recorder import recorder_job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.errors import BuildError
+from lltm_inline.native import helper_job
 
 #: A Debian has bfd alone. With clang++ it took names for undefined that it finds with g++.
 LINKERS = ("bfd", "gold", "lld", "mold")
@@ -38,7 +37,7 @@ def test_what_kernels_need_links_and_loads(compiler: str, linker: str) -> None:
     if not shutil.which(compiler) or not shutil.which(f"ld.{linker}"):
         pytest.skip(f"needs {compiler} and ld.{linker}")
     chosen = find_toolchain(compiler)
-    jobs = [linked_by(make(chosen), linker) for make in (bridge_job, guard_job, recorder_job)]
+    jobs = [linked_by(helper_job(name, chosen), linker) for name in ("bridge", "guard", "recorder")]
     paths = [str(build.path) for build in run_jobs(jobs, False)]
     done = subprocess.run([sys.executable, "-c", LOAD, *paths], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

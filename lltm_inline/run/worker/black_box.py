@@ -1,6 +1,6 @@
 """The black box: memory that two processes share, and that outlives a crash of one of them.
 
-The worker notes in it what it is about to do, and the crash recorder (`build/recorder.py`) what it saw when the process
+The worker notes in it what it is about to do, and the crash recorder (`native/recorder.cpp`) what it saw when the process
 died. Both are read from outside, at any moment, also when the worker was killed in the middle of writing:
 
     state    two slots, written in turn and then published by one number. A reader copies the published slot, and takes the
@@ -25,16 +25,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
+from ...native.layout import KINDS, Record, Records, RegionRecord
+
 _SLOT_BYTES = 8192
 _SLOTS_AT = 64
 RECORDS_AT = 20480  # the recorder maps its part itself: whole pages
 _TURN, _BEAT, _LENGTH, _PID = map(struct.Struct, ("=Q", "=Qd", "=I", "=q"))
 _TURN_AT, _BEAT_AT = 0, 8
 _SEPARATOR = "\0"
-
-#: What a record holds at most; `build/recorder.py` has the same numbers.
-FRAMES, OBJECTS, PATH_BYTES, TEXT_BYTES = 64, 16, 1024, 4096
-_KINDS = ("", "signal", "terminate", "exit", "where")
 
 
 @dataclass(frozen=True)
@@ -130,65 +128,6 @@ class Evidence:
     waiting: bool = False
     still: bool = False
     cpu: float = 0.0
-
-
-class RegionRecord(ctypes.Structure):
-    """`struct Region` of the recorder and the guard."""
-
-    _fields_ = (
-        ("name", ctypes.c_char * 96),
-        ("dtype", ctypes.c_char * 16),
-        ("base", ctypes.c_uint64),
-        ("nbytes", ctypes.c_uint64),
-        ("itemsize", ctypes.c_uint64),
-        ("ndim", ctypes.c_int64),
-        ("shape", ctypes.c_int64 * 8),
-    )
-
-
-class _FrameRecord(ctypes.Structure):
-    _fields_ = (("offset", ctypes.c_uint64), ("object", ctypes.c_int64))
-
-
-class _ObjectRecord(ctypes.Structure):
-    _fields_ = (("identity", ctypes.c_uint64), ("path", ctypes.c_char * PATH_BYTES))
-
-
-class Record(ctypes.Structure):
-    """`struct Record` of the recorder."""
-
-    _fields_ = (
-        ("turn", ctypes.c_uint64),
-        ("owner", ctypes.c_int64),
-        ("kind", ctypes.c_int32),
-        ("signal", ctypes.c_int32),
-        ("code", ctypes.c_int32),
-        ("status", ctypes.c_int32),
-        ("address", ctypes.c_uint64),
-        ("cpu", ctypes.c_double),
-        ("has_address", ctypes.c_int8),
-        ("write", ctypes.c_int8),
-        ("main_thread", ctypes.c_int8),
-        ("overflow", ctypes.c_int8),
-        ("jump", ctypes.c_int8),
-        ("waiting", ctypes.c_int8),
-        ("still", ctypes.c_int8),
-        ("has_region", ctypes.c_int8),
-        ("done", ctypes.c_int8),
-        ("region", RegionRecord),
-        ("exception", ctypes.c_char * TEXT_BYTES),
-        ("message", ctypes.c_char * TEXT_BYTES),
-        ("frame_count", ctypes.c_int64),
-        ("object_count", ctypes.c_int64),
-        ("frames", _FrameRecord * FRAMES),
-        ("objects", _ObjectRecord * OBJECTS),
-    )
-
-
-class Records(ctypes.Structure):
-    """`struct Records` of the recorder: its part of the black box."""
-
-    _fields_ = (("pid", ctypes.c_int64), ("death", Record), ("where", Record))
 
 
 _SIZE = -(-(RECORDS_AT + ctypes.sizeof(Records)) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -331,10 +270,10 @@ class BlackBox:
 
 
 def _as_evidence(record: Record) -> Evidence | None:
-    if not 0 < record.kind < len(_KINDS):
+    if not 0 < record.kind < len(KINDS):
         return None
     return Evidence(
-        kind=_KINDS[record.kind],
+        kind=KINDS[record.kind],
         signal=record.signal,
         code=record.code,
         address=record.address if record.has_address else None,

@@ -1,4 +1,4 @@
-"""The worker's side of the crash recorder, `build/recorder.py`."""
+"""The worker's side of the crash recorder, `native/recorder.cpp`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ctypes
 from pathlib import Path
 from typing import Any
 
-from .black_box import RECORDS_AT, BlackBox, Records
+from ...native.layout import Records
+from .black_box import RECORDS_AT, BlackBox
 
 
 def install(library: Path | str, black_box: BlackBox) -> Recorder:

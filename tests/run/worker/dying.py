@@ -201,7 +201,7 @@ static double first = [] {
 #: Lets a program import the modules of the worker without all that the packages around them import; argument 1 is the root.
 PREAMBLE = """
 import sys, types
-for name in ("lltm_inline", "lltm_inline.run", "lltm_inline.run.worker"):
+for name in ("lltm_inline", "lltm_inline.native", "lltm_inline.run", "lltm_inline.run.worker"):
     module = sys.modules[name] = types.ModuleType(name)
     module.__path__ = [sys.argv[1] + "/" + name.replace(".", "/")]
 from lltm_inline.build import toolchain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,10 +18,11 @@ from typing import Any
 
 import pytest
 
+from lltm_inline import native
 from lltm_inline.build.compiler import run_jobs
-from lltm_inline.build.recorder import recorder_job
 from lltm_inline.build.toolchain import find_toolchain
-from lltm_inline.run.worker.black_box import BlackBox, Evidence, Records, Region
+from lltm_inline.native import helper_job, layout
+from lltm_inline.run.worker.black_box import BlackBox, Evidence, Region
 from lltm_inline.run.worker.symbolize import symbolize
 from tests.run.worker.dying import (
     INITIALISER,
@@ -40,7 +42,7 @@ SEGV, FPE, ILL, ABRT = signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGA
 @pytest.fixture(scope="module")
 def recorder() -> Path:
     """Build the recorder as the package does."""
-    return run_jobs([recorder_job(find_toolchain())], False)[0].path
+    return run_jobs([helper_job("recorder", find_toolchain())], False)[0].path
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +268,7 @@ def test_clang_builds_it_too(tmp_path: Path) -> None:
     """Recorder and kernel may come from clang, with the same evidence."""
     if not shutil.which("clang++"):
         pytest.skip("needs clang++")
-    recorder = run_jobs([recorder_job(find_toolchain("clang++"))], False)[0].path
+    recorder = run_jobs([helper_job("recorder", find_toolchain("clang++"))], False)[0].path
     library = compile_library(TEXT, tmp_path / "library.so", "clang++")
     for function in ("null_write", "throws_noexcept", "exits"):
         death = _die(recorder, library, function)
@@ -309,15 +311,22 @@ except RuntimeError as error:
     assert process.stdout == "the recorder could not be installed: it was installed before\n"
     size = ctypes.CDLL(str(recorder)).recorder_size
     size.restype = ctypes.c_uint64
-    assert size() == ctypes.sizeof(Records)
+    assert size() == ctypes.sizeof(layout.Records)
+
+
+def test_the_kinds_have_the_same_numbers() -> None:
+    """The ways to end that Python knows are those of the C++, in its order."""
+    [names] = re.findall(r"enum Kind : int32_t \{(.*?)\}", native.text("recorder.cpp"), flags=re.DOTALL)
+    assert [name.strip().removeprefix("k").lower() for name in names.split(",")] == ["nothing", *layout.KINDS[1:]]
 
 
 def test_it_is_built_once_per_compiler() -> None:
     """The flags of the kernels do not matter to it; the compiler does."""
     toolchain = find_toolchain()
-    assert recorder_job(toolchain).key == recorder_job(dataclasses.replace(toolchain, cflags=("-O0",))).key
+    other = dataclasses.replace(toolchain, cflags=("-O0",))
+    assert helper_job("recorder", toolchain).key == helper_job("recorder", other).key
     if shutil.which("clang++"):
-        assert recorder_job(toolchain).key != recorder_job(find_toolchain("clang++")).key
+        assert helper_job("recorder", toolchain).key != helper_job("recorder", find_toolchain("clang++")).key
 
 
 def test_evidence_is_kept_until_it_is_cleared(recorder: Path, library: Path) -> None:

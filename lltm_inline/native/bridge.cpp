@@ -1,207 +1,27 @@
-"""The autograd bridge: C++ that gives any registered `forward` and `backward` pair a place in autograd.
+// The autograd bridge: gives any registered `forward` and `backward` pair a place in autograd.
+//
+// It is compiled once per machine and serves every kernel. In the text of each kernel the same thing
+// (`torch::autograd::Function`) would cost four seconds per edit, and kernels on the stable ABI could not have it at all;
+// in Python it would cost several microseconds per call.
+//
+// `attach` defines the operator `call` of a kernel's namespace:
+//
+//     forward:   results = forward(inputs);  keep the inputs and outputs that backward saves, and the extra results
+//     backward:  gradients = backward(d_outputs, saved, extras, which gradients are wanted)
+//
+// Undefined incoming gradients become zeros, or nothing where backward takes an optional tensor; when all of them are
+// undefined, so are the results. A gradient of a wrong shape is an error: autograd alone would sum it to size.
+// A second derivative is an error when it is asked for, as with `once_differentiable`, unless backward differentiates itself.
+// Under autocast, tensors of half precision become float32.
 
-It is compiled once per machine and serves every kernel. In the text of each kernel the same thing
-(`torch::autograd::Function`) would cost four seconds per edit, and kernels on the stable ABI could not have it at all;
-in Python it would cost several microseconds per call.
-
-`attach` defines the operator `call` of a kernel's namespace:
-
-    forward:   results = forward(inputs);  keep the inputs and outputs that backward saves, and the extra results
-    backward:  gradients = backward(d_outputs, saved, extras, which gradients are wanted)
-
-Undefined incoming gradients become zeros, or nothing where backward takes an optional tensor; when all of them are
-undefined, so are the results. A gradient of a wrong shape is an error: autograd alone would sum it to size.
-A second derivative is an error when it is asked for, as with `once_differentiable`, unless backward differentiates itself.
-Under autocast, tensors of half precision become float32.
-"""
-
-from __future__ import annotations
-
-BRIDGE = r"""
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/core/ivalue.h>
-#include <ATen/ops/alias.h>
-#include <ATen/ops/zeros.h>
-#include <c10/core/GradMode.h>
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/functions/basic_ops.h>
-#include <torch/csrc/autograd/functions/utils.h>
-#include <torch/csrc/autograd/saved_variable.h>
-#include <torch/library.h>
+#include "bridge_node.h"
 
 #include <dlfcn.h>
 
 namespace {
 
-using at::Tensor;
-using torch::autograd::SavedVariable;
-using torch::autograd::variable_list;
-using torch::jit::Stack;
-
-// What is known of one kernel: its two operators, and which values go where.
-struct Spec {
-  std::string kernel;
-  c10::OperatorHandle forward;
-  std::optional<c10::OperatorHandle> backward;
-  std::vector<std::string> names;  // of the tensor inputs
-  std::vector<int64_t> tensors;    // positions of the tensor inputs among the inputs
-  std::vector<int64_t> saves;      // position among the inputs, or number of inputs + position among the outputs
-  int64_t inputs, outputs, extras;
-  bool twice;  // backward is differentiable itself
-
-  bool takes_undefined(size_t output) const {
-    return backward->schema().arguments()[output].type()->kind() == c10::TypeKind::OptionalType;
-  }
-};
-
-struct OutputKind {
-  c10::SymDimVector sizes;
-  at::TensorOptions options;
-};
-
-struct KernelNode : public torch::autograd::Node {
-  explicit KernelNode(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
-
-  std::string name() const override {
-    return spec->kernel;
-  }
-
-  variable_list apply(variable_list&& gradients) override {
-    std::lock_guard<std::mutex> guard(mutex_);
-    TORCH_CHECK(!released, torch::autograd::ERR_BACKWARD_TWICE);
-    const size_t count = spec->tensors.size();
-    if (std::none_of(gradients.begin(), gradients.end(), [](const Tensor& gradient) { return gradient.defined(); })) {
-      return variable_list(count);
-    }
-    Stack stack;
-    stack.reserve(gradients.size() + saved.size() + extras.size() + spec->tensors.size());
-    for (size_t i = 0; i < gradients.size(); ++i) {
-      const auto& [sizes, options] = output_kinds[i];
-      if (gradients[i].defined()) {
-        stack.emplace_back(gradients[i]);
-      } else if (spec->takes_undefined(i)) {
-        stack.emplace_back();
-      } else {
-        stack.emplace_back(at::zeros_symint(sizes, options));
-      }
-    }
-    for (size_t i = 0; i < saved.size(); ++i) {
-      if (constants[i].has_value()) {
-        stack.push_back(*constants[i]);
-      } else {
-        stack.emplace_back(saved[i].unpack(spec->saves[i] >= spec->inputs ? getptr() : nullptr));
-      }
-    }
-    for (auto& extra : extras) {
-      stack.emplace_back(extra.unpack(getptr()));
-    }
-    for (size_t i = 0; i < count; ++i) {
-      stack.emplace_back(task_should_compute_output(i));
-    }
-    const bool create_graph = c10::GradMode::is_enabled();
-    {
-      // With a graph, an outer level of torch.func, or of autograd around it, must see backward: NoDerivative refuses there.
-      std::optional<at::AutoDispatchBelowADInplaceOrView> below;
-      if (!create_graph) below.emplace();
-      const c10::impl::ExcludeDispatchKeyGuard uncast(c10::autocast_dispatch_keyset);
-      spec->backward->callBoxed(stack);
-    }
-    TORCH_CHECK(stack.size() == count, spec->kernel, ": backward returned ", stack.size(), " gradients, want ", count);
-    variable_list results(count);
-    for (size_t i = 0; i < count; ++i) {
-      Tensor gradient = stack[i].isTensor() ? std::move(stack[i]).toTensor() : Tensor();
-      if (task_should_compute_output(i) && gradient.defined()) {
-        check_shape(i, gradient);
-        results[i] = std::move(gradient);
-      }
-    }
-    if (create_graph && !spec->twice) {
-      refuse_second_derivative(gradients, results);
-    }
-    return results;
-  }
-
-  // Puts a node behind the gradients that throws when it is reached. It leads on to all that they depend on, or autograd
-  // would not walk through it and take the second derivative for zero.
-  void refuse_second_derivative(const variable_list& gradients, variable_list& results);
-
-  // Autograd sums a gradient of shape (1, N) to (N) without a word; a kernel that returns one is wrong.
-  void check_shape(size_t i, const Tensor& gradient) {
-    const auto& edge = next_edge(i);
-    const auto want = edge.function->input_metadata(edge.input_nr).shape_as_dim_vector();
-    TORCH_CHECK(
-        gradient.sym_sizes() == c10::SymIntArrayRef(want), spec->kernel, ": backward returned d_", spec->names[i], " of shape ",
-        gradient.sym_sizes(), ", want ", c10::SymIntArrayRef(want));
-  }
-
-  void release_variables() override {
-    std::lock_guard<std::mutex> guard(mutex_);
-    for (auto& variable : saved) variable.reset_data();
-    for (auto& variable : extras) variable.reset_data();
-    released = true;
-  }
-
-  std::shared_ptr<const Spec> spec;
-  std::vector<SavedVariable> saved;
-  std::vector<std::optional<c10::IValue>> constants;  // saved values that are no tensors, beside `saved`
-  std::vector<SavedVariable> extras;
-  std::vector<OutputKind> output_kinds;
-  bool released = false;
-};
-
-// Up to torch 2.12 autograd holds its nodes in std::shared_ptr, since then in c10::intrusive_ptr.
-using NodePointer = decltype(torch::autograd::Edge::function);
-
-template <class Pointer, class T, class... Args>
-c10::intrusive_ptr<T> make_node(Args&&... args)
-  requires(!std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>)
-{
-  return c10::make_intrusive<T>(std::forward<Args>(args)...);
-}
-
-template <class Pointer, class T, class... Args>
-std::shared_ptr<T> make_node(Args&&... args)
-  requires(std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>)
-{
-  // deleteNode takes long graphs down without recursion; only older versions of torch have it, so it is found by its argument.
-  return std::shared_ptr<T>(new T(std::forward<Args>(args)...), [](auto* node) { deleteNode(node); });
-}
-
-// A node that throws when it is reached.
-NodePointer no_second_derivative(const std::string& kernel, torch::autograd::edge_list edges) {
-  return make_node<NodePointer, torch::autograd::Error>(
-      "kernel " + kernel + " has no second derivative: its backward is not differentiable. "
-      "Use a kernel that differentiates through ATen, or the reference",
-      std::move(edges));
-}
-
-// A view of the tensor with the node behind it: the tensor itself may be an argument. Other than detach, it leaves the outer
-// levels of torch.func alone. Keys excluded in a backward pass stay excluded at those levels, too: there the view gets a
-// history as any does, and the node in its place.
-Tensor watched_by(const NodePointer& node, const Tensor& tensor) {
-  Tensor view = [&] {
-    std::optional<at::AutoDispatchBelowADInplaceOrView> below;
-    if (!tensor.key_set().has(c10::DispatchKey::FuncTorchGradWrapper)) below.emplace();
-    return at::alias(tensor);
-  }();
-  torch::autograd::set_history(view, node);
-  return view;
-}
-
-void KernelNode::refuse_second_derivative(const variable_list& gradients, variable_list& results) {
-  torch::autograd::edge_list edges = next_edges();
-  for (const Tensor& gradient : gradients) {
-    if (gradient.defined() && gradient.requires_grad()) edges.push_back(torch::autograd::impl::gradient_edge(gradient));
-  }
-  const auto error = no_second_derivative(spec->kernel, std::move(edges));
-  for (Tensor& result : results) {
-    if (!result.defined()) continue;
-    result = watched_by(error, result);
-  }
-}
-
-// What the interpreter has, by its name in Python's stable ABI. Looked up when it is needed, so that neither Python's headers nor
-// pybind11 are: as weak names they link with some compilers and linkers, and not with clang++ and GNU ld.
+// What the interpreter has, by its name in Python's stable ABI. Looked up when it is needed, so that neither Python's headers
+// nor pybind11 are: as weak names they link with some compilers and linkers, and not with clang++ and GNU ld.
 template <class T>
 T* of_python(const char* name) {
   void* found = dlsym(RTLD_DEFAULT, name);
@@ -252,8 +72,7 @@ void forward_with_graph(const std::shared_ptr<const Spec>& spec, Stack* stack, v
     for (const Tensor& input : inputs) {
       TORCH_CHECK(!output.is_same(input), spec->kernel, ": output ", i, " is an input itself; return a new tensor");
       TORCH_CHECK(
-          !aliases(output, input), spec->kernel, ": output ", i,
-          " shares its memory with an input; return a new tensor");
+          !aliases(output, input), spec->kernel, ": output ", i, " shares its memory with an input; return a new tensor");
     }
     node->output_kinds.push_back({c10::SymDimVector(output.sym_sizes()), output.options()});
     if (torch::autograd::isDifferentiableType(output.scalar_type())) {
@@ -364,8 +183,8 @@ struct AutocastCall : public c10::OperatorKernel {
 
 void attach(
     const std::string& space, const std::string& kernel, const std::string& schema, bool has_backward, bool twice,
-    const std::vector<std::string>& names, std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs, int64_t outputs,
-    int64_t extras) {
+    const std::vector<std::string>& names, std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs,
+    int64_t outputs, int64_t extras) {
   auto& dispatcher = c10::Dispatcher::singleton();
   const auto find = [&](const char* name) { return dispatcher.findSchemaOrThrow((space + "::" + name).c_str(), ""); };
   auto spec = std::make_shared<Spec>(Spec{
@@ -395,16 +214,12 @@ TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {
   m.def(
       "attach(str space, str kernel, str schema, bool has_backward, bool twice, str[] names, int[] tensors, int[] saves, "
       "int inputs, int outputs, int extras) -> ()",
-      [](std::string space, std::string kernel, std::string schema, bool has_backward, bool twice, std::vector<std::string> names,
-         std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs, int64_t outputs, int64_t extras) {
-        attach(space, kernel, schema, has_backward, twice, names, std::move(tensors), std::move(saves), inputs, outputs, extras);
+      [](std::string space, std::string kernel, std::string schema, bool has_backward, bool twice,
+         std::vector<std::string> names, std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs,
+         int64_t outputs, int64_t extras) {
+        attach(
+            space, kernel, schema, has_backward, twice, names, std::move(tensors), std::move(saves), inputs, outputs, extras);
       });
 }
 
 }  // namespace
-"""
-
-
-def bridge_text() -> str:
-    """Return the C++ text of the bridge."""
-    return BRIDGE

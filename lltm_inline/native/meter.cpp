@@ -1,19 +1,12 @@
-"""The memory meter: C++ that is told of every allocation and every release of the CPU allocator.
+// The memory meter: is told of every allocation and every release of the CPU allocator.
+//
+// It is compiled once per machine, in a few seconds, and called through `ctypes` by run/meter.py. c10's allocator reports to
+// whatever stands in a slot of the thread's debug information, the one that PyTorch's own profiler uses. The bytes are what was
+// asked for, exactly; nothing is sampled, and nothing is asked of the operating system.
+//
+// Autograd carries the slot to the threads on which a backward runs. `at::parallel_for` does not carry it to its workers, so
+// the meter is put there by one parallel loop with a turn for each of them.
 
-It is compiled once per machine, in a few seconds, and called through `ctypes`. c10's allocator reports to whatever
-stands in a slot of the thread's debug information, the one that PyTorch's own profiler uses. The bytes are what was
-asked for, exactly; nothing is sampled, and nothing is asked of the operating system.
-
-Autograd carries the slot to the threads on which a backward runs. `at::parallel_for` does not carry it to its workers, so
-the meter is put there by one parallel loop with a turn for each of them.
-"""
-
-from __future__ import annotations
-
-from .job import Job
-from .toolchain import Toolchain, find_toolchain
-
-METER = r"""
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/profiler/orchestration/observer.h>
 #include <torch/csrc/stable/c/shim.h>
@@ -66,8 +59,7 @@ struct Handle {
 };
 
 struct Watch {
-  explicit Watch(const std::shared_ptr<Meter>& meter)
-      : meter(meter.get()), guard(c10::DebugInfoKind::PROFILER_STATE, meter) {}
+  explicit Watch(const std::shared_ptr<Meter>& meter) : meter(meter.get()), guard(c10::DebugInfoKind::PROFILER_STATE, meter) {}
   const Meter* meter;
   c10::DebugInfoGuard guard;  // ends on the thread on which it began
 };
@@ -115,9 +107,3 @@ PUBLIC void meter_stop(void* handle) {
   release(0, 1, here);
   delete here;
 }
-"""
-
-
-def meter_job(toolchain: Toolchain) -> Job:
-    """Return the job of the memory meter: compiled once per compiler, whatever the flags of the kernels are."""
-    return Job("memory meter", METER, None, {}, find_toolchain(toolchain.compiler, ("-O1",)))

@@ -1,83 +1,52 @@
-"""The crash recorder: C++ that writes down how its process dies, into memory that another process reads afterwards.
+// The crash recorder: writes down how its process dies, into memory that another process reads afterwards.
+//
+// It needs no header of torch, so it compiles in half a second, once per machine; the worker calls it through `ctypes`
+// (run/worker/recorder.py).
+//
+// Everything that runs in a signal handler here does without malloc, without locks of its own and without stdio: the kernel
+// may have died in the middle of any of them. Three choices follow from that:
+//
+//     The stack is walked by libgcc's unwinder, which is linked and used once beforehand: `backtrace()` would load it when it
+//     is needed, with malloc.
+//
+//     An address is made "file and offset" at once, as nobody can ask a dead process for its mappings; and not from a table
+//     kept beforehand, which a library that dies in its own static initialiser would not be in yet. glibc 2.35 and later have
+//     `_dl_find_object` for this, made for signal handlers. With older ones it is `dladdr`, which takes the loader's lock as
+//     their unwinder does: a crash may then hang (and time out) when another thread is loading a library at that very moment.
+//
+//     A fault in the handler itself ends the process at once, since all signals are blocked there. What was written until then
+//     stands: signal, address and instruction come first, then the tensor, and then the stack frame by frame.
+//
+// No core is dumped: of a process with torch in it that can take longer than a person should wait for the report.
+//
+// The main thread has an alternate stack, so that it can run out of its own. Other threads have none: a process that runs out
+// of stack there dies without a record. Children that the kernel forks do not write: the record is about the worker.
 
-It needs no header of torch, so it compiles in half a second, once per machine; the worker calls it through `ctypes`.
+#include "recorder_processor.h"
 
-Everything that runs in a signal handler here does without malloc, without locks of its own and without stdio: the kernel
-may have died in the middle of any of them. Three choices follow from that:
+#include <cxxabi.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
 
-    The stack is walked by libgcc's unwinder, which is linked and used once beforehand: `backtrace()` would load it when it
-    is needed, with malloc.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <typeinfo>
 
-    An address is made "file and offset" at once, as nobody can ask a dead process for its mappings; and not from a table
-    kept beforehand, which a library that dies in its own static initialiser would not be in yet. glibc 2.35 and later have
-    `_dl_find_object` for this, made for signal handlers. With older ones it is `dladdr`, which takes the loader's lock as
-    their unwinder does: a crash may then hang (and time out) when another thread is loading a library at that very moment.
+namespace {
 
-    A fault in the handler itself ends the process at once, since all signals are blocked there. What was written until then
-    stands: signal, address and instruction come first, then the tensor, and then the stack frame by frame.
+char* stack_top;  // of the main thread
+std::atomic<int (*)(uintptr_t, Region*)> finder;
+std::terminate_handler terminate_before;
 
-No core is dumped: of a process with torch in it that can take longer than a person should wait for the report.
-
-The main thread has an alternate stack, so that it can run out of its own. Other threads have none: a process that runs out
-of stack there dies without a record. Children that the kernel forks do not write: the record is about the worker.
-"""
-
-from __future__ import annotations
-
-from dataclasses import replace
-
-from .job import Job
-from .recorder_stack import STACK
-from .toolchain import Toolchain, find_toolchain
-
-_SIGNALS = r"""
-// What the processor knows of an interrupted thread.
-struct Interrupted {
-  uintptr_t pc = 0, sp = 0, caller = 0;
-  bool is_page_fault = false, is_jump = false, is_waiting = false, is_still = false;
-  int8_t write = -1;
+struct AbortMessage {  // as glibc keeps it for debuggers
+  unsigned size;
+  char text[1];
 };
-
-Interrupted interrupted(const ucontext_t& context, int signal) {
-  Interrupted found;
-  const auto& machine = context.uc_mcontext;
-  const bool is_fault = signal == SIGSEGV || signal == SIGBUS;
-#if defined(__x86_64__)
-  found.pc = machine.gregs[REG_RIP];
-  found.sp = machine.gregs[REG_RSP];
-  found.is_page_fault = is_fault && machine.gregs[REG_TRAPNO] == 14;
-  if (found.is_page_fault) {
-    found.is_jump = machine.gregs[REG_ERR] & 16;
-    if (!found.is_jump) found.write = machine.gregs[REG_ERR] >> 1 & 1;
-  }
-  // The system call is begun anew afterwards, or fails with EINTR: the instruction is at hand, or just behind.
-  const auto is_call = [](const unsigned char* code) { return code[0] == 0x0f && code[1] == 0x05; };
-  if (!is_fault && object_of(found.pc)) {
-    const auto* code = reinterpret_cast<const unsigned char*>(found.pc);
-    found.is_waiting = is_call(code) || (machine.gregs[REG_RAX] == -EINTR && is_call(code - 2));
-    found.is_still = code[0] == 0xeb && code[1] == 0xfe;  // a jump to itself
-  }
-#elif defined(__aarch64__)
-  found.pc = machine.pc;
-  found.sp = machine.sp;
-  found.caller = machine.regs[30];
-  const auto* next = reinterpret_cast<const _aarch64_ctx*>(machine.__reserved);
-  for (; is_fault && next->magic; next = reinterpret_cast<const _aarch64_ctx*>(reinterpret_cast<const char*>(next) + next->size)) {
-    if (next->magic != ESR_MAGIC) continue;
-    const uint64_t esr = reinterpret_cast<const esr_context*>(next)->esr;
-    found.is_jump = (esr >> 26) == 0x20;
-    found.is_page_fault = found.is_jump || (esr >> 26) == 0x24;
-    if (found.is_page_fault && !found.is_jump) found.write = esr >> 6 & 1;
-  }
-  if (!is_fault && object_of(found.pc)) {
-    const auto* code = reinterpret_cast<const uint32_t*>(found.pc);
-    constexpr uint32_t kCall = 0xd4000001;
-    found.is_waiting = code[0] == kCall || (machine.regs[0] == uint64_t(-EINTR) && code[-1] == kCall);
-    found.is_still = code[0] == 0x14000000;
-  }
-#endif
-  return found;
-}
+AbortMessage** abort_message;
 
 double processor_seconds() {
   timespec time{};
@@ -167,7 +136,7 @@ void die(int signal, siginfo_t* info, void* context) {
   }
   if (is_recorded_process() && records->death.owner == thread_id()) write_rest_of_stdout();
   prctl(PR_SET_DUMPABLE, 0);
-  struct sigaction fatal {};
+  struct sigaction fatal{};
   fatal.sa_handler = SIG_DFL;
   sigaction(signal, &fatal, nullptr);
   syscall(SYS_tgkill, getpid(), thread_id(), signal);  // delivered when the handler returns
@@ -186,9 +155,7 @@ void tell_where(int signal, siginfo_t* info, void* context) {
   }
   errno = before;
 }
-"""
 
-_ENDS = r"""
 // Name and text of the exception that nobody caught. Not in a signal handler: the heap may be used.
 void add_exception(Record& record, const std::type_info& type) {
   copy_text(record.exception, type.name(), kText);
@@ -265,7 +232,7 @@ bool give_stack() {
 }
 
 void handle(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | flags;
   sigfillset(&action.sa_mask);
@@ -309,14 +276,3 @@ PUBLIC int recorder_install(int file, int64_t offset) {
   setvbuf(stdout, nullptr, _IOLBF, 0);
   return 0;
 }
-"""
-
-RECORDER = STACK + _SIGNALS + _ENDS
-
-
-def recorder_job(toolchain: Toolchain) -> Job:
-    """Return the job of the crash recorder: compiled once per compiler, whatever the flags of the kernels are."""
-    # -fno-plt: what a handler calls is looked up when the library is loaded, not while the process dies.
-    chosen = find_toolchain(toolchain.compiler, ("-O1", "-fno-plt"))
-    # load_inline links with torch, which the recorder has no use for.
-    return Job("crash recorder", RECORDER, None, {}, replace(chosen, ldflags=("-Wl,--as-needed", *chosen.ldflags)))
