@@ -11,11 +11,18 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import errors
+from . import above, errors
 from .doctor import doctor
 from .errors import BuildError, CheckError, CrashError
 from .packages import environment_command
 from .version import __version__ as __version__
+
+# What the rooms below leave to those above; nothing of it is imported here.
+above.install(
+    html_of=f"{__name__}.show.views",
+    recover=f"{__name__}.recovery",
+    import_extension=f"{__name__}.extension",
+)
 
 # Without torch there is nothing but the doctor, which says where torch is or how to get it.
 try:

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from .above import Shown
 from .arguments import shown
 from .build import cache
 from .build.nvcc import find_cuda, find_nvcc, has_driver
@@ -51,7 +52,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Shown):
     """What `doctor` found. It shows itself as a table."""
 
     findings: tuple[Finding, ...]
@@ -87,11 +88,6 @@ class Diagnosis:
         return "\n".join(lines)
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from .html import page, views
-
-        return page(views.doctor(self))
 
 
 def doctor() -> Diagnosis:

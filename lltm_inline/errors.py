@@ -10,6 +10,9 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
+from .above import Shown
+from .trace import lines_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -28,8 +31,6 @@ class LltmInlineError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """Say how IPython shows this error: the user's own lines and the message; `%tb Verbose` shows all lines."""
-        from .html.trace import lines_of
-
         return lines_of(self)
 
 
@@ -88,7 +89,7 @@ class CacheError(LltmInlineError, RuntimeError):
     """The cache directory cannot be used, or an entry in it is not what was put there."""
 
 
-class BuildError(LltmInlineError, RuntimeError):
+class BuildError(LltmInlineError, RuntimeError, Shown):
     """A kernel that did not compile, link or load, or took too long to.
 
     Attributes:
@@ -103,30 +104,20 @@ class BuildError(LltmInlineError, RuntimeError):
         self.diagnostics = tuple(diagnostics)
         self.log = log
 
-    def _repr_html_(self) -> str:
-        from .html import page, views
-
-        return page(views.build_error(self))
-
 
 class SignatureError(BuildError):
     """`forward` or `backward` in the text does not fit the op's schema; found before anything is compiled."""
 
 
-class CheckError(LltmInlineError):
+class CheckError(LltmInlineError, Shown):
     """A kernel that is wrong was to be timed or used; `report` says how it is wrong."""
 
     def __init__(self, message: str, *, report: Report | None = None) -> None:
         super().__init__(message)
         self.report = report
 
-    def _repr_html_(self) -> str:
-        from .html import page, views
 
-        return page(views.check_error(self))
-
-
-class CrashError(LltmInlineError, RuntimeError):
+class CrashError(LltmInlineError, RuntimeError, Shown):
     """A kernel that took the worker down with it; the caller's process, its variables and the next call are untouched.
 
     Attributes:
@@ -138,11 +129,6 @@ class CrashError(LltmInlineError, RuntimeError):
         super().__init__(message)
         self.crash = crash
         self.timings = None if timings is None else tuple(timings)
-
-    def _repr_html_(self) -> str:
-        from .html import page, views
-
-        return page(views.crash(self.crash))
 
 
 class TimeoutError(CrashError, builtins.TimeoutError):

@@ -6,11 +6,13 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from .arguments import boolean, function, integer, mapping, shown, string, strings
-from .errors import DefinitionError, EditError
+from .above import Shown
+from .arguments import boolean, function, integer, mapping, path_of, shown, string, strings
+from .errors import DefinitionError, EditError, InputError
+from .files import escaped, read_source
 from .flags import complaint as complaint_of_flag
 from .op import FrozenDict
 from .reserved import is_reserved
@@ -28,6 +30,9 @@ _TAKEN = {"_Pragma", "defined", "final", "override", "import", "module", "NULL",
 #: Named bindings; any other `binding` text is the user's own template.
 BINDINGS = ("torch_library", "pybind11")
 
+#: Fields of a kernel that do not come along with its files.
+_NOT_BESIDE_FILES = ("name", "cpp", "cuda", "binding", "python", "parent")
+
 #: Arguments of `load_inline`, and what a kernel has in their place.
 _OF_LOAD_INLINE = {
     "cpp_sources": "cpp=, one text,",
@@ -39,7 +44,7 @@ _OF_LOAD_INLINE = {
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(Shown):
     """One way to compute an op, from source strings. Immutable: `edit` and `replace` make new revisions.
 
     Args:
@@ -121,9 +126,7 @@ class Kernel:
             >>> Kernel.from_files("scale/file", cpp=path, params={"A": 2}).cpp
             'at::Tensor forward(const at::Tensor& x) { return x * A; }\\n'
         """
-        from .extension import kernel_fields
-
-        return cls(name, **kernel_fields(name, cpp, cuda, binding, fields))
+        return cls(name, **_fields_of_files(name, cpp, cuda, binding, fields))
 
     def __hash__(self) -> int:
         return hash((self.name, self.cpp, self.cuda, self.binding, self.saves, self.flags))
@@ -210,10 +213,34 @@ class Kernel:
         )
         return f"<Kernel {self.label}: {what}>"
 
-    def _repr_html_(self) -> str:
-        from .html import page, views
 
-        return page(views.kernel(self))
+def _fields_of_files(name: str, cpp: Any, cuda: Any, binding: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the files of `Kernel.from_files` and return the fields of the kernel.
+
+    Raises:
+        InputError: a file that is no source text, or includes a header that lies beside it; no file at all.
+        FileError: a file that cannot be read.
+        DefinitionError: a field that a kernel of files does not have.
+    """
+    where = f"kernel {shown(name)}"
+    known = [one.name for one in fields(Kernel) if one.name not in _NOT_BESIDE_FILES]
+    if unknown := sorted(set(given) - set(known)):
+        raise DefinitionError(
+            f"{where}: from_files() takes no {', '.join(map(shown, unknown))}. Fields beside the files: {', '.join(known)}"
+        )
+    if cpp is None and cuda is None:
+        raise InputError(f"{where}: from_files() needs a file: cpp='kernel.cpp' or cuda='kernel.cu'")
+    paths = {kind: path_of(kind, value) for kind, value in (("cpp", cpp), ("cuda", cuda)) if value is not None}
+    found: dict[str, Any] = {}
+    if binding is not None and not (isinstance(binding, str) and binding in BINDINGS):
+        paths["binding"] = path_of("binding", binding)
+    elif binding is not None:
+        found["binding"] = binding
+    for kind, path in paths.items():
+        text = read_source(path)
+        # Who gives slots has written templates; to everybody else a dollar sign is one.
+        found[kind] = text if given.get("slots") else escaped(text)
+    return {**given, **found}
 
 
 _TABLES = {"params": "a dict of numbers by name, {'UNROLL': 8}", "slots": "a dict of texts by name, {'TYPE': 'float'}"}

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .above import Shown
 from .arguments import one_of, refusal, shown, string
 from .build.compiler import build
 from .errors import (
@@ -25,7 +26,6 @@ from .errors import (
     UnknownKernelError,
     WorkerError,
 )
-from .html import Html, fold, join, note, page, tag
 from .registry import Kernel, registry, resolve
 from .run.check import check
 from .run.checking.cases import Size
@@ -51,7 +51,7 @@ _NOT_GIVEN: Any = object()
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Shown):
     """What `self_check` says of an exercise.
 
     Attributes:
@@ -74,26 +74,6 @@ class Verdict:
         return f"Exercise {self.exercise}: {'solved' if self.ok else 'not yet'}. {self.text}"
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        sign = tag("span", "✓ ", aria_hidden="true") if self.ok else ""
-        head = tag("b", sign, f"Exercise {self.exercise}: {'solved' if self.ok else 'not yet'}.")
-        kind = "good" if self.ok else "bad" if self.evidence else "plain"
-        return page(note(kind, head, " ", _with_code(self.text), self._details()))
-
-    def _details(self) -> object:
-        """Lay out what the verdict rests on; of a solved exercise nobody needs it."""
-        if self.ok or self.evidence is None:
-            return ""
-        return fold("What was found", Html(self.evidence._repr_html_()))
-
-
-def _with_code(text: str) -> Html:
-    """Write what stands between backticks as code."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:  # one without a partner is no markup
-        return join([text])
-    return join(tag("code", part) if number % 2 else part for number, part in enumerate(parts))
 
 
 class _NotYet(Exception):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from .above import Shown
 from .arguments import REAL_DTYPES, function, mapping, number, refusal, shown, string, strings
 from .errors import DefinitionError, InputError, LltmInlineError
 from .reserved import is_reserved
@@ -126,7 +127,7 @@ class FrozenDict(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class Op:
+class Op(Shown):
     """What is computed: name, signature, reference, shapes.
 
     Args:
@@ -255,11 +256,6 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<Op {self.name}{self.signature}>"
-
-    def _repr_html_(self) -> str:
-        from .html import page, views
-
-        return page(views.op(self))
 
     @cached_property
     def signature(self) -> Schema:

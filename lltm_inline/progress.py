@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from .above import Shown
 from .shell import in_notebook
 
 #: Called as `progress(text)` whenever a step begins.
@@ -64,28 +65,26 @@ class LiveLine:
         """Show the line as an output that is updated in place, and empty in the end: nothing of it stays in the notebook."""
         from IPython.display import display
 
-        self._status = display(_Output(self._line()), display_id=True)
+        self._status = display(Status(self._line()), display_id=True)
         while not self._done.wait(0.25):
-            self._status.update(_Output(self._line()))
-        self._status.update(_Output(""))
+            self._status.update(Status(self._line()))
+        self._status.update(Status(""))
 
     def _line(self) -> str:
         return f"{self._text} {time.monotonic() - self._started:.0f} s"
 
 
-class _Output:
-    """The line as an output of a cell."""
+class Status(Shown):
+    """The line as an output of a cell; without a text it is nothing at all."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
 
     def __repr__(self) -> str:
-        return self._text
+        return self.text
 
     def _repr_html_(self) -> str:
-        from .html import page, paragraph
-
-        return page(paragraph(self._text, cls="li-faint")) if self._text else "<span></span>"
+        return super()._repr_html_() if self.text else "<span></span>"
 
 
 @contextmanager

@@ -10,27 +10,7 @@ from .arguments import boolean, shown, string
 from .errors import CacheError, LltmInlineError, UnknownKernelError
 from .journal_file import Line, read
 from .kernel import Kernel, put_revisions, revisions_of
-from .registry import fit, registry
-
-
-class Recovered(tuple[Kernel, ...]):
-    """The revisions that were brought back, oldest first; shows what was done.
-
-    Attributes:
-        notes: what was done, in sentences.
-    """
-
-    notes: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return "\n".join(self.notes)
-
-    __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        from .html import note, page, paragraph
-
-        return page(note("good" if self else "plain", *map(paragraph, self.notes)))
+from .registry import Recovered, fit, registry
 
 
 @dataclass(frozen=True)

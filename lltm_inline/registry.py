@@ -8,24 +8,23 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from .above import Shown, above
 from .arguments import refusal, shown
 from .errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
 from .kernel import BINDINGS, Kernel, revise, revisions_of
 from .op import Argument, Cost, Op, Schema
 
-if TYPE_CHECKING:
-    from .recovery import Recovered
-
 __all__ = [
-    "BINDINGS", "Argument", "Cost", "Diff", "Kernel", "Op", "Registry", "Schema", "diff", "fit", "registry", "resolve",
+    "BINDINGS", "Argument", "Cost", "Diff", "Kernel", "Op", "Recovered", "Registry", "Schema", "diff", "fit", "registry",
+    "resolve",
 ]  # fmt: skip
 
 _Entry = TypeVar("_Entry", Op, Kernel)
 
 
-class Registry(Mapping[str, Kernel]):
+class Registry(Mapping[str, Kernel], Shown):
     """The table of kernels by `op/variant`. It refuses duplicates, validates first, and lists the names on a miss."""
 
     def __init__(self) -> None:
@@ -158,9 +157,7 @@ class Registry(Mapping[str, Kernel]):
             CacheError: the cache directory cannot be used.
             InputError: an argument of the wrong kind.
         """
-        from .recovery import recover
-
-        return recover(op_or_name, every=every)
+        return above("recover")(op_or_name, every=every)
 
     def import_extension(self, directory: Any, op: str | None = None, variant: str | None = None) -> tuple[Kernel, ...]:
         """Take an extension's sources into the playground, as kernels; nothing of it is run.
@@ -184,9 +181,7 @@ class Registry(Mapping[str, Kernel]):
             DefinitionError: something that cannot be matched with the op, by name.
             UnknownKernelError: no such op.
         """
-        from .extension import import_extension
-
-        return import_extension(self, directory, op, variant)
+        return above("import_extension")(self, directory, op, variant)
 
     def adopt(self, op: Op) -> None:
         """Take an op in place of any other of that name: in a worker, where the caller's process knows best."""
@@ -265,11 +260,6 @@ class Registry(Mapping[str, Kernel]):
     def __repr__(self) -> str:
         return str(self)
 
-    def _repr_html_(self) -> str:
-        from .html import page, views
-
-        return page(views.registry(self))
-
 
 def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
     """Return the kernel itself, or the registry's kernel of that label.
@@ -329,7 +319,7 @@ def nearest_first(name: str, names: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Diff:
+class Diff(Shown):
     """What changed between two kernels, as a unified diff of their texts, and of all else that makes them."""
 
     before: str
@@ -361,10 +351,20 @@ class Diff:
         """Number of lines of `before` that are gone or changed."""
         return sum(line.startswith("-") and not line.startswith("---") for line in self.text.split("\n"))
 
-    def _repr_html_(self) -> str:
-        from .html import page, views
 
-        return page(views.diff(self))
+class Recovered(tuple[Kernel, ...], Shown):
+    """The revisions that `Registry.recover` brought back, oldest first; shows what was done.
+
+    Attributes:
+        notes: what was done, in sentences.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(self.notes)
+
+    __str__ = __repr__
 
 
 def diff(before: Kernel | str, after: Kernel | str) -> Diff:

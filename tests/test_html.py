@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import lltm_inline as li
+from lltm_inline.above import Shown
 from lltm_inline.build.diagnostics import Diagnostic, excerpt_of
 from lltm_inline.doctor import Diagnosis
 from lltm_inline.errors import BuildError, CheckError, CrashError
-from lltm_inline.html import (
+from lltm_inline.kernel import Kernel
+from lltm_inline.registry import Registry
+from lltm_inline.run.footprint import Memory, MemoryRow
+from lltm_inline.run.report import Finding, Report, Section
+from lltm_inline.run.timings import Row, Timings
+from lltm_inline.run.worker.crash import Crash
+from lltm_inline.show import (
     Cell,
     Html,
     Mark,
@@ -34,16 +44,10 @@ from lltm_inline.html import (
     tick,
     views,
 )
-from lltm_inline.html.parts import MOST_LETTERS
-from lltm_inline.html.source import MOST_LINES
-from lltm_inline.html.style import FAINT, INKS, SCOPE, TINTS
-from lltm_inline.html.trace import lines_of
-from lltm_inline.kernel import Kernel
-from lltm_inline.registry import Registry
-from lltm_inline.run.footprint import Memory, MemoryRow
-from lltm_inline.run.report import Finding, Report, Section
-from lltm_inline.run.timings import Row, Timings
-from lltm_inline.run.worker.crash import Crash
+from lltm_inline.show.parts import MOST_LETTERS
+from lltm_inline.show.source import MOST_LINES
+from lltm_inline.show.style import FAINT, INKS, SCOPE, TINTS
+from lltm_inline.trace import lines_of
 from tests.html_checks import contrast, mix, over, read, rgb, themes
 
 EVIL = '<script>alert("1")</script>&\'\x00</pre></style>'
@@ -118,6 +122,24 @@ def everything() -> dict[str, str]:
         "image": page(image("image/png", b"\x89PNG", EVIL)),
         "parts": page(note("good", EVIL), badge(EVIL, "bad"), fold(EVIL, EVIL), plain(EVIL), bar(2, -1, 9, label=EVIL)),
     }
+
+
+def derived(kind: type) -> Iterator[type]:
+    """Yield the classes below one, however deep."""
+    for one in kind.__subclasses__():
+        yield one
+        yield from derived(one)
+
+
+def test_every_result_has_a_view() -> None:
+    """Of the classes that show themselves each is in the table by its name, or derived from one that is, and no name is two."""
+    for module in pkgutil.walk_packages(li.__path__, "lltm_inline."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    kinds = {kind for kind in derived(Shown) if kind.__module__.startswith("lltm_inline.")}
+    names = [kind.__name__ for kind in kinds]
+    assert set(views.VIEWS) <= set(names) and len(names) == len(set(names))
+    assert all(any(base.__name__ in views.VIEWS for base in kind.__mro__) for kind in kinds)
 
 
 @pytest.mark.parametrize("name", everything())
@@ -374,10 +396,10 @@ def test_traceback_sets_off_the_structure_of_a_message() -> None:
 def test_traceback_has_no_colours_where_ipython_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """IPython's setting `NoColor` holds for our messages too, and its modes are looked at."""
     error = BuildError("one\n  likely cause: two", kernel="a/b")
-    monkeypatch.setattr("lltm_inline.html.trace.running_shell", lambda: SimpleNamespace(colors="NoColor"))
+    monkeypatch.setattr("lltm_inline.trace.running_shell", lambda: SimpleNamespace(colors="NoColor"))
     assert lines_of(error) == ["BuildError: one\n  likely cause: two"]
     table = SimpleNamespace(mode="Verbose", structured_traceback=lambda *_: ["all of it"])
-    monkeypatch.setattr("lltm_inline.html.trace.running_shell", lambda: SimpleNamespace(InteractiveTB=table))
+    monkeypatch.setattr("lltm_inline.trace.running_shell", lambda: SimpleNamespace(InteractiveTB=table))
     assert lines_of(error) == ["all of it"]
 
 

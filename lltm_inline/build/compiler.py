@@ -19,15 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
+from ..above import Shown
 from ..arguments import boolean, refusal, require_choices
-from ..errors import InputError, LltmInlineError
-from ..html.trace import shorten
+from ..errors import CacheError, InputError, LltmInlineError
 from ..native import helper_job
 from ..progress import Progress, showing
 from ..registry import Kernel, resolve
 from ..stop import raise_if_stopped
 from ..template import require_text
 from ..told import building
+from ..trace import shorten
 from ..version import __version__
 from . import cache
 from .diagnostics import Diagnostic, parse
@@ -53,11 +54,11 @@ BUILD_BYTES = float(8 * 2**30)
 #: Colours and links for a terminal: ninja writes them wherever CLICOLOR_FORCE is set, as it is in every notebook's kernel.
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 
-__all__ = ["Build", "Job", "build", "make_job", "resolve", "run_jobs"]
+__all__ = ["Build", "Job", "build", "make_job", "resolve", "run_jobs", "verify"]
 
 
 @dataclass(frozen=True)
-class Build:
+class Build(Shown):
     """A kernel's shared library, or the PTX of a kernel that was only compiled.
 
     Attributes:
@@ -101,10 +102,17 @@ class Build:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        from ..html import page, views
 
-        return page(views.build(self))
+def verify(build: Build) -> None:
+    """Check that a library is the one that was built, right before it is loaded.
+
+    Raises:
+        CacheError: it is gone or its hash is another.
+    """
+    if not build.path.exists() or cache.hash_file(build.path) != build.sha256:
+        raise CacheError(
+            f"the library of {build.kernel!r} in the cache was changed or removed after it was built ({build.path}). Build it again"
+        )
 
 
 @overload

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..above import Shown
 from .plan import Plan
 
 #: What builds and tests leave behind.
@@ -19,7 +20,7 @@ __pycache__/
 
 
 @dataclass(frozen=True)
-class Exported:
+class Exported(Shown):
     """A kernel that was written out as a project of its own; shows itself.
 
     Attributes:
@@ -57,11 +58,6 @@ class Exported:
 
     def __repr__(self) -> str:
         return str(self)
-
-    def _repr_html_(self) -> str:
-        from ..html import page, views
-
-        return page(views.exported(self))
 
 
 def files_of(plan: Plan) -> dict[str, str]:

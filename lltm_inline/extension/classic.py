@@ -21,11 +21,11 @@ from pathlib import Path
 from ..arguments import shown
 from ..errors import DefinitionError
 from ..export.cpp.kernel_file import KernelFile, write_kernel_file
+from ..files import escaped, read_source
 from ..kernel import Kernel
 from ..registry import Op
 from ..signature import find_function, mask
 from .adapter import adapter_text
-from .files import escaped, read_source
 from .matching import match_functions
 from .reading import find_module
 from .setup_py import Extension

@@ -13,9 +13,9 @@ from ..arguments import shown
 from ..errors import DefinitionError, InputError
 from ..export.cpp.kernel_file import read_kernel_file
 from ..export.origin import FORMAT, ORIGIN
+from ..files import escaped, read_text, refuse_local_headers
 from ..kernel import Kernel
 from ..template import fill
-from .files import escaped, read_text, refuse_local_headers
 
 _TEXTS = {"name": str, "device": str, "files": dict, "binding": str, "api": str, "doc": str, "label": str}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..arguments import shown
 from ..errors import DefinitionError
-from .files import read_text
+from ..files import read_text
 
 #: The calls that make an extension.
 _CALLS = ("CppExtension", "CUDAExtension", "Extension")

@@ -239,7 +239,7 @@ def _require_sizes(options: CellOptions) -> None:
     """
     op = registry.ops.get(options.name.partition("/")[0])
     if op is not None and (options.sizes or options.every_size):
-        from ..run.entrants import choose_sizes
+        from ..run.sizes import choose_sizes
 
         choose_sizes(op, options.sizes or None)
 

@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from ..arguments import refusal
-from ..html import image, page
+from ..show import image, page
 
 #: The smallest and largest figure in inches; a kernel's panel fits into the one, and memory holds the other.
 _INCHES = (1.0, 100.0)

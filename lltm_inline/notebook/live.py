@@ -7,12 +7,12 @@ from typing import Any
 
 from ..arguments import integer, progress_of, refusal, string
 from ..errors import CrashError, InputError
-from ..html import Html, fold, join, note, page, paragraph, tag
 from ..registry import Kernel
 from ..run.benchmark import benchmark
 from ..run.partial import Pace, Partial, Running, watch_of
 from ..run.timings import Timings
 from ..shell import in_notebook, running_shell
+from ..show import Html, fold, join, note, page, paragraph, tag
 from .bars import draw
 
 _WIDTH = 660

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..build.compiler import Build
-from ..html import diff_source, fold, page, paragraph, tick
 from ..registry import Diff
+from ..show import diff_source, fold, page, paragraph, tick
 from .options import KINDS
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import BuildError
-from ..html import Html, page, paragraph
+from ..show import Html, page, paragraph
 
 _QUIET_SECONDS = 0.4
 _BETWEEN_SECONDS = 0.25

@@ -9,9 +9,9 @@ from typing import Any
 from .. import journal
 from ..arguments import shown
 from ..errors import InputError, UnknownKernelError
-from ..html import Cell, badge, join, page, table
 from ..kernel import Kernel
 from ..registry import diff, registry
+from ..show import Cell, badge, join, page, table
 from .cell import parent_of
 from .options import KINDS, laid_out, nearest, require_plain
 

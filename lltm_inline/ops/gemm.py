@@ -32,7 +32,8 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any
+
+from ..build.compiler import Build, verify
 
 #: What a kernel's `params` must hold for `TEXT`.
 PARAMS = {"LIBRARY": 0, "SMALL": 1 << 18, "AHEAD": 0.8}
@@ -182,7 +183,7 @@ class GemmChoice:
         )
 
 
-def gemm_choices(build: Any) -> list[GemmChoice]:
+def gemm_choices(build: Build) -> list[GemmChoice]:
     """List what this process has measured so far for one kernel whose text holds `TEXT`, and chosen.
 
     Args:
@@ -203,8 +204,6 @@ def gemm_choices(build: Any) -> list[GemmChoice]:
         >>> {choice.library for choice in gemm_choices(build)} <= {"MKL", "oneDNN"}  # empty where torch has no oneDNN
         True
     """
-    from ..run.load import verify
-
     verify(build)
     library = ctypes.CDLL(str(build.path))
     library.gemm_choices.restype = ctypes.c_char_p

@@ -29,16 +29,15 @@ from .entrants import (
     check_all,
     choose_baseline,
     choose_kernels,
-    choose_sizes,
     load_all,
     relay,
-    require_limits,
     require_timing,
     steps,
     tensor_device,
 )
 from .isolated import Prepared, ask, echo, prepare
 from .partial import SECONDS_BETWEEN, Pace, Partial, Running, Tell, Watch, watch_of
+from .sizes import choose_sizes
 from .timing import machine, sample
 from .timing.audit import Auditor
 from .timing.inputs import Ring
@@ -46,7 +45,7 @@ from .timing.sample import Case, Entrant, no_collection, take_round, warm_up
 from .timing.stats import FEWEST, quartiles, ratio
 from .timings import DIRECTIONS, Row, Timings
 from .worker import steps as worker_steps
-from .worker.limits import Limits
+from .worker.limits import Limits, require_limits
 
 _FEWEST_BEFORE_CLEAR = 16
 _AUDITED_SHARE = 1 / 8

@@ -14,12 +14,11 @@ from ..arguments import require_choices
 from ..errors import CacheError, InputError
 from ..progress import Progress
 from ..registry import Kernel, registry, resolve
-from .entrants import require_limits
 from .function import Function
 from .isolated import Prepared, ask, echo, prepare
 from .load import load, require_device
 from .worker import steps
-from .worker.limits import Limits
+from .worker.limits import Limits, require_limits
 from .worker.modules import when_dropped
 from .worker.outcome import Result
 from .worker.server import Modes, Tensors

@@ -14,11 +14,11 @@ from ..told import building, tell
 from .checking.cases import Size
 from .checking.examine import examine
 from .checking.supervise import supervise
-from .entrants import choose_check_sizes, require_limits
 from .load import require_device
 from .report import Report
+from .sizes import choose_check_sizes
 from .worker import steps
-from .worker.limits import Limits
+from .worker.limits import Limits, require_limits
 
 DEVICES = ("cpu", "cuda")
 

@@ -1,21 +1,20 @@
-"""What timing and measuring memory begin with: kernels and sizes are chosen, then built, loaded and checked."""
+"""What timing and measuring memory begin with: kernels are chosen, then built, loaded and checked."""
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import psutil
-import torch
-
-from ..arguments import LARGEST, boolean, number, real_dtype, refusal, shown
+from ..arguments import boolean, number, real_dtype, refusal, shown
+from ..build.compiler import build
 from ..errors import CheckError, InputError
 from ..progress import showing
 from ..registry import Kernel, Op, resolve
+from .check import check
+from .load import load
 from .timing.sample import Entrant
 from .timings import DIRECTIONS
 from .worker import steps as worker_steps
@@ -52,81 +51,6 @@ def choose_kernels(
     if len({kernel.op for kernel in chosen}) > 1:
         raise InputError(f"kernels of several ops cannot be compared: {', '.join(labels)}")
     return chosen
-
-
-def choose_sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | None) -> list[tuple[int, ...]]:
-    """Bring sizes into the order of the op's letters; None takes the op's own.
-
-    Raises:
-        InputError: there are none, or one does not fit the letters.
-    """
-    if sizes is not None and (not isinstance(sizes, Sequence) or isinstance(sizes, str | bytes)):
-        raise refusal("sizes", sizes, f"a list of sizes, numbers for ({', '.join(op.letters)})")
-    given = list(op.benchmark_sizes if sizes is None else sizes)
-    if not given:
-        raise InputError(
-            f"op {op.name!r} has no benchmark sizes: give sizes=[...], numbers for ({', '.join(op.letters)})"
-        )
-    return list(dict.fromkeys(_size_of(op, size) for size in given))
-
-
-def choose_check_sizes(
-    op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | None
-) -> list[tuple[int, ...]] | None:
-    """Look at the sizes of a check; None stands for the corner sizes.
-
-    Raises:
-        InputError: the list is empty, or one of them does not fit the letters.
-    """
-    if sizes is None:
-        return None
-    if isinstance(sizes, Sequence) and not isinstance(sizes, str | bytes) and not len(sizes):
-        raise InputError(f"check of op {op.name!r}: sizes is empty; leave it out for the corner sizes")
-    return choose_sizes(op, sizes)
-
-
-def _size_of(op: Op, size: Any) -> tuple[int, ...]:
-    """Bring one size into the order of the op's letters."""
-    if isinstance(size, Mapping):
-        if set(size) != set(op.letters):
-            given = ", ".join(
-                letter if isinstance(letter, str) and len(letter) < 9 else shown(letter) for letter in size
-            )
-            raise InputError(f"size {shown(dict(size))} names {given}, want {', '.join(op.letters)}")
-        size = tuple(size[letter] for letter in op.letters)
-    if not isinstance(size, Sequence) or isinstance(size, str | bytes):
-        raise InputError(f"sizes is a list of sizes, such as [(16, 32, 128)]; got {shown(size)} in it")
-    if not op.allows(size):
-        raise InputError(f"size {tuple(size)} of op {op.name!r}: a tensor would have a negative extent")
-    elements = sum(math.prod(shape(op.named(size))) for shape in op.shape_of.values())
-    room = psutil.virtual_memory().total
-    if elements > LARGEST // 16 or elements * 4 > room:  # even in the smallest dtype that is checked
-        raise InputError(
-            f"size {tuple(size)} of op {op.name!r} has {elements:.3g} elements, "
-            f"more than fit into the memory of this machine ({room / 2**30:.0f} GiB)"
-        )
-    return tuple(size)
-
-
-def require_op(op: Op, size: Sequence[int]) -> None:
-    """Make inputs of an op and call its reference once: what is wrong with the op is no fault of a kernel.
-
-    Raises:
-        DefinitionError: `inputs` or the reference fails, or gives something else than the schema says.
-    """
-    dtype = getattr(torch, op.dtypes[-1]).to_real()  # complex inputs are made of real numbers
-    with torch.no_grad(), worker_steps.step("reference", f"{op.name}/python"):
-        op.run_reference(*op.make_inputs(lambda *shape: torch.randn(*shape, dtype=dtype), size))
-
-
-def require_limits(limits: Any) -> None:
-    """Refuse what are no `Limits`.
-
-    Raises:
-        InputError: so.
-    """
-    if limits is not None and not isinstance(limits, Limits):
-        raise refusal("limits", limits, "Limits, such as li.Limits(seconds=10)")
 
 
 def require_timing(
@@ -171,9 +95,6 @@ def load_all(
     kernels: Sequence[Kernel], device: str, compiler: str | None, cflags: Sequence[str] | None, step: Step
 ) -> list[Entrant]:
     """Build what has a source text, all of it in parallel, and load everything."""
-    from ..build.compiler import build
-    from .load import load
-
     say = partial(step, 0)
     sources = [kernel for kernel in kernels if kernel.python is None]
     if len(sources) > 1:
@@ -204,8 +125,6 @@ def check_all(
     Raises:
         CheckError: one of them is wrong; `.report` has the whole report. CrashError: one of them crashes.
     """
-    from .check import check
-
     for kernel in kernels:
         if kernel.python is not op.reference:
             report = check(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..above import Shown
 from ..arguments import LARGEST, integer, one_of, refusal, string
 from .timing.rows import JsonFile, rows_from, rows_of, select_text, size_of
 from .timing.words import three
@@ -65,7 +66,7 @@ class MemoryRow:
 
 
 @dataclass(frozen=True)
-class Memory(JsonFile):
+class Memory(JsonFile, Shown):
     """All rows of one measurement of memory. Shows itself as a table with ratios to the baseline.
 
     Args:
@@ -202,11 +203,6 @@ class Memory(JsonFile):
             )
             cases.setdefault(row.size_text, []).append((row, (row.kernel, held, bytes_text(row.outputs), peak)))
         return cases
-
-    def _repr_html_(self) -> str:
-        from ..html import page, views
-
-        return page(views.memory(self))
 
 
 def bytes_text(count: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ..above import Shown
 from ..arguments import shown
 from ..build.compiler import Build
 from ..errors import InputError
@@ -17,7 +18,7 @@ from ..signature import Interface
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Shown):
     """A loaded kernel: call it like the op's reference; it differentiates.
 
     Attributes:
@@ -179,11 +180,6 @@ class Function:
     def __repr__(self) -> str:
         names = ", ".join(argument.name for argument in self.op.signature.inputs)
         return f"<Function {self.kernel.label}({names})>"
-
-    def _repr_html_(self) -> str:
-        from ..html import page, views
-
-        return page(views.function(self))
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

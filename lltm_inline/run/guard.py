@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..build.compiler import run_jobs
+from ..build.compiler import run_jobs, verify
 from ..build.toolchain import find_toolchain
 from ..errors import LltmInlineError
 from ..native import helper_job
@@ -224,8 +224,6 @@ def _damage(found: DamageRecord) -> Damage:
 @cache
 def _library(compiler: str, progress: Progress | bool | None) -> ctypes.CDLL:
     """Build the guard if need be, and load it once."""
-    from .load import verify
-
     built = run_jobs([helper_job("guard", find_toolchain(compiler))], progress)[0]
     verify(built)
     library = ctypes.CDLL(str(built.path))

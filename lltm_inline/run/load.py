@@ -16,11 +16,11 @@ from torch.library import register_fake
 from ..arguments import require_choices, shown
 from ..binding import schemas
 from ..build import cache
-from ..build.compiler import Build, make_job, resolve, run_jobs
+from ..build.compiler import Build, make_job, resolve, run_jobs, verify
 from ..build.failures import failure_of
 from ..build.nvcc import find_cuda, require_gpu
 from ..build.toolchain import find_toolchain
-from ..errors import CacheError, InputError
+from ..errors import InputError
 from ..native import helper_job
 from ..progress import Progress
 from ..registry import Argument, Kernel, Op, registry
@@ -173,18 +173,6 @@ def mark_tried(build: Build) -> None:
 def is_tried(build: Build) -> bool:
     """Tell whether the worker has run this very library, for this process or, as a record in the cache says, for another."""
     return (build.digest, build.sha256) in _tried or cache.is_proven(build.digest, build.sha256)
-
-
-def verify(build: Build) -> None:
-    """Check that a library is the one that was built, right before it is loaded.
-
-    Raises:
-        CacheError: it is gone or its hash is another.
-    """
-    if not build.path.exists() or cache.hash_file(build.path) != build.sha256:
-        raise CacheError(
-            f"the library of {build.kernel!r} in the cache was changed or removed after it was built ({build.path}). Build it again"
-        )
 
 
 def _attach(bridge: Build) -> Callable[..., None]:

@@ -24,10 +24,8 @@ from .entrants import (
     check_all,
     choose_baseline,
     choose_kernels,
-    choose_sizes,
     load_all,
     relay,
-    require_limits,
     require_timing,
     steps,
     tensor_device,
@@ -35,13 +33,14 @@ from .entrants import (
 from .footprint import Memory, MemoryRow
 from .isolated import ask, echo, prepare
 from .meter import Meter, build_meter
+from .sizes import choose_sizes
 from .stack import Stack, layer_sizes
 from .timing import machine
 from .timing.audit import Auditor
 from .timing.inputs import Ring
 from .timing.sample import Entrant, no_collection
 from .worker import steps as worker_steps
-from .worker.limits import Limits
+from .worker.limits import Limits, require_limits
 
 _SEED = 2019
 

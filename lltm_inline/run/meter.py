@@ -8,7 +8,7 @@ from types import TracebackType
 
 import torch
 
-from ..build.compiler import Build, run_jobs
+from ..build.compiler import Build, run_jobs, verify
 from ..build.toolchain import find_toolchain
 from ..native import helper_job
 from ..progress import Progress
@@ -87,8 +87,6 @@ def build_meter(compiler: str | None = None, progress: Progress | bool | None = 
 @cache
 def _library(compiler: str, progress: Progress | bool | None) -> ctypes.CDLL:
     """Build the meter if need be, and load it once."""
-    from .load import verify
-
     built = build_meter(compiler, progress)
     verify(built)
     library = ctypes.CDLL(str(built.path))

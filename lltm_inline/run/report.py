@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..above import Shown
 from ..arguments import shown
 from ..errors import UnknownPartError
 from .worker.crash import Crash, tail
@@ -73,7 +74,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Shown):
     """The result of `check` or `gradcheck`; `print(report)` reads as plain text, a notebook shows a table.
 
     Attributes:
@@ -170,11 +171,6 @@ class Report:
 
     def __repr__(self) -> str:
         return str(self)
-
-    def _repr_html_(self) -> str:
-        from ..html import page, views
-
-        return page(views.report(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain lists and dicts, ready for JSON."""

@@ -26,16 +26,17 @@ from ..registry import Kernel, Op, registry, resolve
 from ..told import nobody_told
 from .benchmark import benchmark, possible_directions
 from .check import check as full_check
-from .entrants import Progress, Step, choose_sizes, load_all, require_limits, require_timing, steps, tensor_device
+from .entrants import Progress, Step, load_all, require_timing, steps, tensor_device
 from .isolated import Prepared, ask, prepare
 from .load import require_device
 from .partial import Watch, watch_of
+from .sizes import choose_sizes
 from .swept import Point, Sweep
 from .timing.audit import Auditor
 from .timing.inputs import Ring
 from .timings import DIRECTIONS, Row, Timings
 from .worker import steps as worker_steps
-from .worker.limits import Limits
+from .worker.limits import Limits, require_limits
 
 __all__ = ["Point", "Sweep", "sweep"]
 

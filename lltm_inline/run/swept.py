@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..above import Shown
 from ..arguments import mapping, number, path_of, refusal, shown, string, using_file
 from ..errors import InputError
 from .timing.rows import JsonFile
@@ -52,7 +53,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Sweep(JsonFile):
+class Sweep(JsonFile, Shown):
     """What `sweep` gave. Shows itself as a table; `plot` draws it.
 
     Attributes:
@@ -185,25 +186,6 @@ class Sweep(JsonFile):
         unsure = "?" * (point.row.outcome == "unknown")
         return "best " * (point is self.best) + f"{three(point.row.speedup)}x{unsure}"
 
-    def _repr_html_(self) -> str:
-        from ..html import Cell, fold, note, page, paragraph, table
-
-        points = {tuple(point.params.values()): point for point in self.rows}
-        names, *lines = self.table()
-        first, *others = (self.params[name] for name in self.params)
-        rows: list[list[object]] = []
-        for value, (head, *cells) in zip(first, lines, strict=True):
-            across = [(value, other) for other in others[0]] if others else [(value,)]
-            kinds = [_kind(points[at]) for at in across]
-            rows.append([head, *(Cell(cell, kind, "mid") for cell, kind in zip(cells, kinds, strict=True))])
-        caption = f"speed-up over {self.kernel} as it stands, {self.base.size_text}, {self.base.direction}"
-        sentences = [paragraph(line.strip()) for line in self.verdict().split("\n")]
-        return page(
-            note("good" if self.best else "plain", *sentences),
-            table([names[0], *(Cell(name, align="mid") for name in names[1:])], rows, caption=caption),
-            fold("conditions", paragraph(self.timings.conditions(), cls="li-faint")),
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain dicts, lists, strings and numbers; `from_dict` is the way back."""
         return {
@@ -282,13 +264,6 @@ def _found(point: Point) -> str:
     if row is None or row.speedup_low is None or row.speedup_high is None:
         return ""
     return f" ({interval_text(row.speedup_low, row.speedup_high)}) {row.finding}"
-
-
-def _kind(point: Point) -> str:
-    """Say which ground a cell has; what is no finding has none."""
-    if point.row is None:
-        return "plain"
-    return {"faster": "good", "slower": "bad"}.get(point.row.outcome, "")
 
 
 def _row_dict(row: Row | None) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from ..above import Shown
 from ..arguments import integer, number, one_of, path_of, shown, string, strings, using_file
 from ..errors import InputError
 from .timing.rows import JsonFile, read_csv, rows_from, rows_of, select_text, size_of
@@ -116,7 +117,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Timings(JsonFile):
+class Timings(JsonFile, Shown):
     """All rows of one benchmark. Shows itself as a table; see `verdict` for the findings in words.
 
     Args:
@@ -339,11 +340,6 @@ class Timings(JsonFile):
             figures = _figures(row, row.kernel == self.baseline)
             cases.setdefault((row.size_text, row.direction), []).append((row, figures))
         return cases
-
-    def _repr_html_(self) -> str:
-        from ..html import page, views
-
-        return page(views.timings(self))
 
 
 def _figures(row: Row, is_baseline: bool) -> tuple[str, ...]:

@@ -16,11 +16,10 @@ import torch
 from lltm_inline import native
 from lltm_inline.build import cache, compiler, header, inline
 from lltm_inline.build import job as job_module
-from lltm_inline.build.compiler import Job, build, make_job
+from lltm_inline.build.compiler import Job, build, make_job, verify
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, ToolchainError, UnknownKernelError
 from lltm_inline.registry import Kernel, registry
-from lltm_inline.run.load import verify
 from tests.tiny import BROKEN, STABLE, entries, text_without_bridge
 
 NEW_PROCESS = """

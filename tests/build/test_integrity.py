@@ -15,14 +15,13 @@ from typing import Any
 import pytest
 
 from lltm_inline.build import cache
-from lltm_inline.build.compiler import build, run_jobs
+from lltm_inline.build.compiler import build, run_jobs, verify
 from lltm_inline.build.directory import ROOMS
 from lltm_inline.build.job import Job
 from lltm_inline.build.toolchain import find_toolchain, validated_cflags
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, InputError
 from lltm_inline.flags import complaint
 from lltm_inline.registry import Kernel, Op
-from lltm_inline.run.load import verify
 from tests.tiny import BROKEN, entries, inputs, reference
 
 TEXT = "at::Tensor forward(const at::Tensor& x) { return x; }"

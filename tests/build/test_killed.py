@@ -19,12 +19,11 @@ import psutil
 import pytest
 
 from lltm_inline.build import cache, compiler
-from lltm_inline.build.compiler import build, run_jobs
+from lltm_inline.build.compiler import build, run_jobs, verify
 from lltm_inline.build.job import Job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.build.watch import compilers_in
 from lltm_inline.errors import BuildError, CacheError
-from lltm_inline.run.load import verify
 from tests.tiny import STABLE, entries
 
 #: What the children have in common: jobs whose text needs no header, so that a build takes a tenth of a second.
@@ -38,7 +37,7 @@ from lltm_inline.build.job import Job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.build.watch import compilers_in
 from lltm_inline.errors import BuildError, CacheError
-from lltm_inline.run.load import verify
+from lltm_inline.build.compiler import verify
 from tests import tiny
 
 tools = find_toolchain(None, ["-O0"])

@@ -300,7 +300,7 @@ def test_a_stale_output_buffer_is_caught(clock):
 
 def test_the_full_check_runs_first_and_its_report_comes_along(clock, monkeypatch):
     """A failed report stops the benchmark and is in the exception; the reference itself is not checked."""
-    from lltm_inline.run import check as module
+    from lltm_inline.run import entrants as module
 
     asked = []
 

@@ -328,7 +328,7 @@ def test_a_wrong_kernel_is_not_measured(function: Callable[..., Any], message):
 
 def test_the_full_check_runs_first_and_its_report_comes_along(monkeypatch):
     """A failed report stops the measurement and is in the exception; the reference itself is not checked."""
-    from lltm_inline.run import check as module
+    from lltm_inline.run import entrants as module
 
     asked = []
 

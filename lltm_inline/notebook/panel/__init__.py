@@ -22,7 +22,7 @@ from ...errors import LltmInlineError, ToolchainError
 from ...kernel import Kernel
 from ...packages import pip_command
 from ...registry import registry
-from ...run.entrants import choose_sizes
+from ...run.sizes import choose_sizes
 from ...run.worker.client import worker
 from ...shell import in_notebook, running_shell
 from ...template import devices_of

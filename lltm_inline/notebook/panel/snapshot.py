@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from ...html import Html, page, paragraph, source, tag
+from ...show import Html, page, paragraph, source, tag
 
 _LANGUAGES = {"cuda": "cuda", "python": "python"}
 

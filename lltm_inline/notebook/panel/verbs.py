@@ -21,9 +21,10 @@ from ...kernel import Kernel
 from ...registry import registry
 from ...run.benchmark import benchmark
 from ...run.check import check
-from ...run.entrants import choose_sizes, tensor_device
+from ...run.entrants import tensor_device
 from ...run.partial import Partial
 from ...run.report import Report
+from ...run.sizes import choose_sizes
 from ...run.timing.inputs import Ring
 from ...run.timings import Timings
 from ...run.worker.client import worker

@@ -8,7 +8,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from ... import html
+from ... import show
 from ...errors import FileError
 from .session import Session
 from .snapshot import Snapshot
@@ -68,7 +68,7 @@ class Playground(anywidget.AnyWidget):
 
     def __init__(self, session: Session) -> None:
         self._esm = _asset("panel.js")
-        self._css = f"{html.style()}\n{_asset('panel.css')}"
+        self._css = f"{show.style()}\n{_asset('panel.css')}"
         #: What the panel does; usable without it.
         self.session = session
         self._telling = False

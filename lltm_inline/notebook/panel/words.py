@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import LltmInlineError
-from ...html import fold, note, page, plain, tag
+from ...show import fold, note, page, plain, tag
 
 #: Of a message the log shows the beginning; the card beside it has all.
 _MOST_LINES = 4

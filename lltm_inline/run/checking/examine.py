@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+import torch
+
 from ...errors import LltmInlineError
 from ...progress import Progress
-from ...registry import Kernel, registry
-from ..entrants import require_op
+from ...registry import Kernel, Op, registry
 from ..guard import Guard
 from ..load import load_meanwhile
 from ..report import Report, Section
@@ -50,12 +51,23 @@ def examine(
         trust=True,
     )
     op = registry.op_of(kernel)
-    require_op(op, prime_size(op))
+    _require_op(op, prime_size(op))
     runner = Runner(function, kernel, op, device)
     with laboratory():
         if gradients_only:
             return _gradcheck(runner, sizes, device, tell)
         return _check(runner, sizes, device, tell)
+
+
+def _require_op(op: Op, size: Sequence[int]) -> None:
+    """Make inputs of an op and call its reference once: what is wrong with the op is no fault of a kernel.
+
+    Raises:
+        DefinitionError: `inputs` or the reference fails, or gives something else than the schema says.
+    """
+    dtype = getattr(torch, op.dtypes[-1]).to_real()  # complex inputs are made of real numbers
+    with torch.no_grad(), steps.step("reference", f"{op.name}/python"):
+        op.run_reference(*op.make_inputs(lambda *shape: torch.randn(*shape, dtype=dtype), size))
 
 
 def _check(runner: Runner, sizes: list[Size] | None, device: str, say: Progress) -> Report:

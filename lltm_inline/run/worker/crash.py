@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ...above import Shown
 from ...build.diagnosis.source_text import GENERATED
 from ...build.diagnostics import Diagnostic, excerpt_of
 from ...errors import CrashError, TimeoutError
@@ -41,7 +42,7 @@ _KILLED = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 
 
 @dataclass(frozen=True)
-class Crash:
+class Crash(Shown):
     """How a kernel took the worker down; `print(crash)` reads as plain text, a notebook shows it with the line marked.
 
     Attributes:
@@ -138,11 +139,6 @@ class Crash:
 
     def __repr__(self) -> str:
         return str(self)
-
-    def _repr_html_(self) -> str:
-        from ...html import page, views
-
-        return page(views.crash(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, fit for JSON; `from_dict` is the way back."""

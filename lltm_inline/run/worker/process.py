@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from ...html.trace import WORKER_NOTE, shorten
 from ...stop import raise_if_stopped
+from ...trace import WORKER_NOTE, shorten
 from .black_box import BlackBox, Evidence
 from .channel import Reader, send, unwrap
 from .ending import Ending

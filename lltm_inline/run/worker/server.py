@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from ...build.compiler import Build
+from ...build.compiler import Build, verify
 from ...errors import InputError
 from . import steps
 from .black_box import BlackBox, State
@@ -264,7 +264,6 @@ def _record(recorder: Build, box: BlackBox) -> None:
     """Install the crash recorder: one for the life of a process."""
     global _recording
     if not _recording:
-        from ..load import verify
         from .recorder import install
 
         verify(recorder)

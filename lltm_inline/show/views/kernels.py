@@ -8,14 +8,14 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from ..markup import Html, join, tag
-from ..parts import Cell, badge, fold, paragraph, plain, table
+from ..parts import Cell, badge, fold, note, paragraph, plain, table
 from ..source import diff_source, source
 
 if TYPE_CHECKING:
     from ...build.compiler import Build
     from ...kernel import Kernel
     from ...op import Op
-    from ...registry import Diff, Registry
+    from ...registry import Diff, Recovered, Registry
     from ...run.function import Function
 
 
@@ -82,6 +82,11 @@ def diff(shown: Diff) -> Html:
     added, removed = shown.changed_lines, shown.removed_lines
     title = f"{shown.before} to {shown.after}: {_count(added, 'line')} added, {removed} removed"
     return join([paragraph(tag("b", title)), diff_source(shown.text, label=title)])
+
+
+def recovered(shown: Recovered) -> Html:
+    """Show what was brought back from the journal, a sentence each."""
+    return note("good" if shown else "plain", *map(paragraph, shown.notes))
 
 
 def build(shown: Build) -> Html:

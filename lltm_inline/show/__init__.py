@@ -1,7 +1,7 @@
 """How results show themselves in a notebook: strings of HTML, and nothing but strings.
 
-This is the lowest room of the package: `markup` escapes, `style` has the one style sheet, `source` shows texts, `parts` has
-tables, folds, notes and bars. What a report, a crash or a benchmark is made of stands in a module each, under `views`.
+`markup` escapes, `style` has the one style sheet, `source` shows texts, `parts` has tables, folds, notes and bars. What a
+report, a crash or a benchmark looks like stands under `views`: these know the results, and no result knows of them.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""What went wrong: a build that failed, a kernel that crashed, a wrong kernel that was to be timed."""
+"""The exceptions that are more than a sentence: a build that failed, a kernel that crashed, a wrong one that was to be timed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ..markup import Html, join, tag
-from ..parts import fold, note, paragraph, plain
+from ..parts import cross, fold, note, paragraph, plain
 from ..source import excerpt
+from .crash import crash
 from .report import report
 
 if TYPE_CHECKING:
     from ...build.diagnostics import Diagnostic
-    from ...errors import BuildError, CheckError
-    from ...run.worker.crash import Crash
+    from ...errors import BuildError, CheckError, CrashError
 
 _MOST_OTHERS = 20
 
@@ -21,7 +21,7 @@ def build_error(error: BuildError) -> Html:
     """Show a failed build as a card: the first error with its lines and its cure, the others and the full log folded."""
     first, *lines = str(error).split("\n")
     found = error.diagnostics
-    body: list[object] = [paragraph(_sign(), tag("b", first))]
+    body: list[object] = [paragraph(cross(), tag("b", first))]
     if found:
         body.append(_diagnostic(found[0]))
         body += [_others(found, kind) for kind in ("error", "warning")]
@@ -41,30 +41,13 @@ def build_error(error: BuildError) -> Html:
 
 def check_error(error: CheckError) -> Html:
     """Show the sentence, and the report of the kernel that is wrong."""
-    said = note("bad", paragraph(_sign(), tag("b", str(error))))
+    said = note("bad", paragraph(cross(), tag("b", str(error))))
     return said if error.report is None else report(error.report)
 
 
-def crash(shown: Crash) -> Html:
-    """Show a crash as a card: what happened, the line, what it touched, the likely cause, what was printed."""
-    rows = [
-        ("at", "; ".join(filter(None, (shown.case, ", ".join(shown.inputs))))),
-        ("smallest failing size", shown.smallest),
-        ("called from", ", ".join(shown.callers)),
-        ("finished before", ", ".join(shown.finished)),
-    ]
-    facts = [paragraph(tag("span", f"{name}: ", cls="li-faint"), text) for name, text in rows if text]
-    seen = [tag("code", shown.place) if shown.place else "", shown.detail]
-    printed = shown.output.strip("\n")
-    return note(
-        "bad",
-        paragraph(_sign(), tag("b", f"{shown.kernel} {shown.sentence}")),
-        paragraph(join(filter(None, seen), ": ")) if any(seen) else "",
-        excerpt(shown.excerpt, label=f"the line of {shown.kernel} where it happened") if shown.excerpt else "",
-        paragraph(tag("b", "likely cause: "), shown.cause),
-        *facts,
-        fold("printed before", plain(printed, label="output of the kernel"), len(printed) < 400) if printed else "",
-    )
+def crash_error(error: CrashError) -> Html:
+    """Show the crash that it carries."""
+    return crash(error.crash)
 
 
 def _diagnostic(found: Diagnostic) -> Html:
@@ -87,7 +70,3 @@ def _others(found: tuple[Diagnostic, ...], kind: str) -> Html:
     likely = ", mostly consequences of the first" if kind == "error" else ""
     title = f"{len(rest)} more {kind}{'s' * (len(rest) != 1)}{likely}"
     return fold(title, join(_diagnostic(item) for item in rest[:_MOST_OTHERS]))
-
-
-def _sign() -> Html:
-    return join([tag("span", "✗", cls="li-is-bad", aria_hidden="true"), " "])

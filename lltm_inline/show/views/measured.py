@@ -1,4 +1,4 @@
-"""What was measured: timings and memory, in words first, then in figures with little bars."""
+"""What was measured: timings, sweeps and memory, in words first, then in figures."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..parts import Cell, bar, fold, note, paragraph, table
 
 if TYPE_CHECKING:
     from ...run.footprint import Memory
+    from ...run.swept import Point, Sweep
     from ...run.timings import Row, Timings
 
 _KINDS = {"faster": "good", "slower": "bad"}
@@ -79,6 +80,32 @@ def _compared(row: Row, ratio: str) -> Html:
         sign = tag("span", f" {_SIGNS[row.outcome]}", aria_hidden="true")
         return tag("span", ratio, sign, hidden(f" {row.outcome}"), cls=f"li-num li-is-{_KINDS[row.outcome]}")
     return join([_figure(ratio), tag("span", f" {row.finding}", cls="li-faint li-small")])
+
+
+def sweep(shown: Sweep) -> Html:
+    """Show a sweep: the verdict, and the speed-ups over two params, on a ground that says which are faster or slower."""
+    points = {tuple(point.params.values()): point for point in shown.rows}
+    names, *lines = shown.table()
+    first, *others = (shown.params[name] for name in shown.params)
+    rows: list[list[object]] = []
+    for value, (head, *cells) in zip(first, lines, strict=True):
+        across = [(value, other) for other in others[0]] if others else [(value,)]
+        kinds = [_kind(points[at]) for at in across]
+        rows.append([head, *(Cell(cell, kind, "mid") for cell, kind in zip(cells, kinds, strict=True))])
+    caption = f"speed-up over {shown.kernel} as it stands, {shown.base.size_text}, {shown.base.direction}"
+    sentences = [paragraph(line.strip()) for line in shown.verdict().split("\n")]
+    return join(
+        [
+            note("good" if shown.best else "plain", *sentences),
+            table([names[0], *(Cell(name, align="mid") for name in names[1:])], rows, caption=caption),
+            fold("conditions", paragraph(shown.timings.conditions(), cls="li-faint")),
+        ]
+    )
+
+
+def _kind(point: Point) -> str:
+    """Say which ground a cell has; what is no finding has none."""
+    return "plain" if point.row is None else _KINDS.get(point.row.outcome, "")
 
 
 def memory(shown: Memory) -> Html:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..markup import Html, join, tag, tick
 from ..parts import Cell, badge, fold, note, paragraph, plain, right_or_wrong, table
+from .crash import crash
 
 if TYPE_CHECKING:
     from ...run.report import Finding, Report, Section
@@ -23,18 +24,12 @@ def report(shown: Report) -> Html:
     return join(
         [
             head,
-            _crash(shown),
+            crash(shown.crash) if shown.crash is not None else "",
             _matrix(shown),
             *sections,
             fold("what the kernel printed", plain(printed, label="output of the kernel"), True) if printed else "",
         ]
     )
-
-
-def _crash(shown: Report) -> Html:
-    from .failure import crash  # shows reports itself
-
-    return crash(shown.crash) if shown.crash is not None else Html()
 
 
 def _matrix(shown: Report) -> Html:

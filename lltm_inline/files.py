@@ -4,47 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
-from ..arguments import path_of, shown, using_file
-from ..errors import DefinitionError, FileError, InputError
-from ..kernel import BINDINGS, Kernel
+from .arguments import shown, using_file
+from .errors import FileError, InputError
 
 _BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_GIVEN = ("name", "cpp", "cuda", "binding", "python", "parent")
-
-
-def kernel_fields(name: str, cpp: Any, cuda: Any, binding: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the files of `Kernel.from_files` and return the fields of the kernel.
-
-    Raises:
-        InputError: a file that is no source text, or includes a header that lies beside it; no file at all.
-        FileError: a file that cannot be read.
-        DefinitionError: a field that a kernel of files does not have.
-    """
-    where = f"kernel {shown(name)}"
-    known = [field.name for field in fields(Kernel) if field.name not in _GIVEN]
-    if unknown := sorted(set(given) - set(known)):
-        raise DefinitionError(
-            f"{where}: from_files() takes no {', '.join(map(shown, unknown))}. Fields beside the files: {', '.join(known)}"
-        )
-    if cpp is None and cuda is None:
-        raise InputError(f"{where}: from_files() needs a file: cpp='kernel.cpp' or cuda='kernel.cu'")
-    paths = {kind: path_of(kind, value) for kind, value in (("cpp", cpp), ("cuda", cuda)) if value is not None}
-    found: dict[str, Any] = {}
-    if binding is not None and not (isinstance(binding, str) and binding in BINDINGS):
-        paths["binding"] = path_of("binding", binding)
-    elif binding is not None:
-        found["binding"] = binding
-    for kind, path in paths.items():
-        text = read_source(path)
-        # Who gives slots has written templates; to everybody else a dollar sign is one.
-        found[kind] = text if given.get("slots") else escaped(text)
-    return {**given, **found}
 
 
 def escaped(text: str) -> str:

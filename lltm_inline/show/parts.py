@@ -55,6 +55,11 @@ def badge(text: object, kind: str = "plain") -> Html:
     return tag("span", tag("span", sign, text, cls=f"li-is-{kind}"), cls=f"li-badge li-{kind}")
 
 
+def cross() -> Html:
+    """Write ✗ ahead of a sentence that says itself that something is wrong."""
+    return join([tag("span", "✗", cls="li-is-bad", aria_hidden="true"), " "])
+
+
 def paragraph(*body: object, cls: str = "") -> Html:
     """Write a paragraph."""
     return tag("p", *body, cls=cls)
