@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.build.mistakes import aten, light
+from tests.build.mistakes import CALL, aten, light
 
 STUDENTS = (
     # Names and headers
@@ -1122,5 +1122,381 @@ float forward(const float* x) {
 """,
         "for (float v",
         "how many",
+    ),
+    # Types, heads and names that were not seen before
+    light(
+        "const object, method without const",
+        """
+struct Gate {
+  float v;
+  float get() { return v; }
+};
+float forward(const Gate& g) {
+  return g.get();
+}
+""",
+        "return g.get",
+        "'get' may change it",
+        "write const",
+    ),
+    light(
+        "const vector for a vector&",
+        """#include <vector>
+void fill(std::vector<float>& v) { v[0] = 1; }
+void forward(const std::vector<float>& v) {
+  fill(v);
+}
+""",
+        "fill(v);",
+        "const ...&",
+    ),
+    light(
+        "value for a pointer, & forgotten",
+        """
+void twice(float* y) { *y *= 2; }
+float forward(float x) {
+  twice(x);
+  return x;
+}
+""",
+        "twice(x)",
+        "& in front",
+    ),
+    aten(
+        "auto& of a call",
+        """
+int64_t forward(const at::Tensor& x) {
+  auto& n = x.size(0);
+  return n;
+}
+""",
+        "auto& n",
+        "take the & away",
+    ),
+    light(
+        "max of three",
+        """#include <algorithm>
+float forward(float a, float b, float c) {
+  return std::max(a, b, c);
+}
+""",
+        "return std::max",
+        "std::max({a, b, c})",
+    ),
+    light(
+        "std::array of a variable size",
+        """#include <array>
+float forward(int n) {
+  std::array<float, n> row;
+  row[0] = 1;
+  return row[0];
+}
+""",
+        "std::array<float, n>",
+        "std::vector<float> v(n)",
+    ),
+    light(
+        "goto over a declaration",
+        """
+int forward(int n) {
+  if (n < 0) goto done;
+  int twice = 2 * n;
+  return twice;
+done:
+  return 0;
+}
+""",
+        "goto done",
+        "ahead of the goto",
+    ),
+    light(
+        "f-string",
+        """#include <iostream>
+void forward(float x) {
+  std::cout << f"x = {x}";
+}
+""",
+        "std::cout",
+        "is Python",
+    ),
+    light(
+        "= in a define",
+        """
+#define SIZE = 16
+float forward(float x) {
+  float row[SIZE];
+  row[0] = x;
+  return row[0];
+}
+""",
+        "#define SIZE",
+        "'='",
+        "'SIZE'",
+    ),
+    light(
+        "blank in a macro's head",
+        """
+#define SQUARE (a) ((a) * (a))
+float forward(float x) {
+  return SQUARE(x);
+}
+""",
+        "#define SQUARE",
+        "blank",
+        "'SQUARE'",
+    ),
+    light(
+        "statement outside of a function",
+        """
+float scale;
+scale = 2;
+float forward(float x) { return scale * x; }
+""",
+        "scale = 2",
+        "inside a function",
+    ),
+    light(
+        "brace too many in the middle",
+        """
+float forward(float x) {
+  if (x > 0) {
+    x = 1;
+  }
+  }
+  return x;
+}
+""",
+        "  }\n  return",
+        "Take away this '}'",
+    ),
+    aten(
+        "sizes as a vector",
+        """#include <vector>
+int64_t forward(const at::Tensor& x) {
+  std::vector<int64_t> s = x.sizes();
+  return s[0];
+}
+""",
+        "std::vector<int64_t> s",
+        ".vec()",
+    ),
+    light(
+        "lambda by copy that writes",
+        """
+float forward(const float* x, int n) {
+  float sum = 0;
+  auto add = [=](int i) { sum += x[i]; };
+  for (int i = 0; i < n; ++i) add(i);
+  return sum;
+}
+""",
+        "auto add",
+        "[&]",
+    ),
+    light(
+        "iterator for its value",
+        """#include <vector>
+float forward(const std::vector<float>& v) {
+  float s = 0;
+  for (auto it = v.begin(); it != v.end(); ++it) s += it;
+  return s;
+}
+""",
+        "for (auto it",
+        "*it",
+    ),
+    aten(
+        "operator on an optional tensor",
+        """#include <optional>
+#include <ATen/ATen.h>
+at::Tensor forward(const at::Tensor& x, const std::optional<at::Tensor>& bias) {
+  return x + bias;
+}
+""",
+        "return x + bias",
+        "has_value()",
+        "*x",
+    ),
+    aten(
+        "push to a const vector of tensors",
+        """#include <vector>
+void forward(const std::vector<at::Tensor>& xs, const at::Tensor& x) {
+  xs.push_back(x);
+}
+""",
+        "xs.push_back",
+        "'push_back' may change it",
+    ),
+    light(
+        "types in a call",
+        """
+float gate(float a, int n) { return a * n; }
+float forward(float x) {
+  return gate(float x, int 2);
+}
+""",
+        "return gate",
+        "without their types",
+    ),
+    light(
+        "parameter without its type",
+        """
+float forward(float a, b) {
+  return a + b;
+}
+""",
+        "float forward",
+        "type of its own",
+    ),
+    light(
+        "for with three semicolons",
+        """
+void forward(float* x, int n) {
+  for (int i = 0; i < n; ++i;) x[i] = 0;
+}
+""",
+        "for (int i",
+        "two ';'",
+    ),
+    light(
+        "two conditions without common ( )",
+        """
+float forward(float a, float b) {
+  if (a > 0) && (b > 0) return a;
+  return b;
+}
+""",
+        "if (a",
+        "one more pair of ( )",
+    ),
+    light(
+        "else with a condition",
+        """
+float forward(float x) {
+  if (x > 0) {
+    return 1;
+  } else (x < 0) {
+    return -1;
+  }
+  return 0;
+}
+""",
+        "} else (x",
+        "else if",
+    ),
+    light(
+        "static member that is nowhere",
+        """
+struct Counter { static int calls; };
+int forward(int n) {
+  Counter::calls += n;
+  return Counter::calls;
+}
+""",
+        "Counter::calls +=",
+        "inline in front of static",
+        stage="load",
+    ),
+    light(
+        "object declared with ()",
+        """
+struct Gate { float v = 1; };
+float forward(float x) {
+  Gate g();
+  return g.v * x;
+}
+""",
+        "return g.v",
+        "declared as a function",
+    ),
+    light(
+        "enumerator without its type",
+        """
+enum class Mode { Relu, Tanh };
+int forward(int n) {
+  Mode m = Relu;
+  return m == Mode::Tanh ? n : 0;
+}
+""",
+        "Mode m",
+        "Mode::Relu",
+    ),
+    light(
+        "word of C++ as a name",
+        """
+float forward(float x) {
+  float new = 2 * x;
+  return new;
+}
+""",
+        "float new",
+        "'new' is a word of C++",
+    ),
+    light(
+        "hyphen in a name",
+        """
+float forward(float x) {
+  float d-x = 2 * x;
+  return x;
+}
+""",
+        "float d-x",
+        "d_x",
+    ),
+    light(
+        "pointer times a number",
+        """
+void forward(const float* x, float* y, int n) {
+  for (int i = 0; i < n; ++i) y[i] = 2 * x;
+}
+""",
+        "for (int i",
+        "is a pointer",
+        "[ ]",
+    ),
+    aten(
+        "three tensors for two",
+        """#include <tuple>
+std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& x) {
+  return {x, x, x};
+}
+""",
+        "return {x",
+        "holds 2 values",
+        "these are 3",
+    ),
+    aten(
+        "dispatch without [&]",
+        """
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", {
+    x.mutable_data_ptr<scalar_t>()[0] = 1;
+  });
+}
+""",
+        "AT_DISPATCH",
+        "[&]",
+    ),
+    aten(
+        "forward in a namespace",
+        """
+namespace lltm {
+at::Tensor forward(const at::Tensor& x) {
+  return x;
+}
+}
+""",
+        "at::Tensor forward",
+        "using lltm::forward;",
+        binding=CALL,
+    ),
+    light(
+        "default argument twice",
+        """
+float half(float x, float by = 2);
+float half(float x, float by = 2) { return x / by; }
+""",
+        "float half(float x, float by = 2) {",
+        "leave it out here",
     ),
 )

@@ -11,9 +11,12 @@ from .compiler_log import Record
 from .names import (
     AT_TYPES,
     C_MACROS,
+    DTYPES,
     FOREIGN,
+    INDEXING,
     MACRO_HEADERS,
     MACROS,
+    OLD_MACROS,
     PYTHON,
     PYTHON_MODULES,
     STD,
@@ -25,7 +28,7 @@ from .names import (
     nearest_of_text,
 )
 from .rules import Rules, guess_of, line_at, text_of
-from .source_text import declarations, definition, mask
+from .source_text import at_file_scope, declarations, definition, heads_around, mask, position
 
 rules = Rules()
 
@@ -83,6 +86,11 @@ def _no_forward(match: re.Match[str], record: Record, sources: Mapping[str, str]
         if place:
             record.file, (record.line, record.column) = file, place
             return f"The text defines no function '{name}'. Did you mean '{name}' where it says '{near}'?"
+        found = None if file.endswith("(binding)") else re.search(rf"(?<![\w:.>]){name}\s*\(", mask(text))
+        place = position(text, found.start() if found else 0)
+        if found and (owner := re.search(r"\bnamespace\s+(\w+)", " ".join(heads_around(text, *place)))):
+            record.file, (record.line, record.column) = file, place
+            return f"The binding does not look into the namespace {owner[1]}: write using {owner[1]}::{name}; behind its '}}'."
     return f"The text defines no function '{name}', which the binding calls."
 
 
@@ -94,14 +102,16 @@ rules.fixed(
 
 
 @rules.rule(
-    r"'(AT_\w+|TORCH_\w+|PYBIND11_\w+)' (?:was not|has not|does not)|identifier '(AT_\w+|TORCH_\w+|PYBIND11_\w+)'"
+    r"'(AT_\w+|TORCH_\w+|PYBIND11_\w+)' (?:was not|has not|does not)|(?:identifier|type name) '(AT_\w+|TORCH_\w+|PYBIND11_\w+)'"
 )
 def _macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     name = match[1] or match[2]
     header = next((header for start, header in MACRO_HEADERS.items() if name.startswith(start)), "")
+    if name in MACROS and not re.search(rf"\b{name}\s*\(", mask(line_at(record, sources))):
+        return f"What belongs to the macro stands in ( ): {name}(...)."
     if name in MACROS and header:
         return f"Add #include <{header}> at the top."
-    near = nearest(name, MACROS) or guess_of(record)
+    near = OLD_MACROS.get(name) or nearest(name, MACROS) or guess_of(record)
     return f"Did you mean '{near}'?" if near else ""
 
 
@@ -160,14 +170,20 @@ def _header_of(name: str, record: Record) -> str:
 @rules.rule(
     r"aggregate 'std::(\w+) .*' has incomplete type|undefined template 'std::(?:basic_)?(\w+)<|incomplete type 'std::(\w+)"
     r"|return type '(?:class |struct )?std::(\w+).*' is incomplete"
-    r"|incomplete type is not allowed"
+    r"|incomplete type"
 )
 def _only_declared(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     """Name the header of a type that other headers only declare."""
     name = next((group for group in match.groups() if group), "")
     if not name and (found := re.search(r"std::(\w+)", line_at(record, sources))):
         name = found[1]
-    return f"Add #include <{STD[name]}> at the top: so far '{name}' is only declared." if name in STD else ""
+    if name in STD:
+        return f"Add #include <{STD[name]}> at the top: so far '{name}' is only declared."
+    own = re.search(r"incomplete type.*?'(?:struct |class )?(\w+)'|'(\w+) \w+' has incomplete", record.message)
+    name = (own[1] or own[2]) if own else ""
+    if not re.search(rf"\b(?:struct|class)\s+{name}\s*;", mask(text_of(record, sources))):
+        return ""
+    return f"So far '{name}' is only declared: its body, with all members, must stand ahead of this line."
 
 
 @rules.rule(
@@ -180,6 +196,10 @@ def _in_at(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
         return stable
     if name == "tensor" and re.search(r"no type|does not name a type", record.message):
         return "Did you mean 'at::Tensor'?"
+    if name in DTYPES:
+        return f"This dtype is at::{DTYPES[name]} in C++."
+    if name in INDEXING:
+        return f"It is at::indexing::{name}, with #include <ATen/TensorIndexing.h>."
     if name in aten_functions():
         return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
     if name in STD and STD[name] == "cmath":
@@ -216,7 +236,16 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
     elsewhere = _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
     if elsewhere:
         return elsewhere
-    if re.fullmatch(r"[A-Z]\w?", name) and not re.search(rf"template\s*<[^>]*\b{name}\b", text):
+    code = mask(line_at(record, sources))
+    if enum := re.search(rf"\benum\s+(?:class|struct)\s+(\w+)[^{{;]*\{{[^}}]*\b{name}\b", mask(text)):
+        return f"'{name}' belongs to the enum class {enum[1]}: write {enum[1]}::{name}."
+    if re.search(rf"\btemplate\s*<[^>]*(?<!\w ){name}\b", code):
+        return f"Say what kind of parameter '{name}' is: template <typename {name}>."
+    parameter = at_file_scope(text, record.line) and re.search(rf"[(,]\s*{name}\s*[,)]", code)
+    if parameter and len(re.findall(rf"\b{name}\b", mask(text))) > 1:
+        return f"Each parameter has a type of its own in front: float {name}, say."
+    a_type = re.search(rf"\b{name}\b[*&]*\s+[*&]?\w|<\s*{name}\s*[,>*]", code)
+    if a_type and re.fullmatch(r"[A-Z]\w?", name) and not re.search(rf"template\s*<[^>]*\b{name}\b", text):
         return (
             f"If '{name}' stands for any type, write template <typename {name}> ahead of the function; else declare it."
         )
@@ -230,10 +259,11 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
         included = re.search(rf"#\s*include\s*<{STD[name]}>", text)
         return f"Did you mean 'std::{name}'?" + ("" if included else f" It needs #include <{STD[name]}>.")
     called = call_at(record, sources) == name
-    if called and name in aten_functions():
+    tensors = "at::" in text or "torch" in text
+    if called and tensors and name in aten_functions():
         return f"Did you mean 'at::{name}'?"
     near = nearest_of_text(name, text)
-    if not near and called:
+    if not near and called and tensors:
         near = nearest(name, aten_functions())
         near = f"at::{near}" if near else ""
     if not near and is_near(name, guess_of(record).rsplit("::", 1)[-1]):
@@ -262,6 +292,11 @@ def _declared_elsewhere(name: str, record: Record, text: str) -> str:
     if before:
         if not _closed_between(text, before[-1], record.line):
             return ""
+        owner = re.search(r"\b(struct|class|namespace)\s+(\w+)[^()]*$", (heads_around(text, *before[-1]) or [""])[-1])
+        if owner and owner[1] == "namespace":
+            return f"'{name}' stands in the namespace {owner[2]}: write {owner[2]}::{name}."
+        if owner:
+            return f"'{name}' of line {before[-1][0]} is a member of {owner[2]}, and needs an object of it, as in g.{name}."
         return f"'{name}' of line {before[-1][0]} lives only inside its own {{ }}: declare it ahead of that block."
     return f"'{name}' is declared in line {places[0][0]}, too late for this line: move it up." if places else ""
 
@@ -277,9 +312,14 @@ def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
     return False
 
 
-@rules.rule(r"has no member named '(\w+)'|no member named '(\w+)' in '([^']*)'|'(\w+)' is not a member of '([^']*)'")
+@rules.rule(
+    r"has no member named '(\w+)'|no member named '(\w+)' in '([^']*)'|'(\w+)' is not a member of '([^']*)'"
+    r"|not have any field named '(\w+)'|^member initializer '(\w+)' does not name"
+)
 def _member(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    name = match[1] or match[2] or match[4]
+    name = match[1] or match[2] or match[4] or match[6] or match[7]
+    if "optional<" in record.message:
+        return f"It may hold nothing: ask x.has_value() first, then take {'*x' if name == 'defined' else f'x->{name}'}."
     tensor = "Tensor" in record.message
     if tensor and name in TENSOR_MEMBERS:
         return f"In C++: {TENSOR_MEMBERS[name]}."

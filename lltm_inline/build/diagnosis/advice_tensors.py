@@ -10,6 +10,7 @@ from .causes import call_at
 from .compiler_log import Record
 from .names import STD, aten_functions
 from .rules import Rules, text_of
+from .source_text import heads_around, mask, position
 
 rules = Rules()
 
@@ -17,6 +18,21 @@ _TENSOR = r"'(?:const )?at::Tensor(?: ?&)?'"
 
 
 # Values
+
+
+@rules.rule(r".")
+def _dispatch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    """Look at the first argument of a dispatch, and at how its body begins."""
+    code, text = code_at(record, sources), mask(text_of(record, sources))
+    head = (heads_around(text, record.line) or [""])[-1]
+    if record.severity == "error" and re.match(r"\s*AT_DISPATCH_\w+\s*\([^\[]*$", head):
+        record.line, record.column = position(text, text.index(head) + len(head))
+        return "The body of a dispatch is a lambda: put [&] in front of its '{'."
+    said = " ".join([record.message, *(note.message for note in record.notes)])
+    tensor = re.search(r"\bAT_DISPATCH_\w+\s*\(\s*(\w+)\s*,", code)
+    if tensor and "at::Tensor" in said and re.search(r"[sS]calar_?[tT]ype", said):
+        return f"A dispatch takes the dtype, not the tensor: {tensor[1]}.scalar_type()."
+    return ""
 
 
 @rules.rule(r"\bconver(?:t|sion)\b|^no matching function|^no instance of")
@@ -136,7 +152,7 @@ def _dtype(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
 @rules.rule(
     r"reference to non-static member function must be called|invalid use of (?:non-static )?member function"
     r"|cannot resolve overloaded function|unresolved overloaded function|a pointer to a bound function may only be used"
-    r"|from type '[^']*\(\w[\w:]*::\*?\)\("
+    r"|from type '[^']*\(\w[\w:]*::\*?\)\(|reference to overloaded function|address of overloaded function"
 )
 def _not_called(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     """Find the method that stands without its (): g++ points to it or to what follows."""
@@ -144,7 +160,8 @@ def _not_called(match: re.Match[str], record: Record, sources: Mapping[str, str]
     found = [item for item in uncalled.finditer(code_at(record, sources)) if not item[1].isdigit()]
     near = [item for item in found if item.start() < record.column <= item.end() + 1] or found
     if not near:
-        return ""
+        plain = re.search(r"(?<!\w)((?:std|at)::\w+)\s*[-+*/;,)]", code_at(record, sources))
+        return f"'{plain[1]}' is a function that is not called: write {plain[1]}(...)." if plain else ""
     what = near[0]
     index = what[6] or "" if what[3] in ("size", "stride") else ""
     return f"'{what[3]}' is a function: write {what[1]}{what[2]}{what[3]}{what[4]}({index})."

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from .advice_pairs import candidates, line_has_power
 from .causes import call_at
-from .compiler_log import Record
+from .compiler_log import Record, plain_name
 from .names import STD, arguments, count_arguments, is_near, nearest
 from .rules import Rules, line_at, text_of
-from .source_text import definition, mask
+from .source_text import definition, heads_around, mask, position
 
 rules = Rules()
-
-
-def _types(text: str) -> str:
-    return re.sub(r"\s+([*&])", r"\1", text)
 
 
 # Calls
@@ -49,7 +46,7 @@ def _called_from_binding(record: Record) -> bool:
 
 @rules.rule(
     r"'(?:[\w:]+::)?(forward|backward)\(|call to '(?:[\w:]+::)?(forward|backward)'"
-    r"|function '[^']*\b(forward|backward)\(|no matching function|convert|no viable conversion|too (?:few|many) arg"
+    r"|function '[^']*\b(forward|backward)\(|no matching function|convert|no viable conversion|too (?:few|many) arg|discards qualifiers"
 )
 def _binding(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     if not _called_from_binding(record):
@@ -105,31 +102,16 @@ def _no_match(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
         return _in_dispatch(record, sources)
     if "conflicting types" in said:
         if name in ("max", "min", "clamp"):
-            return f"The arguments have two types; name one: std::{name}<int64_t>(a, b), or std::{name}<float>(a, b)."
+            other = "scalar_t" if "scalar_t" in text_of(record, sources) else "float"
+            return f"The arguments have two types; name one: std::{name}<int64_t>(a, b), or std::{name}<{other}>(a, b)."
         return "The arguments have two types where the template wants one: convert one of them with static_cast."
-    if record.header and (counts := re.search(r"requires (?:\d+|single).*but (\d+) ", said)):
-        return f"What is handed to '{name}' must take {arguments(int(counts[1]))}."
-    counts = re.search(r"requires (\d+|single)[^,]*arguments?[^,]*, but (\d+) (?:arguments? )?(?:was|were)", said)
-    if counts:
-        takes = 1 if counts[1] == "single" else int(counts[1])
-        return f"'{name}' takes {arguments(takes)}, this call gives {counts[2]}."
-    pairs = re.findall(r"expects (\d+) arguments?, (\d+) provided", said)
-    if pairs and record.header:
-        return f"What is handed to '{name}' must take {arguments(int(pairs[0][1]))}."
-    if pairs:
-        # For a lambda g++ also lists a conversion to a function pointer, which takes one more.
-        takes, gives = min((int(a), int(b)) for a, b in pairs)
-        return f"'{name}' takes {arguments(takes)}, this call gives {gives}."
-    if left := re.search(r"couldn't (?:deduce template parameter|infer template argument) '(\w+)'", said):
+    left = re.search(r"couldn't (?:deduce template parameter|infer template argument) '(\w+)'", said)
+    if left and len(candidates(record)) == 1:
         return f"The arguments do not tell the template's {left[1]}: name it, {name}<...>(...)."
     if "expects an lvalue for" in said:
         return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
-    convert = re.search(r"no known conversion (?:for argument \d+ )?from '(.*?)'(?: \(aka '.*?'\))? to '(.*?)'", said)
-    if convert:
-        return (
-            _pointer_help(_types(convert[1]), _types(convert[2]), record, sources)
-            or f"'{name}' wants {_types(convert[2])} and gets {_types(convert[1])}."
-        )
+    if "would lose const" in said:
+        return _KEEPS_CONST
     return ""
 
 
@@ -145,6 +127,18 @@ def _in_dispatch(record: Record, sources: Mapping[str, str]) -> str:
     return f"What is handed over here must take {arguments(int(counts[2]))}, not {counts[1]}." if counts else ""
 
 
+@rules.rule(r"cannot be used as a function|called object type .* is not a function|no match")
+def _largest_of_three(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    found = re.search(
+        r"\bstd::(max|min)\s*\(((?:[^(),]|\([^()]*\))+(?:,(?:[^(),]|\([^()]*\))+){2,})\)", line_at(record, sources)
+    )
+    return (
+        f"std::{found[1]} compares two values; more of them stand in braces: std::{found[1]}({{{found[2]}}})."
+        if found
+        else ""
+    )
+
+
 rules.fixed(
     r"cannot be used as a function|called object type .* is not a function",
     "What stands ahead of the '(' is no function: to multiply, write *; to take an element, write [ ].",
@@ -152,66 +146,6 @@ rules.fixed(
 
 
 # Types
-
-
-@rules.rule(
-    r"(?:cannot|could not) convert .*?'([^']*)'(?: \{aka '.*?'\})? to (?:type )?'([^']*)'"
-    r"|invalid conversion from '(.*?)'(?: \{aka '.*?'\})? to '(.*?)'"
-)
-def _convert(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    source, target = _types(match[1] or match[3]), _types(match[2] or match[4])
-    return _conversion_help(source, target, record, sources)
-
-
-@rules.rule(
-    r"cannot (?:initialize|assign|convert).* type '([^']*)'(?: \(aka '.*?'\))? (?:with|from|to|for).*?type '([^']*)'"
-)
-def _clang_convert(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return _conversion_help(_types(match[2]), _types(match[1]), record, sources)
-
-
-@rules.rule(
-    r"assigning to '([^']*)' from (?:incompatible type )?'([^']*)'|no viable conversion from (?:returned "
-    r"value of type )?'([^']*)'(?: \(aka '.*?'\))? to (?:function return type )?'([^']*)'"
-)
-def _clang_assign(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    source, target = (match[2], match[1]) if match[1] else (match[3], match[4])
-    return _conversion_help(_types(source), _types(target), record, sources)
-
-
-def _conversion_help(source: str, target: str, record: Record, sources: Mapping[str, str]) -> str:
-    pointer = _pointer_help(source, target, record, sources)
-    if pointer:
-        return pointer
-    if re.search(r"\breturn\b", line_at(record, sources)):
-        return f"The function returns {target}, but this is {source}."
-    return f"A value of type {source} stands where {target} is wanted."
-
-
-def _pointer_help(source: str, target: str, record: Record, sources: Mapping[str, str]) -> str:
-    if not (source.endswith("*") and target.endswith("*")):
-        return ""
-    plain = target.removeprefix("const ").rstrip("*").strip()
-    if source in ("void*", "const void*"):
-        if "data_ptr" in line_at(record, sources):
-            return f"data_ptr() without a type gives void*: write data_ptr<{plain}>()."
-        return f"{source} has no type of its own: write static_cast<{target}>(...)."
-    if "scalar_t" in line_at(record, sources) and plain in ("float", "double"):
-        return f"In a dispatch the elements are scalar_t, not always {plain}: take the pointer as scalar_t*."
-    if source == f"const {target}":
-        if "const_data_ptr" in line_at(record, sources):
-            return (
-                f"const_data_ptr only lets you read: declare the variable as {source}, or take "
-                f"mutable_data_ptr<{plain}>() to write."
-            )
-        return (
-            f"{source} only lets you read: declare this as {source} too, or drop the const where it comes "
-            f"from if it has to be written."
-        )
-    return (
-        f"{source} and {target} are different types: take the pointer as {target}, or make the function a "
-        f"template over the element type."
-    )
 
 
 @rules.rule(
@@ -227,50 +161,50 @@ def _narrowing(match: re.Match[str], record: Record, sources: Mapping[str, str])
     )
 
 
+_KEEPS_CONST = "It is const here, and what takes it could change it: take it as const ...&, or drop the const where it is declared."
+rules.fixed(r"^binding reference of type|drops 'const' qualifier", _KEEPS_CONST)
+
+
 @rules.rule(
-    r"discards qualifiers|but function is not marked const|drops 'const'|assignment of (?:read-only|data-member)"
-    r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '='"
+    r"discards qualifiers|but function is not marked const|assignment of (?:read-only|data-member)"
+    r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '='|captured by copy|no matching member function"
     r"|cannot assign to .*const|increment of read-only|decrement of read-only|assignment of function"
 )
 def _constant(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if "overloaded '='" in record.message and not any("not marked const" in note.message for note in record.notes):
+    said = " ".join([record.message, *(note.message for note in record.notes)])
+    if "no matching member" in record.message and "not marked const" not in said:
         return ""
-    if ("Tensor" in record.message and "passing" in record.message) or "overloaded '='" in record.message:
-        return "A const at::Tensor& cannot be made another tensor: give the result a name of its own."
+    if "overloaded '='" in record.message:
+        if "TensorAccessor<" in said:
+            return "The accessor has more dimensions than there are indices here: write one [ ] for each."
+        if "not marked const" not in said:
+            return ""
+    heads = heads_around(text_of(record, sources), record.line, record.column)
+    copies = any(re.search(r"\[\s*[=\w][^\[\]&]*\]\s*(?:\([^()]*\))?\s*(?:->[^()]*)?$", head) for head in heads)
+    variable = re.search(r"read-only variable '(\w+)'", record.message)
+    mine = variable and not re.search(rf"\bconst\b[^;(){{}}]*\b{variable[1]}\b", mask(text_of(record, sources)))
+    if "captured by copy" in record.message or (copies and mine):
+        return "The lambda only has a copy of it, which it cannot change: begin the lambda with [&]."
+    method = re.search(
+        r"in call to '.*?(~?\w+|operator\S+)\([^']*'|member function (?:for call to )?'(\w+|operator\S+)'", said
+    )
+    name = (method[1] or method[2]) if method else ""
+    if "operator=" in said or "overloaded '='" in record.message:
+        return (
+            "A const at::Tensor& cannot be made another tensor: give the result a name of its own."
+            if "Tensor" in said
+            else ""
+        )
+    if name:
+        code = mask(text_of(record, sources))
+        own = re.search(rf"\b{re.escape(name)}\s*\([^()]*\)\s*\{{", code)
+        cure = "drop the const where it is declared, or change a copy"
+        if own:
+            cure = f"if it does not, write const behind its ( ) in line {position(code, own.start())[0]}"
+        return f"The object is const, and '{name}' may change it: {cure}."
     through = "location" in record.message or "read-only variable is" in record.message
     what = "A pointer to const only lets you read" if through else "It was declared const"
     return f"{what}: drop the const where it is declared if it has to change, else write to another variable."
-
-
-@rules.rule(
-    r"invalid operands (?:of types '([^']*)' and '([^']*)' )?to binary (?:'operator(\S+)'|expression)(?: "
-    r"\('([^']*)' and '([^']*)'\))?|no match for 'operator(\S+)'.*\(operand types are '([^']*)' and '([^']*)'\)"
-)
-def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    operator = match[3] or match[6] or line_at(record, sources)[max(record.column - 1, 0) :][:1]
-    types = [match[index] for index in (1, 2, 4, 5, 7, 8) if match[index]]
-    if record.header:
-        name = call_at(record, sources) or "this call"
-        return (
-            f"'{name}' needs an operation that {types[0] if types else 'the type'} does not have: define "
-            f"its operator, or hand over a lambda."
-        )
-    if types and all("Tensor" in item for item in types):
-        return "Operators on tensors need #include <ATen/ATen.h>."
-    if operator.startswith("+") and types and all("char" in item for item in types):
-        return 'A text in quotes is no std::string: write std::string("...") + ...'
-    if operator.startswith("%"):
-        return "% is for whole numbers: write std::fmod(a, b)."
-    if operator.startswith("^"):
-        return "^ is not a power: write std::pow(a, b), or x * x."
-    if operator.startswith("*") and line_has_power(line_at(record, sources)):
-        return "C++ has no **: write std::pow(a, b), or x * x."
-    return f"There is no '{operator}' for these types." if types else ""
-
-
-def line_has_power(line: str) -> bool:
-    """Tell whether a line has Python's power operator."""
-    return bool(re.search(r"[\w)]\s*\*\*\s*[\w(]", line))
 
 
 @rules.rule(r"invalid type argument of unary '\*'|indirection requires pointer operand")
@@ -285,11 +219,16 @@ rules.fixed(
 )
 
 
-@rules.rule(r"which is of non-class type '(.*?)'|member reference base type '(.*?)' is not a structure")
+@rules.rule(
+    r"which is of non-class type '(.*?)'|member reference base type '(.*?)' is not a structure|^base of member reference is a function"
+)
 def _no_members(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    kind = match[1] or match[2] or ""
+    if kind.endswith("()") or "function" in match[0]:
+        return "With empty ( ) behind its name it was declared as a function: take the ( ) away there."
     found = re.search(r"(\w+)\.(\w+)\s*\(", line_at(record, sources)[: record.column + 40])
     call = f": write std::{found[2]}({found[1]}, ...)" if found and STD.get(found[2]) == "cmath" else ""
-    return f"'{match[1] or match[2]}' is a plain value and has no members{call}."
+    return f"'{kind}' is a plain value and has no members{call}."
 
 
 rules.fixed(
@@ -302,12 +241,25 @@ rules.fixed(
 def _index_of_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     names = re.findall(r"(\w+)\s*\[", mask(line_at(record, sources)))
     name = next((name for name in names if definition(text_of(record, sources), name)), "")
-    return f"'{name}' is a function: it is called with ( ), not with [ ]." if name else ""
+    if name:
+        return f"'{name}' is a function: it is called with ( ), not with [ ]."
+    if re.search(r"[*\]]\[(?:float|double)\]|not an integer", record.message):
+        return "An index is a whole number: write static_cast<int64_t>(...) around it, or make it an int64_t."
+    return "Only arrays, pointers and accessors can be indexed with [ ]."
 
 
 rules.fixed(
-    r"invalid types .* for array subscript|subscripted value is not an array",
-    "Only arrays, pointers and accessors can be indexed with [ ].",
+    r"^assigning to an array|invalid array assignment|^array type '.*' is not assignable|^array must be initialized with a brace"
+    r"|^array initializer must be",
+    "An array is not assigned or copied as a whole: go through its elements, or make it a std::array<float, 3>, say.",
+)
+rules.fixed(
+    r"^void value not ignored|invalid use of void expression",
+    "The function that is called here is declared void: it returns nothing.",
+)
+rules.fixed(
+    r"does not provide a call operator|^no match for call to '\((?:const )?(?:std::(?:vector|array)<|at::T)",
+    "An element is taken with [ ]: ( ) calls a function.",
 )
 rules.fixed(
     r"lvalue required as left operand|expression is not assignable",
@@ -330,13 +282,25 @@ rules.fixed(
 )
 
 
+rules.fixed(
+    r"redefinition of default argument|^default argument given for parameter",
+    "The default value of a parameter stands once only, where the function is first declared: leave it out here.",
+)
+rules.fixed(
+    r"^ambiguating new declaration|^functions that differ only in their return type",
+    "Functions of one name must differ in their parameters, not only in what they return: give one of them another name.",
+)
+
+
 @rules.rule(
-    r"redefinition of|redeclaration of|conflicting declaration|previously (?:declared|defined)"
+    r"redefinition of|redeclaration of|conflicting declaration|previously (?:declared|defined)|shadows a parameter"
     r"|already (?:been )?defined"
 )
 def _twice(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     earlier = next((note.line for note in record.notes if note.file == record.file and note.line), 0)
     where = f" in line {earlier}" if earlier else " before"
+    if re.match(r"[^=;]*\([^=]*\)\s*(?:const\s*)?\{|\s*(?:struct|class|enum)\b", mask(line_at(record, sources))):
+        return f"This name is declared{where} already: choose another name, or take one of the two away."
     return f"This name is declared{where} already: choose another name, or leave out the type to assign to it."
 
 
@@ -406,6 +370,10 @@ rules.fixed(
 @rules.rule(r"defined nowhere")
 def _undefined(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     symbol = record.symbol
+    if re.fullmatch(r"\w+(?:::\w+)*::\w+", symbol) and re.search(
+        rf"\bstatic\s[^;(]*\b{plain_name(symbol)}\s*;", text_of(record, sources)
+    ):
+        return "A static member is only declared in its struct: write inline in front of static, and give it its value there."
     if re.match(r"(?:.*[ *&])?(?:at|c10|torch|caffe2)::", symbol.split("(")[0]):
         return (
             "It belongs to PyTorch: the library was linked against another version, or the header "
@@ -436,4 +404,5 @@ rules.fixed(r"internal compiler error", "The compiler itself failed: simplify th
 rules.fixed(
     r"static assertion failed|static_assert failed",
     "A header checks its template arguments here: the type is not one that it takes.",
+    headers=True,
 )

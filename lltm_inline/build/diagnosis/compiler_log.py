@@ -123,7 +123,14 @@ def read(log: str) -> list[Record]:
             key = (line, *(note.message for note in trail[-1:]), *(str(note.line) for note in trail[-1:]))
             taking_notes = key not in seen
             seen.add(key)
-            if taking_notes:
+            if (
+                taking_notes
+                and records
+                and records[-1].notes
+                and records[-1].notes[-1].message.endswith("would be ill-formed:")
+            ):
+                records[-1].message = match["message"]  # what g++ says of the one candidate that nearly fits
+            elif taking_notes:
                 records.append(_record(match, trail, included))
         elif (line,) not in seen:
             seen.add((line,))

@@ -93,6 +93,11 @@ FOREIGN: Mapping[str, str] = {
     "byte": "uint8_t",
     "let": "auto",
     "var": "auto",
+    "elseif": "else if",
+    "elsif": "else if",
+    "foreach": "for",
+    "PI": "M_PI",
+    "pi": "M_PI",
 }
 
 #: What a Python programmer writes, and what C++ wants there.
@@ -168,6 +173,15 @@ MACROS = _names(
     "AT_DISPATCH_INTEGRAL_TYPES AT_DISPATCH_SWITCH AT_DISPATCH_CASE TORCH_CHECK TORCH_LIBRARY TORCH_LIBRARY_FRAGMENT "
     "TORCH_LIBRARY_IMPL PYBIND11_MODULE TORCH_WARN TORCH_EXTENSION_NAME"
 )
+#: Macros that PyTorch had once.
+OLD_MACROS: Mapping[str, str] = dict.fromkeys(("AT_CHECK", "AT_ASSERT", "AT_ASSERTM"), "TORCH_CHECK")
+#: What Python's torch calls a dtype.
+DTYPES: Mapping[str, str] = {
+    "float32": "kFloat", "float64": "kDouble", "float16": "kHalf", "bfloat16": "kBFloat16", "int32": "kInt", "int64": "kLong",
+    "uint8": "kByte", "int8": "kChar", "int16": "kShort", "bool": "kBool",
+}  # fmt: skip
+#: What an index of tensors is made of.
+INDEXING = frozenset(_names("Slice None Ellipsis TensorIndex"))
 _KEYWORDS = _names(
     "float double int bool char long short void auto const unsigned signed static struct class template "
     "typename return "

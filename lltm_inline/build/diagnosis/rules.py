@@ -34,9 +34,16 @@ class Rules:
 
         return enter
 
-    def fixed(self, pattern: str, sentence: str) -> None:
-        """Enter a sentence that needs nothing from the text; it may hold the pattern's groups."""
-        self._rules.append((re.compile(pattern), lambda match, record, sources: match.expand(sentence)))
+    def fixed(self, pattern: str, sentence: str, *, headers: bool = False) -> None:
+        """Enter a sentence that needs nothing from the text; it may hold the pattern's groups.
+
+        It is about the line of the error: only with `headers` is it said of a line in a header that the user's own line asked for.
+        """
+
+        def say(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+            return "" if record.header and not headers else match.expand(sentence)
+
+        self._rules.append((re.compile(pattern), say))
 
     def help(self, record: Record, sources: Mapping[str, str]) -> str:
         """Return what the first rule that fits has to say, or nothing."""

@@ -19,7 +19,7 @@ _OPAQUE = re.compile(
     re.S,
 )
 _NOT_NEWLINE = re.compile(r"[^\n]")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(?<!\w)[A-Za-z_]\w*")
 _PAIRS = {")": "(", "}": "{", "]": "["}
 _CLOSERS = {opener: closer for closer, opener in _PAIRS.items()}
 
@@ -132,6 +132,29 @@ def uses(text: str, name: str) -> list[tuple[int, int]]:
     return sorted(places, key=lambda place: place in declared)
 
 
+def heads_around(text: str, line: int, column: int = 1) -> list[str]:
+    """List what stands ahead of each `{` that is open at a place, outermost first; a `[&](...)` is the head of a lambda.
+
+    Example:
+        >>> heads_around("namespace a {\\nvoid f() { g(", 2, 14)
+        ['namespace a ', '\\nvoid f() ']
+    """
+    code = mask(text)
+    here = sum(len(row) + 1 for row in code.split("\n")[: line - 1]) + column - 1
+    stack: list[int] = []
+    for match in re.finditer(r"[{}]", code[:here]):
+        if match[0] == "{":
+            stack.append(match.start())
+        elif stack:
+            stack.pop()
+    return [re.split(r"[;{}]", code[:start])[-1] for start in stack]
+
+
+def at_file_scope(text: str, line: int) -> bool:
+    """Tell whether a line begins outside of every function, though perhaps in a namespace or a struct."""
+    return all(re.search(r"\b(?:namespace|extern|struct|class)\b[^()]*$", head) for head in heads_around(text, line))
+
+
 @dataclass(frozen=True)
 class BracketFault:
     """One bracket without its partner.
@@ -165,6 +188,7 @@ def bracket_fault(text: str) -> BracketFault | None:
         return None
     stack: list[int] = []
     suspect: BracketFault | None = None
+    early: BracketFault | None = None
     for match in re.finditer(r"[()\[\]{};]", code):
         here, char = match.start(), match[0]
         top = code[stack[-1]] if stack else ""
@@ -180,8 +204,15 @@ def bracket_fault(text: str) -> BracketFault | None:
             outer = code[stack[-1]] if stack else ""
             if char == "}" and suspect is None and outer != "(" and _closes_too_far_left(code, opener, here):
                 suspect = _unclosed(code, opener, here)
+            if (
+                char == "}"
+                and early is None
+                and _starts_line(code, here)
+                and _indent(code, here) > _indent(code, opener)
+            ):
+                early = BracketFault(char, "", *position(code, here), position(code, here))
         else:
-            return _mismatch(code, stack, here, suspect)
+            return (early if not stack else None) or _mismatch(code, stack, here, suspect)
     return suspect or (_unclosed(code, stack[-1], len(code.rstrip())) if stack else None)
 
 
@@ -253,8 +284,11 @@ def _indent(code: str, offset: int) -> int:
 
 
 def _closes_too_far_left(code: str, opener: int, here: int) -> bool:
-    starts_line = not code[code.rfind("\n", 0, here) + 1 : here].strip()
-    return starts_line and _indent(code, here) < _indent(code, opener)
+    return _starts_line(code, here) and _indent(code, here) < _indent(code, opener)
+
+
+def _starts_line(code: str, here: int) -> bool:
+    return not code[code.rfind("\n", 0, here) + 1 : here].strip()
 
 
 def _opens_too_early(code: str, opener: int, here: int) -> bool:

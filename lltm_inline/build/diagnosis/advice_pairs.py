@@ -1,0 +1,262 @@
+"""Help for two types that do not go together: one is given where the other is wanted, or an operator stands between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .advice_habits import code_at
+from .causes import call_at
+from .compiler_log import Record
+from .names import arguments, count_arguments
+from .rules import Rules, line_at, text_of
+from .source_text import mask
+
+rules = Rules()
+
+_AKA = r"(?: (?:\{aka|\(aka) '[^']*'[})])?"
+_PAIR = re.compile(
+    rf"(?:cannot|could not) convert .*?'(?P<a>[^']*)'{_AKA} to (?:type )?'(?P<b>[^']*)'"
+    rf"|conversion (?:for argument \d+ )?from '(?P<c>[^']*)'{_AKA} to (?:non-scalar type )?'(?P<d>[^']*)'"
+    rf"|cannot (?:initialize|assign|convert).* type '(?P<f>[^']*)'{_AKA} (?:with|from|to|for).*?type '(?P<e>[^']*)'"
+    r"|assigning to '(?P<h>[^']*)' from (?:incompatible type )?'(?P<g>[^']*)'"
+    rf"|no viable conversion from (?:returned value of type )?'(?P<i>[^']*)'{_AKA} to (?:function return type )?'(?P<j>[^']*)'"
+)
+_NUMBER = r"(?:unsigned |signed |long |short )*(?:float|double|int|long|short|char|bool|(?:std::)?u?int\d+_t|scalar_t)"
+_OPTIONAL = "It may hold nothing: ask x.has_value() first, then take *x."
+#: What is given, what is wanted, and the cure: the first pair that fits is told.
+_GIVEN_FOR = (
+    (r"optional<", r"^(?!.*optional)", _OPTIONAL),
+    (r"ArrayRef|TensorList", r"^(?:const )?std::vector<", "It only looks at values elsewhere: .vec() makes a std::vector of them."),
+    (r"^(?:::)?std::tuple<", r"^at::Tensor$", "These are several values: auto [a, b] = ... takes them apart."),
+    (r"TensorAccessor<", r"\*$", "An accessor is no pointer: take x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write."),
+    (r"nullptr_t", r"^(?:const )?at::Tensor", "No tensor is at::Tensor()."),
+    (r"^void$", r"", "The function that is called here is declared void: it returns nothing."),
+    (r"^const char ?(?:\*|\[)", r"^char$", "A single character stands in single quotes: 'a'."),
+    (r"\(\*?\)\(|^[^()<]+ ?\(.*\)$", rf"^{_NUMBER}$", "This is a function that is not called: its arguments stand in ( ) behind its name."),
+)  # fmt: skip
+
+
+def _types(text: str) -> str:
+    return re.sub(r"\s+([*&])", r"\1", text)
+
+
+def _pointee(pointer: str) -> str:
+    return re.sub(r"\bconst\b|\*$|\[\w*\]$", "", pointer).strip()
+
+
+def pair_in(message: str) -> tuple[str, str] | None:
+    """Return the type that is given and the one that is wanted.
+
+    >>> pair_in("cannot convert 'float' to 'float *' in initialization")
+    ('float', 'float*')
+    """
+    match = _PAIR.search(message)
+    if match is None:
+        return None
+    given, wanted = (next(match[name] for name in names if match[name] is not None) for names in ("acegi", "bdfhj"))
+    return _types(given), _types(wanted)
+
+
+def of_pair(given: str, wanted: str, record: Record, sources: Mapping[str, str]) -> str:
+    """Say how to come from one type to another, or nothing."""
+    line, text = code_at(record, sources), mask(text_of(record, sources))
+    for left, right, cure in _GIVEN_FOR:
+        if re.search(left, given) and re.search(right, wanted):
+            return cure
+    if wanted.startswith("const char*") and "AT_DISPATCH" in line:
+        return 'The name of a dispatch stands in double quotes: "forward".'
+    if given.endswith("*") and wanted.endswith("*"):
+        return _two_pointers(given, wanted, line)
+    plain = wanted.removeprefix("const ").rstrip("&")
+    if given.rstrip("*") == plain and re.search(r"\bnew\b", line):
+        return f"new gives a pointer, and none is needed here: write {plain} g; or {plain} g(...);."
+    if re.search(r"[*\]]$", given) and _pointee(given) == plain:
+        return f"This is a pointer to {plain}: one element of it is taken with [ ], as in x[i]."
+    if given.removeprefix("const ") == _pointee(wanted) and wanted.endswith("*"):
+        return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
+    if re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(given)}\b", text) and re.fullmatch(_NUMBER, plain):
+        return f"A value of an enum class is no number by itself: write static_cast<{plain}>(...)."
+    return ""
+
+
+def _two_pointers(given: str, wanted: str, line: str) -> str:
+    plain = _pointee(wanted)
+    if given in ("void*", "const void*"):
+        if "data_ptr" in line:
+            return f"data_ptr() without a type gives void*: write data_ptr<{plain}>()."
+        return f"{given} has no type of its own: write static_cast<{wanted}>(...)."
+    if "scalar_t" in line and plain in ("float", "double"):
+        return f"In a dispatch the elements are scalar_t, not always {plain}: take the pointer as scalar_t*."
+    if given == f"const {wanted}":
+        if "const_data_ptr" in line:
+            return (
+                f"const_data_ptr only lets you read: declare the variable as {given}, or take "
+                f"mutable_data_ptr<{plain}>() to write."
+            )
+        return (
+            f"{given} only lets you read: declare this as {given} too, or drop the const where it comes "
+            f"from if it has to be written."
+        )
+    return f"{given} and {wanted} are pointers to different types: both sides must name the same one."
+
+
+@rules.rule(r"conver(?:t|sion)|^cannot (?:initialize|assign)|^assigning to ")
+def _one_for_another(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    pair = pair_in(record.message)
+    if pair is None or record.header:
+        return ""
+    given, wanted = pair
+    if cure := _braces(wanted, record, sources) or of_pair(given, wanted, record, sources):
+        return cure
+    if "<" in given[:1]:
+        return f"These braces make no {wanted}: compare their number and their types with what it holds."
+    passed = next((found for note in record.notes if (found := _ARGUMENT.search(note.message))), None)
+    if passed:
+        return f"Argument {passed[1]} of '{passed[2]}' is {wanted}, and this is {given}."
+    if re.search(r"\breturn\b", line_at(record, sources)) and re.search(r"return|could not", record.message):
+        return f"The function returns {wanted}, but this is {given}."
+    return f"A value of type {given} stands where {wanted} is wanted."
+
+
+_ARGUMENT = re.compile(r"initializing argument (\d+) of '[^(]*?([\w:]+)(?:<[^(]*>)?\(")
+
+
+@rules.rule(r"at::Tensor::Tensor\(|constructor for initialization of '(?:const )?(at::Tensor|std::tuple<[^']*>)'")
+def _made_by_hand(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return _braces(match[1] or "at::Tensor", record, sources)
+
+
+def _braces(wanted: str, record: Record, sources: Mapping[str, str]) -> str:
+    """Tell of a tensor, or a tuple of them, that is to be made of what stands in braces or parentheses."""
+    code = code_at(record, sources)
+    values = re.search(r"\{(.*)\}", code)
+    if wanted.endswith("at::Tensor"):
+        if values and re.search(r"\breturn\b", code):
+            return "One tensor is returned: for several the function returns std::tuple<at::Tensor, at::Tensor>."
+        if values and re.match(r"\s*-?[\d.]", values[1]):
+            return f"A tensor of these numbers is at::tensor({{{values[1]}}}), with #include <ATen/ATen.h>."
+        if re.search(r"at::Tensor\s+\w+\s*[({]\s*[^\s)}]", code) and "size" in code:
+            return "A tensor of these extents is made by a function: at::empty(x.sizes(), x.options())."
+    holds = count_arguments(re.sub(r"<(.*)>", r"(\1)", wanted)) if wanted.startswith("std::tuple<") else None
+    gives = count_arguments(f"({values[1]})") if values else None
+    if holds and gives and holds != gives:
+        return f"The tuple holds {holds} values, and these are {gives}."
+    return ""
+
+
+@rules.rule(
+    r"invalid operands (?:of types '([^']*)' and '([^']*)' )?to binary (?:'operator(\S+)'|expression)(?: "
+    r"\('([^']*)'(?: \(aka '[^']*'\))? and '([^']*)'(?: \(aka '[^']*'\))?\))?"
+    r"|no match for 'operator(\S+)'.*\(operand types are '([^']*)'(?: \{aka '[^']*'\})? and '([^']*)'"
+)
+def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    line = line_at(record, sources)
+    operator = (
+        match[3] or match[6] or next(iter(re.findall(r"^[-+*/%^&|<>=!]+", line[max(record.column - 1, 0) :])), "")
+    )
+    types = [match[index] for index in (1, 2, 4, 5, 7, 8) if match[index]]
+    if record.header:
+        name = call_at(record, sources) or "this call"
+        return (
+            f"'{name}' needs an operation that {types[0] if types else 'the type'} does not have: define "
+            f"its operator, or hand over a lambda."
+        )
+    if operator.startswith("^"):
+        return "^ is not a power: write std::pow(a, b), or x * x."
+    if operator.startswith("*") and line_has_power(line):
+        return "C++ has no **: write std::pow(a, b), or x * x."
+    if types and all(re.fullmatch(r"(?:const )?at::Tensor ?&?", item) for item in types):
+        return "Operators on tensors need #include <ATen/ATen.h>."
+    for kind, cure in _OPERANDS:
+        if any(re.search(kind, item) for item in types):
+            return cure
+    if operator.startswith("+") and types and all("char" in item for item in types):
+        return 'A text in quotes is no std::string: write std::string("...") + ...'
+    if any("string" in item for item in types) and any(re.fullmatch(_NUMBER, item) for item in types):
+        quotes = re.search(r"'([^'\\]{2,})'", line)
+        return (
+            f'A text stands in double quotes in C++: "{quotes[1]}".'
+            if quotes
+            else "A number becomes text with std::to_string(...)."
+        )
+    pointer = next((item for item in types if re.search(r"\*$|\[\w*\]$", item) and "char" not in item), "")
+    if pointer and operator[:1] in tuple("+-*/%<>=!"):
+        return f"{_types(pointer)} is a pointer, where all the values begin: one of them is taken with [ ], as in x[i]."
+    if operator.startswith("%"):
+        return "% is for whole numbers: write std::fmod(a, b)."
+    return f"There is no '{operator}' for these types." if types and operator else ""
+
+
+#: A type that an operator does not take, and the cure.
+_OPERANDS = (
+    (r"optional<", _OPTIONAL),
+    (r"nullptr_t", "x.defined() asks whether there is a tensor, and p == nullptr is for pointers."),
+    (r"Device$", "Ask x.is_cuda(), or x.device().type() == at::kCUDA."),
+    (r"__normal_iterator<|_iterator\b", "An iterator only points to a value: *it is the value itself."),
+    (r"TensorAccessor<", "The accessor has more dimensions than there are indices here: write one [ ] for each."),
+    (r"^(?:const )?std::(?:vector|array)<", "It has no arithmetic and no output of its own: go through its elements in a loop."),
+)  # fmt: skip
+
+
+def line_has_power(line: str) -> bool:
+    """Tell whether a line has Python's power operator."""
+    return bool(re.search(r"[\w)]\s*\*\*\s*[\w(]", line))
+
+
+@rules.rule(r"no match(?:ing (?:member )?function)? for call to|no matching constructor for initialization of")
+def _arguments(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    """Tell what the candidates want: their number of arguments when none takes as many, else the one type that does not fit."""
+    made = re.search(r"(\w+)(?:<.*>)?::\1\(|initialization of '(?:[\w:]*::)?(\w+)", record.message)
+    said = re.search(r"call to '(?:[\w:]*::)?(\w+)", record.message)
+    name = (made[1] or made[2]) if made else call_at(record, sources) or (said[1] if said else "it")
+    found = candidates(record)
+    wants = sorted({one[0] for one in found if one[0] is not None})
+    gives = next((one[1] for one in found if one[1] is not None), None)
+    if gives is not None and all(one[0] is not None for one in found):
+        if record.header:
+            return f"What is handed to '{name}' must take {arguments(gives)}."
+        least = "at least " if any("at least" in one[2] for one in found) else ""
+        told = least + (
+            arguments(wants[0]) if least or len(wants) == 1 else " or ".join(map(str, wants)) + " arguments"
+        )
+        return f"'{name}' takes {told}, this call gives {gives}."
+    pairs = {pair for one in found if one[0] is None and (pair := pair_in(one[2]))}
+    if len(pairs) == 1 and sum(one[0] is None for one in found) == 1:
+        given, wanted = pairs.pop()
+        return of_pair(given, wanted, record, sources) or f"'{name}' wants {wanted} and gets {given}."
+    cures = {cure for pair in pairs if (cure := of_pair(*pair, record, sources))}
+    return (
+        cures.pop() if len(cures) == 1 else f"'{name}' does not take these arguments: compare their number and types."
+    )
+
+
+_EXPECTS = re.compile(r"expects (?:at least |at most )?(\d+) arguments?, (\d+) provided")
+_REQUIRES = re.compile(
+    r"(?:requires|allows) (?:at least |at most )?(\d+|no|single)[^,]*arguments?[^,]*, but (\d+|no) (?:arguments? )?(?:was|were)"
+)
+
+
+def candidates(record: Record) -> list[tuple[int | None, int | None, str]]:
+    """List (how many it takes, how many are given, all that is said) of the functions that were tried; None where the number fits."""
+    said: list[str] = []
+    for note in record.notes:
+        if not said or re.match(r"candidate(?! expects \d)", note.message):
+            said.append(note.message)
+        else:
+            said[-1] += f" ; {note.message}"
+    found: list[tuple[int | None, int | None, str]] = []
+    for one in said:
+        if "candidate" not in one or re.search(
+            r"\(conversion\)|implicit (?:copy|move) constructor|(\w+)::\1\((?:const )?(?:[\w:]+::)?\1 ?(?:<[^>]*>)? ?&&?\)",
+            one,
+        ):
+            continue
+        count = _EXPECTS.search(one) or _REQUIRES.search(one)
+        if count:
+            wants = {"single": 1, "no": 0}.get(count[1])
+            gives = 0 if count[2] == "no" else int(count[2])
+            found.append((int(count[1]) if wants is None else wants, gives, one))
+        else:
+            found.append((None, None, one))
+    return found
