@@ -185,21 +185,14 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
     masked = mask(taken(text))
     forward = find_function(masked, "forward")
     backward = find_function(masked, "backward")
+    if (opened := masked.find("/*")) >= 0:  # of those that end nothing is left
+        place = _locate(text, opened, kernel.name)
+        return Interface(0, False, (Problem(*place, "a comment begins here, and has no end", "End it with */"),))
     if forward is None:
-        spelled = cpp_declaration(kernel, op)
-        return Interface(
-            0,
-            backward is not None,
-            (
-                Problem(
-                    _first_file(text, kernel.name),
-                    1,
-                    1,
-                    "no function 'forward' at file scope",
-                    f"Define it as: {spelled}",
-                ),
-            ),
-        )
+        other = re.search(r"\bforward\s*\(", masked)
+        place = _locate(text, other.start(), kernel.name) if other else (_first_file(text, kernel.name), 1, 1)
+        help = f"Define it as: {cpp_declaration(kernel, op)}"
+        return Interface(0, backward is not None, (Problem(*place, "no function 'forward' at file scope", help),))
     check = _Examination(kernel, op, text)
     extras = check.forward(forward)
     optional_grads: tuple[bool, ...] = ()

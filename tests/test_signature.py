@@ -168,6 +168,8 @@ def test_trailing_return_type(op: Op) -> None:
     ("old", "new", "want"),
     [
         ("forward(", "forwards(", "1:1 no function 'forward' at file scope"),
+        ("at::Tensor forward(", "struct Own {\nat::Tensor forward(", "2:12 no function 'forward' at file scope"),
+        ("return x;", "return x; /* done", "2:13 a comment begins here, and has no end"),
         (", bool flag)", ")", "1:12 'forward' takes 4 arguments, op 'every' has 5: x, b, c, n, flag"),
         ("const at::Tensor& x, const std::optional<at::Tensor>& b, double c, int64_t n, bool flag", "const at::Tensor& x",
          "1:12 'forward' takes 1 argument, op 'every' has 5: x, b, c, n, flag"),

@@ -1499,4 +1499,54 @@ float half(float x, float by = 2) { return x / by; }
         "float half(float x, float by = 2) {",
         "leave it out here",
     ),
+    light(
+        "Python's // cuts a statement short",
+        """
+int forward(int n) {
+  int half = n // 2;
+  return half;
+}
+""",
+        "int half",
+        "// begins a comment",
+    ),
+    aten(
+        "a dtype as a method, as in Python",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return x.double() * 2;
+}
+""",
+        "return x",
+        "x.to(at::kDouble)",
+    ),
+    light(
+        "a variable of forward in backward",
+        """
+float forward(float x) {
+  float scale = 2;
+  return scale * x;
+}
+float backward(float d_y) {
+  return scale * d_y;
+}
+""",
+        "return scale * d_y",
+        "'scale' of line 3 belongs to forward",
+        'saves=("scale",)',
+    ),
+    aten(
+        "a struct without its ';' ahead of forward",
+        """
+struct Scale {
+  double by = 2;
+}
+
+at::Tensor forward(const at::Tensor& x) {
+  return Scale().by * x;
+}
+""",
+        "}\n\nat::Tensor forward",
+        "ends with '};'",
+    ),
 )

@@ -62,9 +62,25 @@ def _single_quotes(match: re.Match[str], record: Record, sources: Mapping[str, s
 
 @rules.rule(_STUCK)
 def _python_division(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if not re.search(r"[\w)\]]\s*//\s*[\w(][\w.()\[\]]*\s*[;)]", line_at(record, sources)):
-        return ""
-    return "In C++ // begins a comment: / divides, and whole numbers give a whole number."
+    lines = text_of(record, sources).split("\n")
+    # The comment cuts a statement short, which then goes on in the next line: there a compiler may stumble.
+    before = max((number for number, line in enumerate(lines[: record.line - 1], 1) if line.strip()), default=1)
+    for number in (record.line, before):
+        found = re.search(r"[\w)\]]\s*(//)\s*[\w(][\w.()\[\]]*\s*[;)]\s*$", line_of("\n".join(lines), number))
+        if found:
+            record.line, record.column = number, found.start(1) + 1
+            return "In C++ // begins a comment: / divides, and whole numbers give a whole number."
+    return ""
+
+
+#: What PyTorch has as methods of tensors, and C++ as words of its own.
+_DTYPES = {name: f"k{name.title()}" for name in ("double", "float", "int", "long", "short", "bool", "char")}
+
+
+@rules.rule(r"^expected unqualified-id")
+def _dtype_as_method(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    found = re.search(rf"\.\s*({'|'.join(_DTYPES)})\s*\(", code_at(record, sources))
+    return f"{found[1]} is a word of C++, and no method: write x.to(at::{_DTYPES[found[1]]})." if found else ""
 
 
 @rules.rule(_STUCK)

@@ -28,7 +28,7 @@ from .names import (
     nearest_of_text,
 )
 from .rules import Rules, guess_of, line_at, text_of
-from .source_text import at_file_scope, declarations, definition, heads_around, mask, position
+from .source_text import at_file_scope, declarations, definition, function_around, heads_around, mask, position
 
 rules = Rules()
 
@@ -297,6 +297,12 @@ def _declared_elsewhere(name: str, record: Record, text: str) -> str:
             return f"'{name}' stands in the namespace {owner[2]}: write {owner[2]}::{name}."
         if owner:
             return f"'{name}' of line {before[-1][0]} is a member of {owner[2]}, and needs an object of it, as in g.{name}."
+        owner, here = function_around(text, *before[-1]), function_around(text, record.line, record.column)
+        if owner and owner != here:
+            other = f"'{name}' of line {before[-1][0]} belongs to {owner}, and each function has variables of its own"
+            if (owner, here) == ("forward", "backward"):
+                return f'{other}: make it here too, or have it handed over, as saves=("{name}",) does with an input or output.'
+            return f"{other}: make it here too, or take it as an argument."
         return f"'{name}' of line {before[-1][0]} lives only inside its own {{ }}: declare it ahead of that block."
     return f"'{name}' is declared in line {places[0][0]}, too late for this line: move it up." if places else ""
 
@@ -352,6 +358,14 @@ def _semicolon(match: re.Match[str], record: Record, sources: Mapping[str, str])
     word = None if re.search(r"before '\W", record.message) else re.match(r"\w+", here)
     if word and word[0] in PYTHON:
         return f"'{word[0]}' is Python: {PYTHON[word[0]]}."
+    ahead = "\n".join(mask(text_of(record, sources)).split("\n")[: record.line - 1]).rstrip()
+    if ahead.endswith("}"):
+        line = ahead.count("\n") + 1
+        if re.search(
+            r"\b(?:struct|class|enum|union)\b[^()]*$", heads_around(ahead, line, len(ahead.split("\n")[-1]))[-1]
+        ):
+            record.line, record.column = line, len(ahead.split("\n")[-1])
+            return "A struct ends with '};': add the ';'."
     if word:
         return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
     return "A ';' is missing at the end of this statement."

@@ -150,6 +150,25 @@ def heads_around(text: str, line: int, column: int = 1) -> list[str]:
     return [re.split(r"[;{}]", code[:start])[-1] for start in stack]
 
 
+def function_around(text: str, line: int, column: int = 1) -> str:
+    """Name the function that a place is in, in its body or among its parameters; nothing at file scope.
+
+    Example:
+        >>> text = "void f(int n) {\\n  n = 1;\\n}"
+        >>> function_around(text, 1, 12), function_around(text, 2), function_around(text, 3, 2)
+        ('f', 'f', '')
+    """
+    heads = heads_around(text, line, column)
+    if not heads:
+        code = mask(text)
+        here = sum(len(row) + 1 for row in code.split("\n")[: line - 1]) + column - 1
+        body = code.find("{", here)
+        head = re.split(r"[;{}]", code[: max(body, 0)])[-1]
+        heads = [head] if len(head) > body - here else []
+    found = next((match for head in heads if (match := re.search(r"([A-Za-z_]\w*)\s*\(", head))), None)
+    return found[1] if found else ""
+
+
 def at_file_scope(text: str, line: int) -> bool:
     """Tell whether a line begins outside of every function, though perhaps in a namespace or a struct."""
     return all(re.search(r"\b(?:namespace|extern|struct|class)\b[^()]*$", head) for head in heads_around(text, line))
