@@ -84,7 +84,7 @@ def tvm(results: Results, compiler: str, edits: int) -> None:
 
 #: One side of before and after, in a process whose PYTHONPATH leads to it: an edit for each line that comes in.
 SIDE = """
-import json, re, sys, time
+import json, re, shutil, sys, time
 import torch
 import lltm_inline as li
 from lltm_inline.build import header
@@ -108,15 +108,16 @@ for line in sys.stdin:
     function(*inputs)
     seconds = time.perf_counter() - start
     assert not function.build.cached
+    shutil.rmtree(function.build.path.parent)
     print(seconds, flush=True)
 """
 
 
-def before_and_after(results: Results, before: Path, names: list[str], rounds: int, scratch: Path) -> None:
+def before_and_after(results: Results, before: Path, names: list[str], rounds: int) -> None:
     """Time edits in two checkouts, in turns; the first edit of each kernel and compiler warms up and is not counted."""
     sides = {}
     for side, tree in (("before", before), ("after", ROOT)):
-        variables = {**os.environ, "PYTHONPATH": str(tree), "LLTM_INLINE_CACHE": str(scratch / side)}
+        variables = {**os.environ, "PYTHONPATH": str(tree)}
         sides[side] = subprocess.Popen(
             [sys.executable, "-c", SIDE],
             stdin=subprocess.PIPE,
@@ -187,7 +188,7 @@ def main() -> None:
         for name in texts:
             for compiler in names:
                 plain(results, name, compiler, 1, "cold")
-        for _ in range(1 if quick else 3):
+        for _ in range(1 if quick else 2):
             for compiler in names:
                 for name in ("lltm/aten", "lltm/fused"):
                     ours(results, name, compiler, 2, builds)
@@ -197,7 +198,7 @@ def main() -> None:
                     ours(results, "lltm/stable", compiler, 1, builds)
                     tvm(results, compiler, 1)
         if options.before is not None:
-            before_and_after(results, options.before.resolve(), names, 1 if quick else 5, directory)
+            before_and_after(results, options.before.resolve(), names, 1 if quick else 3)
     forget(builds)
     compare(results)
     results.save()
