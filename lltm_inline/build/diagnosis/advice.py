@@ -15,7 +15,9 @@ from . import advice_cuda, advice_habits, advice_names, advice_pairs, advice_ten
 from .compiler_log import Record
 
 _ASKED = (advice_habits, advice_tensors, advice_cuda, advice_names, advice_types, advice_pairs)
-_GUESS = re.compile(r";? \(?(?:did you mean|maybe you meant)[^?]*\?\)?|; did you forget to [^?]*\?")
+_GUESS = re.compile(
+    r";? \(?(?:did you mean|maybe you meant)[^?]*\?\)?|; did you forget to [^?]*\?|; (?:dereference with \*|take the address with &)"
+)
 _CODE_POINT = re.compile(r"\\U0{0,4}([0-9a-fA-F]{4,5})")
 
 

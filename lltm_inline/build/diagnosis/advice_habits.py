@@ -46,6 +46,12 @@ _PYTHON_LINES = (
 
 
 @rules.rule(r"^expected |was not declared|undeclared|unknown type|does not name")
+def _own_module(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    module = "PYBIND11_MODULE" in code_at(record, sources)
+    return "The binding is generated from the op: leave out this block of PYBIND11_MODULE." if module else ""
+
+
+@rules.rule(r"^expected |was not declared|undeclared|unknown type|does not name")
 def _python_line(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     line = line_at(record, sources)
     return next((cure for python, cure in _PYTHON_LINES if re.search(python, line)), "")

@@ -14,6 +14,11 @@ from .source_text import mask
 
 rules = Rules()
 
+rules.fixed(
+    r"operands to '\?:' have different types .*Tensor.*nullptr_t|operand type '[^']*Tensor' incompatible with nullptr",
+    "No tensor is at::Tensor(), not nullptr.",
+)
+
 _AKA = r"(?: (?:\{aka|\(aka) '[^']*'[})])?"
 _PAIR = re.compile(
     rf"(?:cannot|could not) convert .*?'(?P<a>[^']*)'{_AKA} to (?:type )?'(?P<b>[^']*)'"
@@ -116,6 +121,13 @@ def _one_for_another(match: re.Match[str], record: Record, sources: Mapping[str,
         return f"Argument {passed[1]} of '{passed[2]}' is {wanted}, and this is {given}."
     if re.search(r"\breturn\b", line_at(record, sources)) and re.search(r"return|could not", record.message):
         return f"The function returns {wanted}, but this is {given}."
+    assigned = re.match(r"\s*(\w+)\s*=[^=]", code_at(record, sources))
+    if assigned and given.endswith("*"):  # T* a, b makes one pointer
+        for number, line in enumerate(mask(text_of(record, sources)).split("\n")[: record.line - 1], 1):
+            if re.search(rf"\w\s*\*\s*\w+\s*,[^;*()]*\b{assigned[1]}\b", line):
+                return (
+                    f"In line {number} the * belongs to the first name alone: write one ahead of '{assigned[1]}' too."
+                )
     return f"A value of type {given} stands where {wanted} is wanted."
 
 
