@@ -41,7 +41,10 @@ _PYTHON_LINES = (
         'C++ has no raise: TORCH_CHECK(condition, "text") stops with a text where the condition is false.',
     ),
     (r"\bassert\s+[^(\s]", 'A condition is checked with TORCH_CHECK(condition, "text").'),
-    (r"(?<![\w\"'])[fF]\"", 'f"..." is Python: put the parts together with <<, or with + and std::to_string(x).'),
+    (
+        r"(?<![\w\"'])[fF]\"",
+        'f"..." is Python: in TORCH_CHECK commas stand between the parts, elsewhere + and std::to_string(x).',
+    ),
 )
 
 

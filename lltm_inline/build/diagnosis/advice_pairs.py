@@ -24,7 +24,7 @@ _PAIR = re.compile(
     rf"(?:cannot|could not) convert .*?'(?P<a>[^']*)'{_AKA} to (?:type )?'(?P<b>[^']*)'"
     rf"|conversion (?:for argument \d+ )?from '(?P<c>[^']*)'{_AKA} to (?:non-scalar type )?'(?P<d>[^']*)'"
     rf"|cannot (?:initialize|assign|convert).* type '(?P<f>[^']*)'{_AKA} (?:with|from|to|for).*?type '(?P<e>[^']*)'"
-    r"|assigning to '(?P<h>[^']*)' from (?:incompatible type )?'(?P<g>[^']*)'"
+    rf"|assigning to '(?P<h>[^']*)'{_AKA} from (?:incompatible type )?'(?P<g>[^']*)'"
     rf"|no viable conversion from (?:returned value of type )?'(?P<i>[^']*)'{_AKA} to (?:function return type )?'(?P<j>[^']*)'"
 )
 _NUMBER = r"(?:unsigned |signed |long |short )*(?:float|double|int|long|short|char|bool|(?:std::)?u?int\d+_t|scalar_t)"
@@ -158,7 +158,8 @@ def _braces(wanted: str, record: Record, sources: Mapping[str, str]) -> str:
 
 
 @rules.rule(
-    r"invalid operands (?:of types '([^']*)' and '([^']*)' )?to binary (?:'operator(\S+)'|expression)(?: "
+    rf"invalid operands (?:of types '([^']*)'{_AKA} and '([^']*)'{_AKA} )?"
+    r"to binary (?:'operator(\S+)'|expression)(?: "
     r"\('([^']*)'(?: \(aka '[^']*'\))? and '([^']*)'(?: \(aka '[^']*'\))?\))?"
     r"|no match for 'operator(\S+)'.*\(operand types are '([^']*)'(?: \{aka '[^']*'\})? and '([^']*)'"
 )

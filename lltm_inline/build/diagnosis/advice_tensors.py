@@ -150,7 +150,7 @@ def _dtype(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
 
 
 @rules.rule(
-    r"reference to non-static member function must be called|invalid use of (?:non-static )?member function"
+    r"reference to non-static member function must be called|^assuming pointer to member|invalid use of (?:non-static )?member function"
     r"|cannot resolve overloaded function|unresolved overloaded function|a pointer to a bound function may only be used"
     r"|from type '[^']*\(\w[\w:]*::\*?\)\(|reference to overloaded function|address of overloaded function"
 )
