@@ -1532,7 +1532,7 @@ float backward(float d_y) {
 }
 """,
         "return scale * d_y",
-        "'scale' of line 3 belongs to forward",
+        "belongs to forward",
         'saves=("scale",)',
     ),
     aten(
