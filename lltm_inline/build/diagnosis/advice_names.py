@@ -297,10 +297,10 @@ def _declared_elsewhere(name: str, record: Record, text: str) -> str:
             return f"'{name}' stands in the namespace {owner[2]}: write {owner[2]}::{name}."
         if owner:
             return f"'{name}' of line {before[-1][0]} is a member of {owner[2]}, and needs an object of it, as in g.{name}."
-        owner, here = function_around(text, *before[-1]), function_around(text, record.line, record.column)
-        if owner and owner != here:
-            other = f"'{name}' of line {before[-1][0]} belongs to {owner}, and each function has variables of its own"
-            if (owner, here) == ("forward", "backward"):
+        home, here = function_around(text, *before[-1]), function_around(text, record.line, record.column)
+        if home and home != here:
+            other = f"'{name}' of line {before[-1][0]} belongs to {home}, and each function has variables of its own"
+            if (home, here) == ("forward", "backward"):
                 return f'{other}: make it here too, or have it handed over, as saves=("{name}",) does with an input or output.'
             return f"{other}: make it here too, or take it as an argument."
         return f"'{name}' of line {before[-1][0]} lives only inside its own {{ }}: declare it ahead of that block."
