@@ -71,11 +71,13 @@ def _single_quotes(match: re.Match[str], record: Record, sources: Mapping[str, s
 
 @rules.rule(_STUCK)
 def _python_division(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    lines = text_of(record, sources).split("\n")
+    text = text_of(record, sources)
     # The comment cuts a statement short, which then goes on in the next line: there a compiler may stumble.
-    before = max((number for number, line in enumerate(lines[: record.line - 1], 1) if line.strip()), default=1)
+    before = max(
+        (number for number, line in enumerate(text.split("\n")[: record.line - 1], 1) if line.strip()), default=1
+    )
     for number in (record.line, before):
-        found = re.search(r"[\w)\]]\s*(//)\s*[\w(][\w.()\[\]]*\s*[;)]\s*$", line_of("\n".join(lines), number))
+        found = re.search(r"[\w)\]]\s*(//)\s*[\w(][\w.()\[\]]*\s*[;)]\s*$", line_of(text, number))
         if found:
             record.line, record.column = number, found.start(1) + 1
             return "In C++ // begins a comment: / divides, and whole numbers give a whole number."
