@@ -171,6 +171,7 @@ def test_thirty_two_at_once(start: Any, fresh_cache: Path, watched: Any) -> None
 REMOVED = (
     FORKS
     + """
+warnings.simplefilter("ignore", RuntimeWarning)  # that a library is not what was built is said, and is no matter here
 def robbed(number):
     at_event(number, lambda: shutil.rmtree(ROOT, ignore_errors=True))
     try:
@@ -193,10 +194,7 @@ print("done")
 @pytest.mark.full
 def test_cache_removed_at_any_moment(start: Any, fresh_cache: Path) -> None:
     """The cache is removed ahead of every other one of the forty events of a build: it works or says so, and the next build works."""
-    lines = start(REMOVED).output(120).splitlines()
-    assert [
-        line for line in lines if "RuntimeWarning" not in line and "build(" not in line and "run_jobs" not in line
-    ] == ["done"]
+    assert start(REMOVED).output(120).splitlines() == ["done"]
     assert fresh_cache.stat().st_mode & 0o777 == 0o700
 
 

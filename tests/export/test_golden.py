@@ -21,6 +21,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.export.exported import Exported
+from tests.quick import QUICK
 
 _SECONDS = 900
 
@@ -40,8 +41,12 @@ class Shell:
         Path(packages, "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
         (directory / "home").mkdir()
 
-    def run(self, command: str, cwd: Path | None = None) -> str:
-        """Type a command, and return what it printed; where it names this Python, it means the fresh one."""
+    def run(self, command: str, cwd: Path | None = None, **more: str) -> str:
+        """Type a command, and return what it printed; where it names this Python, it means the fresh one.
+
+        Args:
+            more: variables of the environment, such as CXX.
+        """
         command = command.replace(sys.executable, str(self.bin / "python"))
         unset = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LLTM_", "VIRTUAL"))
@@ -51,6 +56,7 @@ class Shell:
             "PATH": f"{self.bin}:{os.environ['PATH']}",
             "HOME": str(self.directory / "home"),
             "MAX_JOBS": "2",
+            **more,
         }
         done = subprocess.run(
             ["bash", "-c", command],
@@ -95,9 +101,9 @@ def exported(shell: Shell, kernel: str, how: str, **options: object) -> Exported
     return li.export(kernel, to, how, check=False, **options)  # type: ignore[arg-type]
 
 
-def type_all(shell: Shell, export: Exported) -> str:
+def type_all(shell: Shell, export: Exported, **more: str) -> str:
     """Type every command of an export in order."""
-    return "\n".join(shell.run(command) for _, command in export.commands)
+    return "\n".join(shell.run(command, **more) for _, command in export.commands)
 
 
 def test_the_environment_does_not_know_us(shell: Shell) -> None:
@@ -106,11 +112,18 @@ def test_the_environment_does_not_know_us(shell: Shell) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kernel", ["axpy/cpp", "lltm/fused", "conv_bn/fused"])
-def test_setuptools(shell: Shell, kernel: str) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "environment"),
+    [
+        pytest.param("axpy/cpp", {"CXX": QUICK}, id="axpy/cpp"),
+        pytest.param("lltm/fused", {}, id="lltm/fused"),
+        pytest.param("conv_bn/fused", {"CXX": QUICK}, id="conv_bn/fused"),
+    ],
+)
+def test_setuptools(shell: Shell, kernel: str, environment: dict[str, str]) -> None:
     """It is installed, its tests pass and its benchmark runs; nothing of it needs lltm_inline."""
     export = exported(shell, kernel, "setuptools")
-    printed = type_all(shell, export)
+    printed = type_all(shell, export, **environment)
     assert " passed" in printed and "failed" not in printed
     assert "from lltm_inline" not in "".join((export.path / file).read_text() for file in export.files)
     assert f"{export.name}.py" not in os.listdir(export.path)
@@ -135,7 +148,7 @@ def test_cuda(shell: Shell) -> None:
 def test_cmake_and_the_class(shell: Shell) -> None:
     """The C++ program runs without Python, makes the class and saves it; the same library serves Python's tests."""
     export = exported(shell, "lltm/class", "cmake")
-    printed = type_all(shell, export)
+    printed = type_all(shell, export, CXX=QUICK)
     assert " passed" in printed and "failed" not in printed
     assert "LLTMCell, saved and loaded, computes the same" in printed
     weights, bias = torch.load(shell.directory / "lltm_class.pt")  # what the program saved
@@ -157,11 +170,12 @@ def test_stable_wheel(wheel: Path) -> None:
 
 
 @pytest.mark.full
-def test_stable_wheel_elsewhere(shell: Shell, wheel: Path) -> None:
+def test_stable_wheel_elsewhere(shell: Shell, request: pytest.FixtureRequest) -> None:
     """The same wheel computes under other versions of Python and torch, those that this machine has."""
     others = pythons_with_torch()
     if not others:
         pytest.skip("no other Python with torch >= 2.10 is on PATH or named in LLTM_INLINE_PYTHONS")
+    wheel = request.getfixturevalue("wheel")  # not sooner: it takes half a minute to build
     for number, python in enumerate(others):
         place = shell.directory / f"other-{number}"
         with zipfile.ZipFile(wheel) as archive:
@@ -173,7 +187,7 @@ def test_stable_wheel_elsewhere(shell: Shell, wheel: Path) -> None:
 def test_load(shell: Shell) -> None:
     """The package compiles itself when it is imported first, and only then."""
     export = exported(shell, "axpy/cpp", "load")
-    assert " passed" in type_all(shell, export)
+    assert " passed" in type_all(shell, export, CXX=QUICK)
 
 
 def test_origin(shell: Shell) -> None:

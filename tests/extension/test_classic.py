@@ -42,7 +42,7 @@ def extension(directory: Path, text: str, setup: str = "CppExtension('tiny_cpp',
 
 
 @pytest.mark.full
-def test_the_tutorials_cpp_extension() -> None:
+def test_the_tutorials_cpp_extension(quick_compiler: None) -> None:
     """It comes in with its own text, without its module, and with the two functions of a kernel; its check is right."""
     (kernel,) = registry.import_extension(CLASSIC / "cpp", op="lltm")
     assert kernel.label == "lltm/lltm_cpp" and registry["lltm/lltm_cpp"] is kernel

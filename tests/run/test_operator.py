@@ -20,6 +20,7 @@ from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.checking.cases import Case, as_tuple, differentiable, make_inputs, prime_size
 from lltm_inline.run.function import Function
 from lltm_inline.template import devices_of
+from tests.quick import QUICK
 from tests.tiny import forget
 
 pytestmark = [
@@ -272,8 +273,9 @@ def test_compiled_under_autocast() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Dynamo does not know how to trace:UserWarning")
-def test_classic_binding_breaks_the_graph() -> None:
+def test_classic_binding_breaks_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     """What pybind11 binds no compiler can look into: it computes, outside of the graph."""
+    monkeypatch.setenv("CXX", QUICK)  # which reads what every pybind11 binding includes in half the time
     function = load("classic")
     leaves = leaves_of(function.op)
     traced = torch.compile(lambda *inputs: function(*inputs) * 2, backend="aot_eager")
