@@ -14,7 +14,8 @@ import torch
 from common import li
 
 from lltm_inline.errors import LltmInlineError
-from lltm_inline.run.timing.inputs import InputSet, Ring, as_tuple
+from lltm_inline.run.function import as_tuple
+from lltm_inline.run.timing.inputs import InputSet, Ring
 
 EAGER, COMPILED = "eager", "torch.compile"
 DIRECTIONS = ("forward", "forward + backward")

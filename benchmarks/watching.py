@@ -14,19 +14,20 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
 from common import Results, arguments, li
 
 from lltm_inline.notebook.live import live_html
-from lltm_inline.registry import registry
-from lltm_inline.run.benchmark import _Timer
-from lltm_inline.run.entrants import load_all
-from lltm_inline.run.isolated import ask, prepare
+from lltm_inline.run.benchmark import Plan, Timer
+from lltm_inline.run.executor import Task, prepare
+from lltm_inline.run.library import load_all
 from lltm_inline.run.partial import Pace, Partial
+from lltm_inline.run.postmortem import run_or_raise
+from lltm_inline.run.setting import Setting
 from lltm_inline.run.timing.audit import Auditor
 from lltm_inline.run.timing.inputs import Ring
 from lltm_inline.run.timing.sample import Case, no_collection, warm_up
@@ -81,38 +82,45 @@ class OneOfTwo(Pace):
         return not self.firsts[-1]
 
 
-def pairs_here(
-    kernels: list[Any], size: tuple[int, ...], rounds: int, seconds: float, *, tells: bool, settles: bool
-) -> list[tuple[float, float]]:
-    """Time kernels as the worker does; return pairs of samples, that right after a telling first."""
-    op = registry.op_of(kernels[0])
-    entrants = load_all(kernels, "cpu", None, None, lambda more, text: None)
-    ring = Ring(op, size, dtype=torch.float32, device="cpu")
-    case = Case(ring, Auditor(op, ring, "", gradients=True), "both", "cpu", entrants, kernels[0].label)
-    timer = _Timer(
-        *(op, entrants, kernels[0].label, ["both"], torch.float32, "cpu", seconds, rounds, lambda more, text: None)
-    )
-    timer.pace = pace = OneOfTwo()
-    timer.cases = 1
-    timer.tell = (lambda *known: steps.tell("partial", *known)) if tells else (lambda *known: None)
-    rows: list[Any] = []
-    never_clear(case)
-    if not settles:
-        timer.settle = lambda case: None  # type: ignore[method-assign]
+@dataclass(frozen=True)
+class Pairs(Task):
+    """Timing of kernels at one size.
 
-    def rows_now() -> list[Any]:
-        if tells or not rows:  # what is not told is not made either
-            rows[:] = timer._rows(case, size, None)
-        return rows
+    Attributes:
+        plan: the size, the kernels' baseline, and how many rounds.
+        tells, settles: as of `Way`.
+    """
 
-    with no_collection():
-        warm_up(case)
-        timer._rounds(case, "", rows_now)
-    pairs = []
-    for samples in case.samples.values():
-        for first, one, two in zip(pace.firsts, samples[1::2], samples[2::2], strict=False):
-            pairs.append((one, two) if first else (two, one))
-    return pairs
+    plan: Plan
+    tells: bool
+    settles: bool
+
+    def run(self) -> list[tuple[float, float]]:
+        """Time as the worker does; return pairs of samples, that right after a telling first."""
+        functions, plan = load_all(self.built), self.plan
+        op, (size,) = functions[0].op, plan.sizes
+        ring = Ring(op, size, dtype=plan.dtype, device="cpu")
+        case = Case(ring, Auditor(op, ring, "", gradients=True), "both", "cpu", functions, plan.baseline)
+        timer = Timer(functions, plan, watched=True)
+        timer.pace = pace = OneOfTwo()
+        never_clear(case)
+        if not self.settles:
+            timer.settle = lambda case: None  # type: ignore[method-assign]
+        rows: list[Any] = []
+
+        def rows_now() -> list[Any]:
+            if self.tells or not rows:  # what is not told is not made either
+                rows[:] = timer.rows(case, size, None)
+            return rows
+
+        with no_collection(), nullcontext() if self.tells else steps.told_to(lambda event: None):
+            warm_up(case)
+            timer.rounds(case, "", rows_now)
+        pairs = []
+        for samples in case.samples.values():
+            for first, one, two in zip(pace.firsts, samples[1::2], samples[2::2], strict=False):
+                pairs.append((one, two) if first else (two, one))
+        return pairs
 
 
 def never_clear(case: Case) -> None:
@@ -122,16 +130,15 @@ def never_clear(case: Case) -> None:
 
 def after_telling(way: Way, rounds: int) -> tuple[list[float], list[float]]:
     """Return the samples right after a telling, and their neighbours."""
-    kernels = [li.registry[label] for label in KERNELS]
+    setting = Setting(progress=False)
+    built = prepare([li.registry[label] for label in KERNELS], setting)
+    plan = Plan((SIZE,), KERNELS[0], ("both",), torch.float32, 10.0, rounds)
 
     def on_event(event: steps.Event) -> None:
         if event.kind == "partial":
             way.draw(Partial(tuple(event.values[0]), KERNELS[0], event.values[1]))
 
-    found = ask(
-        *(partial(pairs_here, tells=way.tells, settles=way.settles), kernels, SIZE, rounds, 10.0), kernels=kernels,
-        device="cpu", limits=None, prepared=prepare(kernels, "cpu", None, None, False), on_event=on_event,
-    ).value  # fmt: skip
+    found = run_or_raise(Pairs(built, plan, way.tells, way.settles), setting, on_event).value
     return [after for after, _ in found], [other for _, other in found]
 
 

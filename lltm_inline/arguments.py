@@ -152,25 +152,22 @@ def mapping(name: str, value: Any, want: str, *, where: str = "", error: Refusal
 def require_choices(
     *,
     device: Any = "cpu",
-    devices: Sequence[str] = ("cpu", "cuda"),
     compiler: Any = None,
     cflags: Any = None,
     progress: Any = None,
-    trust: Any = False,
 ) -> None:
-    """Look at what `build`, `load`, `check`, `benchmark` and `memory` have in common, before anything is built or run.
+    """Look at what all have in common that build a kernel, before anything is built.
 
     Raises:
         InputError: one of them is of the wrong kind.
     """
-    if not isinstance(device, str) or device not in devices:
-        raise InputError(f"no device {shown(device)}; want one of {', '.join(devices)}")
+    if not isinstance(device, str) or device not in ("cpu", "cuda"):
+        raise InputError(f"no device {shown(device)}; want one of cpu, cuda")
     if compiler is not None and (not isinstance(compiler, str) or not compiler or "\0" in compiler):
         raise refusal("compiler", compiler, "the name or path of a compiler, or None for the default")
     if cflags is not None:
         strings("cflags", cflags)
     progress_of(progress)
-    boolean("trust", trust)
 
 
 def progress_of(value: Any) -> Any:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .build.diagnostics import Diagnostic
-    from .run.report import Report
-    from .run.timings import Row
-    from .run.worker.crash import Crash
 
 
 class LltmInlineError(Exception):
@@ -110,9 +107,14 @@ class SignatureError(BuildError):
 
 
 class CheckError(LltmInlineError, Shown):
-    """A kernel that is wrong was to be timed or used; `report` says how it is wrong."""
+    """A kernel that is wrong was to be timed or used.
 
-    def __init__(self, message: str, *, report: Report | None = None) -> None:
+    Attributes:
+        report: a `Report` of how it is wrong, or None.
+    """
+
+    # Results raise errors, so no error knows the class of a result: imports would go in a circle.
+    def __init__(self, message: str, *, report: Any = None) -> None:
         super().__init__(message)
         self.report = report
 
@@ -121,11 +123,11 @@ class CrashError(LltmInlineError, RuntimeError, Shown):
     """A kernel that took the worker down with it; the caller's process, its variables and the next call are untouched.
 
     Attributes:
-        crash: what happened, where, with which inputs, and the likely cause.
+        crash: a `Crash`: what happened, where, with which inputs, and the likely cause.
         timings: the rows that a benchmark had measured until then, or None.
     """
 
-    def __init__(self, message: str, *, crash: Crash, timings: Sequence[Row] | None = None) -> None:
+    def __init__(self, message: str, *, crash: Any, timings: Sequence[Any] | None = None) -> None:
         super().__init__(message)
         self.crash = crash
         self.timings = None if timings is None else tuple(timings)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from .above import Shown
 from .shell import in_notebook
@@ -19,7 +19,16 @@ from .shell import in_notebook
 #: Called as `progress(text)` whenever a step begins.
 Progress = Callable[[str], None]
 
+#: Called as `progress(done, total, text)`; `done` only grows and ends at `total`.
+CountedProgress = Callable[[int, int, str], None]
+
 QUIET_SECONDS = 1.0
+
+
+class Step(Protocol):
+    """Called with what is being done now, and with how much more of the whole is done."""
+
+    def __call__(self, text: str, more: int = 0) -> None: ...
 
 
 class LiveLine:
@@ -98,3 +107,21 @@ def showing(text: str, progress: Progress | bool | None) -> Iterator[Progress]:
     else:
         with LiveLine(text) as line:
             yield line
+
+
+@contextmanager
+def counting(title: str, total: int, progress: CountedProgress | bool | None) -> Iterator[Step]:
+    """Yield a step function, which tells the caller's own function, or a line on the screen, how far of `total` we are."""
+    done = 0
+    own = progress if callable(progress) else None
+    with showing(title, False if own else bool(progress is not False)) as show:
+
+        def step(text: str, more: int = 0) -> None:
+            nonlocal done
+            done += more
+            if own is not None:
+                own(done, total, text)
+            else:
+                show(f"{text} ({done / total:.0%})")
+
+        yield step

@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
@@ -77,8 +77,8 @@ class Build(Shown):
 
     kernel: str
     path: Path
-    seconds: float
-    cached: bool
+    seconds: float = field(compare=False)  # another call of the same build takes another time
+    cached: bool = field(compare=False)
     flags: tuple[str, ...]
     compiler: str
     digest: str

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..errors import SignatureError
 from ..registry import Kernel, fit, registry
-from ..signature import Problem, mask
+from ..signature import Interface, Problem, mask
 from ..template import Rendered, render, require_text
 from . import cache
 from .diagnostics import Diagnostic, excerpt_of
@@ -39,6 +39,7 @@ class Job:
         cuda: the CUDA file, or nothing.
         nvcc: what compiles it.
         only: `"ptx"` compiles the CUDA file and `"object"` the C++ file without making a library of it.
+        interface: of the text of a kernel; None for a helper of ours.
     """
 
     label: str
@@ -52,6 +53,7 @@ class Job:
     cuda: str = ""
     nvcc: Nvcc | None = None
     only: str = ""
+    interface: Interface | None = None
 
     @cached_property
     def key(self) -> str:
@@ -161,6 +163,7 @@ def make_job(kernel: Kernel, toolchain: Toolchain, nvcc: Nvcc | None = None) -> 
         kernel.parent,
         rendered.cuda,
         nvcc.with_flags(kernel.flags) if nvcc else None,
+        interface=rendered.interface,
     )
 
 

@@ -239,7 +239,7 @@ def _require_sizes(options: CellOptions) -> None:
     """
     op = registry.ops.get(options.name.partition("/")[0])
     if op is not None and (options.sizes or options.every_size):
-        from ..run.sizes import choose_sizes
+        from ..run.choices import choose_sizes
 
         choose_sizes(op, options.sizes or None)
 
@@ -248,12 +248,15 @@ def _build(kernel: Kernel, device: str, options: CellOptions, busy: Slot | None)
     """Build a kernel; where it is to run afterwards, the worker starts meanwhile, and what watches over it is built too."""
     import torch
 
-    from ..run.isolated import prepare
-    from ..run.load import require_device
+    from ..run.built import require_device
+    from ..run.executor import prepare
+    from ..run.setting import Setting
 
     if options.check or options.benchmark:
         require_device(device, kernel)
-        return prepare([kernel], device, None, None, busy).libraries[kernel.label]
+        library = prepare([kernel], Setting(device, progress=busy))[0].library
+        assert library is not None  # a cell has a text
+        return library
     # Without a GPU a CUDA text can still be compiled.
     return build(kernel, device=device, compile_only=device == "cuda" and not torch.cuda.is_available(), progress=busy)
 

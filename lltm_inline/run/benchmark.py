@@ -13,46 +13,45 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import torch
 
-from ..arguments import require_choices
 from ..errors import CrashError, InputError
+from ..progress import CountedProgress, Step, counting
 from ..registry import Cost, Kernel, Op, registry
 from ..told import building
-from .entrants import (
-    Progress,
-    Step,
-    check_all,
-    choose_baseline,
-    choose_kernels,
-    load_all,
-    relay,
-    require_timing,
-    steps,
-    tensor_device,
-)
-from .isolated import Prepared, ask, echo, prepare
-from .partial import SECONDS_BETWEEN, Pace, Partial, Running, Tell, Watch, watch_of
-from .sizes import choose_sizes
+from .built import Built, require_device
+from .check import require_right
+from .checking.cases import size_text
+from .choices import choose_baseline, choose_kernels, choose_sizes, require_timing
+from .executor import Task, echo, prepare
+from .function import Function
+from .library import load_all
+from .partial import SECONDS_BETWEEN, Pace, Partial, Running, Watch, watch_of
+from .postmortem import run_or_raise
+from .setting import Setting
 from .timing import machine, sample
 from .timing.audit import Auditor
 from .timing.inputs import Ring
-from .timing.sample import Case, Entrant, no_collection, take_round, warm_up
+from .timing.sample import Case, no_collection, take_round, warm_up
 from .timing.stats import FEWEST, quartiles, ratio
 from .timings import DIRECTIONS, Row, Timings
-from .worker import steps as worker_steps
-from .worker.limits import Limits, require_limits
+from .worker import steps
+from .worker.limits import Limits
+from .worker.steps import Event
 
 _FEWEST_BEFORE_CLEAR = 16
 _AUDITED_SHARE = 1 / 8
-_TICKS = 10
+#: Steps of progress for a size in one direction.
+TICKS = 10
 _SEED = 2019
 #: In rounds that take longer than this, the few microseconds that a telling adds to the next sample do not matter.
 _SETTLED = 10e-3
+#: How often a round is told that brings the whole no further.
+_SAID_SECONDS = 0.1
 
 
 def benchmark(
@@ -66,7 +65,7 @@ def benchmark(
     seconds: float = 1.0,
     rounds: int = 400,
     check: bool = True,
-    progress: Progress | bool | None = None,
+    progress: CountedProgress | bool | None = None,
     watch: Watch | None = None,
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
@@ -114,235 +113,195 @@ def benchmark(
         >>> [(row.kernel, row.direction) for row in t.rows]
         [('lltm/python', 'forward'), ('lltm/python', 'backward'), ('lltm/python', 'both')]
     """
-    from .load import require_device
-
-    require_choices(device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust)
-    require_limits(limits)
+    setting = Setting(device, compiler, cflags, progress, trust, limits)
     watch = watch_of(watch)
     require_timing(dtype=dtype, check=check, seconds=seconds, rounds=rounds, directions=directions)
     require_device(device)
     chosen = choose_kernels(kernels)
     op = registry.op_of(chosen[0])
-    cases = choose_sizes(op, sizes)
+    cases = tuple(choose_sizes(op, sizes))
     wanted = possible_directions(op, directions, cases[0], dtype, device)
-    against = choose_baseline(chosen, baseline)
-    with steps(
-        progress, f"benchmark of {op.name}", len(chosen) * (1 + check) + len(cases) * len(wanted) * _TICKS
-    ) as step:
-        task = _Task(
-            *(tuple(chosen), tuple(cases), against, tuple(wanted), dtype, device, seconds, rounds, compiler, cflags),
-            watched=watch is not None,
-        )
-        here = trust or worker_steps.in_worker()
-        with building(() if here else chosen):
-            prepared = None if here else prepare(chosen, device, compiler, cflags, partial(step, 0))
+    plan = Plan(cases, choose_baseline(chosen, baseline), wanted, dtype, seconds, rounds)
+    total = len(chosen) * (1 + check) + len(cases) * len(wanted) * TICKS
+    with counting(f"benchmark of {op.name}", total, progress) as step:
+        with building(chosen):
+            built = prepare(chosen, replace(setting, progress=step))
         if check:
-            check_all(op, chosen, device, compiler, cflags, step, trust=trust, limits=limits)
-        if prepared is None:
-            return time_here(task, step, watch)
-        return _time_in_worker(task, prepared, limits, step, watch)
+            require_right(chosen, setting, step)
+        return time_built(built, plan, setting, step, watch)
 
 
 @dataclass(frozen=True)
-class _Task:
-    """What is to be timed."""
+class Plan:
+    """What is measured, and for how long; see `benchmark`. The baseline is a label."""
 
-    kernels: tuple[Kernel, ...]
     sizes: tuple[tuple[int, ...], ...]
     baseline: str
     directions: tuple[str, ...]
     dtype: torch.dtype
-    device: str
     seconds: float
     rounds: int
-    compiler: str | None
-    cflags: Sequence[str] | None
-    watched: bool = False
 
 
-def time_here(task: _Task, step: Step | None = None, watch: Watch | None = None) -> Timings:
-    """Time kernels in this process; in the worker without `step`: the caller's process is told."""
-    worker_steps.tell("begin")
-    tell = partial(worker_steps.tell, "partial") if step is None and task.watched else None
-    step = step or relay()
-    entrants = load_all(task.kernels, task.device, task.compiler, task.cflags, step)
-    op = registry.op_of(task.kernels[0])
-    timer = _Timer(
-        *(op, entrants, task.baseline, task.directions, task.dtype, task.device, task.seconds, task.rounds, step)
-    )
-    timer.tell = tell if watch is None else _assemble(watch, timer.rows, task.baseline)
-    return timer.run(task.sizes)
-
-
-def _assemble(watch: Watch, rows: Sequence[Row], baseline: str) -> Tell:
-    """Return what calls a watcher with the finished rows and those of the case under way."""
-    return lambda under_way, running: watch(Partial((*rows, *under_way), baseline, running))
-
-
-def _time_in_worker(task: _Task, prepared: Prepared, limits: Limits | None, step: Step, watch: Watch | None) -> Timings:
-    """Time kernels in the worker; what was measured before a crash or Ctrl-C is not lost."""
+def time_built(
+    built: tuple[Built, ...], plan: Plan, setting: Setting, step: Step, watch: Watch | None = None
+) -> Timings:
+    """Time kernels that are built; what was measured before a crash or Ctrl-C is not lost."""
     rows: list[Row] = []
     done = told = 0
-    tell = None if watch is None else _assemble(watch, rows, task.baseline)
-    # The worker keeps the pace; this one only leaves out what has piled up behind a slow watcher, and comes all at once.
+    # The timer keeps the pace; this one only leaves out what has piled up behind a slow watcher, and comes all at once.
     pace = Pace(SECONDS_BETWEEN / 2)
 
-    def on_event(event: worker_steps.Event) -> None:
+    def on_event(event: Event) -> None:
         nonlocal done, told
         if event.kind == "begin":  # maybe for the second time, in a new worker
             rows.clear()
             done = 0
         elif event.kind == "step":
-            done += event.values[0]
-            step(max(0, done - told), event.values[1])
+            text, more = event.values
+            done += more
+            step(text, max(0, done - told))
             told = max(told, done)
         elif event.kind == "rows":
             rows.extend(event.values[0])
-        elif event.kind == "partial" and tell is not None and pace.due:  # a slow watcher gets the newest only
-            tell(*event.values)
+        elif event.kind == "partial" and watch is not None and pace.due:  # a slow watcher gets the newest only
+            under_way, running = event.values
+            watch(Partial((*rows, *under_way), plan.baseline, running))
             pace.told()
 
     try:
-        result = ask(
-            *(time_here, task),
-            kernels=task.kernels,
-            device=task.device,
-            limits=limits,
-            prepared=prepared,
-            on_event=on_event,
-        )
+        result = run_or_raise(Timing(built, plan, watched=watch is not None), setting, on_event)
     except CrashError as error:
         raise error.crash.error(rows) from None
     except KeyboardInterrupt as interrupt:
-        _keep(interrupt, rows, task.baseline)
+        interrupt.timings = Timings(tuple(rows), plan.baseline)  # type: ignore[attr-defined]
+        interrupt.add_note(f"{len(rows)} rows were measured until then: they are in this exception's .timings")
         raise
     echo(result.output)
-    return result.value
+    return Timings(tuple(rows), plan.baseline)
 
 
-def _keep(interrupt: KeyboardInterrupt, rows: Sequence[Row], baseline: str) -> None:
-    """Attach what was measured to an interrupt."""
-    interrupt.timings = Timings(tuple(rows), baseline)  # type: ignore[attr-defined]
-    if not any("in this exception's .timings" in note for note in getattr(interrupt, "__notes__", ())):
-        interrupt.add_note(f"{len(rows)} rows were measured until then: they are in this exception's .timings")
+@dataclass(frozen=True)
+class Timing(Task):
+    """Timing of kernels.
+
+    Attributes:
+        plan: at which sizes, and for how long.
+        watched: whether somebody wants to know what comes in between two rounds.
+    """
+
+    plan: Plan
+    watched: bool = False
+
+    def run(self) -> None:
+        """Load the kernels and time them; the rows are told as they are known."""
+        steps.tell("begin")
+        timer = Timer(load_all(self.built), self.plan, self.watched)
+        for size in self.plan.sizes:
+            timer.size(size)
 
 
-@dataclass
-class _Timer:
-    """Runs the cases one after the other and turns samples into rows."""
+class Timer:
+    """Runs the cases one after the other, turns samples into rows, and tells of them."""
 
-    op: Op
-    entrants: Sequence[Entrant]
-    baseline: str
-    directions: Sequence[str]
-    dtype: torch.dtype
-    device: str
-    seconds: float
-    rounds: int
-    step: Step
-    rows: list[Row] = field(default_factory=list)
-    tell: Tell | None = None
-    pace: Pace = field(default_factory=Pace)
-    unseen: random.Random = field(default_factory=lambda: random.Random(_SEED))
-    cases: int = 0
+    def __init__(self, functions: Sequence[Function], plan: Plan, watched: bool = False) -> None:
+        self.functions, self.plan, self.watched = functions, plan, watched
+        self.op, self.device = functions[0].op, functions[0].device
+        self.pace, self._said = Pace(), Pace(_SAID_SECONDS)
+        self._unseen = random.Random(_SEED)
+        self._number = 0
 
-    def run(self, sizes: Sequence[tuple[int, ...]]) -> Timings:
-        try:
-            self.cases = len(sizes) * len(self.directions)
-            for size in sizes:
-                self._size(size)
-        except KeyboardInterrupt as interrupt:
-            _keep(interrupt, self.rows, self.baseline)
-            raise
-        return Timings(tuple(self.rows), self.baseline)
-
-    def _size(self, size: tuple[int, ...]) -> None:
-        place = tensor_device(self.device)
-        ring = Ring(self.op, size, dtype=self.dtype, device=place, seed=_SEED)
-        where = ", ".join(f"{letter}={number}" for letter, number in self.op.named(size).items())
-        auditor = Auditor(self.op, ring, where, gradients=tuple(self.directions) != ("forward",))
-        for entrant in self.entrants:
-            self.step(0, f"comparing {entrant.label} with the reference at {where}")
-            auditor.before(entrant.label, entrant.function)
-        peak = machine.peak(self.dtype, place) if self.op.cost else None
-        for direction in self.directions:
-            case = Case(ring, auditor, direction, place, self.entrants, self.baseline)
+    def size(self, size: tuple[int, ...]) -> None:
+        """Compare all kernels with the reference at a size, then time them in each direction."""
+        plan = self.plan
+        ring = Ring(self.op, size, dtype=plan.dtype, device=self.device, seed=_SEED)
+        where = size_text(self.op, size)
+        auditor = Auditor(self.op, ring, where, gradients=plan.directions != ("forward",))
+        for function in self.functions:
+            steps.say(f"comparing {function.kernel.label} with the reference at {where}")
+            auditor.before(function.kernel.label, function)
+        peak = machine.peak(plan.dtype, self.device) if self.op.cost else None
+        for direction in plan.directions:
+            self._number += 1
+            case = Case(ring, auditor, direction, self.device, self.functions, plan.baseline)
+            rows = partial(self.rows, case, size, peak)
             with no_collection():
                 warm_up(case)
-                self._rounds(
-                    case, f"timing {self.op.name} {direction} at {where}", partial(self._rows, case, size, peak)
-                )
-            rows = self._rows(case, size, peak)
-            worker_steps.tell("rows", rows)
-            self.rows += rows
+                self.rounds(case, f"timing {self.op.name} {direction} at {where}", rows)
+            steps.tell("rows", rows())
 
-    def _rounds(self, case: Case, text: str, rows: Callable[[], list[Row]]) -> None:
-        budget = self.seconds * len(self.entrants) / len(self.directions)
+    def rounds(self, case: Case, text: str, rows: Callable[[], list[Row]]) -> None:
+        """Take rounds until the answer is clear or the time is up."""
+        plan = self.plan
+        budget = plan.seconds * len(self.functions) / len(plan.directions)
         order, spent, shown = random.Random(_SEED), 0.0, 0
-        for number in range(self.rounds):
+        for number in range(plan.rounds):
             start = sample.clock()
             # Which rounds are compared with the reference is not known ahead, so a kernel cannot behave for them.
             take_round(case, order, audited=number == 0 or order.random() < _AUDITED_SHARE)
             # What is told between rounds does not count: whoever watches must not change when they end.
             spent += (sample.clock() - start) / 1e9
-            ticks = min(_TICKS - 1, int(_TICKS * max(spent / budget, number / self.rounds)))
-            self.step(ticks - shown, f"{text}, round {number + 1}")
-            shown = ticks
+            ticks = min(TICKS - 1, int(TICKS * max(spent / budget, number / plan.rounds)))
+            if ticks > shown or self._said.due:
+                steps.say(f"{text}, round {number + 1}", ticks - shown)
+                shown = ticks
+                self._said.told()
             if spent > budget and (number + 1 >= FEWEST or spent > 3 * budget):
                 break
             if number + 1 >= _FEWEST_BEFORE_CLEAR and number % 8 == 7 and case.is_clear:
                 break
-            if self.tell is not None and self.pace.due:
+            if self.watched and self.pace.due:
                 under_way = rows()
-                self.tell(under_way, self._running(under_way[0], number + 1, spent, budget))
+                steps.tell("partial", under_way, self._running(under_way[0], number + 1, spent, budget))
                 if spent < _SETTLED * (number + 1):
                     self.settle(case)
                 self.pace.told()
         # One more round that is compared and not counted: the kernels cannot tell it from the others.
         take_round(case, order, audited=True, counted=False)
-        self.step(_TICKS - shown, text)
+        steps.say(text, TICKS - shown)
 
     def settle(self, case: Case) -> None:
         """Take a round that does not count: a sample right after a telling takes 4 to 10 % longer, one after such a round 1 to 2 %."""
-        take_round(case, self.unseen, audited=False, counted=False)
+        take_round(case, self._unseen, audited=False, counted=False)
 
     def _running(self, row: Row, done: int, spent: float, budget: float) -> Running:
-        affordable = max(FEWEST, done, math.ceil(done * budget / spent)) if spent else self.rounds
-        number = len(self.rows) // len(self.entrants) + 1
-        most = min(self.rounds, affordable)
-        return Running(row.size, row.direction, done, most, spent, budget, number, self.cases)
+        plan = self.plan
+        affordable = max(FEWEST, done, math.ceil(done * budget / spent)) if spent else plan.rounds
+        cases = len(plan.sizes) * len(plan.directions)
+        most = min(plan.rounds, affordable)
+        return Running(row.size, row.direction, done, most, spent, budget, self._number, cases)
 
-    def _rows(self, case: Case, size: tuple[int, ...], peak: machine.Peak | None) -> list[Row]:
-        return [self._row(case, size, entrant, peak) for entrant in self.entrants]
+    def rows(self, case: Case, size: tuple[int, ...], peak: machine.Peak | None) -> list[Row]:
+        """Sum up the samples of a case, a row for each kernel."""
+        return [self._row(case, size, function, peak) for function in self.functions]
 
-    def _row(self, case: Case, size: tuple[int, ...], entrant: Entrant, peak: machine.Peak | None) -> Row:
-        samples = case.samples[entrant.label]
+    def _row(self, case: Case, size: tuple[int, ...], function: Function, peak: machine.Peak | None) -> Row:
+        label, baseline, dtype = function.kernel.label, self.plan.baseline, self.plan.dtype
+        samples = case.samples[label]
         q1, median, q3 = quartiles(samples)
-        is_base = entrant.label == self.baseline
-        speedup, low, high = (1.0, 1.0, 1.0) if is_base else ratio(case.samples[self.baseline], samples)
-        named = self.op.named(size)
-        cost = self.op.cost_at(self.dtype.itemsize, size)
+        speedup, low, high = (1.0, 1.0, 1.0) if label == baseline else ratio(case.samples[baseline], samples)
+        cost = self.op.cost_at(dtype.itemsize, size)
         here = machine.machine(self.device)
         return Row(
-            kernel=entrant.label,
+            kernel=label,
             op=self.op.name,
-            size=named,
+            size=self.op.named(size),
             direction=case.direction,
-            dtype=str(self.dtype).removeprefix("torch."),
+            dtype=str(dtype).removeprefix("torch."),
             device=self.device,
             median=median,
             q1=q1,
             q3=q3,
             samples=len(samples),
-            calls=case.calls[entrant.label],
+            calls=case.calls[label],
             speedup=speedup,
             speedup_low=low,
             speedup_high=high,
             **_rates(cost, case.direction, median, peak) if cost and peak else {},
-            flags=entrant.flags,
+            flags=function.build.flags if function.build else (),
             threads=here.threads,
             torch=here.torch,
-            compiler=entrant.compiler,
+            compiler=function.build.compiler if function.build else "",
             cpu=here.cpu,
         )
 
@@ -357,16 +316,14 @@ def _rates(cost: Cost, direction: str, seconds: float, peak: machine.Peak) -> di
 
 def possible_directions(
     op: Op, directions: Sequence[str], size: Sequence[int], dtype: torch.dtype, device: str
-) -> list[str]:
+) -> tuple[str, ...]:
     """Keep the directions in which an op can be timed.
 
     Raises:
         InputError: none of them is.
     """
-    has_gradient = bool(Ring(op, size, dtype=dtype, device=tensor_device(device)).names)
-    wanted = [
-        direction for direction in DIRECTIONS if direction in directions and (has_gradient or direction == "forward")
-    ]
+    has_gradient = bool(Ring(op, size, dtype=dtype, device=device).names)
+    wanted = tuple(one for one in DIRECTIONS if one in directions and (has_gradient or one == "forward"))
     if not wanted:
         raise InputError(f"op {op.name!r} has no input with a gradient: only forward can be timed")
     return wanted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,17 +9,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..arguments import require_choices
-from ..errors import CacheError, InputError
+from ..errors import InputError
 from ..progress import Progress
 from ..registry import Kernel, registry, resolve
+from .built import Built, require_device
+from .executor import Task, echo, prepare
 from .function import Function
-from .isolated import Prepared, ask, echo, prepare
-from .load import load, require_device
+from .library import load_built
+from .postmortem import run_or_raise
+from .setting import Setting
 from .worker import steps
-from .worker.limits import Limits, require_limits
-from .worker.modules import when_dropped
-from .worker.outcome import Result
+from .worker.limits import Limits
 from .worker.server import Modes, Tensors
 
 
@@ -57,8 +56,7 @@ def call(
         >>> call("axpy/python", torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
         tensor([3., 5.])
     """
-    require_choices(device=device, compiler=compiler, cflags=cflags, progress=progress)
-    require_limits(limits)
+    setting = Setting(device, compiler, cflags, progress, limits=limits)
     kernel = resolve(kernel)
     require_device(device, kernel)
     wanted = registry.op_of(kernel).signature.inputs
@@ -66,66 +64,20 @@ def call(
     if not least <= len(inputs) <= len(wanted):
         names = ", ".join(map(str, wanted))
         raise InputError(f"{kernel.label} takes {least} to {len(wanted)} inputs ({names}), got {len(inputs)}")
-    if steps.in_worker():
-        return _loaded(kernel, device, compiler, cflags)(*inputs)
-    remote = _Remote(kernel, device, compiler, cflags, limits, progress)
-    remote.prepared()
-    results = _Differentiable.apply(remote, *inputs)
-    return results[0] if remote.is_single else tuple(results)
+    built = prepare([kernel], setting)
+    if setting.here:
+        return load_built(built[0])(*inputs)
+    results = _Differentiable.apply(built, setting, *inputs)
+    return results[0] if len(built[0].op.signature.outputs) == 1 else tuple(results)
 
 
-@dataclass(frozen=True)
-class _Remote:
-    """A kernel in the worker."""
-
-    kernel: Kernel
-    device: str
-    compiler: str | None
-    cflags: Sequence[str] | None
-    limits: Limits | None
-    progress: Progress | bool | None
-
-    @property
-    def is_single(self) -> bool:
-        return len(registry.op_of(self.kernel).signature.outputs) == 1
-
-    def prepared(self, *, again: bool = False) -> Prepared:
-        """Build what is needed, once: a call is to cost as little as it can."""
-        cflags = None if self.cflags is None else tuple(self.cflags)
-        key = (self.kernel, self.kernel.label, self.device, self.compiler, cflags, os.environ.get("LLTM_INLINE_CACHE"))
-        known = None if again else _prepared.get(key)
-        if known is None or not _exists(known):
-            known = prepare([self.kernel], self.device, self.compiler, self.cflags, self.progress)
-            if self.kernel.python is None:
-                _prepared[key] = known
-        return known
-
-    def run(self, function: Any, tensors: Sequence[Any], *arguments: Any) -> tuple[Any, ...]:
-        """Call a function in the worker; torch's random numbers go on as if it had been called here."""
-        try:
-            result = self._ask(function, tensors, arguments, self.prepared())
-        except CacheError:  # something else lies in the cache than what was prepared
-            result = self._ask(function, tensors, arguments, self.prepared(again=True))
-        echo(result.output)
-        states, *values = result.value
-        set_random(states)
-        return tuple(values)
-
-    def _ask(self, function: Any, tensors: Sequence[Any], arguments: Sequence[Any], prepared: Prepared) -> Result:
-        return ask(
-            function,
-            *(self.kernel, self.device, self.compiler, self.cflags, random_state(self.device), *arguments),
-            tensors=tensors,
-            kernels=[self.kernel],
-            device=self.device,
-            limits=self.limits,
-            prepared=prepared,
-        )
-
-
-def _exists(prepared: Prepared) -> bool:
-    recorder = () if prepared.recorder is None else (prepared.recorder.path,)
-    return all(path.exists() for path in (*recorder, *(built.path for built in prepared.libraries.values())))
+def _run(task: Task, setting: Setting, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """Carry out a task in the worker; torch's random numbers go on as if it had been done here."""
+    result = run_or_raise(task, setting, tensors=tensors)
+    echo(result.output)
+    states, *values = result.value
+    set_random(states)
+    return tuple(values)
 
 
 def random_state(device: str) -> tuple[bytes, ...]:
@@ -146,13 +98,13 @@ class _Differentiable(torch.autograd.Function):
     """The worker between autograd's forward and backward."""
 
     @staticmethod
-    def forward(ctx: Any, remote: _Remote, *inputs: Any) -> tuple[Tensor, ...]:
-        ctx.remote = remote
+    def forward(ctx: Any, built: tuple[Built, ...], setting: Setting, *inputs: Any) -> tuple[Tensor, ...]:
+        random = random_state(setting.device)
+        ctx.how = built, setting, Modes.here(), random
         ctx.plain = [None if isinstance(value, Tensor) else value for value in inputs]
         ctx.places = [index for index, value in enumerate(inputs) if isinstance(value, Tensor)]
         ctx.save_for_backward(*(inputs[index] for index in ctx.places))
-        ctx.began = Modes.here(), random_state(remote.device)
-        return remote.run(forward_here, inputs)
+        return _run(Forward(built, random), setting, inputs)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -160,82 +112,75 @@ class _Differentiable(torch.autograd.Function):
         inputs = list(ctx.plain)
         for index, value in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[index] = value
-        wanted = tuple(ctx.needs_input_grad[1:])
-        return None, *ctx.remote.run(backward_here, [*inputs, *gradients], *ctx.began, len(inputs), wanted)
+        built, setting, modes, random_before = ctx.how
+        built = prepare([built[0].kernel], setting)  # the cache may have been emptied meanwhile
+        wanted = tuple(ctx.needs_input_grad[2:])
+        task = Backward(built, random_state(setting.device), modes, random_before, wanted)
+        return None, None, *_run(task, setting, [*inputs, *gradients])
 
 
-_loaded_here: dict[tuple[Any, ...], Function] = {}
-_prepared: dict[tuple[Any, ...], Prepared] = {}
-when_dropped.append(_loaded_here.clear)
-
-
-def _loaded(kernel: Kernel, device: str, compiler: str | None, cflags: Sequence[str] | None) -> Function:
-    """Load a kernel into this process; without looking into the cache where that was done before."""
-    key = (kernel, device, compiler, None if cflags is None else tuple(cflags))
-    known = _loaded_here.get(key)
-    if known is not None and known.op == registry.op_of(kernel):
-        return known
-    loaded = load(kernel, device=device, compiler=compiler, cflags=cflags, progress=False, trust=True)
-    # Not of Python, or each cell of a notebook that is run again would leave its function, and what that holds.
-    if kernel.python is None:
-        _loaded_here[key] = loaded
-    return loaded
-
-
-def _call(function: Any, kernel: Kernel, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    words = steps.describe(registry.op_of(kernel), inputs)
-    with steps.step("forward", kernel.label, lambda: ("", words)):
+def _call(function: Function, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    words = steps.describe(function.op, inputs)
+    with steps.step("forward", function.kernel.label, lambda: ("", words)):
         results = function(*inputs)
     return tuple(results) if isinstance(results, tuple | list) else (results,)
 
 
-def forward_here(
-    kernel: Kernel,
-    device: str,
-    compiler: str | None,
-    cflags: Sequence[str] | None,
-    random: Sequence[bytes],
-    *inputs: Any,
-) -> Tensors:
-    """Call a kernel; for the worker."""
-    function = _loaded(kernel, device, compiler, cflags)
-    set_random(random)
-    with torch.no_grad():
-        results = _call(function, kernel, inputs)
-    return Tensors((random_state(device), *results))
+@dataclass(frozen=True)
+class Forward(Task):
+    """One call of a kernel.
+
+    Attributes:
+        random: where the caller's random numbers are.
+    """
+
+    random: Sequence[bytes]
+
+    def run(self, *inputs: Any) -> Tensors:
+        """Call it; return where the random numbers are then, and the results."""
+        function = load_built(self.built[0])
+        set_random(self.random)
+        with torch.no_grad():
+            results = _call(function, inputs)
+        return Tensors((random_state(function.device), *results))
 
 
-def backward_here(
-    kernel: Kernel,
-    device: str,
-    compiler: str | None,
-    cflags: Sequence[str] | None,
-    random: Sequence[bytes],
-    modes: Modes,
-    random_before: Sequence[bytes],
-    count: int,
-    wanted: Sequence[bool],
-    *tensors: Any,
-) -> Tensors:
-    """Call a kernel as it was called before, and differentiate it; for the worker."""
-    function = _loaded(kernel, device, compiler, cflags)
-    inputs = [v.requires_grad_() if want else v for v, want in zip(tensors[:count], wanted, strict=True)]
-    now = Modes.here()
-    modes.apply()
-    set_random(random_before)
-    outputs = _call(function, kernel, inputs)
-    now.apply()
-    set_random(random)
-    chosen = [(o, g) for o, g in zip(outputs, tensors[count:], strict=True) if o.requires_grad]
-    words = steps.describe(registry.op_of(kernel), inputs)
-    found: Sequence[Any] = ()
-    if chosen:
-        with steps.step("backward", kernel.label, lambda: ("", words)):
-            found = torch.autograd.grad(
-                [o for o, _ in chosen],
-                [v for v in inputs if isinstance(v, Tensor) and v.requires_grad],
-                [g for _, g in chosen],
-                allow_unused=True,
-            )
-    left = iter(found)
-    return Tensors((random_state(device), *(next(left, None) if want else None for want in wanted)))
+@dataclass(frozen=True)
+class Backward(Task):
+    """A call as it was made before, and its gradients.
+
+    Attributes:
+        random: where the caller's random numbers are.
+        modes, random_before: of torch, when the call was made.
+        wanted: for each input, whether its gradient is.
+    """
+
+    random: Sequence[bytes]
+    modes: Modes
+    random_before: Sequence[bytes]
+    wanted: Sequence[bool]
+
+    def run(self, *tensors: Any) -> Tensors:
+        """Take the inputs, then the gradients of the outputs; return where the random numbers are, and the gradients."""
+        function = load_built(self.built[0])
+        count = len(self.wanted)
+        inputs = [v.requires_grad_() if want else v for v, want in zip(tensors[:count], self.wanted, strict=True)]
+        now = Modes.here()
+        self.modes.apply()
+        set_random(self.random_before)
+        outputs = _call(function, inputs)
+        now.apply()
+        set_random(self.random)
+        chosen = [(o, g) for o, g in zip(outputs, tensors[count:], strict=True) if o.requires_grad]
+        words = steps.describe(function.op, inputs)
+        found: Sequence[Any] = ()
+        if chosen:
+            with steps.step("backward", function.kernel.label, lambda: ("", words)):
+                found = torch.autograd.grad(
+                    [o for o, _ in chosen],
+                    [v for v in inputs if isinstance(v, Tensor) and v.requires_grad],
+                    [g for _, g in chosen],
+                    allow_unused=True,
+                )
+        left = iter(found)
+        return Tensors((random_state(function.device), *(next(left, None) if want else None for want in self.wanted)))

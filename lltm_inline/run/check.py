@@ -6,21 +6,19 @@ A wrong kernel is a result, never an exception: whatever it raises becomes a fin
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ..arguments import require_choices
-from ..progress import Progress, showing
+from ..errors import CheckError
+from ..progress import Progress, Step
 from ..registry import Kernel, registry, resolve
 from ..told import building, tell
+from .built import require_device
 from .checking.cases import Size
-from .checking.examine import examine
 from .checking.supervise import supervise
-from .load import require_device
+from .choices import choose_check_sizes
 from .report import Report
-from .sizes import choose_check_sizes
-from .worker import steps
-from .worker.limits import Limits, require_limits
-
-DEVICES = ("cpu", "cuda")
+from .setting import Setting
+from .worker.limits import Limits
 
 
 def check(
@@ -59,7 +57,7 @@ def check(
         >>> check("lltm/python").ok
         True
     """
-    return _check(kernel, device, sizes, compiler, cflags, progress, trust, limits, gradients_only=False)
+    return _check(kernel, sizes, Setting(device, compiler, cflags, progress, trust, limits), gradients_only=False)
 
 
 def gradcheck(
@@ -97,36 +95,16 @@ def gradcheck(
         >>> gradcheck("lltm/python").ok
         True
     """
-    return _check(kernel, device, sizes, compiler, cflags, progress, trust, limits, gradients_only=True)
+    return _check(kernel, sizes, Setting(device, compiler, cflags, progress, trust, limits), gradients_only=True)
 
 
-def _check(
-    kernel: Kernel | str,
-    device: str,
-    sizes: Sequence[Size] | None,
-    compiler: str | None,
-    cflags: Sequence[str] | None,
-    progress: Progress | bool | None,
-    trust: bool,
-    limits: Limits | None,
-    *,
-    gradients_only: bool,
-) -> Report:
-    """Look at the arguments, then check here or in the worker."""
-    require_choices(device=device, devices=DEVICES, compiler=compiler, cflags=cflags, progress=progress, trust=trust)
-    require_limits(limits)
+def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting, *, gradients_only: bool) -> Report:
+    """Look at the kernel and the sizes, check, and tell what came of it."""
     kernel = resolve(kernel)
     chosen = choose_check_sizes(registry.op_of(kernel), sizes)
-    require_device(device, kernel)
-    title = f"{'gradcheck of' if gradients_only else 'checking'} {kernel.label}"
+    require_device(setting.device, kernel)
     with building([kernel]):
-        if trust or steps.in_worker():
-            with showing(title, progress) as say:
-                report = examine(kernel, chosen, device, compiler, cflags, say, gradients_only=gradients_only)
-        else:
-            report = supervise(
-                kernel, chosen, device, compiler, cflags, progress, limits, title=title, gradients_only=gradients_only
-            )
+        report = supervise(kernel, chosen, setting, gradients_only=gradients_only)
     if report.crash is not None:
         tell(kernel, "crashed", report.headline)
     elif not report.ok:
@@ -134,3 +112,20 @@ def _check(
     elif not gradients_only:  # which would be only a part of what makes a kernel right
         tell(kernel, "right")
     return report
+
+
+def require_right(kernels: Sequence[Kernel], setting: Setting, step: Step, *, done: str = "timed") -> None:
+    """Run the full check on every kernel but the reference itself.
+
+    Raises:
+        CheckError: one of them is wrong; `.report` has the whole report. CrashError: one of them crashes.
+    """
+    setting = replace(setting, progress=step)
+    for kernel in kernels:
+        if kernel.python is not registry.op_of(kernel).reference:
+            report = _check(kernel, None, setting, gradients_only=False)
+            if report.crash is not None:
+                raise report.crash.error()
+            if not report.ok:
+                raise CheckError(f"{report.headline}\nIt was not {done}. The whole report: e.report", report=report)
+        step(f"checked {kernel.label}", 1)

@@ -185,3 +185,8 @@ class Function(Shown):
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """Return what a kernel gives as a tuple: a single tensor comes bare."""
     return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+def differentiable(value: Any) -> bool:
+    """Tell whether this is a tensor that can have a gradient."""
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..build.compiler import run_jobs, verify
+from ..build.compiler import Build, run_jobs, verify
 from ..build.toolchain import find_toolchain
 from ..errors import LltmInlineError
 from ..native import helper_job
@@ -81,6 +81,7 @@ class Guard:
     Outside of these contexts it costs nothing. Tensors may outlive them.
 
     Args:
+        built: its library; None builds it.
         progress: as for `build`; the first guard on a machine takes a second or two to compile.
 
     Raises:
@@ -95,8 +96,8 @@ class Guard:
         ('x', 24) ()
     """
 
-    def __init__(self, progress: Progress | bool | None = None) -> None:
-        self._library = _library(find_toolchain().compiler, progress)
+    def __init__(self, built: Build | None = None, progress: Progress | bool | None = None) -> None:
+        self._library = _library(built or build_guard(progress))
         #: How many tensors the last context left unguarded, because the system gave no more address space.
         self.missed = 0
 
@@ -221,10 +222,14 @@ def _damage(found: DamageRecord) -> Damage:
     )
 
 
+def build_guard(progress: Progress | bool | None = None) -> Build:
+    """Build the guard, unless the cache has it."""
+    return run_jobs([helper_job("guard", find_toolchain())], progress)[0]
+
+
 @cache
-def _library(compiler: str, progress: Progress | bool | None) -> ctypes.CDLL:
-    """Build the guard if need be, and load it once."""
-    built = run_jobs([helper_job("guard", find_toolchain(compiler))], progress)[0]
+def _library(built: Build) -> ctypes.CDLL:
+    """Load the guard, once."""
     verify(built)
     library = ctypes.CDLL(str(built.path))
     integer, pointer = ctypes.c_int64, ctypes.c_void_p

@@ -10,37 +10,32 @@ What is done, and why:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 import torch
 
-from ..arguments import require_choices
+from ..build.compiler import Build
 from ..errors import CheckError
+from ..progress import CountedProgress, counting
 from ..registry import Kernel, Op, registry
-from .entrants import (
-    Progress,
-    Step,
-    check_all,
-    choose_baseline,
-    choose_kernels,
-    load_all,
-    relay,
-    require_timing,
-    steps,
-    tensor_device,
-)
+from ..told import building
+from .check import require_right
+from .checking.cases import size_text
+from .choices import choose_baseline, choose_kernels, choose_sizes, require_timing
+from .executor import Task, echo, prepare
 from .footprint import Memory, MemoryRow
-from .isolated import ask, echo, prepare
+from .function import Function
+from .library import load_all
 from .meter import Meter, build_meter
-from .sizes import choose_sizes
+from .postmortem import run_or_raise
+from .setting import Setting
 from .stack import Stack, layer_sizes
 from .timing import machine
 from .timing.audit import Auditor
 from .timing.inputs import Ring
-from .timing.sample import Entrant, no_collection
-from .worker import steps as worker_steps
-from .worker.limits import Limits, require_limits
+from .timing.sample import no_collection
+from .worker import steps
+from .worker.limits import Limits
 
 _SEED = 2019
 
@@ -54,7 +49,7 @@ def memory(
     device: str = "cpu",
     depth: int = 1,
     check: bool = True,
-    progress: Progress | bool | None = None,
+    progress: CountedProgress | bool | None = None,
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
     trust: bool = False,
@@ -99,66 +94,52 @@ def memory(
         >>> [(row.kernel, row.outputs, row.left) for row in m.rows]  # new_h and new_cell: 2 * 2 * 5 floats
         [('lltm/python', 80, 0)]
     """
-    require_choices(device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust)
-    require_limits(limits)
+    setting = Setting(device, compiler, cflags, progress, trust, limits)
     require_timing(dtype=dtype, check=check)
     chosen = choose_kernels(kernels, verb="measure", done="measured")
     op = registry.op_of(chosen[0])
-    cases = choose_sizes(op, sizes)
+    cases = tuple(choose_sizes(op, sizes))
     for size in cases:
         layer_sizes(op, size, depth)
     against = choose_baseline(chosen, baseline)
     total = len(chosen) * (1 + check) + len(cases) * len(chosen)
-    task = _Task(tuple(chosen), tuple(cases), against, dtype, device, depth, compiler, cflags)
-    here = trust or worker_steps.in_worker()
-    with steps(progress, f"memory of {op.name}", total) as step:
-        prepared = None if here else prepare(chosen, device, compiler, cflags, partial(step, 0))
-        if device == "cpu" and prepared is not None:
-            build_meter(compiler, partial(step, 0))
+    with counting(f"memory of {op.name}", total, progress) as step:
+        with building(chosen):
+            built = prepare(chosen, replace(setting, progress=step))
+        meter = build_meter(compiler, step) if device == "cpu" else None
         if check:
-            check_all(op, chosen, device, compiler, cflags, step, trust=trust, limits=limits, done="measured")
-        if prepared is None:
-            return measure_here(task, step)
-        result = ask(
-            *(measure_here, task),
-            kernels=chosen,
-            device=device,
-            limits=limits,
-            prepared=prepared,
-            on_event=lambda event: step(*event.values) if event.kind == "step" else None,
+            require_right(chosen, setting, step, done="measured")
+        result = run_or_raise(
+            Measurement(built, cases, dtype, depth, meter),
+            setting,
+            lambda event: step(*event.values) if event.kind == "step" else None,
         )
         echo(result.output)
-        return result.value
+        return Memory(result.value, against)
 
 
 @dataclass(frozen=True)
-class _Task:
-    """What is to be measured."""
+class Measurement(Task):
+    """Measurement of the memory of kernels, see `memory`."""
 
-    kernels: tuple[Kernel, ...]
     sizes: tuple[tuple[int, ...], ...]
-    baseline: str
     dtype: torch.dtype
-    device: str
     depth: int
-    compiler: str | None
-    cflags: Sequence[str] | None
+    meter: Build | None
 
-
-def measure_here(task: _Task, step: Step | None = None) -> Memory:
-    """Measure kernels in this process; in the worker without `step`: the caller's process is told."""
-    step = step or relay(0.0)
-    op = registry.op_of(task.kernels[0])
-    entrants = load_all(task.kernels, task.device, task.compiler, task.cflags, step)
-    rows = []
-    for size in task.sizes:
-        place = _Place(op, size, task.depth, task.dtype, task.device)
-        stack = place.prepare(entrants)
-        for entrant in entrants:
-            step(0, f"measuring {entrant.label} at {place.where}")
-            rows.append(place.measure(entrant, stack))
-            step(1, f"measured {entrant.label} at {place.where}")
-    return Memory(tuple(rows), task.baseline)
+    def run(self) -> tuple[MemoryRow, ...]:
+        """Load the kernels and measure them at every size."""
+        functions = load_all(self.built)
+        rows = []
+        for size in self.sizes:
+            place = _Place(functions[0].op, size, self.depth, self.dtype, functions[0].device, self.meter)
+            stack = place.prepare(functions)
+            for function in functions:
+                label = function.kernel.label
+                steps.say(f"measuring {label} at {place.where}")
+                rows.append(place.measure(function, stack))
+                steps.say(f"measured {label} at {place.where}", 1)
+        return tuple(rows)
 
 
 @dataclass(frozen=True)
@@ -170,43 +151,43 @@ class _Place:
     depth: int
     dtype: torch.dtype
     device: str
+    meter: Build | None
 
     @property
     def where(self) -> str:
         """The size in words."""
-        named = ", ".join(f"{letter}={number}" for letter, number in self.op.named(self.size).items())
-        return named + (f", {self.depth} layers" if self.depth > 1 else "")
+        return size_text(self.op, self.size) + (f", {self.depth} layers" if self.depth > 1 else "")
 
-    def prepare(self, entrants: Sequence[Entrant]) -> Stack:
+    def prepare(self, functions: Sequence[Function]) -> Stack:
         """Compare every kernel with the reference, and make what the measurement needs."""
-        place = tensor_device(self.device)
-        ring = Ring(self.op, self.size, dtype=self.dtype, device=place, seed=_SEED)
+        ring = Ring(self.op, self.size, dtype=self.dtype, device=self.device, seed=_SEED)
         auditor = Auditor(self.op, ring, self.where, gradients=True, done="measured")
-        for entrant in entrants:
-            auditor.before(entrant.label, entrant.function, times=1)
-        return Stack(self.op, self.size, self.depth, dtype=self.dtype, device=place, seed=_SEED)
+        for function in functions:
+            auditor.before(function.kernel.label, function, times=1)
+        return Stack(self.op, self.size, self.depth, dtype=self.dtype, device=self.device, seed=_SEED)
 
-    def measure(self, entrant: Entrant, stack: Stack) -> MemoryRow:
+    def measure(self, function: Function, stack: Stack) -> MemoryRow:
         """Run forward and backward once for warming up, then once under the meter.
 
         Raises:
             CheckError: the kernel failed, which it did not when it was compared.
         """
+        label = function.kernel.label
         try:
-            with worker_steps.step("benchmark", entrant.label, lambda: (self.where, ())):
-                stack.backward(stack.outputs(entrant.function))
-                with no_collection(), Meter(tensor_device(self.device), progress=False) as meter:
-                    outputs = stack.outputs(entrant.function)
+            with steps.step("benchmark", label, lambda: (self.where, ())):
+                stack.backward(stack.outputs(function))
+                with no_collection(), Meter(self.device, self.meter) as meter:
+                    outputs = stack.outputs(function)
                     held, own = meter.now, _bytes_of(outputs, stack)
                     gradients = stack.backward(outputs)
                     peak = meter.peak
                     del outputs, gradients
                     left = meter.now
         except Exception as error:
-            raise CheckError(f"'{entrant.label}' failed at {self.where}: {error}\nIt was not measured.") from error
+            raise CheckError(f"'{label}' failed at {self.where}: {error}\nIt was not measured.") from error
         here = machine.machine(self.device)
         return MemoryRow(
-            kernel=entrant.label,
+            kernel=label,
             op=self.op.name,
             size=self.op.named(self.size),
             depth=self.depth,

@@ -23,6 +23,7 @@ class Meter:
 
     Args:
         device: `cpu` or `cuda`.
+        built: its library for the CPU; None builds it.
         progress: as for `build`; the first meter on a machine takes a few seconds to compile.
 
     Example:
@@ -34,9 +35,11 @@ class Meter:
         40 4000
     """
 
-    def __init__(self, device: str = "cpu", progress: Progress | bool | None = None) -> None:
+    def __init__(
+        self, device: str = "cpu", built: Build | None = None, progress: Progress | bool | None = None
+    ) -> None:
         self._device = device
-        self._library = None if device.startswith("cuda") else _library(find_toolchain().compiler, progress)
+        self._library = None if device.startswith("cuda") else _library(built or build_meter(progress=progress))
         self._handle: int | None = None
         self._before = self._now = self._peak = 0
 
@@ -85,9 +88,8 @@ def build_meter(compiler: str | None = None, progress: Progress | bool | None = 
 
 
 @cache
-def _library(compiler: str, progress: Progress | bool | None) -> ctypes.CDLL:
-    """Build the meter if need be, and load it once."""
-    built = build_meter(compiler, progress)
+def _library(built: Build) -> ctypes.CDLL:
+    """Load the meter, once."""
     verify(built)
     library = ctypes.CDLL(str(built.path))
     library.meter_start.argtypes, library.meter_start.restype = (ctypes.c_int64,), ctypes.c_void_p

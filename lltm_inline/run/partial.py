@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,9 +136,6 @@ def yet(text: str) -> str:
 
 #: Called with the timings so far.
 Watch = Callable[[Partial], None]
-
-#: Called with the rows of the case under way, and with how far it is.
-Tell = Callable[[Sequence[Row], Running], None]
 
 
 def watch_of(value: Any) -> Watch | None:

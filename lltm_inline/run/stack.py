@@ -10,7 +10,8 @@ import torch
 from ..arguments import shown
 from ..errors import InputError
 from ..registry import Op
-from .timing.inputs import as_tuple, is_real, wanted
+from .function import as_tuple, differentiable
+from .timing.inputs import wanted
 
 #: More layers are a slip of the keyboard: each has inputs and parameters of its own.
 MOST_LAYERS = 10_000
@@ -113,7 +114,7 @@ class Stack:
             _same_dtype(op, self.layers[0])
         with torch.no_grad():
             outputs = self.outputs(op.run_reference)
-            self.differentiable = [index for index, output in enumerate(outputs) if is_real(output)]
+            self.differentiable = [index for index, output in enumerate(outputs) if differentiable(output)]
             self.gradients = [torch.randn_like(outputs[index]) for index in self.differentiable]
 
     def outputs(self, function: Callable[..., Any]) -> list[torch.Tensor]:

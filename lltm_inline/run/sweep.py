@@ -13,30 +13,33 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from ..arguments import boolean, mapping, number, one_of, refusal, require_choices, shown
-from ..build.compiler import build
+from ..arguments import boolean, mapping, number, one_of, refusal, shown
 from ..errors import BuildError, CheckError, CrashError, InputError
-from ..registry import Kernel, Op, registry, resolve
+from ..progress import CountedProgress, Step, counting
+from ..registry import Kernel, registry, resolve
 from ..told import nobody_told
-from .benchmark import benchmark, possible_directions
-from .check import check as full_check
-from .entrants import Progress, Step, load_all, require_timing, steps, tensor_device
-from .isolated import Prepared, ask, prepare
-from .load import require_device
+from .benchmark import TICKS as _TICKS_OF_A_CASE
+from .benchmark import Plan, possible_directions, time_built
+from .built import Built, require_device
+from .check import require_right
+from .checking.cases import size_text
+from .choices import choose_sizes, require_timing
+from .executor import Task, prepare
+from .library import load_built
 from .partial import Watch, watch_of
-from .sizes import choose_sizes
+from .postmortem import run_or_raise
+from .setting import Setting
 from .swept import Point, Sweep
 from .timing.audit import Auditor
 from .timing.inputs import Ring
 from .timings import DIRECTIONS, Row, Timings
-from .worker import steps as worker_steps
-from .worker.limits import Limits, require_limits
+from .worker.limits import Limits
 
 __all__ = ["Point", "Sweep", "sweep"]
 
@@ -57,7 +60,7 @@ def sweep(
     seconds: float = 0.3,
     rounds: int = 400,
     check: bool = False,
-    progress: Progress | bool | None = None,
+    progress: CountedProgress | bool | None = None,
     watch: Watch | None = None,
     compiler: str | None = None,
     cflags: Sequence[str] | None = None,
@@ -90,8 +93,7 @@ def sweep(
         >>> [point.text for point in swept.rows], swept.rows[1].kernel
         (['GRAIN=1024', 'GRAIN=2048'], 'lltm/fused')
     """
-    require_choices(device=device, compiler=compiler, cflags=cflags, progress=progress, trust=trust)
-    require_limits(limits)
+    setting = Setting(device, compiler, cflags, progress, trust, limits)
     watch, base = watch_of(watch), resolve(kernel)
     wanted = list(DIRECTIONS) if direction is None else [one_of("direction", direction, DIRECTIONS)]
     require_timing(dtype=dtype, check=boolean("check", check), seconds=seconds, rounds=rounds, directions=wanted)
@@ -100,38 +102,32 @@ def sweep(
     op = registry.op_of(base)
     at = choose_sizes(op, None if size is None else [size])[0]
     possible = possible_directions(op, wanted, at, dtype, device)
-    task = _Task(op, at, possible[-1], dtype, device, seconds, rounds, check, compiler, cflags, trust, limits)
+    plan = Plan((at,), base.label, possible[-1:], dtype, seconds, rounds)
     kernels = _kernels_of(base, values)
     total = 1 + len(kernels) + _TICKS + _CONFIRM_TICKS
-    with steps(progress, f"sweep of {base.label}", total) as step, nobody_told():
-        problems = _problems(task, base, kernels, step)
-        timed = [one for one in dict.fromkeys((base, *kernels)) if one.label not in problems]
-        first = _time(task, timed, base, step, _TICKS, watch)
-        confirmed = _confirm(task, first, timed, base, step)
+    with counting(f"sweep of {base.label}", total, progress) as step, nobody_told():
+        setting = replace(setting, progress=False)
+        built, problems = _build([base, *kernels], setting, step)
+        for one in built:
+            step(f"comparing {one.kernel.label} with the reference", 1)
+            try:
+                if check:
+                    require_right([one.kernel], setting, lambda text, more=0: None)
+                run_or_raise(Comparison((one,), plan), setting)
+            except (CheckError, CrashError) as error:
+                if one.kernel.label == base.label:
+                    raise
+                problems[one.kernel.label] = _reason(error, one.kernel.label)
+        step("compared", len(problems))
+        timed = tuple(one for one in built if one.kernel.label not in problems)
+        first = _time(timed, plan, setting, step, _TICKS, watch)
+        confirmed = _confirm(first, timed, plan, setting, step)
     rows = {row.kernel: row for row in first.rows}
     points = tuple(
         Point(dict(zip(values, combination, strict=True)), one.label, rows.get(one.label), problems.get(one.label, ""))
         for combination, one in zip(itertools.product(*values.values()), kernels, strict=True)
     )
     return Sweep(base.label, dict(base.params), values, points, rows[base.label], confirmed)
-
-
-@dataclass(frozen=True)
-class _Task:
-    """At what, and how, points are timed."""
-
-    op: Op
-    size: tuple[int, ...]
-    direction: str
-    dtype: torch.dtype
-    device: str
-    seconds: float
-    rounds: int
-    check: bool
-    compiler: str | None
-    cflags: Sequence[str] | None
-    trust: bool
-    limits: Limits | None
 
 
 def _values_of(kernel: Kernel, params: Any) -> dict[str, tuple[int | float, ...]]:
@@ -174,121 +170,69 @@ def _kernels_of(base: Kernel, values: Mapping[str, Sequence[int | float]]) -> li
     return [base.replace(params=params) for params in chosen]
 
 
-def _problems(task: _Task, base: Kernel, kernels: Iterable[Kernel], step: Step) -> dict[str, str]:
-    """Build and compare every kernel, and say of each that cannot be timed why not.
+def _build(kernels: Sequence[Kernel], setting: Setting, step: Step) -> tuple[tuple[Built, ...], dict[str, str]]:
+    """Build a kernel as it stands and its points; return what was built, and of each of the others why not.
 
     Raises:
-        BuildError, CheckError, CrashError: of the kernel as it stands.
+        BuildError: of the kernel as it stands, the first.
     """
-    left = {one.label: one for one in (base, *kernels)}
+    left = {one.label: one for one in kernels}
     problems: dict[str, str] = {}
-    prepared: Prepared | None = None
-    here = task.trust or worker_steps.in_worker()
     while True:
-        step(0, f"building {len(left)} points")
+        step(f"building {len(left)} points")
         try:
-            if here:
-                build(
-                    list(left.values()), device=task.device, compiler=task.compiler, cflags=task.cflags, progress=False
-                )
-            else:
-                prepared = prepare(list(left.values()), task.device, task.compiler, task.cflags, False)
-            break
+            return prepare(list(left.values()), setting), problems
         except BuildError as error:
-            if error.kernel == base.label or error.kernel not in left:
+            if error.kernel == kernels[0].label or error.kernel not in left:
                 raise
             problems[error.kernel] = _reason(error, error.kernel)
             del left[error.kernel]
-    for one in left.values():
-        step(1, f"comparing {one.label} with the reference")
-        try:
-            _compare(task, one, prepared)
-        except (CheckError, CrashError) as error:
-            if one.label == base.label:
-                raise
-            problems[one.label] = _reason(error, one.label)
-    step(len(problems), "compared")
-    return problems
 
 
-def _compare(task: _Task, kernel: Kernel, prepared: Prepared | None) -> None:
-    """Compare a kernel with the reference at the size, or check it as a whole.
+@dataclass(frozen=True)
+class Comparison(Task):
+    """Comparison of a kernel with the reference, at the size and in the direction of a plan."""
 
-    Raises:
-        CheckError: it is wrong; CrashError: it crashes.
-    """
-    common: dict[str, Any] = {"device": task.device, "compiler": task.compiler, "cflags": task.cflags}
-    if task.check:
-        report = full_check(kernel, **common, progress=False, trust=task.trust, limits=task.limits)
-        if report.crash is not None:
-            raise report.crash.error()
-        if not report.ok:
-            raise CheckError(f"{report.headline}\nIt was not timed. The whole report: e.report", report=report)
-    arguments = (kernel, task.size, task.direction, task.dtype, task.device, task.compiler, task.cflags)
-    if prepared is None:
-        compare_here(*arguments)
-    else:
-        ask(compare_here, *arguments, kernels=[kernel], device=task.device, limits=task.limits, prepared=prepared)
+    plan: Plan
 
+    def run(self) -> None:
+        """Compare.
 
-def compare_here(
-    kernel: Kernel,
-    size: tuple[int, ...],
-    direction: str,
-    dtype: torch.dtype,
-    device: str,
-    compiler: str | None,
-    cflags: Sequence[str] | None,
-) -> None:
-    """Compare a kernel with the reference in this process; for the worker.
-
-    Raises:
-        CheckError: it is wrong.
-    """
-    (entrant,) = load_all([kernel], device, compiler, cflags, lambda more, text: None)
-    op = registry.op_of(kernel)
-    ring = Ring(op, size, dtype=dtype, device=tensor_device(device), seed=_SEED)
-    where = ", ".join(f"{letter}={extent}" for letter, extent in op.named(size).items())
-    Auditor(op, ring, where, gradients=direction != "forward").before(entrant.label, entrant.function)
+        Raises:
+            CheckError: it is wrong.
+        """
+        (built,), plan = self.built, self.plan
+        (size,) = plan.sizes
+        ring = Ring(built.op, size, dtype=plan.dtype, device=built.device, seed=_SEED)
+        auditor = Auditor(built.op, ring, size_text(built.op, size), gradients=plan.directions != ("forward",))
+        auditor.before(built.kernel.label, load_built(built))
 
 
 def _time(
-    task: _Task, kernels: list[Kernel], base: Kernel, step: Step, ticks: int, watch: Watch | None = None
+    built: tuple[Built, ...], plan: Plan, setting: Setting, step: Step, ticks: int, watch: Watch | None = None
 ) -> Timings:
-    """Time kernels against the kernel as it stands."""
-    shown = 0
+    """Time kernels against the kernel as it stands; this is so many ticks of the whole."""
+    total = len(built) + _TICKS_OF_A_CASE
+    done = shown = 0
 
-    def told(done: int, total: int, text: str) -> None:
-        nonlocal shown
-        step(ticks * done // total - shown, text)
+    def told(text: str, more: int = 0) -> None:
+        nonlocal done, shown
+        done += more
+        step(text, ticks * done // total - shown)
         shown = ticks * done // total
 
-    return benchmark(
-        *(kernels, [task.size]),
-        baseline=base,
-        directions=[task.direction],
-        dtype=task.dtype,
-        device=task.device,
-        seconds=task.seconds,
-        rounds=task.rounds,
-        check=False,
-        progress=told,
-        watch=watch,
-        compiler=task.compiler,
-        cflags=task.cflags,
-        trust=task.trust,
-        limits=task.limits,
-    )
+    return time_built(built, plan, setting, told, watch)
 
 
-def _confirm(task: _Task, first: Timings, kernels: Sequence[Kernel], base: Kernel, step: Step) -> Row | None:
+def _confirm(first: Timings, built: tuple[Built, ...], plan: Plan, setting: Setting, step: Step) -> Row | None:
     """Time the fastest a second time, if it seems faster than the kernel as it stands."""
     faster = [row for row in first.rows if row.outcome == "faster"]
     if not faster:
-        step(_CONFIRM_TICKS, "timed")
+        step("timed", _CONFIRM_TICKS)
         return None
     label = max(faster, key=lambda row: row.speedup).kernel
-    second = _time(task, [base, *(one for one in kernels if one.label == label)], base, step, _CONFIRM_TICKS)
+    pair = tuple(one for one in built if one.kernel.label in (plan.baseline, label))
+    second = _time(pair, plan, setting, step, _CONFIRM_TICKS)
     return second.select(kernel=label).rows[0]
 
 

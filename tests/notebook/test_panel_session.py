@@ -18,7 +18,7 @@ from lltm_inline import journal
 from lltm_inline.notebook.panel import verbs
 from lltm_inline.notebook.panel.overheard import overheard
 from lltm_inline.notebook.panel.session import Session
-from lltm_inline.notebook.panel.task import Setting
+from lltm_inline.notebook.panel.task import PanelSetting
 from tests.conftest import HEAVY
 from tests.stopping import PATIENCE, SLEEPY, compilers, until
 from tests.tiny import BROKEN, STABLE
@@ -50,7 +50,7 @@ def session(tiny: Callable[..., li.Kernel]) -> Iterator[Session]:
 
 def panel(kernel: li.Kernel) -> Session:
     """Make a panel that spends little time on timing, in small sizes."""
-    return Session(kernel, setting=Setting(sizes=[(7,), (100,)], seconds=0.05))
+    return Session(kernel, setting=PanelSetting(sizes=[(7,), (100,)], seconds=0.05))
 
 
 def do(session: Session, verb: str, **message: Any) -> Mapping[str, Any]:
@@ -261,7 +261,7 @@ def test_stop_ends_a_compiler(session: Session) -> None:
 
 def test_stop_keeps_the_rows_of_a_benchmark(session: Session) -> None:
     """Stop in the second size leaves the rows of the first one in the panel."""
-    session.setting = Setting(sizes=[(7,), (100,)], seconds=20.0)
+    session.setting = PanelSetting(sizes=[(7,), (100,)], seconds=20.0)
     session.edit({"cpp": SLEEPY})
     session.right |= {(session.draft(), "cpu"), (li.registry["tiny/stable"], "cpu")}
     session.handle({"do": "benchmark"})

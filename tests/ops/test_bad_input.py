@@ -20,8 +20,6 @@ import lltm_inline as li
 from lltm_inline.registry import Op
 from lltm_inline.run.checking.cases import (
     Case,
-    as_tuple,
-    differentiable,
     make_inputs,
     prime_size,
     tolerance,
@@ -29,6 +27,7 @@ from lltm_inline.run.checking.cases import (
     with_extent,
 )
 from lltm_inline.run.checking.interface import _misfits
+from lltm_inline.run.function import as_tuple, differentiable
 from lltm_inline.template import devices_of
 
 TEXTS = [name for name, kernel in li.registry.items() if kernel.python is None and "cpu" in devices_of(kernel)]

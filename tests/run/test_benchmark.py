@@ -300,16 +300,16 @@ def test_a_stale_output_buffer_is_caught(clock):
 
 def test_the_full_check_runs_first_and_its_report_comes_along(clock, monkeypatch):
     """A failed report stops the benchmark and is in the exception; the reference itself is not checked."""
-    from lltm_inline.run import entrants as module
+    from lltm_inline.run import check as module
 
     asked = []
 
-    def planted(kernel: Kernel, **_: Any) -> Report:
+    def planted(kernel: Kernel, *_: Any, **__: Any) -> Report:
         asked.append(kernel.label)
         finding = Finding(kernel.label, "gradcheck", "d_w", "d_w is wrong in float64")
         return Report(kernel.label, "cpu", (Section("gradcheck", 1, (finding,)),))
 
-    monkeypatch.setattr(module, "check", planted)
+    monkeypatch.setattr(module, "_check", planted)
     with pytest.raises(CheckError, match="'timed/base' d_w is wrong in float64") as caught:
         run(["timed/python", paced("base", clock, 100)], check=True)
     assert asked == ["timed/base"] and caught.value.report is not None and not caught.value.report.ok
@@ -425,7 +425,7 @@ def test_progress_only_grows_and_ends_at_the_total(clock):
     run([paced("one", clock, 100), "timed/python"], progress=lambda *step: steps.append(step))
     done = [step[0] for step in steps]
     assert done == sorted(done) and steps[-1][0] == steps[-1][1] and len({step[1] for step in steps}) == 1
-    assert any("timing timed backward at B=5, F=7, round 3" in text for _, _, text in steps)
+    assert any("timing timed backward at B=5, F=7, round " in text for _, _, text in steps)
 
 
 def test_ctrl_c_raises_and_loses_nothing(clock):

@@ -14,7 +14,9 @@ from torch import Tensor
 import lltm_inline as li
 from lltm_inline.errors import InputError
 from lltm_inline.registry import Kernel
-from lltm_inline.run import call as module
+from lltm_inline.run import built as module
+from lltm_inline.run import executor
+from lltm_inline.run.setting import Setting
 from tests.planted.crash_row import GOOD, register
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
@@ -115,24 +117,24 @@ def test_results_can_be_changed_in_place() -> None:
 
 @pytest.mark.parametrize("restart", [False, True], ids=["warm", "fresh"])
 def test_what_was_removed_from_the_cache_is_built_again(restart: bool) -> None:
-    """A call remembers what it has prepared; that must not outlive the files."""
+    """What was built is remembered; that must not outlive the files."""
     x = torch.ones(3)
     li.call(GOOD, x)
-    (prepared,) = [one for one in module._prepared.values() if GOOD.label in one.libraries]
-    assert prepared.recorder is not None
-    shutil.rmtree(prepared.recorder.path.parent)
+    (good,) = executor.prepare([GOOD], Setting())
+    recorder = good.helpers["recorder"].path
+    shutil.rmtree(recorder.parent)
     if restart:
         li.worker.restart()
     assert torch.equal(li.call(GOOD, x, progress=False), 2 * x)
-    assert prepared.recorder.path.exists()
+    assert recorder.exists()
 
 
 def test_functions_of_a_notebook_are_not_remembered() -> None:
     """Each cell that is run again makes new ones: neither they nor what they hold is kept."""
-    before = len(module._prepared)
+    before = len(module._known)
     for number in range(3):
         li.call(kernel(lambda x, number=number: number * x), torch.ones(3))
-    assert len(module._prepared) == before
+    assert len(module._known) == before
 
 
 @pytest.mark.gpu

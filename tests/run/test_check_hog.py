@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.registry import Kernel
+from lltm_inline.registry import Kernel, registry
+from lltm_inline.run.built import Built
 from lltm_inline.run.check import check
 from lltm_inline.run.checking import interface, supervise
-from lltm_inline.run.isolated import Prepared
 from lltm_inline.run.report import Report
+from lltm_inline.run.setting import Setting
 from lltm_inline.run.worker import steps
 from lltm_inline.run.worker.black_box import State
-from lltm_inline.run.worker.ending import Ending
-from lltm_inline.run.worker.outcome import Died
+from lltm_inline.run.worker.outcome import Died, Ending
 from lltm_inline.run.worker.steps import Event
 
 pytestmark = pytest.mark.usefixtures("tiny")
@@ -78,14 +78,14 @@ def test_nonsense_that_hangs_ends_the_asking(monkeypatch: pytest.MonkeyPatch) ->
     """One call with nonsense that runs into the time limit is told, and spares the waiting for the others."""
     asked: list[int] = []
 
-    def run(function: Any, *arguments: Any, on_event: Any, **named: Any) -> None:
-        asked.append(arguments[2])
+    def run(function: Any, *, on_event: Any, **named: Any) -> None:
+        asked.append(function.__self__.start)
         on_event(Event("try", ("x", f"in dtype {len(asked)}")))
         how = Ending("signal", 11) if len(asked) == 1 else Ending("timeout", seconds=5.0)
         raise Died(how, State(), None, "", busy=math.nan, earlier=frozenset(), strangers=frozenset())
 
     monkeypatch.setattr(supervise.worker, "run", run)
     kernel = Kernel("tiny/stable", python=torch.neg)
-    tries, untried = supervise._Checked(kernel, "cpu", None, None, None, Prepared(None, {}, None, None)).refusals(None)
+    tries, untried = supervise._refusals(Built(kernel, registry.ops["tiny"], "cpu"), None, Setting())
     assert [one.verdict for one in tries] == ["crashes (SIGSEGV)", "hangs"] and asked == [0, 1]
     assert untried == "other inputs that make no sense: it hangs with x in dtype 2"

@@ -328,16 +328,16 @@ def test_a_wrong_kernel_is_not_measured(function: Callable[..., Any], message):
 
 def test_the_full_check_runs_first_and_its_report_comes_along(monkeypatch):
     """A failed report stops the measurement and is in the exception; the reference itself is not checked."""
-    from lltm_inline.run import entrants as module
+    from lltm_inline.run import check as module
 
     asked = []
 
-    def planted(kernel: Kernel, **_: Any) -> Report:
+    def planted(kernel: Kernel, *_: Any, **__: Any) -> Report:
         asked.append(kernel.label)
         finding = Finding(kernel.label, "gradcheck", "d_x", "d_x is wrong in float64")
         return Report(kernel.label, "cpu", (Section("gradcheck", 1, (finding,)),))
 
-    monkeypatch.setattr(module, "check", planted)
+    monkeypatch.setattr(module, "_check", planted)
     with pytest.raises(CheckError, match=r"(?s)'kept/lean' d_x is wrong in float64.*It was not measured") as caught:
         memory(["kept/python", keeping("lean")], progress=False)
     assert asked == ["kept/lean"] and caught.value.report is not None and not caught.value.report.ok

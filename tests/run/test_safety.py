@@ -6,6 +6,7 @@ import math
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -92,7 +93,7 @@ def poked() -> Iterator[Runner]:
     """Build the kernel once, and load it."""
     registry.register(OP)
     kernel = Kernel("poked/stable", cpp=TEXT, api="stable")
-    runner = Runner(load(kernel, progress=False, trust=True), kernel, OP, "cpu")
+    runner = Runner(load(kernel, progress=False, trust=True))
     look(runner)  # so that forked processes find the guard loaded
     yield runner
     forget("poked")
@@ -100,13 +101,13 @@ def poked() -> Iterator[Runner]:
 
 def fresh(runner: Runner) -> Runner:
     """Forget what was seen of a kernel."""
-    return Runner(runner.function, runner.kernel, runner.op, runner.device)
+    return Runner(runner.function)
 
 
 def python(function: Any) -> Runner:
     """Make a runner of a Python kernel of the op."""
     kernel = Kernel("poked/wrong", python=function)
-    return Runner(load(kernel, progress=False, trust=True), kernel, OP, "cpu")
+    return Runner(load(kernel, progress=False, trust=True))
 
 
 def look(runner: Runner, sizes: Sequence[tuple[int, ...]] | None = SIZES, **options: Any) -> Part:
@@ -117,7 +118,7 @@ def look(runner: Runner, sizes: Sequence[tuple[int, ...]] | None = SIZES, **opti
 
 def noting(kernel: Kernel, path: Path) -> None:
     """Run the section, and keep the last note in a file."""
-    runner = Runner(load(kernel, progress=False, trust=True), kernel, OP, "cpu")
+    runner = Runner(load(kernel, progress=False, trust=True))
     look(runner, note=lambda step, case, inputs: path.write_text("|".join((step, case, *inputs))) and None)
 
 
@@ -263,7 +264,7 @@ def test_a_right_kernel_is_right(poked):
 def test_no_false_alarm(name):
     """What PyTorch's own functions do between guard pages is right: threads, vectors, oneDNN, MKL, complex numbers."""
     kernel = registry[name]
-    part = look(Runner(load(kernel, progress=False, trust=True), kernel, registry.op_of(kernel), "cpu"), None)
+    part = look(Runner(load(kernel, progress=False, trust=True)), None)
     assert part.findings == []
     assert part.cases >= 9
 
@@ -349,7 +350,10 @@ def test_without_guard_pages_it_says_why(poked, monkeypatch):
     assert part.skipped == [
         "guard pages: with trust=True the kernel runs in this process, which a stray access would end"
     ]
-    assert obtain("cuda") == (None, "guard pages: they are memory of the CPU, and the kernel runs on cuda")
+    assert obtain(SimpleNamespace(device="cuda")) == (
+        None,
+        "guard pages: they are memory of the CPU, and the kernel runs on cuda",
+    )
     monkeypatch.setenv("CXX", "no-such-compiler")
     part = look(poked)
     assert part.cases == 6
@@ -359,7 +363,7 @@ def test_without_guard_pages_it_says_why(poked, monkeypatch):
 def test_sizes_that_the_reference_refuses_are_skipped():
     """They stand in `skipped` with its words."""
     kernel = registry["batch_norm2d/python"]
-    runner = Runner(load(kernel, progress=False, trust=True), kernel, registry.op_of(kernel), "cpu")
+    runner = Runner(load(kernel, progress=False, trust=True))
     part = look(runner, [(1, 1, 1, 1), (2, 1, 1, 1)])
     assert part.cases == 2
     assert "the reference refuses it (ValueError: batch_norm2d" in part.skipped[0]

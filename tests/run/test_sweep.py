@@ -13,6 +13,7 @@ import pytest
 import lltm_inline as li
 from lltm_inline.errors import BuildError, CheckError, CrashError, DefinitionError, InputError
 from lltm_inline.run import sweep as module
+from lltm_inline.run.built import Built
 from lltm_inline.run.partial import Partial
 from lltm_inline.run.sweep import sweep
 from lltm_inline.run.swept import Point, Sweep
@@ -214,17 +215,20 @@ def test_a_best_point_must_be_faster_twice(swept, monkeypatch, first, second, be
     """The fastest of many owes some of its lead to chance: it is the best only if that holds on its own."""
     asked: list[list[str]] = []
 
-    def benchmark(kernels: list[li.Kernel], *_: Any, **__: Any) -> Timings:
-        asked.append([kernel.label for kernel in kernels])
+    def time_built(built: tuple[Built, ...], *_: Any) -> Timings:
+        asked.append([one.kernel.label for one in built])
         speedups = (1.0, *first) if len(asked) == 1 else (1.0, second or 0)
-        rows = [planted(one.label, speedup) for one, speedup in zip(kernels, speedups, strict=True)]
+        rows = [planted(one.kernel.label, speedup) for one, speedup in zip(built, speedups, strict=True)]
         return Timings(tuple(rows), "tiny/spin0")
 
     tiny_module.forget("tiny")
     tiny_module.register()
     base = li.registry.register(spinning(FAST))
-    monkeypatch.setattr(module, "benchmark", benchmark)
-    monkeypatch.setattr(module, "_problems", lambda *_: {})
+    monkeypatch.setattr(module, "time_built", time_built)
+    monkeypatch.setattr(
+        module, "prepare", lambda kernels, _: tuple(Built(one, li.registry.ops["tiny"], "cpu") for one in kernels)
+    )
+    monkeypatch.setattr(module, "run_or_raise", lambda *_: None)
     found = sweep(base, {"SPIN": [1, 2]}, (30,), progress=False)
     assert asked == [
         ["tiny/spin0", "tiny/spin0@1", "tiny/spin0@2"],

@@ -50,7 +50,7 @@ def test_watching_changes_no_sample_no_order_and_no_end(clock, times):
     real = planted.sample.take_round
 
     def spied(case: Any, order: random.Random, **how: Any) -> None:
-        turns = [entrant.label for entrant in random.Random.sample(copied(order), case.entrants, len(case.entrants))]
+        turns = [one.kernel.label for one in random.Random.sample(copied(order), case.functions, len(case.functions))]
         counted[-1] += turns if how.get("counted", True) else []
         real(case, order, **how)
 

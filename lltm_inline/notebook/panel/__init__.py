@@ -22,7 +22,7 @@ from ...errors import LltmInlineError, ToolchainError
 from ...kernel import Kernel
 from ...packages import pip_command
 from ...registry import registry
-from ...run.sizes import choose_sizes
+from ...run.choices import choose_sizes
 from ...run.worker.client import worker
 from ...shell import in_notebook, running_shell
 from ...template import devices_of
@@ -86,7 +86,7 @@ def playground(
     _require_notebook(chosen)
     from . import verbs as verbs  # imported here, not when the first button is pressed
     from .session import Session
-    from .task import Setting
+    from .task import PanelSetting
     from .widget import Playground
 
     _warm(chosen, compiler)
@@ -95,7 +95,7 @@ def playground(
     session = Session(
         registry[chosen.name] if newest else chosen,
         device,
-        Setting(sizes, compiler, seconds),
+        PanelSetting(sizes, compiler, seconds),
         note=note,
         draft=newest,
     )

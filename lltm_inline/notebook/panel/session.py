@@ -26,7 +26,7 @@ from .board import IDLE, Board
 from .controls import controls_of
 from .marks import fixed
 from .overheard import overheard
-from .task import Setting, Task, before, left_of, revisions_of, texts_of, variants_of
+from .task import PanelSetting, Task, before, left_of, revisions_of, texts_of, variants_of
 from .words import card_of, width_of
 
 
@@ -50,13 +50,13 @@ class Session(Board):
         self,
         kernel: Kernel,
         device: str | None = None,
-        setting: Setting | None = None,
+        setting: PanelSetting | None = None,
         *,
         note: str = "",
         draft: bool = True,
     ) -> None:
         super().__init__()
-        self.setting = setting or Setting()
+        self.setting = setting or PanelSetting()
         self.op: Op = registry.op_of(kernel)
         #: Kernels that this panel has seen to be right, by device.
         self.right: set[tuple[Kernel, str]] = set()

@@ -24,7 +24,7 @@ _MOST_REVISIONS = 12
 
 
 @dataclass(frozen=True)
-class Setting:
+class PanelSetting:
     """How the panel builds and times.
 
     Attributes:

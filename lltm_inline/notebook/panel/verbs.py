@@ -21,10 +21,9 @@ from ...kernel import Kernel
 from ...registry import registry
 from ...run.benchmark import benchmark
 from ...run.check import check
-from ...run.entrants import tensor_device
+from ...run.choices import choose_sizes
 from ...run.partial import Partial
 from ...run.report import Report
-from ...run.sizes import choose_sizes
 from ...run.timing.inputs import Ring
 from ...run.timings import Timings
 from ...run.worker.client import worker
@@ -294,9 +293,9 @@ def _quietly_right(task: Task, kernel: Kernel) -> bool:
 
 def _directions(task: Task) -> list[str]:
     """Time forward and backward in one go; forward alone where nothing has a gradient."""
-    op, device = task.session.op, tensor_device(task.device)
+    op = task.session.op
     size = choose_sizes(op, task.session.setting.sizes)[0]
-    return ["both"] if Ring(op, size, dtype=torch.float32, device=device).names else ["forward"]
+    return ["both"] if Ring(op, size, dtype=torch.float32, device=task.device).names else ["forward"]
 
 
 def _show_timings(task: Task, timings: Timings | None) -> None:

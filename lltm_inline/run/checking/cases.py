@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...registry import Op
 from ...shapes import ELEMENTS
+from ..function import as_tuple, differentiable
 from ..worker import steps
 from .compare import Tolerance, dtype_name
 
@@ -434,11 +435,6 @@ def tensor_inputs(op: Op, inputs: Sequence[Any]) -> list[Any]:
     return [value for argument, value in zip(op.signature.inputs, inputs, strict=True) if argument.is_tensor]
 
 
-def differentiable(value: Any) -> bool:
-    """True for a tensor that can want a gradient."""
-    return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
-
-
 def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
     """Make the inputs of a case, the same ones each time."""
     generator = torch.Generator().manual_seed(zlib.crc32(repr((op.name, case.size)).encode()))
@@ -577,11 +573,6 @@ class _Finite(TorchDispatchMode):
 def widen(value: Any) -> Any:
     """Return a floating or complex tensor in double precision, anything else as it is."""
     return value.to(_WIDE.get(value.dtype, value.dtype)) if isinstance(value, Tensor) else value
-
-
-def as_tuple(outputs: Any) -> tuple[Any, ...]:
-    """A kernel returns one tensor bare, several as a tuple."""
-    return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
 
 
 def tolerance(op: Op, case: Case) -> Tolerance:

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..function import as_tuple, differentiable
 from ..report import Finding
 from ..worker import steps
-from .cases import Case, Size, as_tuple, differentiable, dtypes_of
+from .cases import Case, Size, dtypes_of
 from .explain import explain
 from .runner import Call, Matrix, Outcome, Part, Runner, fill, one_line
 

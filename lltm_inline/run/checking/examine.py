@@ -1,62 +1,48 @@
-"""A check itself: loads the kernel into this process, runs section after section, and tells of each as it is finished."""
+"""A check itself: loads the kernel, runs section after section, and tells of each as it is finished."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 
 import torch
 
-from ...errors import LltmInlineError
-from ...progress import Progress
-from ...registry import Kernel, Op, registry
-from ..guard import Guard
-from ..load import load_meanwhile
+from ...registry import Op
+from ..executor import Task
 from ..report import Report, Section
 from ..worker import steps
 from .cases import Case, Size, edge_axis, layout_cases, prime_size, size_cases, subset_cases, with_extent
 from .derivatives import derivatives
 from .explain import findings_of
 from .interface import interface
-from .opcheck import is_operator, opcheck, warm_up
+from .opcheck import is_operator, opcheck
 from .purity import purity
-from .runner import Matrix, Part, Runner, fill, laboratory, matrix_of
+from .runner import Matrix, Part, Runner, fill, laboratory, matrix_of, runner_of
 from .safety import safety
 
 #: Extent of one letter in the cases about layout: whole vectors and a rest, in both dtypes.
 _VECTOR_AND_REST = 19
 
 
-def examine(
-    kernel: Kernel,
-    sizes: list[Size] | None,
-    device: str,
-    compiler: str | None,
-    cflags: Sequence[str] | None,
-    say: Progress | None,
-    *,
-    gradients_only: bool,
-) -> Report:
-    """Check a kernel in this process; in a worker, `say` is left out and the caller's process is told."""
-    tell: Progress = say or (lambda text: steps.tell("say", text))
-    # Outside of a worker what opcheck needs is imported while the compiler runs; a worker was forked with it.
-    function = load_meanwhile(
-        kernel,
-        None if say is None else warm_up,
-        device=device,
-        compiler=compiler,
-        cflags=cflags,
-        progress=tell,
-        trust=True,
-    )
-    op = registry.op_of(kernel)
-    _require_op(op, prime_size(op))
-    runner = Runner(function, kernel, op, device)
-    with laboratory():
-        if gradients_only:
-            return _gradcheck(runner, sizes, device, tell)
-        return _check(runner, sizes, device, tell)
+@dataclass(frozen=True)
+class Examination(Task):
+    """A check, or its section `gradcheck` alone.
+
+    Attributes:
+        sizes: in place of the corner sizes.
+        gradients_only: the section `gradcheck` alone.
+    """
+
+    sizes: list[Size] | None
+    gradients_only: bool
+
+    def run(self) -> Report:
+        """Load the kernel, and run section after section."""
+        runner = runner_of(self.built[0])
+        _require_op(runner.op, prime_size(runner.op))
+        with laboratory():
+            return (_gradcheck if self.gradients_only else _check)(runner, self.sizes)
 
 
 def _require_op(op: Op, size: Sequence[int]) -> None:
@@ -70,7 +56,7 @@ def _require_op(op: Op, size: Sequence[int]) -> None:
         op.run_reference(*op.make_inputs(lambda *shape: torch.randn(*shape, dtype=dtype), size))
 
 
-def _check(runner: Runner, sizes: list[Size] | None, device: str, say: Progress) -> Report:
+def _check(runner: Runner, sizes: list[Size] | None) -> Report:
     op = runner.op
     small = sizes[0] if sizes else prime_size(op)
     mixed = sizes[0] if sizes else with_extent(small, edge_axis(op, small), _VECTOR_AND_REST)
@@ -91,13 +77,13 @@ def _check(runner: Runner, sizes: list[Size] | None, device: str, say: Progress)
         order.append("opcheck")
     # Last: what goes past the end of a tensor and does no harm otherwise ends the worker here.
     sections["safety"] = lambda: _safety(runner, sizes)
-    return _report(runner, sections, [*order, "safety"], matrix, device, say)
+    return _report(runner, sections, [*order, "safety"], matrix)
 
 
-def _gradcheck(runner: Runner, sizes: list[Size] | None, device: str, say: Progress) -> Report:
+def _gradcheck(runner: Runner, sizes: list[Size] | None) -> Report:
     matrix = matrix_of(runner.op, ["gradcheck"])
     sections = {"gradcheck": lambda: derivatives(runner, sizes or [prime_size(runner.op)], matrix)}
-    return _report(runner, sections, ("gradcheck",), matrix, device, say)
+    return _report(runner, sections, ("gradcheck",), matrix)
 
 
 def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
@@ -121,18 +107,9 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
 
 
 def _safety(runner: Runner, sizes: list[Size] | None) -> Part:
-    link_guard()
     part = safety(runner, sizes, runner.note, trust=not steps.in_worker())
     steps.rest()
     return part
-
-
-def link_guard() -> None:
-    """Let the crash recorder, where there is one, ask the guard which tensor an address belongs to."""
-    if not steps.in_worker():
-        return
-    with suppress(LltmInlineError):  # no guard: the section says why
-        steps.set_finder(Guard(progress=False).finder)
 
 
 def _report(
@@ -140,14 +117,12 @@ def _report(
     parts: dict[str, Callable[[], Part]],
     order: Sequence[str],
     matrix: Matrix,
-    device: str,
-    say: Progress,
 ) -> Report:
     begun = time.perf_counter()
     sections = {}
     steps.tell("plan", tuple(order))
     for name, part in parts.items():
-        say(f"checking {runner.kernel.label}: {name}")
+        steps.say(f"checking {runner.kernel.label}: {name}")
         steps.tell("section", name)
         started = time.perf_counter()
         cases, findings, skipped, notes = part()
@@ -156,5 +131,5 @@ def _report(
         steps.tell("finished", sections[name], {name: dict(cells) for name, cells in matrix.items()})
     seen = {quantity: cells for quantity, cells in matrix.items() if any(cells.values())}
     return Report(
-        runner.kernel.label, device, tuple(sections[name] for name in order), seen, time.perf_counter() - begun
+        runner.kernel.label, runner.device, tuple(sections[name] for name in order), seen, time.perf_counter() - begun
     )

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import torch
 
+from ..function import differentiable
 from ..report import Finding
-from .cases import CHANNELS_LAST, VALUES, Case, Size, differentiable, edge_axis, expect, size_text, with_extent
+from .cases import CHANNELS_LAST, VALUES, Case, Size, edge_axis, expect, size_text, with_extent
 from .compare import Mismatch, dtype_name, hints
 from .runner import STRUCTURAL, Outcome, Runner
 

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..function import as_tuple, differentiable
 from ..guard import Damage, Guard
-from .cases import Case, Expected, as_tuple, differentiable, place, tensor_inputs
+from .cases import Case, Expected, place, tensor_inputs
 from .compare import shape_text
 from .runner import Runner, threads
 

@@ -10,13 +10,12 @@ from torch import Tensor
 
 from ...registry import Kernel, Op
 from ...shapes import Shape
+from ..function import as_tuple, differentiable
 from ..report import Finding
 from ..worker import steps
 from .cases import (
     Case,
     Size,
-    as_tuple,
-    differentiable,
     dtypes_of,
     expect,
     make_inputs,

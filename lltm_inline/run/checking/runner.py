@@ -11,7 +11,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ...registry import Kernel, Op
+from ...build.compiler import Build
+from ...registry import Op
+from ..built import Built
+from ..function import Function, as_tuple, differentiable
+from ..library import load_built
 from ..report import Finding
 from ..worker import steps
 from ..worker.server import set_deterministic
@@ -20,8 +24,6 @@ from .cases import (
     Case,
     Expected,
     Placed,
-    as_tuple,
-    differentiable,
     elements,
     expect,
     place,
@@ -145,13 +147,18 @@ def _raises(error: BaseException) -> str:
 
 
 class Runner:
-    """One loaded kernel, its op, and the outcome of every case it was run on."""
+    """One loaded kernel, its op, and the outcome of every case it was run on.
 
-    def __init__(self, function: Any, kernel: Kernel, op: Op, device: str) -> None:
-        self.function, self.kernel, self.op = function, kernel, op
-        self.device = "cuda" if device == "cuda" else "cpu"
-        self.outputs = [output.name for output in op.signature.outputs]
-        self.gradients = [f"d_{tensor.name}" for tensor in op.signature.tensors]
+    Args:
+        function: the kernel.
+        guard: the library of the memory guard; None builds it when it is needed.
+    """
+
+    def __init__(self, function: Function, guard: Build | None = None) -> None:
+        self.function, self.guard = function, guard
+        self.kernel, self.op, self.device = function.kernel, function.op, function.device
+        self.outputs = [output.name for output in self.op.signature.outputs]
+        self.gradients = [f"d_{tensor.name}" for tensor in self.op.signature.tensors]
         self.threads = torch.get_num_threads()
         self.exhausted: Case | None = None
         self._outcomes: dict[Case, Outcome] = {}
@@ -369,6 +376,11 @@ class Runner:
             isinstance(v, Tensor) and v.untyped_storage().data_ptr() == output.untyped_storage().data_ptr()
             for v in inputs
         )
+
+
+def runner_of(built: Built) -> Runner:
+    """Load a kernel, to be run on cases."""
+    return Runner(load_built(built), built.helpers.get("guard"))
 
 
 def matrix_of(op: Op, columns: Sequence[str]) -> Matrix:

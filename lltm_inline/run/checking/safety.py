@@ -20,6 +20,7 @@ from ...errors import LltmInlineError
 from ...registry import Op
 from ..guard import PATTERNS, Guard
 from ..report import Finding
+from ..worker import steps
 from .cases import (
     Case,
     Size,
@@ -48,19 +49,19 @@ _BITS = {torch.float64: torch.int64, torch.float32: torch.int32}
 _QUIET = {torch.float64: (1 << 51) | (1 << 63), torch.float32: (1 << 22) | (1 << 31)}
 
 
-def obtain(device: str, trust: bool = False) -> tuple[Guard | None, str]:
+def obtain(runner: Runner, trust: bool = False) -> tuple[Guard | None, str]:
     """Return the guard, or None and why there is none.
 
     Args:
-        device: on which the kernel runs, as torch calls it.
+        runner: of the kernel.
         trust: the kernel runs in the caller's own process, which must not fault.
     """
     if trust:
         return None, "guard pages: with trust=True the kernel runs in this process, which a stray access would end"
-    if device != "cpu":
-        return None, f"guard pages: they are memory of the CPU, and the kernel runs on {device}"
+    if runner.device != "cpu":
+        return None, f"guard pages: they are memory of the CPU, and the kernel runs on {runner.device}"
     try:
-        return Guard(progress=False), ""
+        return Guard(runner.guard, progress=False), ""
     except LltmInlineError as error:
         return None, f"guard pages: {one_line(error)}"
 
@@ -83,7 +84,7 @@ def safety(
     Returns:
         What did not end the process. Without guard pages only what a kernel leaves unwritten, and why in `skipped`.
     """
-    guard, why = obtain(runner.device, trust)
+    guard, why = obtain(runner, trust)
     cases = safety_cases(runner.op, sizes)
     if guard is None:
         return _unguarded(runner, cases, note, why)
@@ -176,7 +177,8 @@ def replay(
     Raises:
         LltmInlineError: there is no guard to be had.
     """
-    guard = guard or Guard(progress=False)
+    guard = guard or Guard(runner.guard, progress=False)
+    steps.set_finder(guard.finder)
     findings: dict[tuple[str, str], Finding] = {}
     count, skipped = 0, []
     for number, case in enumerate(cases):

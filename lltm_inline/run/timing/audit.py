@@ -15,8 +15,9 @@ import torch
 from ...errors import CheckError
 from ...registry import Op
 from ..checking.compare import Tolerance, compare, dtype_name
+from ..function import as_tuple
 from ..worker import steps
-from .inputs import InputSet, Ring, as_tuple
+from .inputs import InputSet, Ring
 
 # The reference runs in the same dtype, so two right kernels differ by the order of their sums only. float32
 # arithmetic inside a float64 kernel (1e-7) must not pass.

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ...registry import Op
+from ..function import differentiable
 from ..worker import steps
 
 #: Sets in a ring, at most, and the bytes that they may take together (two sets are kept however large they are).
@@ -57,7 +58,7 @@ class Ring:
         with torch.no_grad():
             results = op.run_reference(*self._pool[0])
         # Outputs that are no floating-point numbers (a count, an index) have no gradient.
-        self.differentiable = [index for index, result in enumerate(results) if is_real(result)]
+        self.differentiable = [index for index, result in enumerate(results) if differentiable(result)]
         self.names = wanted(op, self._pool[0]) if self.differentiable else ()
         self._where = [index for index, argument in enumerate(op.signature.inputs) if argument.name in self.names]
         self._grads = [[torch.randn_like(results[index]) for index in self.differentiable] for _ in range(_POOL)]
@@ -93,24 +94,14 @@ class Ring:
         return InputSet(inputs, wanted, tuple(grad.clone() for grad in self._grads[0]))
 
     def _renew(self, target: Any, origin: Any) -> None:
-        if is_real(target):
+        if differentiable(target):
             torch.mul(origin, self._scale.uniform(0.8, 1.25), out=target)
         elif isinstance(target, torch.Tensor):
             target.copy_(origin)
 
 
-def is_real(item: Any) -> bool:
-    """Say whether this is a tensor that can have a gradient."""
-    return isinstance(item, torch.Tensor) and (item.is_floating_point() or item.is_complex())
-
-
-def as_tuple(results: Any) -> tuple[Any, ...]:
-    """Return what a kernel gave as a tuple, a single tensor as a tuple of one."""
-    return tuple(results) if isinstance(results, tuple | list) else (results,)
-
-
 def wanted(op: Op, inputs: Sequence[Any]) -> tuple[str, ...]:
     """Name the inputs that want a gradient: `op.parameters`, or all that can have one."""
     pairs = zip(op.signature.inputs, inputs, strict=True)
-    real = [argument.name for argument, item in pairs if is_real(item)]
+    real = [argument.name for argument, item in pairs if differentiable(item)]
     return tuple(name for name in real if not op.parameters or name in op.parameters)

@@ -6,7 +6,7 @@ import gc
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ...errors import CheckError
-from ...registry import Kernel
+from ..function import Function
 from ..worker import steps
 from .audit import Auditor
 from .inputs import InputSet, Ring
@@ -35,20 +35,6 @@ def clock() -> int:
     return time.perf_counter_ns()
 
 
-@dataclass(frozen=True)
-class Entrant:
-    """A kernel that is ready to be timed."""
-
-    kernel: Kernel
-    function: Callable[..., Any]
-    flags: tuple[str, ...]
-    compiler: str
-
-    @property
-    def label(self) -> str:
-        return self.kernel.label
-
-
 @dataclass
 class Case:
     """One size and direction under way.
@@ -60,7 +46,7 @@ class Case:
     auditor: Auditor
     direction: str
     device: str
-    entrants: Sequence[Entrant]
+    functions: Sequence[Function]
     baseline: str
     calls: dict[str, int] = field(default_factory=dict)
     leads: dict[str, int] = field(default_factory=dict)
@@ -89,21 +75,22 @@ def take_round(case: Case, order: random.Random, *, audited: bool, counted: bool
     Raises:
         CheckError: a result is wrong.
     """
-    for entrant in order.sample(case.entrants, len(case.entrants)):
-        calls, lead = case.calls[entrant.label], case.leads[entrant.label]
+    for function in order.sample(case.functions, len(case.functions)):
+        label = function.kernel.label
+        calls, lead = case.calls[label], case.leads[label]
         sets = case.ring.refill(calls + lead)
-        elapsed, results, gradients = _sample(entrant, sets, lead, case)
+        elapsed, results, gradients = _sample(function, sets, lead, case)
         if audited:
             when = "It was right before it was timed: does it keep results? Its times were thrown away."
             if case.direction != "backward":
-                case.auditor.outputs(entrant.label, results, sets[-1], when=when)
+                case.auditor.outputs(label, results, sets[-1], when=when)
             if case.direction != "forward":
-                case.auditor.gradients(entrant.label, gradients, sets[-1], when=when)
+                case.auditor.gradients(label, gradients, sets[-1], when=when)
         if counted:
-            case.samples.setdefault(entrant.label, []).append(max(elapsed, 1) / calls / 1e9)
+            case.samples.setdefault(label, []).append(max(elapsed, 1) / calls / 1e9)
 
 
-def _sample(entrant: Entrant, sets: Sequence[InputSet], lead: int, case: Case) -> tuple[int, Any, Any]:
+def _sample(function: Function, sets: Sequence[InputSet], lead: int, case: Case) -> tuple[int, Any, Any]:
     """Time one call on each set but the first `lead`; return nanoseconds and what the last call gave.
 
     The calls that lead are of the same kind and not timed: they put the kernel's own code, threads and temporary
@@ -112,16 +99,17 @@ def _sample(entrant: Entrant, sets: Sequence[InputSet], lead: int, case: Case) -
     Raises:
         CheckError: the kernel raised something.
     """
+    label = function.kernel.label
     try:
-        with steps.step("benchmark", entrant.label, case.describe):
-            return _timed(entrant.function, sets, lead, case)
+        with steps.step("benchmark", label, case.describe):
+            return _timed(function, sets, lead, case)
     except Exception as error:
         # It was compared before, so this is no plain mistake: it comes with the calls before it, or with their number.
-        text = f"'{entrant.label}' failed while it was timed: {type(error).__name__}: {error}"
+        text = f"'{label}' failed while it was timed: {type(error).__name__}: {error}"
         raise CheckError(f"{text}\nIt was right before it was timed: does it keep results?") from error
 
 
-def _timed(function: Callable[..., Any], sets: Sequence[InputSet], lead: int, case: Case) -> tuple[int, Any, Any]:
+def _timed(function: Function, sets: Sequence[InputSet], lead: int, case: Case) -> tuple[int, Any, Any]:
     where = case.ring.differentiable
     results = gradients = None
     graphs = [_pick(function(*one.inputs), where) for one in sets] if case.direction == "backward" else []
@@ -158,11 +146,11 @@ def warm_up(case: Case) -> None:
     All kernels get the same number, that of the fastest, unless a sample would become too long.
     """
     once = {}
-    for entrant in case.entrants:
+    for function in case.functions:
         times: list[int] = []
         while len(times) < _WARM_CALLS[0] or (sum(times) < _WARM_SECONDS * 1e9 and len(times) < _WARM_CALLS[1]):
-            times.append(_sample(entrant, case.ring.refill(1), 0, case)[0])
-        once[entrant.label] = max(min(times), 1) / 1e9
+            times.append(_sample(function, case.ring.refill(1), 0, case)[0])
+        once[function.kernel.label] = max(min(times), 1) / 1e9
     most = math.ceil(SAMPLE_SECONDS / min(once.values()))
     for label, seconds in once.items():
         case.leads[label] = int(seconds < _LONGEST_LEAD)

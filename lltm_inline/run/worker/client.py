@@ -16,7 +16,7 @@ from .limits import Limits
 from .nursery import ForkServer
 from .outcome import Died, Result
 from .process import OnEvent, Process
-from .server import Request, Setting
+from .server import Request, Surroundings
 
 __all__ = ["Died", "OnEvent", "Result", "Worker", "worker"]
 
@@ -98,7 +98,7 @@ class Worker:
         """
         limits = limits or Limits()
         request = Request(function, arguments, named, limits.memory, recorder)
-        message = (Setting.here(), dump((op, request), op))
+        message = (Surroundings.here(), dump((op, request), op))
         process = self._take(fresh)
         try:
             return process.run(message, tensors, limits, on_event, who)

@@ -21,8 +21,8 @@ from .symbolize import Place
 if TYPE_CHECKING:
     from ..timings import Row
     from .black_box import Evidence, State
-    from .ending import Ending
     from .limits import Limits
+    from .outcome import Ending
 
 #: What is shown of the output, and what is kept of it.
 _LAST_LINES, _KEPT_LINES, _LONGEST_LINE = 5, 20, 200

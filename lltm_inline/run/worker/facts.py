@@ -14,8 +14,8 @@ from .reach import Reach, reach
 
 if TYPE_CHECKING:
     from .black_box import Evidence
-    from .ending import Ending
     from .limits import Limits
+    from .outcome import Ending
     from .symbolize import Place
 
 #: Nothing is ever mapped below: Linux keeps this much free (vm.mmap_min_addr), so such an address is a null pointer plus an offset.

@@ -15,8 +15,8 @@ from typing import IO, Any
 from ...errors import WorkerError
 from ...stop import raise_if_stopped
 from .black_box import BlackBox
-from .ending import Ending
 from .forkserver import LOST
+from .outcome import Ending
 from .polling import readable
 from .process import Process
 

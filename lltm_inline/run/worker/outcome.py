@@ -8,9 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from .black_box import Evidence, State
-from .ending import Ending
 
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a worker's work ended.
+
+    Attributes:
+        kind: `"signal"` (code: its number), `"exit"` (code: the status), `"stopped"` (code: the signal that somebody sent),
+            `"timeout"`, `"memory"`, `"output"` (ended by us at a limit), `"processes"` (code: how many the kernel left),
+            `"garbled"` (what it sends makes no sense, or it cannot send any more).
+        code: see kind; for a limit the limit itself.
+        seconds: the limit of a time-out.
+    """
+
+    kind: str
+    code: int = 0
+    seconds: float = 0.0
 
 
 class Died(Exception):
@@ -24,7 +40,6 @@ class Died(Exception):
         busy: share of the time in which it computed at the end, or would have; None where that was not measured.
         earlier: what had run in it before; strangers: what else had. They may be to blame.
         seconds: from the beginning of the step to the end.
-        found: what was found before, where that was told.
     """
 
     def __init__(
@@ -40,7 +55,6 @@ class Died(Exception):
     ) -> None:
         super().__init__(ending)
         self.ending, self.state, self.evidence, self.output = ending, state, evidence, output
-        self.found: tuple[Any, ...] = ()
         self.busy, self.earlier, self.strangers = busy, earlier, strangers
         #: Whether it was ended by somebody else, and not by what it did.
         self.from_outside = ending.kind == "signal" and ending.code in _FROM_OUTSIDE and evidence is None

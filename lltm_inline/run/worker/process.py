@@ -15,9 +15,8 @@ from ...stop import raise_if_stopped
 from ...trace import WORKER_NOTE, shorten
 from .black_box import BlackBox, Evidence
 from .channel import Reader, send, unwrap
-from .ending import Ending
 from .limits import Limits
-from .outcome import Result
+from .outcome import Ending, Result
 from .polling import readable
 from .server import Answer
 from .steps import Event, ProcessesLeft

@@ -79,7 +79,7 @@ set_deterministic = torch._C._set_deterministic_algorithms
 
 
 @dataclass(frozen=True)
-class Setting:
+class Surroundings:
     """What of the caller's process the worker takes over, so that a kernel meets there what it would meet here.
 
     Attributes:
@@ -94,7 +94,7 @@ class Setting:
     modes: Modes
 
     @classmethod
-    def here(cls) -> Setting:
+    def here(cls) -> Surroundings:
         """Take down what this process has."""
         try:
             directory = os.getcwd()
@@ -193,13 +193,13 @@ def _serve_one(link: socket.socket, reader: Reader, box: BlackBox, modules: Modu
 
 
 def _attempt(
-    sent: tuple[Setting, bytes], tensors: Sequence[Any], box: BlackBox, modules: Modules
+    sent: tuple[Surroundings, bytes], tensors: Sequence[Any], box: BlackBox, modules: Modules
 ) -> tuple[Answer, Sequence[Any]]:
     """Do what is asked; return an answer and its tensors, whatever happens."""
     keep_step = False
-    setting, body = sent
+    surroundings, body = sent
     try:
-        setting.apply()
+        surroundings.apply()
         modules.refresh()
         answer = _answer(_unpickled(body), tensors, box)
         if not answer.tensors:

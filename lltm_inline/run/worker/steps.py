@@ -1,5 +1,7 @@
 """What this process is doing with a kernel, noted where it can be read after a crash; nothing outside of a worker.
 
+What it tells on its way reaches whoever runs the task, from the worker as well as within one process.
+
 The limits on memory and on left-over processes are kept here too, since both are about one step.
 """
 
@@ -7,7 +9,9 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +33,7 @@ _has_children = False
 _statm = (0, -1)
 _PAGE = resource.getpagesize()
 _hard_limit = resource.getrlimit(resource.RLIMIT_DATA)[1]
-_tell: Callable[[Any], None] | None = None
+_listener: ContextVar[Callable[[Event], None] | None] = ContextVar("lltm_inline_listener", default=None)
 _set_finder: Callable[[int], None] | None = None
 
 
@@ -45,10 +49,21 @@ class ProcessesLeft(BaseException):
     """The kernel has forked: there are processes now that nobody asked for. Not an Exception: nothing may swallow it."""
 
 
-def install(box: BlackBox, tell: Callable[[Any], None]) -> None:
-    """Make this process a worker: note steps in `box`, and send events with `tell`."""
-    global _box, _owner, _tell
-    _box, _owner, _tell = box, os.getpid(), tell
+def install(box: BlackBox, send: Callable[[Event], None]) -> None:
+    """Make this process a worker: note steps in `box`, and send events."""
+    global _box, _owner
+    _box, _owner = box, os.getpid()
+    _listener.set(send)
+
+
+@contextmanager
+def told_to(listener: Callable[[Event], None]) -> Iterator[None]:
+    """Let events of this block reach a function of this process."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 def limit_memory(count: int) -> None:
@@ -166,9 +181,15 @@ def describe(op: Op, values: Sequence[Any]) -> list[str]:
 
 
 def tell(kind: str, *values: Any) -> None:
-    """Send an event to the caller's process."""
-    if _tell is not None and os.getpid() == _owner:
-        _tell(Event(kind, values))
+    """Send an event to whoever runs this task."""
+    listener = _listener.get()
+    if listener is not None and (_box is None or os.getpid() == _owner):
+        listener(Event(kind, values))
+
+
+def say(text: str, more: int = 0) -> None:
+    """Tell what is being done now, and how much more of the whole is done."""
+    tell("step", text, more)
 
 
 def has_children() -> bool:

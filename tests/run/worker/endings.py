@@ -7,8 +7,8 @@ from typing import Any
 
 from lltm_inline.run.worker.black_box import Evidence, Region, State
 from lltm_inline.run.worker.crash import Crash, explain
-from lltm_inline.run.worker.ending import Ending
 from lltm_inline.run.worker.limits import Limits
+from lltm_inline.run.worker.outcome import Ending
 from lltm_inline.run.worker.symbolize import Place
 
 TEXT = """#include <ATen/core/Tensor.h>

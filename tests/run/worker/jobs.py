@@ -7,11 +7,14 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from lltm_inline.build import cache, job
 from lltm_inline.errors import BuildError
+from lltm_inline.run import built
 from lltm_inline.run.worker import steps
 from lltm_inline.run.worker.server import Tensors
 
@@ -208,3 +211,27 @@ def speak_later(seconds: float) -> None:
 def sleep(seconds: float) -> None:
     """Let time pass."""
     time.sleep(seconds)
+
+
+_counts: dict[str, int] = {}
+
+
+def count_calls() -> dict[str, int]:
+    """Count from now on how often this process renders, looks for a toolchain and hashes a library."""
+
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **named: Any) -> Any:
+            _counts[function.__name__] += 1
+            return function(*arguments, **named)
+
+        return call
+
+    for module, name in ((job, "render"), (built, "find_toolchain"), (cache, "hash_file")):
+        _counts[name] = 0
+        setattr(module, name, counted(getattr(module, name)))
+    return _counts
+
+
+def counts_of_calls() -> dict[str, int]:
+    """Return what was counted."""
+    return _counts

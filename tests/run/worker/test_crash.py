@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from lltm_inline.errors import CrashError, LltmInlineError, TimeoutError
-from lltm_inline.run.isolated import _with_findings, _with_replay
+from lltm_inline.run.postmortem import _with_findings, _with_replay
 from lltm_inline.run.report import Finding, Report, Section
 from lltm_inline.run.worker.black_box import Evidence, Frame, Region, State
 from lltm_inline.run.worker.crash import Crash, explain, tail
-from lltm_inline.run.worker.ending import Ending
 from lltm_inline.run.worker.limits import Limits
 from lltm_inline.run.worker.names import calls_of
+from lltm_inline.run.worker.outcome import Ending
 from lltm_inline.run.worker.reach import bytes_text, reach
 from lltm_inline.run.worker.symbolize import Place
 from tests.run.worker.endings import BASE, CASES, EMPTY, HERE, MADE, TEXT, W, X, aborted, fault, thrown, timed_out, told

@@ -1,0 +1,158 @@
+"""Kernels that are built, each with all that is needed to load it in any process: made once, remembered, handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..build import cache, environment
+from ..build.compiler import Build, make_job, run_jobs
+from ..build.job import Job
+from ..build.nvcc import find_cuda, require_gpu
+from ..build.toolchain import find_toolchain
+from ..native import helper_job
+from ..registry import Kernel, Op, registry
+from ..template import require_text
+from .setting import Setting
+
+_Stamp = tuple[int, int, int] | None
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel with its library.
+
+    Attributes:
+        kernel, op: what was built, and what it computes.
+        device: for which.
+        job: from which the library was made; None for a Python kernel.
+        library: None for a Python kernel.
+        helpers: our own libraries by name, see `lltm_inline.native`.
+    """
+
+    kernel: Kernel
+    op: Op
+    device: str
+    job: Job | None = None
+    library: Build | None = None
+    helpers: Mapping[str, Build] = field(default_factory=dict)
+
+    @property
+    def stamps(self) -> list[_Stamp]:
+        """The stamps of all its files."""
+        return [_stamp_of(one) for one in (*self.helpers.values(), self.library) if one is not None]
+
+
+def _stamp_of(library: Build) -> _Stamp:
+    """Take down what tells whether a file is another one now; None of one that is gone."""
+    try:
+        status = library.path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+#: What was built in this process, with its stamps, by kernel, setting and environment: to look into the cache again would
+#: cost milliseconds.
+_known: dict[tuple[Any, ...], tuple[Built, list[_Stamp]]] = {}
+_helpers: dict[tuple[str, Path, str], tuple[Build, _Stamp]] = {}
+
+
+def build_all(
+    kernels: Sequence[Kernel],
+    setting: Setting,
+    meanwhile: Callable[[], None] | None = None,
+) -> tuple[Built, ...]:
+    """Build kernels in parallel, with what they need beside them.
+
+    Nothing is built where all kernels are Python functions: there may be no compiler.
+
+    Args:
+        kernels: what to build.
+        setting: with what, and where they are to run.
+        meanwhile: called while a compiler runs, if one does.
+
+    Raises:
+        BuildError, SignatureError, ToolchainError, CacheError: as for `build`.
+    """
+    names = ("bridge",) if setting.here else ("bridge", "recorder", "guard")
+    how = (setting.device, setting.compiler, setting.cflags, names, environment.of_builds())
+    keys = [(kernel, kernel.label, *how) for kernel in kernels]
+    found = [_remembered(key) for key in keys]
+    missing = [index for index, built in enumerate(found) if built is None]
+    if missing:
+        new = _build([kernels[index] for index in missing], setting, names, meanwhile)
+        for index, built in zip(missing, new, strict=True):
+            found[index] = built
+            assert built.library is not None
+            again = replace(built, library=replace(built.library, cached=True, seconds=0.0))
+            _known[keys[index]] = again, again.stamps
+    return tuple(built for built in found if built is not None)
+
+
+def _remembered(key: tuple[Any, ...]) -> Built | None:
+    kernel, device = key[0], key[2]
+    op = registry.op_of(kernel)
+    if kernel.python is not None:
+        return Built(kernel, op, device)
+    known, stamps = _known.get(key, (None, []))
+    return known if known is not None and known.op is op and known.stamps == stamps else None
+
+
+def _build(
+    kernels: Sequence[Kernel], setting: Setting, names: Sequence[str], meanwhile: Callable[[], None] | None
+) -> list[Built]:
+    toolchain = find_toolchain(setting.compiler, setting.cflags)
+    nvcc = find_cuda(compile_only=False) if setting.device == "cuda" else None
+    jobs = [make_job(kernel, toolchain, nvcc) for kernel in kernels]
+    place = toolchain.compiler, cache.cache_dir()
+    remembered = {name: _helpers[*place, name] for name in names if (*place, name) in _helpers}
+    helpers = {name: helper for name, (helper, stamp) in remembered.items() if _stamp_of(helper) == stamp}
+    absent = [name for name in names if name not in helpers]
+    wanted = [*jobs, *(helper_job(name, toolchain) for name in absent)]
+    builds = run_jobs(wanted, setting.progress, meanwhile)
+    for name, helper in zip(absent, builds[len(jobs) :], strict=True):  # verified where it is loaded
+        helpers[name] = helper
+        _helpers[*place, name] = helper, _stamp_of(helper)
+    return [
+        Built(kernel, registry.op_of(kernel), setting.device, job, library, helpers)
+        for kernel, job, library in zip(kernels, jobs, builds, strict=False)
+    ]
+
+
+#: Libraries that the worker has run for this process, by digest and hash: remembered also where the disk takes no record.
+_tried: set[tuple[str, str]] = set()
+
+
+def mark_tried(built: Built) -> None:
+    """Note that the worker has run a library, in a check for instance, and that it came back."""
+    library = built.library
+    if library is not None and (library.digest, library.sha256) not in _tried:
+        cache.mark_proven(library.digest, library.sha256)
+        _tried.add((library.digest, library.sha256))
+
+
+def is_tried(built: Built) -> bool:
+    """Tell whether the worker has run this very library, for this process or, as a record in the cache says, for another.
+
+    A kernel in Python has none, and needs no trial.
+    """
+    library = built.library
+    if library is None:
+        return True
+    return (library.digest, library.sha256) in _tried or cache.is_proven(library.digest, library.sha256)
+
+
+def require_device(device: str, kernel: Kernel | None = None) -> None:
+    """Refuse what cannot be run before anything is made for it: a kernel without a text for the device, no GPU.
+
+    Raises:
+        DefinitionError: the kernel has no text for it.
+        ToolchainError: torch cannot use a GPU.
+    """
+    if kernel is not None and kernel.python is None:
+        require_text(kernel, device)
+    if device == "cuda":
+        require_gpu()

@@ -1,0 +1,229 @@
+"""Loads the library of a kernel into this process, and gives its `forward` and `backward` their place in autograd."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, cast
+
+import torch
+from torch.library import register_fake
+
+from ..binding import schemas
+from ..build.compiler import Build, verify
+from ..build.failures import failure_of
+from ..registry import Argument, Op
+from ..signature import Interface
+from .built import Built
+from .fake import Fake
+from .function import Function, as_tuple
+from .worker import steps
+
+# By digest: a library is never unloaded, so a second load of the same thing is the first one's.
+_functions: dict[str, Function] = {}
+_bridges: dict[str, Any] = {}
+_loading = threading.RLock()  # operators can be registered once only
+
+
+def load_built(built: Built) -> Function:
+    """Make a kernel that is built callable in this process; nothing is looked for, and nothing compiled.
+
+    Raises:
+        BuildError: the library cannot be loaded: a symbol that nobody defines.
+        CacheError: the library is not the one that was built.
+    """
+    kernel, op, job, library = built.kernel, built.op, built.job, built.library
+    if job is None or library is None or job.interface is None:
+        return Function(kernel, op, None, None, cast(Callable[..., Any], kernel.python), device=built.device)
+    with _loading:
+        if job.key not in _functions:
+            verify(library)
+            make = _load_module if job.python_module else _load_library
+            # In a thread of its own: the caller's may be tracing, as torch.export is, and would write our registration down.
+            with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline load") as pool, steps.step("load", kernel.label):
+                try:
+                    _functions[job.key] = pool.submit(make, built, job.interface, library).result()
+                except (OSError, ImportError) as error:  # a symbol that nobody defines
+                    raise failure_of(job, str(error)) from None
+        # Two revisions may hold the same text.
+        return replace(_functions[job.key], kernel=kernel, op=op)
+
+
+def load_all(built: Sequence[Built]) -> list[Function]:
+    """Load kernels, and tell of each."""
+    functions = []
+    for one in built:
+        functions.append(load_built(one))
+        steps.say(f"loaded {one.kernel.label}", 1)
+    return functions
+
+
+def is_loaded(built: Built) -> bool:
+    """Tell whether this process has loaded the library of a kernel."""
+    return built.job is not None and built.job.key in _functions
+
+
+def _attach(bridge: Build) -> Callable[..., None]:
+    """Load the bridge, once, and return its `attach`."""
+    if bridge.digest not in _bridges:
+        verify(bridge)
+        torch.ops.load_library(str(bridge.path))
+        _bridges[bridge.digest] = getattr(torch.ops, bridge.namespace).attach
+    return cast(Callable[..., None], _bridges[bridge.digest])
+
+
+def _load_library(built: Built, interface: Interface, build: Build) -> Function:
+    """Load a library of registered operators and attach it to autograd through the bridge."""
+    kernel, op, device = built.kernel, built.op, built.device
+    torch.ops.load_library(str(build.path))
+    signature = op.signature
+    inputs = [argument.name for argument in signature.inputs]
+    places = {argument.name: index for index, argument in enumerate((*signature.inputs, *signature.outputs))}
+    tensors = [argument.name for argument in signature.tensors]
+    _attach(built.helpers["bridge"])(
+        build.namespace,
+        kernel.name,
+        schemas(kernel, op, interface)["call"],
+        interface.has_backward,
+        kernel.double_backward,
+        tensors,
+        [inputs.index(name) for name in tensors],
+        [places[name] for name in kernel.saves],
+        len(inputs),
+        len(signature.outputs),
+        interface.extras,
+    )
+    space = getattr(torch.ops, build.namespace)
+    backward = space.backward.default if interface.has_backward else None
+    function = Function(kernel, op, build, interface, space.call.default, space.forward.default, backward, device)
+    if interface.has_backward:  # what differentiates through ATen is traced through ATen
+        fake = Fake(kernel, op, interface, function.forward, device)
+        register_fake(f"{build.namespace}::forward", fake.forward)
+        if not kernel.double_backward:
+            register_fake(f"{build.namespace}::backward", fake.backward)
+    return function
+
+
+def _load_module(built: Built, interface: Interface, build: Build) -> Function:
+    """Import a pybind11 module and wrap it the classic way, in a Python `autograd.Function`."""
+    kernel, op, device = built.kernel, built.op, built.device
+    spec = importlib.util.spec_from_file_location(build.namespace, build.path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    count = len(op.signature.outputs)
+
+    def outputs_of(results: Any) -> Any:
+        """Leave out the extra tensors."""
+        tensors = as_tuple(results)
+        return tensors[0] if count == 1 else tensors[:count]
+
+    def backward(*arguments: Any) -> Any:
+        """Gather the flags of wanted gradients, which pybind11 takes as one array."""
+        flags = len(op.signature.tensors)
+        return module.backward(*arguments[:-flags], list(arguments[-flags:]))
+
+    if not interface.has_backward:
+        return Function(
+            kernel,
+            op,
+            build,
+            interface,
+            _with_names(op, lambda *x: outputs_of(module.forward(*x))),
+            module.forward,
+            device=device,
+        )
+    function = Function(kernel, op, build, interface, module.forward, module.forward, backward, device)
+    positions = [index for index, argument in enumerate(op.signature.inputs) if argument.is_tensor]
+
+    class Classic(torch.autograd.Function):
+        """The kernel between Python's `forward` and `backward`, as the tutorials write it."""
+
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            results = function.forward(*inputs)
+            ctx.set_materialize_grads(False)
+            ctx.kinds = [(result.shape, result.dtype, result.device) for result in results[:count]]
+            ctx.constants = [None if index in positions else value for index, value in enumerate(inputs)]
+            ctx.save_for_backward(
+                *(inputs[position] for position in positions), *results
+            )  # a missing tensor is saved as None
+            return outputs_of(results)
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+            if all(gradient is None for gradient in gradients):
+                return (None,) * len(ctx.constants)
+            gradients = tuple(
+                torch.zeros(kind[0], dtype=kind[1], device=kind[2]) if gradient is None and not optional else gradient
+                for gradient, kind, optional in zip(gradients, ctx.kinds, interface.optional_grads, strict=True)
+            )
+            if kernel.double_backward:
+                return Classic.gradients(ctx, gradients)
+            with torch.no_grad():
+                computed = Classic.gradients(ctx, gradients)
+            if torch.is_grad_enabled():  # create_graph
+                depends = [
+                    tensor for tensor in (*ctx.saved_tensors, *gradients) if tensor is not None and tensor.requires_grad
+                ]
+                return tuple(g if g is None else _Refuse.apply(g, kernel.name, *depends) for g in computed)
+            return computed
+
+        @staticmethod
+        def gradients(ctx: Any, gradients: Sequence[torch.Tensor | None]) -> tuple[torch.Tensor | None, ...]:
+            """Call the kernel's backward and check the shapes of what it returns."""
+            saved = iter(ctx.saved_tensors)
+            inputs = [next(saved) if index in positions else value for index, value in enumerate(ctx.constants)]
+            wanted = [ctx.needs_input_grad[position] for position in positions]
+            computed = iter(function.backward(gradients, inputs, list(saved), wanted))
+            slots = [next(computed) if index in positions else None for index in range(len(inputs))]
+            for index, gradient in enumerate(slots):
+                if gradient is not None and gradient.shape != inputs[index].shape:
+                    raise RuntimeError(
+                        f"{kernel.name}: backward returned d_{op.signature.inputs[index].name} of shape {list(gradient.shape)}, "
+                        f"want {list(inputs[index].shape)}"
+                    )
+            return tuple(gradient if need else None for gradient, need in zip(slots, ctx.needs_input_grad, strict=True))
+
+    return replace(function, _call=_with_names(op, Classic.apply))
+
+
+class _Refuse(torch.autograd.Function):
+    """Stands behind a gradient that cannot be differentiated again, and says so when that is tried."""
+
+    @staticmethod
+    def forward(ctx: Any, gradient: torch.Tensor, kernel: str, *_: torch.Tensor) -> torch.Tensor:
+        ctx.kernel = kernel
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError(f"kernel {ctx.kernel} has no second derivative: its backward is not differentiable")
+
+
+def _with_names(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of positions be called with the op's argument names and defaults, as registered operators can."""
+    values = {"True": True, "False": False, "None": None}
+
+    def default(argument: Argument) -> Any:
+        text = argument.default
+        if text is None:
+            return inspect.Parameter.empty
+        return values[text] if text in values else int(text) if argument.type == "int" else float(text)
+
+    parameters = [
+        inspect.Parameter(argument.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default(argument))
+        for argument in op.signature.inputs
+    ]
+    signature = inspect.Signature(parameters)
+
+    def call(*inputs: Any, **named: Any) -> Any:
+        bound = signature.bind(*inputs, **named)
+        bound.apply_defaults()
+        return function(*bound.args)
+
+    return call

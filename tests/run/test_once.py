@@ -1,0 +1,39 @@
+"""Each thing is made once and handed on: one cell that checks and times renders, looks and hashes once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import lltm_inline as li
+from lltm_inline import journal
+from lltm_inline.build import cache, job
+from lltm_inline.notebook.cell import run
+from lltm_inline.notebook.options import parse
+from lltm_inline.notebook.slot import Terminal
+from lltm_inline.run import built
+from tests.run.worker import jobs
+from tests.tiny import STABLE
+
+
+@pytest.fixture
+def counts(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
+    """Count calls here and in the worker, once our own libraries are built and loaded in both."""
+    li.worker.renew()
+    assert li.check(tiny(2, text=f"{STABLE}// first\n", variant="first"), progress=False).ok
+    for module, name in ((job, "render"), (built, "find_toolchain"), (cache, "hash_file")):
+        monkeypatch.setattr(module, name, getattr(module, name))  # to be put back
+    li.worker.run(jobs.count_calls)
+    yield jobs.count_calls()
+    journal.turn_off()
+    li.worker.renew()
+
+
+def test_one_cell_renders_looks_and_hashes_once(counts: dict[str, int], capsys: pytest.CaptureFixture[str]) -> None:
+    """Built, checked, timed; in the worker nothing is rendered or looked for, and the hash is compared before the load."""
+    run(parse("tiny/once --params FACTOR=2 --check --benchmark --seconds 0.05 --sizes 7"), STABLE[1:], Terminal())
+    assert "check of tiny/once on cpu: right" in capsys.readouterr().out
+    assert counts == {"render": 1, "find_toolchain": 1, "hash_file": 1}
+    assert li.worker.run(jobs.counts_of_calls).value == {"render": 0, "find_toolchain": 0, "hash_file": 1}
