@@ -52,7 +52,7 @@ def swept() -> Iterator[Sweep]:
         spinning(SLOW),
         {"SPIN": [SLOW, FAST, BROKEN, WRONG, CRASHES]},
         (30,),
-        seconds=0.05,
+        seconds=0.4,  # forty rounds: of ten, two during which other programs run make it too noisy to tell
         progress=False,
         watch=told.append,
     )
