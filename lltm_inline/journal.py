@@ -170,8 +170,9 @@ def is_shipped(kernel: Kernel) -> bool:
 def _shipped_names() -> frozenset[str]:
     from . import ops
 
-    rooms = (getattr(ops, name) for name in ops.__all__)
-    return frozenset(kernel.name for room in rooms for kernel in (*room.KERNELS, registry[f"{room.OP.name}/python"]))
+    return frozenset(
+        kernel.name for room in ops.ROOMS for kernel in (*room.KERNELS, registry[f"{room.OP.name}/python"])
+    )
 
 
 def record(kernel: Kernel) -> None:

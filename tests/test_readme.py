@@ -43,6 +43,19 @@ def test_an_op_takes_twenty_lines() -> None:
     assert len([line for line in str(block).splitlines() if line.strip()]) <= 20
 
 
+def test_the_guide_names_every_kernel_that_ships() -> None:
+    """Its table has a row for each op, and in it each variant but the reference, in their order in the registry."""
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+` ?)+)\|", GUIDE.read_text(), re.M)
+    listed = {op: re.findall(r"`(\w+)`", variants) for op, variants in rows}
+    code = "import lltm_inline as li; print(*(name for name in li.registry if not name.endswith('/python')))"
+    names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    shipped: dict[str, list[str]] = {}
+    for name in names:
+        op, _, variant = name.partition("/")
+        shipped.setdefault(op, []).append(variant)
+    assert listed == shipped
+
+
 def headings(page: Path) -> set[str]:
     """List the anchors of a page, as GitHub spells them."""
     lines = re.findall(r"^#+ (.*)$", page.read_text(), re.M)

@@ -1,35 +1,9 @@
-"""The ops that ship with the playground, one room each. Importing this package registers them; nothing is compiled."""
+"""The ops that ship with the playground: each folder here is one. Importing this package registers them; nothing is compiled."""
 
 from __future__ import annotations
 
-from . import (
-    axpy,
-    batch_norm2d,
-    complex_abs2,
-    conv2d,
-    conv_bn,
-    cube,
-    d_sigmoid,
-    graph_conv,
-    linear,
-    lltm,
-    mul_constant,
-    sin_add,
-    trace,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = [
-    "axpy",
-    "batch_norm2d",
-    "complex_abs2",
-    "conv2d",
-    "conv_bn",
-    "cube",
-    "d_sigmoid",
-    "graph_conv",
-    "linear",
-    "lltm",
-    "mul_constant",
-    "sin_add",
-    "trace",
-]
+#: The room of each op, with its OP and its KERNELS.
+ROOMS = tuple(import_module(f".{room.name}", __name__) for room in iter_modules(__path__) if room.ispkg)

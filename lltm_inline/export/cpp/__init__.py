@@ -177,7 +177,7 @@ def _kernel_files(plan: Plan, part: Part) -> dict[str, str]:
 
 def _doc(kernel: Kernel) -> str:
     """Return a kernel's doc for its file. One that ships goes on behind its formula about other kernels, and ends there."""
-    if kernel.doc not in {shipped.doc for room in ops.__all__ for shipped in getattr(ops, room).KERNELS}:
+    if kernel.doc not in {shipped.doc for room in ops.ROOMS for shipped in room.KERNELS}:
         return kernel.doc
     formula = re.match(r".*?\n\n {4}.*?\n\n(?=\S)(?:[a-z].*?\n\n)?", kernel.doc, re.DOTALL)
     return formula[0] if formula else kernel.doc
