@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from string import Template
 
 from .custom_classes import NAMESPACE
 from .registry import Argument, Kernel, Op
-from .shapes import Dim
-from .signature import TENSOR, Interface, backward_arguments, cpp_type
-
-_DTYPES = {"float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+from .shapes import Dim, Shape
+from .signature import CPP_DTYPES, TENSOR, Interface, backward_arguments, cpp_type
 
 
 def generate_binding(kernel: Kernel, op: Op, interface: Interface, device: str = "cpu") -> str:
@@ -24,8 +23,13 @@ def generate_binding(kernel: Kernel, op: Op, interface: Interface, device: str =
     return _library_binding(kernel, op, interface, device)
 
 
-def schemas(kernel: Kernel, op: Op, interface: Interface) -> dict[str, str]:
-    """Return the operator schemas under which a kernel is registered: `forward`, `backward` and the differentiable `call`."""
+def schemas(kernel: Kernel, op: Op, interface: Interface, taken: Sequence[Argument] | None = None) -> dict[str, str]:
+    """Return the operator schemas under which a kernel is registered: `forward`, `backward` and the differentiable `call`.
+
+    Args:
+        kernel, op, interface: as they are.
+        taken: what `backward` takes ahead of the flags, where extra tensors have names of their own.
+    """
 
     def returns(count: int) -> str:
         return "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
@@ -37,10 +41,60 @@ def schemas(kernel: Kernel, op: Op, interface: Interface) -> dict[str, str]:
         "call": f"call({inputs}) -> {returns(len(signature.outputs))}",
     }
     if interface.has_backward:
-        taken = [f"{argument.type} {argument.name}" for argument in backward_arguments(kernel, op, interface)]
-        taken += [f"bool want_{argument.name}" for argument in signature.tensors]
-        schema["backward"] = f"backward({', '.join(taken)}) -> {returns(len(signature.tensors))}"
+        arguments = backward_arguments(kernel, op, interface) if taken is None else taken
+        spelled = [f"{argument.type} {argument.name}" for argument in arguments]
+        spelled += [f"bool want_{argument.name}" for argument in signature.tensors]
+        schema["backward"] = f"backward({', '.join(spelled)}) -> {returns(len(signature.tensors))}"
     return schema
+
+
+@dataclass(frozen=True)
+class InputCheck:
+    """What the C++ around a kernel asks of one tensor among its inputs.
+
+    Attributes:
+        name: of the input.
+        optional: it may be missing.
+        shape: what its shape must be.
+        tells: the letters of the op's shapes that are read off this tensor, each with its axis.
+        alike: it may have any shape, which must be that of the first tensor of which this is true.
+    """
+
+    name: str
+    optional: bool
+    shape: Shape
+    tells: Mapping[str, int]
+    alike: bool
+
+
+def input_checks(op: Op) -> tuple[InputCheck, ...]:
+    """Say what is asked of each tensor input: a letter is what the first tensor that must be there says it is.
+
+    Example:
+        >>> from .registry import registry
+        >>> [(check.name, dict(check.tells)) for check in input_checks(registry.ops["lltm"])][:2]
+        [('input', {'B': 0, 'F': 1}), ('weights', {})]
+    """
+    checks = []
+    known: set[str] = set()
+    for argument in op.signature.tensors:
+        shape, tells = op.shape_of[argument.name], dict[str, int]()
+        if argument.type == "Tensor" and not shape.any_rank:
+            for axis, dim in enumerate(shape.dims):
+                if dim.letter and dim.letter not in known | {*tells}:
+                    tells[dim.letter] = axis
+        known |= {*tells}
+        alike = shape.any_rank and argument.name != op.any_rank[0]
+        checks.append(InputCheck(argument.name, argument.type == "Tensor?", shape, tells, alike))
+    return tuple(checks)
+
+
+def refuses_negated(kernel: Kernel, op: Op) -> bool:
+    """Tell whether lazily negated views have to be refused: the dispatcher resolves them, texts for complex numbers know of them.
+
+    `x.conj().imag` is one.
+    """
+    return kernel.binding == "pybind11" and not any(dtype.startswith("complex") for dtype in op.dtypes)
 
 
 # The dispatcher hands over an array of values and takes one back. <torch/library.h> and its templates would cost a second
@@ -345,30 +399,26 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: str) -> 
     number = "c10::SymInt({}).guard_int(__FILE__, __LINE__)" if symbolic else "{}"
     tensor = TENSOR[kernel.api]
     scalar = "torch::headeronly::ScalarType" if stable else "at::ScalarType"
-    sources: dict[str, str] = {}
     ranks, shapes = [], []
-    for argument in tensors:
-        name, shape = argument.name, op.shape_of[argument.name]
-        value = name if argument.type == "Tensor" else f"(*{name})"
-        guard = "" if argument.type == "Tensor" else f"if ({name}.has_value()) "
+    checks = input_checks(op)
+    for check in checks:
+        name, shape = check.name, check.shape
+        guard, value = (f"if ({name}.has_value()) ", f"(*{name})") if check.optional else ("", name)
         if name != first:
             ranks.append(f'  {guard}same_kind("{name}", {value}, {first});')
-        if kernel.binding == "pybind11" and not any(dtype.startswith("complex") for dtype in op.dtypes):
-            # `x.conj().imag` has a lazy sign. The dispatcher resolves it; texts for complex numbers know of such views.
+        if refuses_negated(kernel, op):
             cure = f": pass {name}.resolve_neg()"
             ranks.append(f'  {guard}if ({value}.is_neg()) fail("{name}", " is a lazily negated view", "", "{cure}");')
+        if check.alike:
+            shapes.append(f'  {guard}same_shape("{name}", {value}, {op.any_rank[0]});')
         if shape.any_rank:
-            if name != op.any_rank[0]:
-                shapes.append(f'  {guard}same_shape("{name}", {value}, {op.any_rank[0]});')
             continue
         ranks.append(f'  {guard}if ({value}.dim() != {len(shape.dims)}) refuse("{name}", {value}, "{shape}", {{}});')
-        for axis, dim in enumerate(shape.dims):
-            if dim.letter and argument.type == "Tensor":
-                sources.setdefault(dim.letter, f"{name}.{size}({axis})")
         test = " || ".join(f"{value}.{size}({axis}) != {_extent(dim)}" for axis, dim in enumerate(shape.dims))
         extents = ", ".join(number.format(_extent(dim)) for dim in shape.dims)
         if test:
             shapes.append(f'  {guard}if ({test}) refuse("{name}", {value}, "{shape}", {{{extents}}});')
+    sources = {letter: f"{check.name}.{size}({axis})" for check in checks for letter, axis in check.tells.items()}
     letters = ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters if letter in sources)
     return Template(_CHECKS).substitute(
         kernel=kernel.name,
@@ -380,8 +430,8 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: str) -> 
         device_words={"cpu": "the CPU", "cuda": "a CUDA device"}[device],
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
         dtype_name="torch::headeronly::toString" if stable else "c10::toString",
-        dtype_test=" || ".join(f"dtype == {scalar}::{_DTYPES[dtype]}" for dtype in op.dtypes),
-        dtype_words=" or ".join(_DTYPES[dtype] for dtype in op.dtypes),
+        dtype_test=" || ".join(f"dtype == {scalar}::{CPP_DTYPES[dtype]}" for dtype in op.dtypes),
+        dtype_words=" or ".join(CPP_DTYPES[dtype] for dtype in op.dtypes),
         same_shape=Template(_SAME_SHAPE).substitute(tensor=tensor, first=op.any_rank[0], size=size)
         if any("same_shape(" in line for line in shapes)
         else "",

@@ -29,7 +29,8 @@ from .signature import Function, find_functions, mask
 
 #: Types of C++ by dtype of the op: those for which a template is instantiated.
 _TEMPLATE_TYPES = {"float32": "float", "float64": "double"}
-_SCALAR_TYPES = {
+#: How ATen calls the types of pointers.
+SCALAR_TYPES = {
     "float": "at::kFloat",
     "double": "at::kDouble",
     "int64_t": "at::kLong",
@@ -154,7 +155,8 @@ def _parameter(type_: str, name: str, template: str, fail: _Refusal) -> Paramete
     return Parameter(name, match[2], bool(match[4]), bool(match[1] or match[3]))
 
 
-def _types_of(launcher: Launcher, op: Op) -> list[str]:
+def types_of(launcher: Launcher, op: Op) -> list[str]:
+    """List the types for which a launch function is instantiated; one without a name where it is no template."""
     return [_TEMPLATE_TYPES[dtype] for dtype in op.dtypes] if launcher.template else [""]
 
 
@@ -180,7 +182,7 @@ def instances_text(launchers: tuple[Launcher, ...], op: Op) -> str:
     """Write the end of the CUDA file: C functions that instantiate and call the launch functions."""
     text = _INSTANCES
     for launcher in launchers:
-        for type_ in _types_of(launcher, op):
+        for type_ in types_of(launcher, op):
             parameters = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
             text += Template(_INSTANCE).substitute(
                 symbol=launcher.symbol(type_),
@@ -271,7 +273,7 @@ def host_text(kernel: Kernel, op: Op, launchers: tuple[Launcher, ...]) -> str:
     """Write the beginning of the C++ file: functions of tensors under the launch functions' own names."""
     declarations, functions = [], []
     for launcher in launchers:
-        for type_ in _types_of(launcher, op):
+        for type_ in types_of(launcher, op):
             parameters = [parameter.spelled(launcher.template, type_) for parameter in launcher.parameters]
             declarations.append(
                 f'extern "C" const char* {launcher.symbol(type_)}({", ".join([*parameters, "void* stream_"])});'
@@ -279,7 +281,7 @@ def host_text(kernel: Kernel, op: Op, launchers: tuple[Launcher, ...]) -> str:
         functions.append(
             Template(_FUNCTION).substitute(
                 name=launcher.name,
-                parameters=", ".join(_host_parameter(p, launcher.template) for p in launcher.parameters),
+                parameters=", ".join(host_parameter(p, launcher.template) for p in launcher.parameters),
                 tensors=", ".join(f"&{p.name}" for p in launcher.parameters if p.is_pointer),
                 dispatch=_dispatch(launcher, op),
             )
@@ -289,7 +291,8 @@ def host_text(kernel: Kernel, op: Op, launchers: tuple[Launcher, ...]) -> str:
     )
 
 
-def _host_parameter(parameter: Parameter, template: str) -> str:
+def host_parameter(parameter: Parameter, template: str) -> str:
+    """Spell a parameter of the function of tensors: a pointer becomes a tensor, a number the widest of its kind."""
     if parameter.is_pointer:
         return f"const at::Tensor& {parameter.name}"
     wide = {template: "double", "float": "double", "int": "int64_t"}
@@ -302,24 +305,29 @@ def _dispatch(launcher: Launcher, op: Op) -> str:
         return f"  {_call(launcher, '')}\n"
     typed = ", ".join(f"&{p.name}" for p in launcher.parameters if p.is_pointer and p.type == launcher.template)
     lines = [f"  const auto dtype_ = launch_.dtype({{{typed}}});\n"]
-    types = _types_of(launcher, op)
-    lines += [f"  if (dtype_ == {_SCALAR_TYPES[type_]}) return {_call(launcher, type_)}\n" for type_ in types]
+    types = types_of(launcher, op)
+    lines += [f"  if (dtype_ == {SCALAR_TYPES[type_]}) return {_call(launcher, type_)}\n" for type_ in types]
     want = " or ".join(c for c in ({"float": "Float", "double": "Double"}[type_] for type_ in types))
     lines.append(f'  launch_.fail(c10::toString(dtype_), " tensors, want {want}");\n')
     return "".join(lines)
 
 
 def _call(launcher: Launcher, type_: str) -> str:
+    return f"launch_.check({launcher.symbol(type_)}({', '.join(launch_arguments(launcher, type_))}));"
+
+
+def launch_arguments(launcher: Launcher, type_: str) -> list[str]:
+    """Write with what the C function for one type is called, within the function of tensors."""
     arguments = []
     for parameter in launcher.parameters:
         plain = type_ if parameter.type == launcher.template else parameter.type
         if parameter.is_pointer:
             const = "const " * parameter.is_const
             arguments.append(
-                f'launch_.pointer<{const}{plain}>("{parameter.name}", {parameter.name}, {_SCALAR_TYPES[plain]})'
+                f'launch_.pointer<{const}{plain}>("{parameter.name}", {parameter.name}, {SCALAR_TYPES[plain]})'
             )
         elif parameter.type == "int":
             arguments.append(f'launch_.narrow("{parameter.name}", {parameter.name})')
         else:
             arguments.append(parameter.name)
-    return f"launch_.check({launcher.symbol(type_)}({', '.join([*arguments, 'launch_.stream'])}));"
+    return [*arguments, "launch_.stream"]

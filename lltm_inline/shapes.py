@@ -51,6 +51,18 @@ class Dim:
     def __call__(self, sizes: Mapping[str, int]) -> int:
         return sum(count * sizes[letter] for letter, count in self.terms) + self.constant
 
+    def __str__(self) -> str:
+        """Write the sum as C++ and Python do.
+
+        Example:
+            >>> [str(Dim.parse(text)) for text in ("H-K+1", "3S", "2", "-K")]
+            ['H - K + 1', '3 * S', '2', '-K']
+        """
+        words = [(count, f"{abs(count)} * {letter}" if abs(count) != 1 else letter) for letter, count in self.terms]
+        words += [(self.constant, str(abs(self.constant)))] if self.constant or not self.terms else []
+        text = " ".join(f"{'-' if count < 0 else '+'} {word}" for count, word in words)
+        return f"-{text[2:]}" if text.startswith("-") else text[2:]
+
     @property
     def letter(self) -> str | None:
         """The letter, when the extent is just one."""
@@ -110,6 +122,40 @@ def letters_of(shapes: Sequence[Shape]) -> tuple[str, ...]:
             f"no tensor has {', '.join(sorted(unbound))} as a whole extent, so it cannot be told from the inputs"
         )
     return letters
+
+
+def solve(shapes: Sequence[Shape]) -> dict[str, tuple[int, int, Dim]]:
+    """Say how the letters of a size follow from the shapes of tensors, in an order in which each needs those ahead of it only.
+
+    An extent that is one letter says what that is; then `3S` gives S, and `S+F` gives F where S is known. The number of
+    elements is known where a tensor may have any shape.
+
+    Returns:
+        For each letter which of the shapes gives it, on which axis, by which extent.
+
+    Example:
+        >>> {letter: where[:2] for letter, where in solve([Shape.parse("3S S+F"), Shape.parse("B")]).items()}
+        {'B': (1, 0), 'S': (0, 0), 'F': (0, 1)}
+    """
+    found: dict[str, tuple[int, int, Dim]] = {}
+    given = {ELEMENTS} if any(shape.any_rank for shape in shapes) else set()
+    equations = [
+        (which, axis, dim)
+        for which, shape in enumerate(shapes)
+        if not shape.any_rank
+        for axis, dim in enumerate(shape.dims)
+    ]
+    for equation in equations:
+        if equation[2].letter:
+            found.setdefault(equation[2].letter, equation)
+    count = -1
+    while count < len(found):  # each round may make the next one possible
+        count = len(found)
+        for equation in equations:
+            unknown = [letter for letter, _ in equation[2].terms if letter not in found and letter not in given]
+            if len(unknown) == 1:
+                found[unknown[0]] = equation
+    return found
 
 
 def named_size(letters: Sequence[str], size: Sequence[int]) -> dict[str, int]:

@@ -39,6 +39,23 @@ _TENSOR_PATTERN = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(
 #: How each API spells a tensor.
 TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
 
+#: How C++ and its messages spell dtypes.
+CPP_DTYPES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex32": "ComplexHalf",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -219,10 +236,11 @@ def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
     """Spell out the `forward` that the op asks for."""
     count = len(op.signature.outputs) + extras
     parameters = ", ".join(f"{cpp_type(a, kernel.api)} {a.name}" for a in op.signature.inputs)
-    return f"{_tuple_of(count, kernel.api)} forward({parameters})"
+    return f"{tuple_of(count, kernel.api)} forward({parameters})"
 
 
-def _tuple_of(count: int, api: str) -> str:
+def tuple_of(count: int, api: str) -> str:
+    """Return the C++ type of so many tensors: one is bare."""
     return TENSOR[api] if count == 1 else f"std::tuple<{', '.join([TENSOR[api]] * count)}>"
 
 
@@ -258,7 +276,7 @@ class _Examination:
         if returned is None:
             self.problem(
                 function,
-                f"'forward' returns '{self._named(function)}', want {_tuple_of(len(outputs), self.kernel.api)}, or a longer tuple",
+                f"'forward' returns '{self._named(function)}', want {tuple_of(len(outputs), self.kernel.api)}, or a longer tuple",
                 f"Return {', '.join(output.name for output in outputs)}, then whatever extra tensors 'backward' needs"
                 f"{self._cure(function, max(len(outputs), 2))}.",
             )
@@ -312,7 +330,7 @@ class _Examination:
                 function,
                 f"'backward' returns {'a ' + self._named(function) if returned is None else _count(returned, 'gradient')}, "
                 f"want {gradients}: {', '.join('d_' + argument.name for argument in self.op.signature.tensors)}",
-                f"Return {_tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted"
+                f"Return {tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted"
                 f"{self._cure(function, gradients)}.",
             )
 
@@ -364,7 +382,7 @@ class _Examination:
         """Say what to write in place of a container of tensors, of which the type does not tell how many they are."""
         if not _CONTAINER.fullmatch(self._meant(function.returns)):
             return ""
-        return f": write {_tuple_of(count, self.kernel.api)}, with one {TENSOR[self.kernel.api]} for each; `return {{a, b}};` may stay"
+        return f": write {tuple_of(count, self.kernel.api)}, with one {TENSOR[self.kernel.api]} for each; `return {{a, b}};` may stay"
 
     def _returned(self, function: Function) -> int | None:
         """Count the tensors that a function returns; None when that is not to be told from its return type."""

@@ -127,14 +127,14 @@ def test_imports_are_declared_and_dependencies_used() -> None:
 
 
 def test_the_package_has_its_other_files() -> None:
-    """What the package has beside Python is declared as its data, so that a wheel has it too: our C++, and the panel's bundle."""
+    """What the package has beside Python is declared as its data, so that a wheel has it too: C++, templates, the panel's bundle."""
     package = ROOT / "lltm_inline"
     patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["lltm_inline"]
     data = {path for pattern in patterns for path in package.glob(pattern)}
     sources = package / "notebook" / "panel" / "js"
     found = {path for path in tracked() if path.is_relative_to(package) and not path.is_relative_to(sources)}
     assert {path for path in found if path.suffix != ".py"} == data
-    assert {path.suffix for path in data} >= {".cpp", ".h", ".js"}
+    assert {path.suffix for path in data} >= {".cpp", ".h", ".jinja", ".js"}
 
 
 def test_one_version_everywhere() -> None:

@@ -1,11 +1,13 @@
 """The way out: a kernel's strings become files, with a package around them that does not need lltm_inline.
 
-    planning, gate     names, kernels, extra tensors; the kernel is right   ->  plan.Plan
+    planning           names, kernels, extra tensors; the kernel is right   ->  plan.Plan
     cpp                csrc/: the kernel's file, its checks, operators and autograd
-    python             the package: function, fake kernels, module, reference
+    python, reference  the package: function, fake kernels, module, and what it is compared with
     project            what builds, tests, times and explains it
-    origin             kernel.json, which the way back reads (`lltm_inline.extension`)
+    exported           what was written, and kernel.json, which the way back reads (`lltm_inline.extension`)
     write              all of it or nothing
+
+The files themselves are in `templates/`, each as it will look; `render` fills them in.
 
 Only this file is imported with the package; the others are when something is exported.
 """
@@ -75,9 +77,9 @@ def export(
         >>> sorted(path for path in exported.files if path.startswith("csrc"))
         ['csrc/axpy_aten.h', 'csrc/checks.h', 'csrc/cpu_kernel.cpp', 'csrc/cpu_ops.cpp', 'csrc/ops.cpp']
     """
-    from .exported import Exported, files_of
+    from .exported import Exported
     from .planning import make_plan, require_arguments
-    from .project import commands
+    from .project import commands, files_of
     from .write import require_room, write_tree
 
     directory = require_arguments(
@@ -87,4 +89,5 @@ def export(
     plan = make_plan(kernel_or_op, how, name, header, extras, device, check, progress)
     files = files_of(plan)
     backup = write_tree(directory, files, force=force)
-    return Exported(directory, plan.labels, how, plan.name, tuple(files), commands(plan, directory), plan.notes, backup)
+    typed = commands(plan, directory, csrc=files)
+    return Exported(directory, plan.labels, how, plan.name, tuple(files), typed, plan.notes, backup)

@@ -1,22 +1,19 @@
-"""What an export wrote, and what to type next."""
+"""What an export wrote and what to type next; and `kernel.json`, by which it can come back as the kernel it was."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..above import Shown
-from .plan import Plan
+from .plan import Part, Plan
 
-#: What builds and tests leave behind.
-_IGNORED = """\
-build/
-dist/
-*.egg-info/
-*.so
-__pycache__/
-.pytest_cache/
-"""
+#: The version of the format of `kernel.json`.
+FORMAT = 1
+#: Its name.
+ORIGIN = "kernel.json"
 
 
 @dataclass(frozen=True)
@@ -60,13 +57,32 @@ class Exported(Shown):
         return str(self)
 
 
-def files_of(plan: Plan) -> dict[str, str]:
-    """Write all files of an export: text by path."""
-    from .cpp import cpp_files
-    from .origin import origin_file
-    from .project import build_files
-    from .python import python_files
+def origin_file(plan: Plan) -> dict[str, str]:
+    """Write the file: everything of a kernel that its source files do not say; its params stand in these."""
+    data = {
+        "lltm_inline": FORMAT,
+        "op": plan.op.name,
+        "how": plan.how,
+        "name": plan.name,
+        "kernels": [_entry(part) for part in plan.parts],
+    }
+    return {ORIGIN: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}
 
-    csrc = cpp_files(plan)
-    files = csrc | build_files(plan, csrc) | python_files(plan) | origin_file(plan)
-    return dict(sorted({**files, ".gitignore": _IGNORED}.items()))
+
+def _entry(part: Part) -> dict[str, Any]:
+    kernel = part.kernel
+    entry: dict[str, Any] = {
+        "name": kernel.name,
+        "label": kernel.label,
+        "device": part.device,
+        "files": part.files,
+        "binding": kernel.binding,
+        "saves": list(kernel.saves),
+        "double_backward": kernel.double_backward,
+        "api": kernel.api,
+        "flags": list(kernel.flags),
+        "doc": kernel.doc,
+    }
+    if kernel.slots:  # the files have them filled in
+        entry |= {"slots": dict(kernel.slots), "templates": kernel.sources}
+    return entry

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..registry import Argument, Kernel, Op
+from ..reserved import is_reserved
 from ..shapes import Shape
-from ..signature import Interface, backward_arguments
+from ..signature import Interface, backward_arguments, find_function, mask
+from ..template import is_torch_free
+from .custom_class import CustomClass, custom_class
 
 #: The ways out: what builds the exported files.
 HOWS = ("setuptools", "cmake", "load", "stable")
@@ -30,6 +33,14 @@ class Part:
     kernel: Kernel
     device: str
     interface: Interface
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Where the kernel's texts are written, by kind of text."""
+        if self.device == "cpu":
+            return {"cpp": "csrc/cpu_kernel.cpp"}
+        host = {"cpp": "csrc/cuda_host.cpp"} if is_torch_free(self.kernel) else {}
+        return {**host, "cuda": "csrc/cuda_kernel.cu"}
 
 
 @dataclass(frozen=True)
@@ -101,9 +112,73 @@ class Plan:
         return "".join(word.capitalize() if set(word) & set("aeiou") else word.upper() for word in words)
 
     @cached_property
-    def backward_arguments(self) -> tuple[Argument, ...]:
-        """What the operator `OP_backward` takes ahead of the flags `want_NAME`, one for each tensor input."""
-        return backward_arguments(self.kernel, self.op, self.interface)
+    def custom(self) -> CustomClass | None:
+        """The class that the CPU's text registers beside the operators, if there is one."""
+        texts = (part.kernel.cpp for part in self.parts if part.device == "cpu")
+        return next((custom_class(text, self.op, self.name) for text in texts), None)
+
+    @property
+    def first(self) -> str:
+        """The first tensor that must be there."""
+        return next(argument.name for argument in self.op.signature.tensors if argument.type == "Tensor")
+
+    @cached_property
+    def extra_names(self) -> tuple[str, ...]:
+        """The extra tensors, named as the kernel's own `backward` does, `gates`; `extra0` where it gives no name of use."""
+        count = self.interface.extras
+        numbered = tuple(f"extra{number}" for number in range(count))
+        if not count or not self.interface.has_backward:
+            return numbered
+        found = (find_function(mask(text), "backward") for text in (self.kernel.cpp, self.kernel.cuda) if text)
+        spelled = next((function.names for function in found if function is not None), ())[-count - 1 : -1]
+        names = tuple(map(str.lower, spelled))
+        signature = self.op.signature
+        known = {argument.name for argument in (*signature.inputs, *signature.outputs)}
+        taken = (
+            known | {f"{ahead}{name}" for name in known for ahead in ("d_", "want_")} | {"ctx", "inputs", "output", "l"}
+        )
+        plain = all(name.isidentifier() and name[0] != "_" and not is_reserved(name) for name in names)
+        return names if plain and len({*names} - taken) == count else numbered
+
+    @cached_property
+    def taken(self) -> tuple[Argument, ...]:
+        """What the operator `OP_backward` takes ahead of the flags `want_NAME`: gradients, what is saved, extra tensors."""
+        taken = backward_arguments(self.kernel, self.op, self.interface)
+        ahead = taken[: len(taken) - self.interface.extras]
+        return (*ahead, *(Argument(name, "Tensor") for name in self.extra_names))
+
+    @property
+    def saved(self) -> tuple[Argument, ...]:
+        """What `OP_backward` takes behind the gradients: autograd keeps it."""
+        return self.taken[len(self.op.signature.outputs) :]
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The flags of `OP_backward`, one for each tensor input."""
+        return tuple(f"want_{argument.name}" for argument in self.op.signature.tensors)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """What `forward` returns: the outputs, then the extra tensors."""
+        return (*(output.name for output in self.op.signature.outputs), *self.extra_names)
+
+    @property
+    def gradients(self) -> tuple[str, ...]:
+        """What `backward` returns."""
+        return tuple(f"d_{argument.name}" for argument in self.op.signature.tensors)
+
+    @property
+    def takes_none(self) -> bool:
+        """Whether `backward` takes every gradient as an optional tensor; else autograd makes zeros of undefined ones."""
+        optional = self.interface.optional_grads
+        return bool(optional) and all(optional)
+
+    def free(self, name: str) -> str:
+        """Return a name for a local variable of C++: with an underscore where a tensor has it already."""
+        taken = {argument.name for argument in (*self.op.signature.inputs, *self.op.signature.outputs)}
+        if self.interface.has_backward:
+            taken |= {argument.name for argument in self.taken} | {*self.gradients, *self.wanted}
+        return f"{name}_" if name in taken else name
 
     @property
     def labels(self) -> str:

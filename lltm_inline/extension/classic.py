@@ -20,13 +20,13 @@ from pathlib import Path
 
 from ..arguments import shown
 from ..errors import DefinitionError
-from ..export.cpp.kernel_file import KernelFile, write_kernel_file
+from ..export.kernel_file import KernelFile, write_kernel_file
+from ..export.render import fill
 from ..files import escaped, read_source
 from ..kernel import Kernel
 from ..registry import Op
-from ..signature import find_function, mask
-from .adapter import adapter_text
-from .matching import match_functions
+from ..signature import cpp_type, find_function, mask, tuple_of
+from .matching import Called, Match, match_functions
 from .reading import find_module
 from .setup_py import Extension
 
@@ -111,3 +111,55 @@ def _flags(extension: Extension, on_gpu: bool) -> tuple[str, ...]:
     )
     # The C++ file is a part of the CUDA text, so its flags go through nvcc.
     return (*(f"-Xcompiler={flag}" for flag in cxx if flag not in nvcc), *nvcc) if on_gpu else cxx
+
+
+def adapter_text(op: Op, match: Match, dense: bool) -> str:
+    """Write the end of a kernel's text: the `forward` and `backward` that call the extension's own functions.
+
+    Args:
+        op: that is computed.
+        match: how the extension's functions do it.
+        dense: they want contiguous inputs.
+    """
+
+    def handed(name: str, needed: bool) -> str:
+        return f"{name}.contiguous()" if needed else name
+
+    def call(function: Called) -> str:
+        # A name in brackets is looked up where it stands only: of a tensor's own namespace `at::square` would come along.
+        return function.called if function.space else f"({function.called})"
+
+    tensor, inputs = "const at::Tensor&", op.signature.inputs
+    types = {argument.name: cpp_type(argument, "aten") for argument in (*inputs, *op.signature.outputs)}
+    incoming = [f"d_{output.name}" for output in op.signature.outputs]
+    backward = match.backward
+    return fill(
+        "adapter.cpp",
+        op=op,
+        forward=match.forward,
+        backward=backward,
+        call=call,
+        returned=lambda results: tuple_of(len(results), "aten"),
+        values=[match.forward.value(index) for index in (*match.outputs, *match.extras.values())],
+        parameters=[f"{types[argument.name]} {argument.name}" for argument in inputs],
+        handed=[handed(name, dense and types[name] == tensor) for name in match.taken],
+        gradients={
+            f"d_{name}": backward.value(index) + ".flatten()" * (name in match.rows)
+            for name, index in match.gradients.items()
+            if backward is not None
+        },
+        parameters_of_backward=[
+            *(f"{tensor} {name}" for name in incoming),
+            *(f"{types[name]} {name}" for name in match.saves),
+            *(f"{tensor} {name}" for name in match.extras),
+            f"std::array<bool, {len(op.signature.tensors)}> wanted",
+        ],
+        # Incoming gradients may be expanded, those of sum() are.
+        handed_back=[
+            handed(
+                name, backward.takes_tensor(position) and (name in incoming or (dense and types.get(name) == tensor))
+            )
+            for position, name in enumerate(match.handed)
+            if backward is not None
+        ],
+    )

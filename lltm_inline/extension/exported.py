@@ -11,8 +11,8 @@ from typing import Any
 
 from ..arguments import shown
 from ..errors import DefinitionError, InputError
-from ..export.cpp.kernel_file import read_kernel_file
-from ..export.origin import FORMAT, ORIGIN
+from ..export.exported import FORMAT, ORIGIN
+from ..export.kernel_file import read_kernel_file
 from ..files import escaped, read_text, refuse_local_headers
 from ..kernel import Kernel
 from ..template import fill

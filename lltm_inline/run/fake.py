@@ -20,30 +20,13 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..registry import Kernel, Op
-from ..shapes import ANY_RANK, ELEMENTS, Dim, Shape
-from ..signature import Interface, backward_arguments
+from ..shapes import ANY_RANK, ELEMENTS, Dim, Shape, solve
+from ..signature import CPP_DTYPES, Interface, backward_arguments
 from .checking.cases import Case, Size, make_inputs, prime_size, viewed, with_extent
 from .checking.compare import dtype_name
 
 #: Added to every extent of the first run for the last one.
 _ELSEWHERE = 3
-
-#: How C++ spells the dtypes that are no lower-case form of its own names.
-_SPELLED = {
-    "float32": "Float",
-    "float64": "Double",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "int64": "Long",
-    "int32": "Int",
-    "int16": "Short",
-    "int8": "Char",
-    "uint8": "Byte",
-    "bool": "Bool",
-    "complex32": "ComplexHalf",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
 
 Pairs = Iterable[tuple[Shape, Any]]
 
@@ -201,7 +184,7 @@ class Fake:
 
 
 def _spelled(dtype: torch.dtype) -> str:
-    return _SPELLED.get(dtype_name(dtype), dtype_name(dtype))
+    return CPP_DTYPES.get(dtype_name(dtype), dtype_name(dtype))
 
 
 def _written(shape: Sequence[Any]) -> str:
@@ -231,23 +214,11 @@ class _Known:
             if shape.any_rank and self.any_shape is None:
                 self.any_shape = value.shape
                 self.sizes[ELEMENTS] = value.numel()
-        equations = [pair for shape, v in known if not shape.any_rank for pair in zip(shape.dims, v.shape, strict=True)]
-        for dim, extent in equations:  # as the binding does: what is an extent by itself says what a letter is
-            if dim.letter:
-                self.sizes.setdefault(dim.letter, extent)
-        count = -1
-        while count < len(self.sizes):  # each round may make the next one possible
-            count = len(self.sizes)
-            for dim, extent in equations:
-                self._solve(dim, extent)
-
-    def _solve(self, dim: Dim, extent: Any) -> None:
-        """Take a letter from an extent in which it is the only unknown one."""
-        unknown = [(letter, count) for letter, count in dim.terms if letter not in self.sizes]
-        if len(unknown) == 1:
-            letter, count = unknown[0]
-            rest = extent - dim({**self.sizes, letter: 0})
-            self.sizes[letter] = rest if count == 1 else rest // count
+        for letter, (which, axis, dim) in solve([shape for shape, _ in known]).items():
+            if letter not in self.sizes:
+                extent, count = known[which][1].shape[axis], dict(dim.terms)[letter]
+                rest = extent if dim.letter else extent - dim({**self.sizes, letter: 0})
+                self.sizes[letter] = rest if count == 1 else rest // count
 
     def tells(self, shape: Shape) -> bool:
         return self.any_shape is not None if shape.any_rank else all(letter in self.sizes for letter in shape.letters)

@@ -10,7 +10,7 @@ import pytest
 
 import lltm_inline as li
 from lltm_inline.errors import CheckError, DefinitionError, FileError, InputError, SignatureError, UnknownKernelError
-from lltm_inline.export import gate, planning
+from lltm_inline.export import planning
 from lltm_inline.export.planning import require_name
 from tests import tiny
 
@@ -162,7 +162,7 @@ def test_a_report_saves_the_second_check(tmp_path: Path, monkeypatch: pytest.Mon
     """A report of this very kernel is believed; one of another is refused."""
     kernel = tiny.kernel()
     report = li.check(kernel, progress=False)
-    monkeypatch.setattr(gate, "check_kernel", None)
+    monkeypatch.setattr(planning, "check_kernel", None)
     assert li.export(kernel, tmp_path / "export", "load", check=report).notes == ()
     with pytest.raises(InputError) as caught:
         li.export(kernel.edit("return times(x, FACTOR)", "return times(x, 2)"), tmp_path / "other", check=report)

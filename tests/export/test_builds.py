@@ -16,12 +16,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from jinja2 import UndefinedError
 
 from lltm_inline.export.cpp import cpp_files
-from lltm_inline.export.filling import commented, fill, sequence
 from lltm_inline.export.plan import Extra, Part, Plan
-from lltm_inline.export.project import build_files, commands
-from lltm_inline.export.project.sources import sources_of
+from lltm_inline.export.project import build_files, commands, sources_of
+from lltm_inline.export.render import as_tuple, broken, commented, rows
+from lltm_inline.export.render import render as render_template
 from lltm_inline.registry import Kernel, registry
 from lltm_inline.run.checking.cases import prime_size, size_cases
 from lltm_inline.shapes import Shape
@@ -90,12 +91,9 @@ def python(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[st
 
 
 def test_fill() -> None:
-    """A slot alone in its line takes lines, indented as it is, and takes its line with it when it is empty."""
-    assert fill("a\n    @x@\nb @y@", x="1\n\n2", y="3") == "a\n    1\n\n    2\nb 3"
-    assert fill("a\n\n@x@\n\nb\n", x="") == "a\n\nb\n"
-    assert fill("@x@", x="1\n2") == "1\n2"
-    with pytest.raises(KeyError, match="z"):
-        fill("@z@", x="")
+    """A name without a value is an error, and no hole in a file."""
+    with pytest.raises(UndefinedError, match="'formula' is undefined"):
+        render_template("README.md", plan_of("lltm/fused", "load"))
 
 
 def test_commented() -> None:
@@ -104,10 +102,11 @@ def test_commented() -> None:
     assert commented("", "#") == ""
 
 
-def test_sequence() -> None:
+def test_lists_of_python() -> None:
     """A list is in one line while that is short, and a tuple of one keeps its comma."""
-    assert sequence(["1"], ahead="x = ", brackets="()") == "x = (1,)"
-    long = sequence([f'"{letter * 30}"' for letter in "abcd"], ahead="    x = ")
+    assert broken(f"x = {as_tuple(['1'])}") == "x = (1,)"
+    items = [f'"{letter * 30}"' for letter in "abcd"]
+    long = broken(f"    x = [{rows(items)}]")
     assert long.startswith('    x = [\n        "aaa') and long.endswith(",\n    ]")
 
 
@@ -120,7 +119,7 @@ def test_files(label: str, how: str) -> None:
     expected |= {"setup.py"} if how in ("setuptools", "stable") else set()
     assert set(found) == expected | ({"CMakeLists.txt"} if how == "cmake" else set())
     for path, text in found.items():
-        assert not re.search(r"@[a-z_]+@", text), path
+        assert not re.search(r"{{|{%|[\1-\3]", text), path
         assert text.endswith("\n") and not text.endswith("\n\n"), path
         assert sys.executable not in text and str(Path(__file__).parents[2]) not in text, path
         if path.endswith(".py"):
@@ -193,7 +192,7 @@ def test_commands_of_cuda() -> None:
 
 def test_readme() -> None:
     """The README has every command, names files that are there, and shows how to call the function."""
-    from lltm_inline.export.exported import files_of
+    from lltm_inline.export.project import files_of
 
     kernels = ("lltm/fused", "setuptools"), ("lltm/class", "cmake"), ("lltm/fused", "load"), ("lltm/stable", "stable")
     for kernel, how in (*kernels, ("lltm/cuda_extern", "cmake"), ("axpy_both", "load"), ("axpy_bound", "load")):

@@ -16,11 +16,11 @@ import torch
 
 from lltm_inline.build.nvcc import STAND_INS
 from lltm_inline.errors import DefinitionError
-from lltm_inline.export.cpp import cpp_files, cpp_sources, files_of_part
-from lltm_inline.export.cpp.kernel_file import KernelFile, read_kernel_file, write_kernel_file
-from lltm_inline.export.cpp.text import comment, listed
+from lltm_inline.export.cpp import cpp_files, cpp_sources
+from lltm_inline.export.kernel_file import KernelFile, read_kernel_file, write_kernel_file
 from lltm_inline.export.plan import Extra, Part, Plan
 from lltm_inline.export.python import python_files
+from lltm_inline.export.render import broken, comment, listed
 from lltm_inline.registry import Kernel, Op, registry
 from lltm_inline.run.checking.cases import prime_size
 from lltm_inline.template import devices_of, fill, render
@@ -130,7 +130,7 @@ def test_what_is_written_looks_written(label: str) -> None:
         lines = text.split("\n")
         assert [line for line in lines if len(line) > 120 and line not in texts] == [], path
         assert [line for line in lines if line != line.rstrip() and line not in texts] == [], path
-        assert "#line" not in text and not any(word in text for word in ("@name@", "@op@", "_::")), path
+        assert "#line" not in text and not any(word in text for word in ("{{", "{%", "_::")), path
         if "kernel" not in path:
             assert "\n\n\n" not in text, path
 
@@ -142,7 +142,7 @@ def test_a_text_comes_back_from_its_file(label: str) -> None:
     files = cpp_files(plan)
     for part in plan.parts:
         found: dict[str, int | float] = {}
-        for kind, path in files_of_part(plan, part).items():
+        for kind, path in part.files.items():
             text, params = read_kernel_file(
                 files[path], namespace=f"{plan.name}::{part.device}", include=f"{plan.name}.h", what=path
             )
@@ -227,7 +227,7 @@ def test_comments_are_set_within_the_width() -> None:
 
 def test_lists_break_where_they_must() -> None:
     """A call that does not fit into a line is broken behind its bracket, and again where need be."""
-    text = listed("f(", ["x" * 50] * 4, ");", 2)
+    text = broken(f"  f({listed(['x' * 50] * 4)});")
     assert text == "  f(\n" + f"      {'x' * 50}, {'x' * 50},\n" + f"      {'x' * 50}, {'x' * 50});"
 
 

@@ -25,10 +25,9 @@ from torch import Tensor
 import lltm_inline as li
 from lltm_inline.binding import schemas
 from lltm_inline.errors import InputError
+from lltm_inline.export.letters import letters_from
 from lltm_inline.export.plan import Extra, Part, Plan
-from lltm_inline.export.python import module_arguments, python_files
-from lltm_inline.export.python.fakes import output_dtypes
-from lltm_inline.export.python.letters import letters_from
+from lltm_inline.export.python import module_arguments, output_dtypes, python_files
 from lltm_inline.registry import Kernel, Op
 from lltm_inline.run.checking.cases import Case, make_inputs, prime_size
 from lltm_inline.run.fake import Fake

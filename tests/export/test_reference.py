@@ -17,8 +17,8 @@ from torch import Tensor
 
 import lltm_inline as li
 from lltm_inline.errors import InputError
-from lltm_inline.export.python.reference import reference_text, tolerances_of
-from lltm_inline.export.python.source import Import, definition_text, free_names, import_lines
+from lltm_inline.export.reference import reference_text, tolerances_of
+from lltm_inline.export.source import Import, definition_text, free_names, import_lines
 from lltm_inline.registry import Op
 
 FACTOR = 2.5

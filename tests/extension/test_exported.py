@@ -25,7 +25,7 @@ from lltm_inline.errors import (
     UnknownKernelError,
 )
 from lltm_inline.export.cpp import cpp_files
-from lltm_inline.export.origin import origin_file
+from lltm_inline.export.exported import origin_file
 from lltm_inline.export.plan import HOWS, Extra, Part, Plan
 from lltm_inline.kernel import _revisions
 from lltm_inline.registry import Kernel, registry

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from lltm_inline.errors import DefinitionError
-from lltm_inline.extension.adapter import adapter_text
+from lltm_inline.extension.classic import adapter_text
 from lltm_inline.extension.matching import Match, match_functions
 from lltm_inline.extension.reading import find_module
 from lltm_inline.registry import Op

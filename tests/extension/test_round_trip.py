@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lltm_inline.errors import DefinitionError
-from lltm_inline.export.cpp.kernel_file import KernelFile, read_kernel_file, write_kernel_file
+from lltm_inline.export.kernel_file import KernelFile, read_kernel_file, write_kernel_file
 from tests.properties.malformed import PROFILE
 
 SPACE, HEADER = "demo::cpu", "demo.h"
@@ -43,7 +43,7 @@ def test_text_and_params_survive(text: str, params: dict[str, int | float], head
 @given(text=TEXTS, params=st.dictionaries(NAMES, NUMBERS, max_size=1))
 def test_what_stands_behind_is_no_part_of_the_text(text: str, params: dict[str, int | float]) -> None:
     """The functions that an export puts behind a CUDA text without torch do not come back."""
-    from lltm_inline.export.cpp.kernel_file import BEHIND
+    from lltm_inline.export.kernel_file import BEHIND
 
     file = KernelFile(text, params, SPACE, HEADER, behind=f"{BEHIND}\nextern void f();\n")
     assert there_and_back(file) == (text, params)

@@ -1,0 +1,291 @@
+"""All files of an export, those first that are neither C++ nor its package: what builds, tests, times and explains it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import DefinitionError, InputError
+from ..op import Op
+from ..run.checking.cases import Case, make_inputs
+from .cpp import cpp_files, cpp_sources
+from .exported import origin_file
+from .plan import Plan
+from .python import forward_arguments, module_arguments, numbers_of, parameters_of, python_files
+from .reference import tolerances_of
+from .render import as_dict, render
+
+#: The first torch on whose stable ABI the exports build, as pip writes it and as its headers want it.
+OLDEST_TORCH, TARGET_VERSION = "2.10", "TORCH_TARGET_VERSION=0x020a000000000000"
+#: The directory of CMake's package Torch, as an argument in double quotes.
+PREFIX_PATH = "-DCMAKE_PREFIX_PATH=\"$({python} -c 'import torch; print(torch.utils.cmake_prefix_path)')\""
+
+#: What a text holds that uses ATen's vectors: their width follows from the flags.
+_VECTORS = re.compile(r"\bcpu/vec\b|\bat::vec\b|\bCPU_CAPABILITY\b")
+# Without CUDA in torch a header of its configuration is missing; what stands there matters to who links.
+_TORCH = (
+    "$({python} -c 'from torch.utils.cpp_extension import include_paths as i; print(*(f\"-I{{d}}\" for d in i()))') "
+    "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE "
+)
+_CUDA = '-I"$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")/include" '
+_NVCC = 'nvcc -c -std=c++20 {flags} -arch=sm_75 {headers}{source} -odir "$(mktemp -d)"'
+_HOST = "g++ -fsyntax-only -std=c++20 {headers}{source}"
+_OF_TORCH = re.compile(r"#\s*include\s*<(?:ATen|c10|torch)/")
+_OF_CUDA = re.compile(r"#\s*include\s*<(?:(?:ATen|c10)/cuda/|cuda)")
+
+
+#: What builds and tests leave behind.
+_IGNORED = """\
+build/
+dist/
+*.egg-info/
+*.so
+__pycache__/
+.pytest_cache/
+"""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The files that are compiled, as paths below the export's directory.
+
+    Attributes:
+        cpu: what makes a library without CUDA; empty when the kernel needs a GPU.
+        cuda: what comes in addition with CUDA.
+    """
+
+    cpu: tuple[str, ...]
+    cuda: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What is particular about the flags of one export.
+
+    The others are those of the playground (`build.toolchain.default_cflags`), except that the processor can be chosen when one
+    builds, and the compiler is asked what that processor has: the library may be meant for another machine than this one.
+
+    Attributes:
+        variable: the environment variable, or option of CMake, that names the processor.
+        own: the kernel's own flags, and definitions.
+        vectors: the sources use ATen's vectors.
+        nvcc: all flags of nvcc, the kernel's own last.
+    """
+
+    variable: str
+    own: tuple[str, ...]
+    vectors: bool
+    nvcc: tuple[str, ...]
+
+
+def sources_of(plan: Plan) -> Sources:
+    """List the files of an export that are compiled."""
+    by_device = {part.device: cpp_sources(plan, part.device) for part in plan.parts}
+    cpu = by_device.get("cpu", ())
+    return Sources(cpu, tuple(path for path in by_device.get("cuda", ()) if path not in cpu))
+
+
+def flags_of(plan: Plan, csrc: Mapping[str, str]) -> Flags:
+    """Find out which flags an export needs, of which `csrc` is the C++."""
+    own = {part.device: part.kernel.flags for part in plan.parts}
+    defines = (f"-D{TARGET_VERSION}",) if plan.style == "stable" else ()
+    vectors = any(_VECTORS.search(text) for path, text in csrc.items() if path.startswith("csrc/"))
+    nvcc = ("-O3", "-Xcompiler=-fvisibility=hidden", *own.get("cuda", ()))
+    return Flags(f"{plan.name.upper()}_MARCH", (*defines, *own.get("cpu", ())), vectors, nvcc)
+
+
+def files_of(plan: Plan) -> dict[str, str]:
+    """Write all files of an export: text by path."""
+    csrc = cpp_files(plan)
+    files = csrc | build_files(plan, csrc) | python_files(plan) | origin_file(plan)
+    return dict(sorted({**files, ".gitignore": _IGNORED}.items()))
+
+
+def build_files(plan: Plan, csrc: Mapping[str, str]) -> dict[str, str]:
+    """Write the files that build an export, its README, its tests, its benchmark, and what loads the library.
+
+    Args:
+        plan: of the export.
+        csrc: its C++ files, text by path.
+
+    Returns:
+        Texts by path below the export's directory.
+    """
+    flags = flags_of(plan, csrc)
+    build = {"sources": sources_of(plan), "flags": flags, "oldest": OLDEST_TORCH}
+    library = {"cmake": "_cmake", "load": "_load"}.get(plan.how, "_pybind11" if plan.style == "pybind11" else "")
+    files = {
+        "README.md": render("README.md", plan, csrc=csrc, **build, **_words_of_readme(plan, csrc)),
+        "benchmark.py": render("benchmark.py", plan, **_words_of_benchmark(plan)),
+        "pyproject.toml": render("pyproject.toml", plan, **build),
+        f"tests/test_{plan.name}.py": render("tests/test_package.py", plan, **_words_of_tests(plan)),
+        f"{plan.name}/_library.py": render(f"package/_library{library}.py", plan, **build),
+    }
+    if plan.how in ("setuptools", "stable"):
+        files["setup.py"] = render("setup.py", plan, **build, **_words_of_setup(plan, flags))
+    if plan.how == "cmake":
+        files["CMakeLists.txt"] = render(
+            "CMakeLists.txt", plan, **build, prefix_path=PREFIX_PATH.format(python="python")
+        )
+    return files
+
+
+def _words_of_readme(plan: Plan, csrc: Mapping[str, str]) -> dict[str, Any]:
+    shapes = {}
+    for argument in (*plan.op.signature.inputs, *plan.op.signature.outputs):
+        shapes[argument.name] = _shape_words(plan.op, argument.name) if argument.is_tensor else argument.type
+        if argument.default is not None:
+            shapes[argument.name] += f", default {argument.default}"
+        elif argument.type == "Tensor?":
+            shapes[argument.name] += ", or None"
+    return {
+        "formula": _formula(plan.kernel.doc) or _formula(plan.op.doc),
+        "size": _letters(plan.sizes[0] if plan.sizes else plan.check_size),
+        "shapes": shapes,
+        "commands": commands(plan, Path("."), "python", csrc),
+        "kernel_files": [f"`{path}`" for part in plan.parts for path in part.files.values()],
+    }
+
+
+def _formula(doc: str) -> str:
+    """Return the first block of indented lines, as the kernel's author wrote it."""
+    lines: list[str] = []
+    for line in doc.strip().split("\n")[1:]:
+        if line.startswith("    ") or (lines and not line.strip()):
+            lines.append(line[4:].rstrip())
+        elif lines:
+            break
+    return "\n".join(lines).strip("\n")
+
+
+def _shape_words(op: Op, name: str) -> str:
+    if name in op.any_rank:
+        return "any shape" if name == op.any_rank[0] else f"the shape of `{op.any_rank[0]}`"
+    return str(op.shape_of[name])
+
+
+def _letters(size: Mapping[str, int]) -> str:
+    return ", ".join(f"{letter}={number}" for letter, number in size.items())
+
+
+def _words_of_benchmark(plan: Plan) -> dict[str, Any]:
+    return {
+        "gradients": list(plan.op.parameters or (argument.name for argument in plan.op.signature.tensors)),
+        "width": max([len(_letters(size)) for size in plan.sizes], default=0) + 1,
+    }
+
+
+def _words_of_setup(plan: Plan, flags: Flags) -> dict[str, Any]:
+    cuda = "cuda" in plan.devices
+    variables = {
+        flags.variable: 'processor to compile for, as -march takes it: "x86-64-v3"; "native" by default',
+        "CXX": "the C++ compiler",
+        "MAX_JOBS": "how many files are compiled at a time",
+    }
+    if cuda:
+        variables["TORCH_CUDA_ARCH_LIST"] = 'GPUs to compile for, "8.0;9.0+PTX"; by default those of this machine'
+    extensions = ["CppExtension"] * ("cpu" in plan.devices) + ["CUDAExtension"] * cuda
+    return {
+        "variables": variables,
+        "width": max(map(len, variables)) + 3,
+        "imported": ["CUDA_HOME"] * cuda + ["BuildExtension", *extensions, "get_cxx_compiler"],
+    }
+
+
+def _words_of_tests(plan: Plan) -> dict[str, Any]:
+    op = plan.op
+    exported = [plan.module, op.name, *([plan.custom.name] if plan.custom else ())]
+    larger = {letter: number + 1 for letter, number in plan.check_size.items()}
+    gpu = 'pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))'
+    return {
+        "imported": sorted(exported, key=lambda name: (name.islower(), name)),
+        "inputs": [argument.name for argument in op.signature.inputs],
+        "tensors": [argument.name for argument in op.signature.tensors],
+        "optional": [argument.name for argument in op.signature.inputs if argument.type == "Tensor?"],
+        "refused": [argument.name for argument in op.signature.tensors if argument.name not in op.any_rank[:1]],
+        "larger": larger if op.allows(tuple(larger.values())) else plan.check_size,
+        "sizes": [as_dict(size) for size in plan.test_sizes if _has_reference(op, size)],
+        "devices": [gpu if device == "cuda" else f'"{device}"' for device in plan.devices],
+        "double": "float64" if "float64" in tolerances_of(op) else "float32",
+        "made": [
+            *(str(plan.check_size[letter]) for letter in module_arguments(plan)),
+            *(f'{number.name}=inputs["{number.name}"]' for number in numbers_of(plan)),
+        ],
+        "held": parameters_of(plan),
+        "given": [f'inputs["{argument.name}"]' for argument in forward_arguments(plan)],
+    }
+
+
+def _has_reference(op: Op, size: Mapping[str, int]) -> bool:
+    """Tell whether the reference computes anything at this size: a convolution by filters without elements does not."""
+    try:
+        op.run_reference(*make_inputs(op, Case("", tuple(size.values()))))
+    except (DefinitionError, InputError):
+        return False
+    return True
+
+
+def commands(
+    plan: Plan, to: Path, python: str = "", csrc: Mapping[str, str] | None = None
+) -> tuple[tuple[str, str], ...]:
+    """List what to type, in order.
+
+    Args:
+        plan: of the export.
+        to: its directory; `Path(".")` for commands to type there.
+        python: the interpreter, as a shell reads it; this one unless given.
+        csrc: the C++ files of the export, where they are written already.
+
+    Returns:
+        For each command what it does, and the line itself.
+    """
+    return tuple(_commands(plan, to, python or _this_python(), cpp_files(plan) if csrc is None else csrc))
+
+
+def _commands(plan: Plan, to: Path, python: str, csrc: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    def place(path: str = "") -> str:
+        return shlex.quote(str(to / path))
+
+    needs = "pytest" if plan.how == "cmake" else "'setuptools>=77' ninja pytest"
+    yield "install what the build and the tests need, beside torch", f"{python} -m pip install {needs}"
+    if plan.how == "setuptools":
+        yield "build and install it", f"{python} -m pip install --no-build-isolation -e {place()}"
+    elif plan.how == "stable":
+        wheels = place("dist")
+        yield "build the wheel", f"{python} -m pip wheel --no-build-isolation --no-deps -w {wheels} {place()}"
+        yield "install it", f"{python} -m pip install --no-deps --force-reinstall {wheels}/*.whl"
+    elif plan.how == "cmake":
+        build, program = place("build"), place(f"build/{plan.name}_example")
+        yield "configure", f"cmake -S {place()} -B {build} {PREFIX_PATH.format(python=python)}"
+        yield "build the library and the C++ program", f"cmake --build {build} --parallel"
+        yield "run the C++ program", program if "/" in program else f"./{program}"
+    # -P: without it, Python finds the package's sources beside the script first, in which there is no library.
+    option = " -P" if plan.how == "stable" else ""
+    yield "run its tests", f"{python}{option} -m pytest {place('tests')}"
+    yield "time it against PyTorch", f"{python}{option} {place('benchmark.py')}"
+    if "cuda" not in plan.devices:
+        return
+    # Where there is no GPU, and maybe no CUDA in torch, nothing is linked or run.
+    nvcc = " ".join(map(shlex.quote, flags_of(plan, csrc).nvcc))
+    torch = _TORCH.format(python=python)
+    for source in sources_of(plan).cuda:
+        if source.endswith(".cu"):
+            headers = f"--expt-relaxed-constexpr {torch}" if _OF_TORCH.search(csrc[source]) else ""
+            line = _NVCC.format(flags=nvcc, headers=headers, source=place(source))
+        else:
+            line = _HOST.format(headers=torch + _CUDA * bool(_OF_CUDA.search(csrc[source])), source=place(source))
+        yield f"compile only, for a machine without a GPU: {source}", line
+
+
+def _this_python() -> str:
+    """Name this interpreter as short as its user can."""
+    found = shutil.which("python")
+    return (
+        "python" if found and Path(found).absolute() == Path(sys.executable).absolute() else shlex.quote(sys.executable)
+    )

@@ -1,0 +1,507 @@
+"""The Python package of an export: the op as a function and as a module, its fake kernels and autograd, and its reference."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ..errors import InputError
+from ..op import Argument, Op
+from ..run.checking.cases import prime_size
+from ..run.checking.compare import dtype_name
+from ..shapes import Shape
+from .letters import Letters, in_letters, letters_from
+from .plan import Plan
+from .reference import reference_text, tolerances_of
+from .render import WIDTH, inner, render, rows
+
+#: What modules, autograd and compiled modules are called where arguments of the op stand, too.
+_TAKEN = {"ctx", "extension", "name", "self", "tensor", "wanted"}
+#: Names that a module needs for something else.
+_TAKEN_BY_MODULES = {*dir(torch.nn.Module()), "device", "dtype", "reset_parameters"}
+_ANNOTATIONS = {"Tensor": "Tensor", "Tensor?": "Tensor | None", "float": "float", "int": "int", "bool": "bool"}
+#: In `output_dtypes`: real where the inputs are complex.
+_REAL = "real"
+_SECTION = re.compile(r"(Args|Returns|Raises|Yields|Examples?|Notes?|Source|References?|Attributes|Warnings?):\s*(.*)")
+
+
+def python_files(plan: Plan) -> dict[str, str]:
+    """Write the Python package, less `_library.py`.
+
+    Returns:
+        Text by path.
+
+    Raises:
+        InputError: the op's reference or inputs use something that cannot be written into a file, or an argument has a name
+            that Python needs.
+    """
+    for argument in (*plan.op.signature.inputs, *plan.op.signature.outputs):
+        if argument.name in _TAKEN:
+            raise InputError(
+                f"op {plan.op.name!r} has an argument {argument.name!r}, a name that the Python files of an export need for "
+                "themselves: rename it in the op's schema and shapes, and in the kernel's saves"
+            )
+    common = {
+        "doc": _doc(plan.op),
+        "outputs": [output.name for output in plan.op.signature.outputs],
+        "parameters": _parameters,
+        "results": _results,
+    }
+    texts = {
+        "__init__.py": render("package/__init__.py", plan, public=[*_class_name(plan), plan.op.name]),
+        "ops.py": render("package/ops.py", plan, **common, **_words_of_ops(plan)),
+        "modules.py": render("package/modules.py", plan, **common, **_words_of_module(plan)),
+        "reference.py": render("package/reference.py", plan, **_words_of_reference(plan)),
+    }
+    return {f"{plan.name}/{name}": text for name, text in texts.items()}
+
+
+def _class_name(plan: Plan) -> list[str]:
+    return [plan.custom.name] if plan.custom else []
+
+
+# What docstrings say, in the words of the reference.
+
+
+@dataclass(frozen=True)
+class _Doc:
+    """What docstrings say of an op, fit to stand between their quotes: a summary, what each input is, and what comes out."""
+
+    summary: str
+    meanings: dict[str, str]
+    results: str
+
+
+def _doc(op: Op) -> _Doc:
+    """Take the docstring of an op's reference apart; what it does not say follows from the op's shapes."""
+    sections = _sections(op)
+    summary = sections[""] or op.doc.strip().partition("\n")[0].strip() or f"Compute the op `{op.name}`."
+    found = re.finditer(r"^(\w+): (.*(?:\n .*)*)", sections.get("Args", ""), re.MULTILINE)
+    said = {match[1]: match[2] for match in found}
+    inputs = op.signature.inputs
+    if not all(argument.name in said for argument in inputs):
+        said = {argument.name: f"{_kind(op, argument)}." for argument in inputs}
+    named = " and ".join(f"{output.name}, {_kind(op, output)}" for output in op.signature.outputs)
+    meanings = {argument.name: _quotable(said[argument.name]) for argument in inputs}
+    return _Doc(_quotable(summary), meanings, _quotable(sections.get("Returns", "") or f"{named}."))
+
+
+def _quotable(text: str) -> str:
+    """Write what a docstring may hold."""
+    plain = "\n".join(line.rstrip() for line in text.split("\n"))
+    return plain.replace("\\", "\\\\").replace('"""', "'''")
+
+
+def _kind(op: Op, argument: Argument) -> str:
+    """Say of an argument what it is: a tensor of some shape, or a number."""
+    if not argument.is_tensor:
+        return {"float": "a number", "int": "an integer", "bool": "True or False"}[argument.type]
+    shape = in_letters(op.shape_of[argument.name])
+    if argument.name in op.any_rank[1:]:
+        shape = f"of the shape of {op.any_rank[0]}"
+    return shape + (", or None" if argument.type == "Tensor?" else "")
+
+
+def _sections(op: Op) -> dict[str, str]:
+    """Take the reference's docstring apart; the text ahead of the sections has an empty name."""
+    doc = inspect.getdoc(op.reference) or "" if inspect.isfunction(op.reference) else ""
+    found: dict[str, list[str]] = {"": []}
+    current = ""
+    for line in doc.split("\n"):
+        match = _SECTION.fullmatch(line)
+        if match:
+            current = match[1]
+            found[current] = [match[2]]
+        else:
+            found[current].append(line)
+    return {name: inspect.cleandoc("\n".join(["", *lines])).strip() for name, lines in found.items()}
+
+
+# Arguments and results.
+
+
+def _parameters(arguments: Sequence[Argument]) -> list[str]:
+    """Write arguments as parameters of a Python function, where a default needs defaults behind it.
+
+    Example:
+        >>> _parameters([Argument("a", "Tensor?", "None"), Argument("x", "Tensor"), Argument("c", "float", "2")])
+        ['a: Tensor | None', 'x: Tensor', 'c: float = 2.0']
+    """
+    last = max((index for index, argument in enumerate(arguments) if argument.default is None), default=-1)
+    return [_parameter(a if index > last else replace(a, default=None)) for index, a in enumerate(arguments)]
+
+
+def _parameter(argument: Argument) -> str:
+    value = argument.default
+    if argument.type == "int" and value is not None:
+        value = str(int(value))
+    elif argument.type == "float" and value is not None and value.lstrip("+-").isdigit():
+        value = str(float(value))
+    return f"{argument.name}: {_ANNOTATIONS[argument.type]}" + ("" if value is None else f" = {value}")
+
+
+def _results(results: Sequence[str], item: str = "Tensor") -> str:
+    """Write the Python type of so many results."""
+    return item if len(results) == 1 else f"tuple[{', '.join([item] * len(results))}]"
+
+
+# The module.
+
+
+def parameters_of(plan: Plan) -> tuple[Argument, ...]:
+    """List the inputs that the module holds as parameters: those of `op.parameters` whose shape is one of letters."""
+    op = plan.op
+    wanted = set(op.parameters) - {*op.any_rank} - _TAKEN_BY_MODULES
+    return tuple(argument for argument in op.signature.tensors if argument.name in wanted)
+
+
+def numbers_of(plan: Plan) -> tuple[Argument, ...]:
+    """List the inputs that are numbers with a default: the module is made with them, too."""
+    inputs = plan.op.signature.inputs
+    return tuple(a for a in inputs if not a.is_tensor and a.default is not None and a.name not in _TAKEN_BY_MODULES)
+
+
+def module_arguments(plan: Plan) -> tuple[str, ...]:
+    """List the arguments without which the module cannot be made, in the op's order: the letters of its parameters.
+
+    Example:
+        >>> import lltm_inline as li
+        >>> module_arguments(Plan(li.registry.ops["lltm"], (), "setuptools", "library", "lltm_fused"))
+        ('F', 'S')
+    """
+    needed = {letter for a in parameters_of(plan) for letter in plan.op.shape_of[a.name].letters}
+    return tuple(letter for letter in plan.op.letters if letter in needed)
+
+
+def forward_arguments(plan: Plan) -> tuple[Argument, ...]:
+    """List what the module's `forward` takes, in the op's order: all that it does not hold."""
+    held = {a.name for a in (*parameters_of(plan), *numbers_of(plan))}
+    return tuple(a for a in plan.op.signature.inputs if a.name not in held)
+
+
+def _words_of_module(plan: Plan) -> dict[str, Any]:
+    op, doc = plan.op, _doc(plan.op)
+    held, numbers, letters = parameters_of(plan), numbers_of(plan), module_arguments(plan)
+    optional = [argument.name for argument in held if argument.type == "Tensor?"]
+    shapes = {argument.name: op.shape_of[argument.name] for argument in held}
+    described = {", ".join(letters): "extents of the parameters."} if letters else {}
+    described |= dict.fromkeys(optional, "whether there is one.")
+    described |= {argument.name: doc.meanings[argument.name] for argument in numbers}
+    made = ["self", *(f"{letter}: int" for letter in letters), *(f"{name}: bool = True" for name in optional)]
+    made += map(_parameter, numbers)
+    if held:
+        described["device, dtype"] = "of the parameters."
+        made += ["*", "device: torch.device | str | None = None", "dtype: torch.dtype | None = None"]
+    given = forward_arguments(plan)
+    inputs = [argument.name for argument in op.signature.inputs]
+    return {
+        "held": held,
+        "numbers": numbers,
+        "letters": list(letters),
+        # An argument may bear the name of the op.
+        "function": f"compute_{op.name}" if op.name in inputs else op.name,
+        "described": described,
+        "attributes": {name: _shaped(shape, doc.meanings[name]) for name, shape in shapes.items()},
+        "made": made,
+        "extents": {name: ", ".join(map(str, shape.dims)) or "()" for name, shape in shapes.items()},
+        "given": given,
+        "handed": [argument.name if argument in given else f"self.{argument.name}" for argument in op.signature.inputs],
+        "shown": [
+            *(f"{name}={{self.{name}}}" for name in (*letters, *(number.name for number in numbers))),
+            *(f"{name}={{self.{name} is not None}}" for name in optional),
+        ],
+        **(_first_values(shapes) if held else {}),
+    }
+
+
+def _shaped(shape: Shape, said: str) -> str:
+    """Put the shape ahead of what is said of a parameter, unless it is there."""
+    written = in_letters(shape)
+    return said if written in said else f"{written}; {said}"
+
+
+def _first_values(shapes: dict[str, Shape]) -> dict[str, str]:
+    """Say by what the first values of the parameters are bounded."""
+    matrices = [name for name, shape in shapes.items() if len(shape.dims) > 1]
+    name = (matrices or list(shapes))[0]
+    dims = shapes[name].dims[1:] if matrices else shapes[name].dims
+    factors = [str(dim) for dim in dims]
+    product = " * ".join(f"({factor})" if len(factors) > 1 and " " in factor else factor for factor in factors) or "1"
+    what = f"the length of a row of {name}" if matrices and len(dims) == 1 else f"the elements of one {name}[i]"
+    if not matrices:
+        what = f"the length of {name}"
+    return {
+        "fan_in": f"{product.replace(' * ', '*').replace(' ', '')}, {what}",
+        "bound": re.sub(r"\b([A-Z])\b", r"self.\1", product),
+    }
+
+
+# The reference.
+
+
+def _words_of_reference(plan: Plan) -> dict[str, Any]:
+    op = plan.op
+    doc = op.doc.strip() or f"The op `{op.name}` in plain PyTorch, and inputs to call it with."
+    doc = "\n\n".join(map(_narrow, doc.split("\n\n"))).replace("\\", "\\\\").replace('"""', "'''")
+    return {
+        "doc": doc + "\n" * ("\n" in doc or doc.endswith('"')),
+        "tolerances": {dtype: tuple(map(_short, pair)) for dtype, pair in tolerances_of(op).items()},
+        "reference": lambda constants: reference_text(op, [constants.rstrip("\n")]).rstrip("\n"),
+    }
+
+
+def _short(value: float) -> str:
+    """Write `1.25e-4` for 0.000125."""
+    digits, _, power = f"{value:e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(power)}" if 0 < value < 1e-3 else repr(value)
+
+
+def _narrow(paragraph: str) -> str:
+    """Fill a paragraph again that is too wide; a formula stays as it is."""
+    lines = paragraph.split("\n")
+    if max(map(len, lines)) <= WIDTH or any(line[:1] in (" ", "*", "-") for line in lines):
+        return paragraph
+    return textwrap.fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+# Operators, their fakes, and autograd where C++ has none.
+
+
+def _words_of_ops(plan: Plan) -> dict[str, Any]:
+    fakes = _fakes(plan)
+    lines = [*fakes.get("forward", ()), *fakes.get("backward", ())]
+    words: dict[str, Any] = {
+        "fakes": fakes,
+        "quiet": any(re.match(r"[\w, (]*\b[IO]\b[\w, )]* = ", line) for line in lines),
+        "taken": [f"{one.name}: {_ANNOTATIONS[one.type]}" for one in plan.taken]
+        + [f"{flag}: bool" for flag in plan.wanted],
+    }
+    if plan.style == "library" or not plan.interface.has_backward:
+        return words
+    message = f'"{plan.name}: {plan.op.name} has no second derivative: its backward is not differentiable"'
+    stable, once = plan.style == "stable", not plan.kernel.double_backward
+    call = "_Backward.apply" if once else "extension.backward"
+    optional = "Tensor | None" if plan.takes_none else "Tensor"
+    incoming = [f"d_{output.name}: {optional}" for output in plan.op.signature.outputs]
+    kept = _kept(plan)
+    return words | {
+        "refusal": f"raise RuntimeError({inner(message)})",
+        "returned": "tuple[Tensor | None, ...]" if len(plan.op.signature.inputs) > 1 else "Tensor | None",
+        "kept": kept,
+        "setup": [*_taken_apart(plan), *kept, *_constant_extras(plan)] or ["pass"],
+        "incoming": [*incoming, *(f"_d_{name}: Tensor" for name in plan.extra_names if stable)],
+        "backward": _backward(plan, f"torch.ops.{plan.name}.{plan.op.name}_backward.default" if stable else call),
+    }
+
+
+def _taken_apart(plan: Plan) -> list[str]:
+    """Write what gives names to those inputs and results that backward takes."""
+    kept = {argument.name for argument in plan.saved}
+    lines = []
+    for names, whole in (([a.name for a in plan.op.signature.inputs], "inputs"), (plan.results, "output")):
+        if kept & {*names}:
+            chosen = [name if name in kept else "_" for name in names]
+            single = "(%s,)" if whole == "inputs" else "%s"
+            lines.append(f"{', '.join(chosen) if len(chosen) > 1 else single % chosen[0]} = {whole}")
+    return lines
+
+
+def _kept(plan: Plan) -> list[str]:
+    """Write what keeps for backward the tensors and numbers that it takes."""
+    tensors = [argument.name for argument in plan.saved if argument.is_tensor]
+    lines = [f"ctx.save_for_backward({', '.join(tensors)})"] * bool(tensors)
+    lines += [f"ctx.{argument.name} = {argument.name}" for argument in plan.saved if not argument.is_tensor]
+    return lines + ["ctx.set_materialize_grads(False)"] * plan.takes_none
+
+
+def _constant_extras(plan: Plan) -> list[str]:
+    return [f"ctx.mark_non_differentiable({', '.join(plan.extra_names)})"] * bool(plan.extra_names)
+
+
+def _backward(plan: Plan, call: str) -> list[str]:
+    """Write the body of a backward: a call with what was kept, and None as the gradient of a number."""
+    signature = plan.op.signature
+    grads = [f"d_{output.name}" for output in signature.outputs]
+    tensors = [argument.name for argument in plan.saved if argument.is_tensor]
+    lines = []
+    if plan.takes_none:
+        nothing = ", ".join(["None"] * len(signature.inputs))
+        lines += [f"if {' and '.join(f'{name} is None' for name in grads)}:", f"    return {nothing}"]
+    kept = ["*ctx.saved_tensors"] * bool(tensors)
+    if len(tensors) < len(plan.saved):
+        if tensors:
+            lines.append(f"{', '.join(tensors) if len(tensors) > 1 else f'({tensors[0]},)'} = ctx.saved_tensors")
+        kept = [one.name if one.is_tensor else f"ctx.{one.name}" for one in plan.saved]
+    flags, more = _flags(plan)
+    lines += more
+    called = f"{call}({inner(', '.join([*grads, *kept, flags]))})"
+    if len(signature.tensors) == len(signature.inputs):
+        return [*lines, f"return {called}"]
+    slots = [f"d_{argument.name}" if argument.is_tensor else "None" for argument in signature.inputs]
+    return [*lines, f"{', '.join(plan.gradients)} = {called}", f"return {', '.join(slots)}"]
+
+
+def _flags(plan: Plan) -> tuple[str, list[str]]:
+    """Write the flags of wanted gradients, one for each tensor, and the lines that they need.
+
+    An operator takes each flag as an argument of its own.
+    """
+    inputs = plan.op.signature.inputs
+    places = [index for index, argument in enumerate(inputs) if argument.is_tensor]
+    star = "*" * (plan.style == "stable")
+    needed, lines = "ctx.needs_input_grad", []
+    if star and any(inputs[index].default is not None for index in places):
+        missing = ", ".join(["False"] * sum(argument.default is not None for argument in inputs))
+        needed = "needed"
+        lines += [
+            "# The dispatcher hands on no arguments that have their default values.",
+            f"needed = (*ctx.needs_input_grad, {missing})",
+        ]
+    if places == [*range(len(places))]:
+        return star + (f"{needed}[:{len(places)}]" if lines or len(places) < len(inputs) else needed), lines
+    lines.append(f"wanted = [{rows(f'{needed}[{index}]' for index in places)}]")
+    return f"{star}wanted", lines
+
+
+def _fakes(plan: Plan) -> dict[str, Any]:
+    """Write the bodies of the fake kernels, and what they need; nothing for what is traced through ATen."""
+    if plan.style == "pybind11" or (plan.style == "library" and not plan.interface.has_backward):
+        return {}
+    forward = _fake_forward(plan)
+    own_backward = plan.interface.has_backward and not plan.kernel.double_backward
+    extents = Letters(any_shape=f"{plan.first}.shape").arguments(plan.op.shape_of[plan.first])
+    return {
+        "forward": forward,
+        "backward": _fake_backward(plan) if own_backward else [],
+        "checks_shapes": any("_check_shape(" in line for line in forward),
+        "unknown": f"{plan.first}.new_empty({extents})" if any("_unknown_shape(" in line for line in forward) else "",
+    }
+
+
+def output_dtypes(op: Op) -> tuple[str, ...]:
+    """Say which dtype each output has: empty for that of the inputs, `"real"`, or a name such as `"int64"`.
+
+    The reference tells, called at a small size in the widest dtype.
+
+    Example:
+        >>> import lltm_inline as li
+        >>> output_dtypes(li.registry.ops["complex_abs2"])
+        ('real',)
+    """
+    widest: torch.dtype = getattr(torch, op.dtypes[-1])
+    real = widest.to_real()
+    generator = torch.Generator().manual_seed(0)
+    inputs = op.make_inputs(lambda *shape: torch.randn(shape, dtype=real, generator=generator), prime_size(op))
+    names = {real: _REAL, widest: ""}
+    return tuple(names.get(output.dtype, dtype_name(output.dtype)) for output in op.run_reference(*inputs))
+
+
+def _fake_forward(plan: Plan) -> list[str]:
+    """Write the fake kernel of `OP_forward`: look at the shapes, and make empty results."""
+    op, shape_of, first = plan.op, plan.op.shape_of, plan.first
+    required = [(a.name, shape_of[a.name]) for a in op.signature.inputs if a.type == "Tensor"]
+    shapes = [*(shape_of[output.name] for output in op.signature.outputs), *(extra.shape for extra in plan.extras)]
+    dtypes = [*output_dtypes(op), *(extra.dtype for extra in plan.extras)]
+    looked_at = [shape_of[a.name] for a in op.signature.tensors]
+    letters = letters_from(required, [shape for shape in (*looked_at, *shapes) if shape is not None])
+    lines = [*letters.lines, *_checks(op, letters)]
+    for name, shape, dtype in zip(plan.results, shapes, dtypes, strict=True):
+        made = f'_unknown_shape("{name}")'
+        if shape is not None:
+            made = _empty(first, letters.arguments(shape), _dtype(first, dtype, op))
+        lines.append(f"{name} = {made}")
+    if len(plan.results) == 1:
+        return [*lines[:-1], f"return {lines[-1].partition(' = ')[2]}"]
+    return [*lines, f"return {', '.join(plan.results)}"]
+
+
+def _checks(op: Op, letters: Letters) -> list[str]:
+    """Write a check of each input whose shape is not what the letters were taken from."""
+    lines = []
+    for argument in op.signature.tensors:
+        name, shape = argument.name, op.shape_of[argument.name]
+        if name in letters.checked or letters.any_shape == f"{name}.shape":
+            continue
+        extents = [f"*{letters.any_shape}"] if shape.any_rank else map(str, shape.dims)
+        call = "_check_shape(" + ", ".join([f'"{name}"', name, *extents]) + ")"
+        lines += [call] if argument.type == "Tensor" else [f"if {name} is not None:", f"    {call}"]
+    return lines
+
+
+def _fake_backward(plan: Plan) -> list[str]:
+    """Write the fake kernel of `OP_backward`: an empty gradient where one is wanted."""
+    op, shape_of, taken = plan.op, plan.op.shape_of, plan.taken
+    tensors, outputs = op.signature.tensors, op.signature.outputs
+    shapes = [
+        *(shape_of[output.name] for output in outputs),
+        *(shape_of.get(name) for name in plan.kernel.saves),
+        *(extra.shape for extra in plan.extras),
+    ]
+    # The tensors that are always among the arguments.
+    pairs = zip(taken, shapes, strict=True)
+    known = [(argument.name, shape) for argument, shape in pairs if shape is not None and argument.type == "Tensor"]
+    needed = [shape_of[tensor.name] for tensor in tensors]
+    lines: list[str] = []
+    letters = letters_from(known, needed)
+    if not all(map(letters.tells, needed)) and len(outputs) == 1 and taken[0].type == "Tensor?":
+        # No gradient comes in, none goes out.
+        lines += [f"if {taken[0].name} is None:", f"    return {', '.join(['None'] * len(tensors))}"]
+        known = [(taken[0].name, shape_of[outputs[0].name]), *known]
+        letters = letters_from(known, needed)
+    like = _like(plan, [name for name, _ in known])
+    untold = [tensor for tensor, shape in zip(tensors, needed, strict=True) if not letters.tells(shape)]
+    if untold or not like:
+        return _not_traced(plan, (untold or list(tensors))[0])
+    name, dtype = like
+    if letters.any_shape and dict(known)[name].any_rank:
+        letters.any_shape = f"{name}.shape"
+    gradients = [
+        f"{_empty(name, letters.arguments(shape), dtype)} if {flag} else None"
+        for shape, flag in zip(needed, plan.wanted, strict=True)
+    ]
+    lines += letters.lines
+    if len(gradients) == 1:
+        return [*lines, f"return {gradients[0]}"]
+    return [*lines, "return (", *(f"    {gradient}," for gradient in gradients), ")"]
+
+
+def _like(plan: Plan, present: Sequence[str]) -> tuple[str, str] | None:
+    """Choose the tensor from which gradients take device and dtype, and say how they differ from it in dtype."""
+    op = plan.op
+    inputs = {tensor.name for tensor in op.signature.tensors}
+    by_output = dict(zip((f"d_{output.name}" for output in op.signature.outputs), output_dtypes(op), strict=True))
+    saved = [argument.name for argument in plan.taken if argument.name in inputs]
+    same = [name for name in (*saved, *(name for name, dtype in by_output.items() if not dtype)) if name in present]
+    if same:
+        return same[0], ""
+    complex_of = [name for name, dtype in by_output.items() if dtype == _REAL and name in present]
+    return (complex_of[0], f"{complex_of[0]}.dtype.to_complex()") if complex_of else None
+
+
+def _not_traced(plan: Plan, tensor: Argument) -> list[str]:
+    """Write the error of a backward that is not told the shape of a gradient."""
+    shape = in_letters(plan.op.shape_of[tensor.name])
+    given = ", ".join(argument.name for argument in plan.taken)
+    return [
+        "raise NotImplementedError(",
+        f'    "{plan.name}: backward cannot be traced: the shape of d_{tensor.name}, {shape}, does not follow from what it is "',
+        f"    \"given ({given}). Add '{tensor.name}' to the kernel's saves, and export anew\"",
+        ")",
+    ]
+
+
+def _dtype(first: str, dtype: str, op: Op) -> str:
+    widest = op.dtypes[-1]
+    if dtype == _REAL or (widest.startswith("complex") and dtype == dtype_name(getattr(torch, widest).to_real())):
+        return f"{first}.dtype.to_real()"
+    return f"torch.{dtype}" if dtype else ""
+
+
+def _empty(like: str, extents: str, dtype: str) -> str:
+    return f"{like}.new_empty({extents}{', dtype=' * bool(dtype)}{dtype})"
