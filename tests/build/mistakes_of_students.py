@@ -1549,4 +1549,698 @@ at::Tensor forward(const at::Tensor& x) {
         "}\n\nat::Tensor forward",
         "ends with '};'",
     ),
+    light(
+        "a loop over a number",
+        """
+float forward(int n) {
+  float x = 0;
+  for (int i : n) x += i;
+  return x;
+}
+""",
+        "for (int",
+        "how many values",
+    ),
+    light(
+        "values for an array of unknown length",
+        """
+float forward(int n) {
+  float row[n] = {0};
+  return row[0];
+}
+""",
+        "float row",
+        "std::vector",
+        only="clang++",
+    ),
+    light(
+        "a lambda outside of functions that captures",
+        """
+auto half = [&](float v) { return v / 2; };
+""",
+        "auto half",
+        "begin the lambda with []",
+    ),
+    light(
+        "a template inside a function",
+        """
+float forward(float x) {
+  template <typename T> T half(T y) { return y / 2; }
+  return half(x);
+}
+""",
+        "template",
+        "outside of functions",
+    ),
+    light(
+        "two colons behind an object",
+        """
+#include <vector>
+size_t forward(std::vector<float> x) {
+  return x::size();
+}
+""",
+        "return x::",
+        "dot",
+        "x.size",
+    ),
+    light(
+        "a dot behind a type",
+        """
+#include <limits>
+float forward(float x) {
+  float best = std::numeric_limits<float>.max();
+  return best;
+}
+""",
+        "float best",
+        "'::'",
+        "std::numeric_limits<float>::max",
+    ),
+    light(
+        "numeric_limits without its type",
+        """
+#include <limits>
+float forward(float x) {
+  float best = std::numeric_limits::max();
+  return best;
+}
+""",
+        "float best",
+        "std::numeric_limits<float>::max",
+    ),
+    light(
+        "infinity without ()",
+        """
+#include <limits>
+float forward(float x) {
+  float best = -std::numeric_limits<float>::infinity;
+  return best;
+}
+""",
+        "float best",
+        "not called",
+    ),
+    light(
+        "two indices into a pointer",
+        """
+float forward(float* p, int i, int j) {
+  return p[i][j];
+}
+""",
+        "return p",
+        "p[i * columns + j]",
+    ),
+    light(
+        "the address of a call",
+        """
+float half() { return 1; }
+float forward() {
+  float* p = &half();
+  return *p;
+}
+""",
+        "float* p",
+        "leave the & away",
+    ),
+    light(
+        "a const method that writes",
+        """
+struct Sum {
+  float s = 0;
+  void add(float x) const { s += x; }
+};
+""",
+        "void add",
+        "const behind the ( )",
+    ),
+    light(
+        "a unique_ptr copied",
+        """
+#include <memory>
+float forward(int n) {
+  auto p = std::make_unique<float[]>(n);
+  auto q = p;
+  return q[0];
+}
+""",
+        "auto q",
+        "std::move(p)",
+    ),
+    light(
+        "the third value of a pair",
+        """
+#include <tuple>
+float forward(std::tuple<float, float> t) {
+  return std::get<2>(t);
+}
+""",
+        "return std::get",
+        "counted from 0",
+    ),
+    light(
+        "a member of a tuple",
+        """
+#include <tuple>
+float forward(std::tuple<float, float> t) {
+  return t.first;
+}
+""",
+        "return t",
+        "std::get<0>(t)",
+    ),
+    light(
+        "a member by the name of its struct",
+        """
+struct Gate { float v; };
+float forward(const Gate& g) {
+  return Gate::v;
+}
+""",
+        "return Gate",
+        "g.v",
+    ),
+    light(
+        "an enum without its ';'",
+        """
+enum Mode { Relu, Tanh }
+int forward(int n) { return n; }
+""",
+        "enum Mode",
+        "'};'",
+    ),
+    light(
+        "a value that is called",
+        """
+#include <utility>
+float forward(std::pair<float, float> p) {
+  return p.first();
+}
+""",
+        "return p",
+        "take its ( ) away",
+    ),
+    light(
+        "a plain function called with < >",
+        """
+float half(const float* a) { return a[0] / 2; }
+float forward(float* x) {
+  return half<float>(x);
+}
+""",
+        "return half",
+        "no template",
+    ),
+    light(
+        "a number of a template that is not known",
+        """
+template <int N> float pick(const float* a) { return a[N]; }
+float forward(float* x, int n) {
+  return pick<n>(x);
+}
+""",
+        "return pick",
+        "known when the text is compiled",
+    ),
+    light(
+        "a blank inside an operator",
+        """
+int forward(int n) {
+  if (n > = 3) return 1;
+  return n;
+}
+""",
+        "if (n",
+        "Write >=",
+    ),
+    light(
+        "a backslash that divides",
+        """
+float forward(float x) {
+  return x \\ 2;
+}
+""",
+        "return x",
+        "/ divides",
+    ),
+    light(
+        "half a choice",
+        """
+int forward(int n) {
+  int m = n > 3 ? 1;
+  return m;
+}
+""",
+        "int m",
+        "condition ? value : other",
+    ),
+    light(
+        "a semicolon between arguments",
+        """
+float forward(float x) {
+  return std::fmax(x; 2);
+}
+""",
+        "return std::fmax",
+        "a ',' separates",
+    ),
+    light(
+        "a semicolon behind the head of a for",
+        """
+float forward(float x) {
+  for (int i = 0; i < 3; i++); {
+    x += i;
+  }
+  return x;
+}
+""",
+        "x += i",
+        "take that ';' away",
+    ),
+    light(
+        "two letters of a keyword swapped",
+        """
+float forward(float x) {
+  fro (int i = 0; i < 3; i++) x += i;
+  return x;
+}
+""",
+        "fro (",
+        "'for'",
+    ),
+    light(
+        "the type of a parameter behind its name",
+        """
+float forward(x: float) {
+  return x;
+}
+""",
+        "float forward",
+        "float x",
+    ),
+    light(
+        "values taken apart in ( )",
+        """
+#include <tuple>
+float forward(std::tuple<float, float> t) {
+  auto (a, b) = t;
+  return a;
+}
+""",
+        "auto (a",
+        "auto [a, b]",
+    ),
+    light(
+        "a variable without its type",
+        """
+float forward(float x) {
+  twice = 2 * x;
+  return twice;
+}
+""",
+        "twice =",
+        "begins with its type",
+    ),
+    light(
+        "a conversion without ( )",
+        """
+int forward(float n) {
+  return int n;
+}
+""",
+        "return int",
+        "int(n)",
+    ),
+    light(
+        "a function without its first brace",
+        """
+float forward(float x)
+  return x;
+}
+""",
+        "float forward",
+        "Add the missing '{'",
+    ),
+    light(
+        "a bracket of an index forgotten",
+        """
+float forward(float* x, int i) {
+  x[i + 1 = x[i];
+  return x[0];
+}
+""",
+        "x[i + 1",
+        "']'",
+    ),
+    light(
+        "new for an array",
+        """
+float forward(int n) {
+  float p[] = new float[n];
+  return p[0];
+}
+""",
+        "float p",
+        "std::vector<float>",
+    ),
+    light(
+        "a cast of a pointer",
+        """
+float forward(double* x) {
+  float* y = static_cast<float*>(x);
+  return y[0];
+}
+""",
+        "float* y",
+        "does not convert the values",
+    ),
+    light(
+        "a number for a pointer",
+        """
+void forward(float* p) {
+  p = 3.0f;
+}
+""",
+        "p = 3",
+        "p[0] = ",
+    ),
+    light(
+        "a pointer for a matrix",
+        """
+float corner(float** p) { return p[0][0]; }
+float forward(float* p) {
+  return corner(p);
+}
+""",
+        "return corner",
+        "p[i * columns + j]",
+    ),
+    light(
+        "a function for a number",
+        """
+float half() { return 0.5; }
+float forward(float x) {
+  return x * half;
+}
+""",
+        "return x",
+        "not called",
+    ),
+    light(
+        "output with its arrows turned round",
+        """
+#include <iostream>
+void forward(int n) {
+  std::cout >> n;
+}
+""",
+        "std::cout",
+        "written with <<",
+    ),
+    light(
+        "a function of OpenMP without its header",
+        """
+int forward() {
+  return omp_get_max_threads();
+}
+""",
+        "return omp",
+        "#include <omp.h>",
+    ),
+    light(
+        "a reduction with a comma",
+        """
+float forward(float* x, int n) {
+  float s = 0;
+#pragma omp parallel for reduction(+, s)
+  for (int i = 0; i < n; i++) s += x[i];
+  return s;
+}
+""",
+        "#pragma",
+        "reduction(+ : s)",
+        only="g++",
+    ),
+    light(
+        "single quotes around a std::string",
+        """
+#include <string>
+std::string forward() {
+  std::string s = 'abc';
+  return s;
+}
+""",
+        "std::string s",
+        "double quotes",
+    ),
+    light(
+        "a comma forgotten between braces",
+        """
+float forward(int i) {
+  float y[3] = {1 2, 3};
+  return y[i];
+}
+""",
+        "float y",
+        "a ',' is missing",
+    ),
+    light(
+        "a variable of type void",
+        """
+int forward(int n) {
+  void m = n;
+  return n;
+}
+""",
+        "void m",
+        "type of its value",
+    ),
+    aten(
+        "a const tensor for what changes it",
+        """
+void scale(at::Tensor& t) { t.mul_(2); }
+at::Tensor forward(const at::Tensor& x) {
+  scale(x);
+  return x;
+}
+""",
+        "  scale(x)",
+        "const ...&",
+        "x.clone()",
+    ),
+    aten(
+        "a helper for float in a dispatch",
+        """
+void clear(float* p, int64_t n) { p[n - 1] = 0; }
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "clear", [&] {
+    clear(x.mutable_data_ptr<scalar_t>(), x.numel());
+  });
+}
+""",
+        "clear(x.mut",
+        "'clear' of line 4",
+        "template <typename T>",
+    ),
+    aten(
+        "a number for a tensor",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  at::Tensor y = 0.0;
+  return y;
+}
+""",
+        "at::Tensor y",
+        "at::scalar_tensor",
+    ),
+    aten(
+        "a number assigned to a tensor",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  at::Tensor y = x.clone();
+  y = 0.0;
+  return y;
+}
+""",
+        "y = 0.0",
+        "y.fill_(v)",
+    ),
+    aten(
+        "all extents for one",
+        """
+int64_t forward(const at::Tensor& x) {
+  int64_t n = x.sizes();
+  return n;
+}
+""",
+        "int64_t n",
+        "x.size(0)",
+    ),
+    aten(
+        "a dtype compared with a text",
+        """
+bool forward(const at::Tensor& x) {
+  return x.scalar_type() == "float";
+}
+""",
+        "return x",
+        "at::kFloat",
+    ),
+    aten(
+        "an accessor with its arguments swapped",
+        """
+float forward(const at::Tensor& x) {
+  auto a = x.accessor<2, float>();
+  return a[0][0];
+}
+""",
+        "auto a",
+        "accessor<float, 2>()",
+    ),
+    aten(
+        "a tensor negated",
+        """
+int forward(const at::Tensor& x) {
+  if (!x) return 1;
+  return 0;
+}
+""",
+        "if (!x)",
+        "x.defined()",
+    ),
+    aten(
+        "a method by the name of its type",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return at::Tensor::clone();
+}
+""",
+        "return at::Tensor",
+        "x.clone(",
+    ),
+    aten(
+        "a row of an accessor for a number",
+        """
+float forward(const at::Tensor& x) {
+  auto a = x.accessor<float, 2>();
+  return std::exp(a[0]);
+}
+""",
+        "return std::exp",
+        "more dimensions",
+    ),
+    aten(
+        "length of a pointer",
+        """
+int64_t forward(const at::Tensor& x) {
+  const float* p = x.const_data_ptr<float>();
+  return p.size(0);
+}
+""",
+        "return p",
+        "nothing of its length",
+    ),
+    aten(
+        "names of values in a lambda, as clang++ sees them",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  auto [a, b] = std::make_tuple(x, x);
+  auto size = [&] { return a.numel(); };
+  return size() ? a : b;
+}
+""",
+        "auto size",
+        "auto v = a",
+        only="clang++",
+    ),
+    aten(
+        "a pragma inside a dispatch",
+        """
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "clear", [&] {
+    scalar_t* p = x.mutable_data_ptr<scalar_t>();
+#pragma omp parallel for
+    for (int64_t i = 0; i < x.numel(); ++i) p[i] = 0;
+  });
+}
+""",
+        "#pragma omp",
+        "_Pragma",
+    ),
+    aten(
+        "three quotes inside a function",
+        '''
+at::Tensor forward(const at::Tensor& x) {
+  """Gives x back."""
+  return x;
+}
+''',
+        '"""Gives',
+        "/* and */",
+    ),
+    aten(
+        "a dispatch that is not closed",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "clear", [&] {
+    x.mutable_data_ptr<scalar_t>()[0] = 0;
+  }
+  return x;
+}
+""",
+        "  }\n",
+        "add the missing ')'",
+    ),
+    aten(
+        "a list returned as in Python",
+        """
+std::tuple<at::Tensor, at::Tensor> backward(const at::Tensor& g) {
+  return [g, g];
+}
+""",
+        "return [g",
+        "braces",
+    ),
+    aten(
+        "a comma in a condition of TORCH_CHECK",
+        """
+#include <type_traits>
+void forward(const at::Tensor& x) {
+  TORCH_CHECK(std::is_same<float, double>::value, "no");
+}
+""",
+        "TORCH_CHECK",
+        "put ( ) around",
+    ),
+    aten(
+        "a dispatch with a loop, closed without its ')'",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "clear", [&] {
+    scalar_t* p = x.mutable_data_ptr<scalar_t>();
+    for (int64_t i = 0; i < x.numel(); i++) {
+      p[i] = 0;
+    }
+  };
+  return x;
+}
+""",
+        "  };",
+        "add the missing ')'",
+    ),
+    aten(
+        "a star that is for the first name alone",
+        """
+void forward(const at::Tensor& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "clear", [&] {
+    scalar_t* p, q;
+    p = x.mutable_data_ptr<scalar_t>();
+    q = x.mutable_data_ptr<scalar_t>();
+    p[0] = q[0];
+  });
+}
+""",
+        "q = x",
+        "In line 6 the *",
+    ),
 )

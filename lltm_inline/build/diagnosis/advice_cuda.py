@@ -55,15 +55,14 @@ rules.fixed(
     r"to 'dim3'|configuration argument|too many arguments in execution configuration",
     _BETWEEN,
 )
-rules.fixed(
-    r"expression must be a modifiable lvalue",
-    "What stands on the left is const, or no variable: look at its declaration.",
-)
-rules.fixed(r"unsupported GNU version|unsupported clang version", "Choose an older compiler: compiler='g++-12', say.")
-rules.fixed(
-    r"Unsupported gpu architecture",
-    "Change TORCH_CUDA_ARCH_LIST: this nvcc knows the ones that `nvcc --list-gpu-arch` names.",
-)
+rules.table(r"""
+expression must be a modifiable lvalue
+    What stands on the left is const, or no variable: look at its declaration.
+unsupported GNU version|unsupported clang version
+    Choose an older compiler: compiler='g++-12', say.
+Unsupported gpu architecture
+    Change TORCH_CUDA_ARCH_LIST: this nvcc knows the ones that `nvcc --list-gpu-arch` names.
+""")
 
 
 @rules.rule(r"no instance of function template '(\w+)' matches the argument list")
@@ -92,12 +91,11 @@ def _configuration(match: re.Match[str], record: Record, sources: Mapping[str, s
     return _BETWEEN if code.find("<<<") < record.column - 1 <= code.find(">>>") else ""
 
 
-@rules.rule(r"expression must have a constant value")
-def _shared_size(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if "__shared__" not in line_at(record, sources):
-        return ""
-    cure = "use a param, or extern __shared__ and the third number of the launch."
-    return f"The size of a __shared__ array is fixed when it is compiled: {cure}"
+rules.table(r"""
+expression must have a constant value
+  in __shared__
+    The size of a __shared__ array is fixed when it is compiled: use a param, or extern __shared__ and the third number of the launch.
+""")
 
 
 @rules.rule(r"'(\w+)' (?:was not declared|does not name)|undeclared identifier '(\w+)'")
@@ -114,18 +112,14 @@ def _keyword(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
     return f"Did you mean '{near}'?" if near else ""
 
 
-rules.fixed(
-    r"no operator '.*' matches these operands.*\b(?:uint3|dim3)\b",
-    "threadIdx, blockIdx and blockDim hold three numbers: blockIdx.x * blockDim.x + threadIdx.x.",
-)
-rules.fixed(
-    r"initializer not allowed for __shared__",
-    "A __shared__ array begins without values: let its threads set it, then call __syncthreads().",
-)
-rules.fixed(
-    r"return value type does not match the function type",
-    "This is not of the type that the function returns; a void function, as every kernel is, returns nothing.",
-)
+rules.table(r"""
+no operator '.*' matches these operands.*\b(?:uint3|dim3)\b
+    threadIdx, blockIdx and blockDim hold three numbers: blockIdx.x * blockDim.x + threadIdx.x.
+initializer not allowed for __shared__
+    A __shared__ array begins without values: let its threads set it, then call __syncthreads().
+return value type does not match the function type
+    This is not of the type that the function returns; a void function, as every kernel is, returns nothing.
+""")
 
 
 @rules.rule(r"expected an expression|must have (?:arithmetic|integral)|cannot determine which instance|expected '\('")
@@ -146,10 +140,11 @@ def _address(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
     return f"'{match[1]}' takes the address of what it changes: {match[1]}(&{first[1].strip()}, ...)."
 
 
-@rules.rule(r"^expected '?;")
-def _kernel_inside(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    inside = re.match(r"\s+.*\b__(?:global|device)__\s.*\w\s*\([^;]*\)\s*\{", mask(line_at(record, sources)))
-    return "A function cannot stand inside another: move the kernel out, to file scope." if inside else ""
+rules.table(r"""
+^expected '?;
+  in ^\s+.*\b__(?:global|device)__\s.*\w\s*\([^;]*\)\s*\{
+    A function cannot stand inside another: move the kernel out, to file scope.
+""")
 
 
 rules.fixed(

@@ -6,20 +6,15 @@ import re
 from collections.abc import Mapping
 
 from .compiler_log import Record
-from .names import nearest
-from .rules import Rules, line_at, text_of
-from .source_text import at_file_scope, line_of, mask, words
+from .names import is_near, nearest
+from .rules import Rules, code_at, line_at, text_of
+from .source_text import at_file_scope, definition, heads_around, line_of, mask, position, words
 
 rules = Rules()
 
 _DIRECTIVES = re.findall(r"\w+", "include define if ifdef ifndef else elif endif pragma undef error line")
 #: What clang++, g++ or nvcc says where a sentence of C++ goes on with something else.
 _STUCK = r"^expected |^unexpected '"
-
-
-def code_at(record: Record, sources: Mapping[str, str]) -> str:
-    """Return the line that a record is about, with comments and strings blank."""
-    return line_of(mask(text_of(record, sources)), record.line)
 
 
 def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
@@ -36,6 +31,7 @@ def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
 # Python
 
 _PYTHON_LINES = (
+    (r"\bPYBIND11_MODULE\b", "The binding is generated from the op: leave out this block of PYBIND11_MODULE."),
     (
         r"\braise\s+\w",
         'C++ has no raise: TORCH_CHECK(condition, "text") stops with a text where the condition is false.',
@@ -49,21 +45,12 @@ _PYTHON_LINES = (
 
 
 @rules.rule(r"^expected |was not declared|undeclared|unknown type|does not name")
-def _own_module(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    module = "PYBIND11_MODULE" in code_at(record, sources)
-    return "The binding is generated from the op: leave out this block of PYBIND11_MODULE." if module else ""
-
-
-@rules.rule(r"^expected |was not declared|undeclared|unknown type|does not name")
 def _python_line(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     line = line_at(record, sources)
     return next((cure for python, cure in _PYTHON_LINES if re.search(python, line)), "")
 
 
-@rules.rule(
-    r"from 'int' to '(?:const )?char|of type '(?:const )?char ?\*.*of type 'int'|character constant too long|multi-character"
-    r"|'int' is incompatible with parameter of type 'const char"
-)
+@rules.rule(r"'int'|character constant too long|multi-character")
 def _single_quotes(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     found = re.search(r"(?<![\w'])'([^'\\]{2,})'", line_at(record, sources))
     return f'A text stands in double quotes in C++: "{found[1]}".' if found else ""
@@ -94,10 +81,11 @@ def _dtype_as_method(match: re.Match[str], record: Record, sources: Mapping[str,
     return f"{found[1]} is a word of C++, and no method: write x.to(at::{_DTYPES[found[1]]})." if found else ""
 
 
-@rules.rule(_STUCK)
-def _python_choice(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    python = re.search(r"(?:=|return|\()\s*[^;=]*[\w)\]]\s+if\b.*\belse\b", code_at(record, sources))
-    return "C++ writes this choice as: condition ? value : other." if python else ""
+rules.table(r"""
+^expected |^unexpected '
+  in (?:=|return|\()\s*[^;=]*[\w)\]]\s+if\b.*\belse\b
+    C++ writes this choice as: condition ? value : other.
+""")
 
 
 @rules.rule(r"^expected '\('")
@@ -111,12 +99,33 @@ def _condition(match: re.Match[str], record: Record, sources: Mapping[str, str])
     return f"What stands behind '{found[1]}' needs ( ) around it."
 
 
-@rules.rule(r"^expected (?:primary-)?expression(?: before ':'|$)|^expected (?:an expression|a statement)")
-def _colon(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+@rules.rule(r"^expected |was not declared|undeclared")
+def _keyword_misspelt(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     code = code_at(record, sources)
-    if re.match(r"\s*(?:\}\s*)?(?:if|for|while|else)\b.*:\s*$", code):
-        return "Take away the ':': a block of C++ stands in { }."
-    return ""
+    found = re.match(r"\s*(?:\}\s*)?(\w+)\s*\((?=.*;.*\)|.*\)\s*\{\s*$)", code)
+    keywords = ("for", "while", "if", "switch")
+    if found is None or found[1] in keywords or definition(text_of(record, sources), found[1]):
+        return ""
+    near = [word for word in keywords if is_near(found[1], word) or sorted(found[1]) == sorted(word)]
+    return f"Did you mean '{near[0]}'?" if near else ""
+
+
+@rules.rule(r"^expected |was not declared|undeclared|unknown type")
+def _annotation(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    found = re.search(
+        r"(?:^\s*|[(,]\s*)(?!default\b|public\b|private\b)(\w+)\s*:\s*(float|int|double|bool|(?:at::|torch\.)?Tensor)\b",
+        code_at(record, sources),
+    )
+    return (
+        f"In C++ the type stands ahead of the name: {found[2].replace('torch.', 'at::')} {found[1]}." if found else ""
+    )
+
+
+rules.table(r"""
+^expected (?:primary-)?expression(?: before ':'|$)|^expected (?:an expression|a statement)
+  in ^\s*(?:\}\s*)?(?:if|for|while|else)\b.*:\s*$
+    Take away the ':': a block of C++ stands in { }.
+""")
 
 
 @rules.rule(r"invalid preprocessing directive|unrecognized preprocessing directive")
@@ -126,10 +135,11 @@ def _hash(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> s
     return f"Did you mean #{near}?" if near else "A comment begins with //; a # begins an instruction such as #include."
 
 
-@rules.rule(r"^module '(\w+)' not found|(?:'|identifier ')(?:import|from)'")
-def _import(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    python = re.match(r"\s*(?:import|from)\s+\w", line_at(record, sources))
-    return "'import' is Python: C++ names a header, as in #include <cmath>." if python else ""
+rules.table(r"""
+^module '(\w+)' not found|(?:'|identifier ')(?:import|from)'
+  in ^\s*(?:import|from)\s+\w
+    'import' is Python: C++ names a header, as in #include <cmath>.
+""")
 
 
 @rules.rule(r"\bconver(?:t|sion)\b")
@@ -145,39 +155,31 @@ def _several_values(match: re.Match[str], record: Record, sources: Mapping[str, 
     return "Several values are returned in braces: return {a, b};." if "," in inside else ""
 
 
-@rules.rule(r"expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'")
-def _slice(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"(\w+)\s*\[([^\[\]:?]*)(?<!:):(?!:)([^\[\]:]*)\]", code_at(record, sources))
-    if found is None:
-        return ""
-    return f"C++ has no slices in [ ]: rows a to b of a tensor are {found[1]}.slice(0, a, b), column j is {found[1]}.select(1, j)."
+rules.table(r"""
+expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'
+  in (\w+)\s*\[([^\[\]:?]*)(?<!:):(?!:)([^\[\]:]*)\]
+    C++ has no slices in [ ]: rows a to b of a tensor are \1.slice(0, a, b), column j is \1.select(1, j).
+""")
 
 
-@rules.rule(r"empty character constant|missing terminating ' character|^expected (?:expression|an expression)$")
+@rules.rule(r"empty character constant|missing terminating ' character|^expected ")
 def _three_quotes(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     if re.match(r"\s*(?:'''|\"\"\")", line_at(record, sources)):
         return "Three quotes are Python: a comment of several lines stands between /* and */."
     return ""
 
 
-@rules.rule(r"^expected (?:identifier|variable name|an identifier|expression|an expression)")
-def _list(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    python = re.search(
-        r"(?:=|\breturn\b|[(,])\s*\[\s*(?:-?[\d.]+f?|\w+\s*,[^\[\]]*)?[^\[\]&=]*\]\s*[;,)]", code_at(record, sources)
-    )
-    return "A list of values stands in braces: {1, 2, 3}." if python else ""
-
-
-@rules.rule(
-    r"^expected identifier before|^expected unqualified-id before '\['|^brackets are not allowed here|^expected an identifier"
-)
-def _array_type(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"\b(float|double|int|int64_t|bool)\s*\[(\w*)\]\s*(\w+)\s*(\(?)", code_at(record, sources))
-    if found is None:
-        return ""
-    if found[4]:
-        return f"A function cannot return an array: it returns a std::array<{found[1]}, {found[2] or 3}>, or writes through a pointer."
-    return f"The brackets of an array stand behind its name: {found[1]} {found[3]}[{found[2]}]."
+rules.table(r"""
+^expected (?:identifier|variable name|an identifier|expression|an expression|'\{' before|body of lambda)
+capture list$
+  in (?:=|\breturn\b|[(,])\s*\[\s*(?:-?[\d.]+f?|\w+\s*,[^\[\]]*)?[^\[\]&=]*\]\s*[;,)]
+    A list of values stands in braces: {1, 2, 3}.
+^expected identifier before|^expected unqualified-id before '\['|^brackets are not allowed here|^expected an identifier
+  in \b(float|double|int|int64_t|bool)\s*\[\w*\]\s*\w+\s*\(
+    A function cannot return an array: it returns a std::array<\1, 3>, or writes through a pointer.
+  in \b(float|double|int|int64_t|bool)\s*\[(\w*)\]\s*(\w+)
+    The brackets of an array stand behind its name: \1 \3[\2].
+""")
 
 
 @rules.rule(r"comparison between pointer and integer|operand types are incompatible")
@@ -186,22 +188,17 @@ def _character(match: re.Match[str], record: Record, sources: Mapping[str, str])
     return f"A single character stands in single quotes: '{found[1]}'." if found else ""
 
 
-@rules.rule(r"stray '@'|unexpected character|unrecognized token|^expected ")
-def _matrix_product(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    python = re.search(r"[\w)\]]\s*@\s*[\w(]", code_at(record, sources))
-    return "C++ has no @ for matrices: write at::matmul(a, b)." if python else ""
-
-
-@rules.rule(r"has no initializer|requires an initializer|cannot deduce 'auto' type")
-def _taken_apart(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"\bauto\s+(\w+(?:\s*,\s*\w+)+)\s*=", code_at(record, sources))
-    return f"Several values are taken apart with brackets: auto [{found[1]}] = ..." if found else ""
-
-
-@rules.rule(_STUCK)
-def _left_to_write(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    left = re.search(r"(?:=|\breturn\b|[(,])\s*(?:\.\.\.|\u2026)\s*[;,)]", code_at(record, sources))
-    return "The '...' stands for what is yet to be written: put an expression in its place." if left else ""
+rules.table(r"""
+stray '@'|unexpected character|unrecognized token|^expected
+  in [\w)\]]\s*@\s*[\w(]
+    C++ has no @ for matrices: write at::matmul(a, b).
+has no initializer|requires an initializer|cannot deduce 'auto' type|was not declared|undeclared|^expected '\)'
+  in (?:\bauto\s+\(?|^\s*\(?)(\w+(?:\s*,\s*\w+)+)\)?\s*=
+    Several values are taken apart with brackets: auto [\1] = ...
+^expected |^unexpected '
+  in (?:=|\breturn\b|[(,])\s*(?:\.\.\.|\u2026)\s*[;,)]
+    The '...' stands for what is yet to be written: put an expression in its place.
+""")
 
 
 # Punctuation
@@ -213,6 +210,22 @@ def _double_equals(match: re.Match[str], record: Record, sources: Mapping[str, s
     return "A single '=' gives a value: '==' only compares." if begins and "return" not in begins[0] else ""
 
 
+rules.table(r"""
+^expected (?:primary-)?expression|^expected an expression
+  in [\w)\]]\s*(?:([<>!=+*/-])\s+=(?!=)|=\s+([<>])(?!=))
+    Write \1\2= without a blank in it.
+^stray '\\'|^expected
+  in [\w)\]]\s*\\\s*[\w(]
+    A \\ is no operator: / divides.
+^expected|^wrong number of template arg|^too few template arg|^type name requires|^template argument list
+  in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\([^;]*\w<[^<>();]*,[^<>();]*>\s*(?:::|\()
+    A macro takes the comma between < and > for one of its own: put ( ) around the whole condition.
+^expected ':'
+  in \?
+    A choice names two values: condition ? value : other.
+""")
+
+
 _OPERATORS = {"=<": "<=", "=>": ">=", "===": "==", "!==": "!=", "<>": "!=", "=*": "*=", "=/": "/="}
 
 
@@ -222,10 +235,11 @@ def _operator_misspelt(match: re.Match[str], record: Record, sources: Mapping[st
     return f"C++ writes {_OPERATORS[found[1]]}, not {found[1]}." if found else ""
 
 
-@rules.rule(r"^expected .*':'|^expected ';' at end of declaration")
-def _choice_turned(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    turned = re.search(r"(?:=|return)[^?;]*[^:?;]:[^:][^?;]*\?", code_at(record, sources))
-    return "The '?' comes first, then the ':': condition ? value : other." if turned else ""
+rules.table(r"""
+^expected .*':'|^expected ';' at end of declaration
+  in (?:=|return)[^?;]*[^:?;]:[^:][^?;]*\?
+    The '?' comes first, then the ':': condition ? value : other.
+""")
 
 
 @rules.rule(
@@ -280,7 +294,7 @@ def _head_and_more(match: re.Match[str], record: Record, sources: Mapping[str, s
     head = _bracketed(code, r"\b(?:if|while)\s*\(")
     if head and re.match(r"(?:&&|\|\||==|!=|<=?|>=?|(?:and|or)\b)", head[1]):
         return "All of the condition stands in one more pair of ( ): if ((a) && (b))."
-    if found := re.search(r"\breduction\s*\(\s*(\w+)\s*\)", code):
+    if found := re.search(r"\breduction\s*\((?:\s*[-+*]\s*,)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)", code):
         return f"A reduction names its operator: reduction(+ : {found[1]})."
     if re.search(r"\belse\s*\(.*\)\s*\{", code):
         return "else takes no condition: write else if (...)."
@@ -314,15 +328,29 @@ def _bad_name(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
 
 
 @rules.rule(
-    r"^expected (?:primary-expression before '\w|'\(' for function-style cast|expression$|parentheses around type)"
+    r"^unexpected type name|^expected (?:primary-expression before '[\w.)]|'\(' for function-style cast|expression$)"
+    r"|^expected parentheses around type"
 )
 def _type_for_value(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     code = code_at(record, sources)
+    if re.match(r"\s+template\s*<", code):
+        return "A template stands outside of functions: move it out."
+    if found := re.search(r"([\w:]+<[^<>;()]*>)\.(\w+)\s*\(", code):
+        return f"Behind a type stands '::', not a dot: {found[1]}::{found[2]}(...)."
+    if re.search(rf"\bAT_DISPATCH_\w+\(\s*{_TYPE}\s*,", code):
+        return "A dispatch takes the dtype of a tensor: x.scalar_type()."
+    if found := re.search(r"(\w*data_ptr|item|accessor)\s*\(\s*(\w+)\s*[,)]", code):
+        return f"The type stands in < >: {found[1]}<{found[2]}>()."
     if found := re.search(rf"\bsizeof\s+({_TYPE})", code):
         return f"The type stands in ( ): sizeof({found[1]})."
+    if found := re.search(r"(?:\breturn|=)\s*(float|double|int|int64_t|bool)\s+(\w+)\s*[;)*/+-]", code):
+        return f"A value is converted with ( ): {found[1]}({found[2]})."
     if found := re.search(r"(\w+)(\.|->)(\w+)<\s*$", code[: max(record.column - 1, 0)]):
         return f"What '{found[1]}' is depends on a template, so say that a type follows: {found[1]}{found[2]}template {found[3]}<...>()."
-    if re.search(rf"\b(?:to|dtype|zeros|ones|empty|full|TensorOptions)\s*\((?:[^;]*[^\w;])?{_TYPE}\s*[,)]", code):
+    if re.search(
+        rf"\b(?:to|dtype|zeros|ones|empty|full|TensorOptions)\s*\((?:[^;]*[^\w;])?{_TYPE}\s*[,)]|[=!]=\s*{_TYPE}\s*\)",
+        code,
+    ):
         return "A dtype is named by a constant: at::kFloat, at::kDouble, at::kLong, ..."
     if re.search(rf"\w\s*\((?:[^()]*,)?\s*{_TYPE}\s+[*&]*\w+\s*[,)]", code):
         return "In a call the arguments stand without their types."
@@ -345,10 +373,11 @@ def _outside(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
     return "A statement stands inside a function: move it into one, or look for a '}' too many ahead of it."
 
 
-@rules.rule(r"^expected unqualified-id|^expected an identifier")
-def _decimal_comma(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"[=(,]\s*-?(\d+),(\d+)", code_at(record, sources))
-    return f"Write the number with a point: {found[1]}.{found[2]}." if found else ""
+rules.table(r"""
+^expected unqualified-id|^expected an identifier
+  in [=(,]\s*-?(\d+),(\d+)
+    Write the number with a point: \1.\2.
+""")
 
 
 @rules.rule(
@@ -385,10 +414,12 @@ def _define(match: re.Match[str], record: Record, sources: Mapping[str, str]) ->
     return ""
 
 
-@rules.rule(r"^expected '(?:\)|>>>)'")
+@rules.rule(r"^expected '(?:\)|\}|\]|>>>)'")
 def _missing_comma(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     if "before string" in record.message or line_at(record, sources)[max(record.column - 1, 0) :].startswith('"'):
         return "Ahead of this text in quotes a ',' is missing."
+    if match[0] == "expected ')'" and code_at(record, sources)[max(record.column - 1, 0) :].startswith(";"):
+        return "Inside of ( ) a ',' separates: a ';' ends the statement."
     for pair in re.finditer(r"(?<![\w.])([\w.]+)\s+(?=([\w.]+))", code_at(record, sources)):
         at = record.column - 1  # g++ points behind the first, the others to the second
         if pair.end(1) <= at <= pair.end() and pair[1] not in ("return", "const", "unsigned"):
@@ -416,59 +447,54 @@ def _no_return_type(match: re.Match[str], record: Record, sources: Mapping[str, 
     return "Write the type of what it returns ahead of its name: void, float, at::Tensor, ..."
 
 
-rules.fixed(
-    r"^declaration of 'auto &?(\w+)' has no initializer|variable '(\w+)' with deduced type 'auto.*' requires an initializer"
-    r"|cannot deduce 'auto' type",
-    r"auto takes its type from a value: give '\1\2' one here, or write its type in place of auto.",
-)
-rules.fixed(
-    r"^(?:break|continue) statement not within|^'(?:break|continue)' statement not in|(?:break|continue) statement may only",
-    "break and continue stand inside a loop: to leave the function, write return.",
-)
+rules.table(r"""
+^declaration of 'auto &?(\w+)' has no initializer
+variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
+    auto takes its type from a value: give '\1\2' one here, or write its type in place of auto.
+^(?:break|continue) statement not within|^'(?:break|continue)' statement not in
+(?:break|continue) statement may only
+    break and continue stand inside a loop: to leave the function, write return.
+array initializer must|fails to determine size|array must be initialized|conver|^cannot initialize
+  in \bnew\s+(\w+)\s*\[
+    new gives a pointer to values that nobody frees: std::vector<\1> v(n) holds n of them.
+""")
 
 
 @rules.rule(r"inconsistent types '(.*?)' and '(.*?)' deduced|return type '(.*?)' must match previous return type")
 def _two_results(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    if "AT_DISPATCH" in (heads_around(text_of(record, sources), record.line) or [""])[-1]:
+        return (
+            "A return in here leaves the lambda of the dispatch alone: give back nothing, and return behind its '});'."
+        )
     return (
         f"The lambda returns two types: write the one that is meant behind its parameters, -> {match[2] or match[3]}."
     )
 
 
-@rules.rule(
-    r"cannot bind non-const lvalue reference of type '(.*?)' to (?:an rvalue|a value)|initial value of reference to non-const"
-    r"|^non-const lvalue reference to type .* cannot bind"
-)
-def _reference_to_value(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if re.match(r"\s*[\w:<>, ]+&\s*\w+\s*[={(]", code_at(record, sources)):
-        return "A reference needs a variable, and this is a value that is gone at once: take the & away, or write const ...&."
-    return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
-
-
-rules.fixed(
-    r"\bis private within this context|is a private member of|\(declared at line \d+\) is inaccessible",
-    "The members of a class are private: write public: ahead of them, or struct in place of class.",
-)
-rules.fixed(
-    r"declared as reference but not initialized|declaration of reference variable|uninitialized 'const|of an object of const type",
-    "A reference or a constant gets its value where it is declared, and keeps it.",
-)
-rules.fixed(
-    r"^invalid controlling predicate|condition of OpenMP for loop must be",
-    "A loop of OpenMP compares its counter with a limit: for (int64_t i = 0; i < n; ++i).",
-)
-rules.fixed(
-    r"break statement used with OpenMP|'break' statement cannot be used in OpenMP|(?:branch to/from|exit from|return from) OpenMP",
-    "A loop of OpenMP cannot be left: its iterations run at the same time. Take the pragma away, or what leaves the loop.",
-)
-rules.fixed(
-    r"^too many initializers for|^excess elements in array|^too many initializer values",
-    "The braces hold more values than there are elements: make the array longer, or take values away.",
-)
-rules.fixed(r"^expected '>'$", "A '<' of a template is never closed: add the '>' behind its types.")
-rules.fixed(
-    r"^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization",
-    "A variable of one case would be seen by the next: put { } around the statements of the case that declares it.",
-)
+rules.table(r"""
+cannot bind non-const lvalue reference of type '(.*?)' to (?:an rvalue|a value)
+initial value of reference to non-const|^non-const lvalue reference to type .* cannot bind
+  in ^\s*[\w:<>, ]+&\s*\w+\s*[={(]
+    A reference needs a variable, and this is a value that is gone at once: take the & away, or write const ...&.
+  in .
+    The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&.
+\bis private within this context|is a private member of|\(declared at line \d+\) is inaccessible
+    The members of a class are private: write public: ahead of them, or struct in place of class.
+declared as reference but not initialized|declaration of reference variable|uninitialized 'const
+of an object of const type
+    A reference or a constant gets its value where it is declared, and keeps it.
+^invalid controlling predicate|condition of OpenMP for loop must be
+    A loop of OpenMP compares its counter with a limit: for (int64_t i = 0; i < n; ++i).
+break statement used with OpenMP|'break' statement cannot be used in OpenMP
+(?:branch to/from|exit from|return from) OpenMP
+    A loop of OpenMP cannot be left: its iterations run at the same time. Take the pragma away, or what leaves the loop.
+^too many initializers for|^excess elements in array|^too many initializer values
+    The braces hold more values than there are elements: make the array longer, or take values away.
+^expected '>'$
+    A '<' of a template is never closed: add the '>' behind its types.
+^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization
+    A variable of one case would be seen by the next: put { } around the statements of the case that declares it.
+""")
 
 
 @rules.rule(r"^jump to label|^cannot jump from this goto")
@@ -481,84 +507,134 @@ def _jump(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> s
     )
 
 
-rules.fixed(
-    r"invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is not allowed",
-    "A text is no number: infinity is INFINITY of <cmath>, and std::stof(...) reads a number from a text.",
-)
-rules.fixed(
-    r"^label '(\w+)' used but not defined|^use of undeclared label '(\w+)'",
-    r"There is no '\1\2:' in this function for the goto to go to.",
-)
-rules.fixed(
-    r"^switch quantity not an integer|^statement requires expression of integer type",
-    "switch is for whole numbers and enums: compare with if (...) ... else if (...).",
-)
-rules.fixed(
-    r"^use of '(\w+)' before deduction of 'auto'|^variable '(\w+)' declared with deduced type '.*' cannot appear in its own",
-    r"A lambda does not know its own name: make '\1\2' a function of its own, or a std::function with its types.",
-)
-rules.fixed(
-    r"^reference to local binding '(\w+)' declared in enclosing",
-    r"clang++ lets no lambda capture '\1' of auto [...]: begin the lambda with [&, &\1 = \1].",
-)
-rules.fixed(
-    r"^cannot decompose",
-    "auto [...] takes tuples, pairs, arrays and plain structs apart: take each value by itself here, as in x.size(0).",
-)
-rules.fixed(
-    r"^for statement expected before|^statement after '#pragma omp.*' must be a for loop",
-    "Behind this pragma of OpenMP comes the for itself, with nothing between them.",
-)
-rules.fixed(
-    r"^initializer list cannot be used on the right hand side of operator",
-    "Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).",
-)
-rules.fixed(r"^duplicate case value", "This case stands in the switch already: take one of the two away.")
-rules.fixed(
-    r"^default argument missing for parameter|^missing default argument on parameter",
-    "Behind a parameter with a default all others need one too: move those without to the front.",
-)
-rules.fixed(
-    r"^class template argument deduction failed|no viable constructor or deduction guide for deduction",
-    "The types of this template are to be told from no value: write them between < and >, as in std::vector<float>.",
-)
-rules.fixed(
-    r"no match for 'operator\[\]' \(operand types are 'std::(?:tuple|pair)<|type 'std::(?:tuple|pair)<.*' does not provide a subscript",
-    "A tuple has no [ ]: std::get<0>(t) is its first value, and auto [a, b] = t takes it apart.",
-)
+rules.table(r"""
+invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is not allowed
+    A text is no number: infinity is INFINITY of <cmath>, and std::stof(...) reads a number from a text.
+^label '(\w+)' used but not defined|^use of undeclared label '(\w+)'
+    There is no '\1\2:' in this function for the goto to go to.
+^switch quantity not an integer|^statement requires expression of integer type
+    switch is for whole numbers and enums: compare with if (...) ... else if (...).
+^use of '(\w+)' before deduction of 'auto'
+^variable '(\w+)' declared with deduced type '.*' cannot appear in its own
+    A lambda does not know its own name: make '\1\2' a function of its own, or a std::function with its types.
+^reference to local binding '(\w+)' declared in enclosing
+    clang++ lets no lambda use '\1' of auto [...]: give it a second name ahead of the lambda, auto v = \1, and use that.
+^cannot decompose
+    auto [...] takes tuples, pairs, arrays and plain structs apart: take each value by itself here, as in x.size(0).
+""")
 
 
-@rules.rule(r"^'begin' was not declared|^invalid range expression of type '[^']*\*'")
-def _range_of_pointer(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+@rules.rule(r"^for statement expected before '\['")
+def _pragma_in_macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    """Find the pragma that g++ reads ahead of the macro around it."""
+    text = text_of(record, sources)
+    behind = re.compile(r"^[ \t]*(#)\s*pragma\s+(omp\b.*\S)", re.MULTILINE)
+    found = behind.search(text, text.find(line_at(record, sources)))
+    if found is None or not re.match(r"\s*[A-Z][A-Z0-9_]+\s*\(", line_at(record, sources)):
+        return ""
+    record.line, record.column = position(text, found.start(1))
+    return f'A #pragma inside the ( ) of a macro is read ahead of it: write _Pragma("{found[2]}") in its place.'
+
+
+rules.table(r"""
+left operand of comma operator has no effect
+    A comma in plain ( ) only drops what is ahead of it: several values stand in braces, as in at::cat({a, b}, 1).
+^not enough (?:perfectly )?nested loops|^not enough (?:perfectly nested|for) loops
+    collapse(2) joins two loops, with nothing between the head of the first and the second.
+^invalid form of '#pragma omp atomic'|^the statement for 'atomic' must be
+    atomic guards one statement of the form x += value, where the value has no x in it.
+'\w+' not specified in enclosing|must have explicitly specified data sharing
+    default(none) wants every variable to be named, as in shared(n): leave default(none) away, or name it.
+^for statement expected before|^statement after '#pragma omp.*' must be a for loop
+    Behind this pragma of OpenMP comes the for itself, with nothing between them.
+^initializer list cannot be used on the right hand side of operator
+    Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
+lvalue required as unary '&'|^cannot take the address of an rvalue
+    & gives the address of a variable, and this is a value: leave the & away, or put the value into a variable first.
+""")
+
+
+@rules.rule(
+    r"'([\w:]+)' is not a class, namespace, or enumeration|(?:class|struct) std::(\w+)' used without template arg"
+)
+def _colons_behind(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    found = re.search(
+        r"(std::\w+)::(\w+)|(?<![\w:])(\w+)::(\w+)", code_at(record, sources)[max(record.column - 6, 0) :]
+    )
+    if found is None:
+        return ""
+    if found[1]:
+        return f"This is a template: its type stands between < and >, as in {found[1]}<float>::{found[2]}."
+    return f"Behind an object stands a dot, not '::': {found[3]}.{found[4]}."
+
+
+rules.fixed(
+    r"use of deleted function 'std::unique_ptr<|deleted constructor of '.*unique_ptr",
+    "A std::unique_ptr is not copied: take a reference, auto& q = p, or hand it on, std::move(p).",
+)
+rules.fixed(
+    r"tuple index (?:must be in range|is out of)|index out of range in std::tuple",
+    "The values of a tuple are counted from 0, and it has none of this number.",
+    headers=True,
+)
+rules.table(r"""
+^invalid use of non-static data member '(?:\w+::)?(\w+)'
+    Each object has a '\1' of its own: write g.\1, with an object g.
+^deducing from brace-enclosed|declared as array of 'auto'
+    An array does not take its type from its values: write float, int or another type in place of auto.
+^variable or field '.*' declared void|^variable has incomplete type 'void'
+    void says that a function returns nothing: give the variable the type of its value.
+^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'
+    Behind a void* stands nothing that has a type: take x.data_ptr<float>(), or static_cast<float*>(p).
+^non-member function .*cannot have
+    Outside of its struct a method says whose it is, Gate::get() const; a plain function has no const behind its ( ).
+^type/value mismatch|^template argument for (?:non-type )?template
+    Between < and > a value stands where the template wants a type, or a type where it wants a number.
+^variable-sized object .*not be initialized
+    An array whose length is not known when the text is compiled takes no { }: std::vector<float> v(n) starts with
+    zeros.
+^non-local lambda expression cannot have a capture
+    Outside of all functions there is nothing to capture: begin the lambda with [].
+template declaration cannot appear at block scope|^templates can only be declared
+    A template stands outside of functions: move it out.
+^no matching conversion for functional-style cast from '[\w:]+' to '([A-Z]\w*)'
+    A struct without a constructor is made with braces: \1{...}.
+^duplicate case value
+    This case stands in the switch already: take one of the two away.
+^default argument missing for parameter|^missing default argument on parameter
+    Behind a parameter with a default all others need one too: move those without to the front.
+^class template argument deduction failed|no viable constructor or deduction guide for deduction
+    The types of this template are to be told from no value: write them between < and >, as in std::vector<float>.
+no match for 'operator\[\]' \(operand types are '(?:::)?std::(?:tuple|pair)<
+type '(?:::)?std::(?:tuple|pair)<.*' does not provide a subscript|'(?:class )?(?:::)?std::tuple<.*has no member
+^no member named '\w+' in '(?:::)?std::tuple
+    A tuple has no [ ] and no members: std::get<0>(t) is its first value, and auto [a, b] = t takes it apart.
+""")
+
+
+@rules.rule(r"^'begin' was not declared|^invalid range expression of type")
+def _range(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     if not re.search(r"\bfor\s*\([^;]*[^:]:[^:]", code_at(record, sources)):
         return ""
-    return "A pointer does not know how many values there are: for (int64_t i = 0; i < n; ++i)."
+    return "This for needs something that knows how many values it has, as a std::vector: count, for (int64_t i = 0; i < n; ++i)."
 
 
-@rules.rule(
-    r"not a constant expression|usable in a constant expression|template argument is not a constant|by a constant expression"
-    r"|call to non-'constexpr' function|integral constant expression"
-)
-def _known_too_late(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    code = code_at(record, sources)
-    if found := re.search(r"\b(AT_DISPATCH_\w+_AND\d?)\s*\(\s*(\w+)\.scalar_type\(\)", code):
-        return f"This dispatch takes its extra dtypes first: {found[1]}(at::kHalf, {found[2]}.scalar_type(), ...)."
-    cures = {
-        r"\bconstexpr\b": "constexpr is for values that are known when the text is compiled: write const.",
-        r"\bcase\b": "A case names a value that is known when the text is compiled: compare with if (...) ... else if (...).",
-        r"\bstd::array\s*<": "The size of a std::array is known when the text is compiled: for another one take std::vector<float> v(n).",
-    }
-    told = (cure for what, cure in cures.items() if re.search(what, code))
-    return next(told, "This has to be known when the text is compiled: a number, or a constexpr.")
-
-
-@rules.rule(
-    r"^expected (?:primary-)?expression before '\{'|^expected (?:identifier|variable name)|^capture default must be first"
-)
-def _braces_and_captures(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    code = code_at(record, sources)
-    if re.search(r"[=!]=\s*\{", code):
-        return "Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3})."
-    if found := re.search(r"\[([\w, ]+),\s*([&=])\s*\]", code):
-        return f"What captures all the rest stands first: [{found[2]}, {found[1]}]."
-    return ""
+rules.table(r"""
+not a constant expression|usable in a constant expression|template argument is not a constant|by a constant expression
+call to non-'constexpr' function|integral constant expression
+  in \b(AT_DISPATCH_\w+_AND\d?)\s*\(\s*(\w+)\.scalar_type\(\)
+    This dispatch takes its extra dtypes first: \1(at::kHalf, \2.scalar_type(), ...).
+  in \bconstexpr\b
+    constexpr is for values that are known when the text is compiled: write const.
+  in \bcase\b
+    A case names a value that is known when the text is compiled: compare with if (...) ... else if (...).
+  in \bstd::array\s*<
+    The size of a std::array is known when the text is compiled: for another one take std::vector<float> v(n).
+  in .
+    This has to be known when the text is compiled: a number, or a constexpr.
+^expected (?:primary-)?expression before '\{'|^expected (?:identifier|variable name)|^capture default must be first
+  in [=!]=\s*\{
+    Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
+  in \[([\w, ]+),\s*([&=])\s*\]
+    What captures all the rest stands first: [\2, \1].
+""")

@@ -49,10 +49,16 @@ def _foreign_character(match: re.Match[str], record: Record, sources: Mapping[st
     )
 
 
-rules.fixed(r"missing terminating", "A quote is missing: a string begins here and is not closed on this line.")
-rules.fixed(r"unterminated (?:/\*|comment)", "Close the comment with */.")
-rules.fixed(r"unterminated (#\w+|conditional)", "Close it with #endif.")
-rules.fixed(r"#(\w+) without #if", r"There is no #if for this #\1.")
+rules.table(r"""
+missing terminating
+    A quote is missing: a string begins here and is not closed on this line.
+unterminated (?:/\*|comment)
+    Close the comment with */.
+unterminated (#\w+|conditional)
+    Close it with #endif.
+#(\w+) without #if
+    There is no #if for this #\1.
+""")
 
 
 @rules.rule(r"(?:'([^']+)' file not found|fatal error: (\S+): No such|^(\S+): No such file or directory)")
@@ -95,7 +101,7 @@ def _no_forward(match: re.Match[str], record: Record, sources: Mapping[str, str]
 
 
 rules.fixed(
-    r"'scalar_t' was not declared|(?:identifier|type name) 'scalar_t'|'scalar_t' does not name",
+    r"'scalar_t' was not declared|(?:identifier|unknown type name) 'scalar_t'|'scalar_t' does not name",
     'scalar_t only exists inside AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "name", [&] { ... }), or in a '
     "template that declares it.",
 )
@@ -112,6 +118,8 @@ def _macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
     if name in MACROS and header:
         return f"Add #include <{header}> at the top."
     near = OLD_MACROS.get(name) or nearest(name, MACROS) or guess_of(record)
+    if not near and "DISPATCH" in name:
+        near = "AT_DISPATCH_FLOATING_TYPES"
     return f"Did you mean '{near}'?" if near else ""
 
 
@@ -122,6 +130,10 @@ def _macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
 def _torch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     name = re.search(r"'(\w+)' is not a member|named '(\w+)'", record.message)
     asked = (name[1] or name[2]) if name else ""
+    if dtype := DTYPES.get(asked.removeprefix("k").lower()):
+        return f"This dtype is at::{dtype} in C++."
+    if asked in aten_functions():
+        return f"Write at::{asked}: the names in torch:: need #include <torch/types.h>, which takes long to compile."
     near = "" if asked in AT_TYPES else nearest(asked, aten_functions())
     if near:
         return f"Did you mean 'torch::{near}'?"
@@ -196,8 +208,8 @@ def _in_at(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
         return stable
     if name == "tensor" and re.search(r"no type|does not name a type", record.message):
         return "Did you mean 'at::Tensor'?"
-    if name in DTYPES:
-        return f"This dtype is at::{DTYPES[name]} in C++."
+    if dtype := DTYPES.get(name.removeprefix("k").lower()):
+        return f"This dtype is at::{dtype} in C++."
     if name in INDEXING:
         return f"It is at::indexing::{name}, with #include <ATen/TensorIndexing.h>."
     if name in aten_functions():
@@ -226,10 +238,20 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
     text = text_of(record, sources)
     if name in PYTHON_MODULES and f"{name}." in line_at(record, sources):
         return f"'{name}.' is Python: write {PYTHON_MODULES[name]}."
+    if name in PYTHON_MODULES and f"{name}::" in line_at(record, sources):
+        return f"There is no namespace '{name}': write {PYTHON_MODULES[name]}."
     if name in PYTHON:
         return f"'{name}' is Python: {PYTHON[name]}."
     if name in AT_TYPES:
         return f"Did you mean 'at::{name}'?"
+    if re.search("(?i)dispat?ch", name):
+        return f"Did you mean '{nearest(name, MACROS) or 'AT_DISPATCH_FLOATING_TYPES'}'?"
+    if "AT_DISPATCH" in line_at(record, sources) and re.search(rf",\s*{name}\s*,", line_at(record, sources)):
+        return f'The name of a dispatch stands in double quotes: "{name}".'
+    if re.search(rf"\[[^\[\]]*\]\s*\((?:[^()]*,)?\s*{name}\s*[,)]", line_at(record, sources)):
+        return f"Each parameter of a lambda has a type of its own in front: int64_t {name}, say."
+    if cure := not_a_template(name, record, sources):
+        return cure
     header = _header_of(name, record) or C_MACROS.get(name)
     if header:
         return f"Add #include <{header}> at the top."
@@ -249,6 +271,8 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
         return (
             f"If '{name}' stands for any type, write template <typename {name}> ahead of the function; else declare it."
         )
+    if name.startswith("omp_"):
+        return "Add #include <omp.h> at the top."
     if name in FOREIGN:
         return f"Did you mean '{FOREIGN[name]}'?"
     if re.search(rf"[(,]\s*{name}\s*=[^=]", line_at(record, sources)) and "for" not in line_at(record, sources):
@@ -270,10 +294,25 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
         near = guess_of(record)
     if not near and any(line < record.line for line, _ in declarations(text, name)):
         return ""  # something is wrong with that declaration, and its own error says what
+    if near:
+        return f"Did you mean '{near}'?"
+    if re.match(rf"\s*{name}\s*=[^=]", code):
+        return (
+            f"A variable begins with its type, where it first gets a value: float {name} = ..., at::Tensor {name} = ..."
+        )
+    return f"Nothing called '{name}' is declared ahead of this line: check its spelling, or declare it first."
+
+
+def not_a_template(name: str, record: Record, sources: Mapping[str, str]) -> str:
+    """Tell of a plain function of the text that is called with < >."""
+    code = mask(text_of(record, sources))
+    place = definition(code, name)
+    if place is None or re.search(rf"template\s*<[^;{{}}]*\b{name}\b", code):
+        return ""
+    if not re.search(rf"(?<!\w){name}\s*<", line_at(record, sources)):
+        return ""
     return (
-        f"Did you mean '{near}'?"
-        if near
-        else f"Nothing called '{name}' is declared ahead of this line: check its spelling, or declare it first."
+        f"'{name}' of line {place[0]} is no template: call it without < >, or write template <typename T> ahead of it."
     )
 
 
@@ -303,6 +342,9 @@ def _declared_elsewhere(name: str, record: Record, text: str) -> str:
             if (home, here) == ("forward", "backward"):
                 return f'{other}: make it here too, or have it handed over, as saves=("{name}",) does with an input or output.'
             return f"{other}: make it here too, or take it as an argument."
+        empty = re.search(r"\bfor\s*\(.*\)(;)\s*\{?\s*$", mask(text).split("\n")[before[-1][0] - 1])
+        if empty:
+            return f"In line {before[-1][0]} the ';' behind the ( ) is all that this for repeats: take that ';' away."
         return f"'{name}' of line {before[-1][0]} lives only inside its own {{ }}: declare it ahead of that block."
     return f"'{name}' is declared in line {places[0][0]}, too late for this line: move it up." if places else ""
 
@@ -350,6 +392,37 @@ def _capture(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
 rules.fixed(r"expected ';' after (?:struct|class|enum|union)", "A struct ends with '};': add the ';'.")
 
 
+@rules.rule(
+    r"^new types may not be defined in|^expected unqualified-id before|^expected initializer before|;' after|before 'at"
+)
+def _end_of_struct(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    """Find the struct that ends without its ';', ahead of this place or from it on, and show its end."""
+    code = mask(text_of(record, sources))
+    here = len("\n".join(code.split("\n")[: record.line - 1]))
+    ends = [end for end in _ends_of_structs(code) if not re.match(r"\s*;", code[end:])]
+    if "new types" in match[0]:  # said where the struct begins
+        end = next((end for end in ends if end >= here), 0)
+    else:  # said where the next line begins, or moved to the end of this one
+        before = (len(code[:place].rstrip()) for place in (here, here + record.column))
+        end = next((end for end in before if end in ends), 0)
+    if not end:
+        return ""
+    record.line, record.column = position(code, end)
+    return "A struct ends with '};': add the ';'."
+
+
+def _ends_of_structs(code: str) -> list[int]:
+    """List where the bodies of structs and enums end."""
+    open_at: list[int] = []
+    ends = []
+    for bracket in re.finditer(r"[{}]", code):
+        if bracket[0] == "{":
+            open_at.append(bracket.start())
+        elif open_at and re.search(r"\b(?:struct|class|enum|union)\b[^;{}()]*$", code[: open_at.pop()]):
+            ends.append(bracket.end())
+    return ends
+
+
 @rules.rule(r"expected (?:',' or )?';'|expected ';'|expected initializer before|expected ',' or '\.\.\.' before")
 def _semicolon(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     here = line_at(record, sources)[max(record.column - 1, 0) :].lstrip()
@@ -358,14 +431,6 @@ def _semicolon(match: re.Match[str], record: Record, sources: Mapping[str, str])
     word = None if re.search(r"before '\W", record.message) else re.match(r"\w+", here)
     if word and word[0] in PYTHON:
         return f"'{word[0]}' is Python: {PYTHON[word[0]]}."
-    ahead = "\n".join(mask(text_of(record, sources)).split("\n")[: record.line - 1]).rstrip()
-    if ahead.endswith("}"):
-        line = ahead.count("\n") + 1
-        if re.search(
-            r"\b(?:struct|class|enum|union)\b[^()]*$", heads_around(ahead, line, len(ahead.split("\n")[-1]))[-1]
-        ):
-            record.line, record.column = line, len(ahead.split("\n")[-1])
-            return "A struct ends with '};': add the ';'."
     if word:
         return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
     return "A ';' is missing at the end of this statement."
@@ -384,6 +449,8 @@ def _expression(match: re.Match[str], record: Record, sources: Mapping[str, str]
         return (
             "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }."
         )
-    if here.startswith((")", ",", ";")):
+    if re.search(r"\"\s*\[[&=]\]", line_at(record, sources)):
+        return "Ahead of the lambda a ',' is missing."
+    if here.startswith((")", "]", ",", ";", "/", "%", "<", ">", "|", "?")):
         return "Something is missing here: an argument, or what stands behind an operator."
     return ""

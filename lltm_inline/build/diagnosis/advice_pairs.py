@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .advice_habits import code_at
+from .advice_tensors import LOGICAL, in_place_of_tensor
 from .causes import call_at
 from .compiler_log import Record
 from .names import arguments, count_arguments
-from .rules import Rules, line_at, text_of
-from .source_text import mask
+from .rules import Rules, code_at, line_at, text_of, without_aka
+from .source_text import definition, heads_around, mask
 
 rules = Rules()
 
@@ -19,26 +19,43 @@ rules.fixed(
     "No tensor is at::Tensor(), not nullptr.",
 )
 
-_AKA = r"(?: (?:\{aka|\(aka) '[^']*'[})])?"
 _PAIR = re.compile(
-    rf"(?:cannot|could not) convert .*?'(?P<a>[^']*)'{_AKA} to (?:type )?'(?P<b>[^']*)'"
-    rf"|conversion (?:for argument \d+ )?from '(?P<c>[^']*)'{_AKA} to (?:non-scalar type )?'(?P<d>[^']*)'"
-    rf"|cannot (?:initialize|assign|convert).* type '(?P<f>[^']*)'{_AKA} (?:with|from|to|for).*?type '(?P<e>[^']*)'"
-    rf"|assigning to '(?P<h>[^']*)'{_AKA} from (?:incompatible type )?'(?P<g>[^']*)'"
-    rf"|no viable conversion from (?:returned value of type )?'(?P<i>[^']*)'{_AKA} to (?:function return type )?'(?P<j>[^']*)'"
+    r"(?:cannot|could not) convert .*?'(?P<a>[^']*)'\)? to (?:type )?'(?P<b>[^']*)'"
+    r"|conversion (?:for argument \d+ )?from '(?P<c>[^']*)' to (?:non-scalar type )?'(?P<d>[^']*)'"
+    r"|cannot (?:initialize|assign|convert).* type '(?P<f>[^']*)' (?:with|from|to|for).*?type '(?P<e>[^']*)'"
+    r"|assigning to '(?P<h>[^']*)' from (?:incompatible type )?'(?P<g>[^']*)'"
+    r"|(?:invalid 'static_cast'|static_cast|C-style cast) from (?:type )?'(?P<k>[^']*)' to (?:type )?'(?P<l>[^']*)'"
+    r"|initialization of reference of type '(?P<n>[^']*)' from expression of type '(?P<m>[^']*)'"
+    r"|(?:mismatched types|could not match) '(?P<p>[^']*)' (?:and|against) '(?P<o>[^']*)'"
+    r"|no viable conversion from (?:returned value of type )?'(?P<i>[^']*)' to (?:function return type )?'(?P<j>[^']*)'"
 )
 _NUMBER = r"(?:unsigned |signed |long |short )*(?:float|double|int|long|short|char|bool|(?:std::)?u?int\d+_t|scalar_t)"
+_ITERATOR = "An iterator only points to a value: *it is the value itself."
+_MORE_DIMENSIONS = "The accessor has more dimensions than there are indices here: write one [ ] for each."
+NO_TENSOR = "A number is no tensor: where a function returns one, at::scalar_tensor(v, x.options()) makes it; y.fill_(v) sets all of y."
+_EXTENTS = "These are all the extents: one of them is x.size(0), all elements are x.numel()."
+_UNCALLED = "This is a function that is not called: its arguments stand in ( ) behind its name."
+_TENSOR = r"^(?:const )?at::Tensor"
 _OPTIONAL = "It may hold nothing: ask x.has_value() first, then take *x."
 #: What is given, what is wanted, and the cure: the first pair that fits is told.
 _GIVEN_FOR = (
     (r"optional<", r"^(?!.*optional)", _OPTIONAL),
     (r"ArrayRef|TensorList", r"^(?:const )?std::vector<", "It only looks at values elsewhere: .vec() makes a std::vector of them."),
-    (r"^(?:::)?std::tuple<", r"^at::Tensor$", "These are several values: auto [a, b] = ... takes them apart."),
+    (r"^(?!.*TensorAccessor).*ArrayRef", rf"^{_NUMBER}$", _EXTENTS),
+    (r"^(?:::)?std::tuple<", r"^(?:const )?at::Tensor$", "These are several values: auto [a, b] = ... takes them apart."),
+    (rf"^(?:const )?std::vector<{_NUMBER}>", _TENSOR, "at::tensor(v, x.options()) makes a tensor of a vector, with <ATen/ATen.h>."),
+    (r"std::(?:vector|initializer_list)<int>", r"ArrayRef", "Extents are int64_t: take std::vector<int64_t>, or write {2, 3} in the call."),
+    (r"^(?:const )?std::vector<", r"\*$", "A vector is no pointer: v.data() points to its first value."),
+    (rf"^(?:const )?{_NUMBER}$", _TENSOR, NO_TENSOR),
+    (rf"^(?:const )?{_NUMBER}\*$", r"[^*]\*(?: ?const)?\*$", "One pointer leads to all of it: (i, j) is p[i * columns + j]."),
+    (r"\[\w+\]\[\w+\]$", r"\*$", "The rows of an array lie one behind the other: &a[0][0] points to its first value."),
+    (r"__normal_iterator<", rf"^{_NUMBER}$", _ITERATOR),
+    (r"TensorAccessor<", rf"^(?:const )?{_NUMBER}$", _MORE_DIMENSIONS),
     (r"TensorAccessor<", r"\*$", "An accessor is no pointer: take x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write."),
-    (r"nullptr_t", r"^(?:const )?at::Tensor", "No tensor is at::Tensor()."),
+    (r"nullptr_t", _TENSOR, "No tensor is at::Tensor()."),
     (r"^void$", r"", "The function that is called here is declared void: it returns nothing."),
     (r"^const char ?(?:\*|\[)", r"^char$", "A single character stands in single quotes: 'a'."),
-    (r"\(\*?\)\(|^[^()<]+ ?\(.*\)$", rf"^{_NUMBER}$", "This is a function that is not called: its arguments stand in ( ) behind its name."),
+    (r"\(\*?\)\(|^[^()<]+ ?\(.*\)$", rf"^{_NUMBER}$", _UNCALLED),
 )  # fmt: skip
 
 
@@ -56,28 +73,49 @@ def pair_in(message: str) -> tuple[str, str] | None:
     >>> pair_in("cannot convert 'float' to 'float *' in initialization")
     ('float', 'float*')
     """
-    match = _PAIR.search(message)
+    match = _PAIR.search(without_aka(message))
     if match is None:
         return None
-    given, wanted = (next(match[name] for name in names if match[name] is not None) for names in ("acegi", "bdfhj"))
+    given, wanted = (
+        next(match[name] for name in names if match[name] is not None) for names in ("acegikmo", "bdfhjlnp")
+    )
     return _types(given), _types(wanted)
 
 
-def of_pair(given: str, wanted: str, record: Record, sources: Mapping[str, str]) -> str:
-    """Say how to come from one type to another, or nothing."""
+def of_pair(given: str, wanted: str, record: Record, sources: Mapping[str, str], callee: str = "") -> str:
+    """Say how to come from one type to another, or nothing.
+
+    Args:
+        given: the type of the value.
+        wanted: the type of what takes it.
+        record: about which.
+        sources: the user's texts.
+        callee: the function of which it is an argument.
+    """
     line, text = code_at(record, sources), mask(text_of(record, sources))
     for left, right, cure in _GIVEN_FOR:
         if re.search(left, given) and re.search(right, wanted):
             return cure
+    if re.fullmatch(r"(?:const )?at::Tensor&?", given) and (cure := in_place_of_tensor(wanted, record, sources)):
+        return cure
+    if wanted.startswith("const char*") and "AT_DISPATCH" in line and "ScalarType" in given:
+        return 'A dispatch takes one dtype, and then its name: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).'
     if wanted.startswith("const char*") and "AT_DISPATCH" in line:
         return 'The name of a dispatch stands in double quotes: "forward".'
     if given.endswith("*") and wanted.endswith("*"):
-        return _two_pointers(given, wanted, line)
+        return _two_pointers(given, wanted, record, sources, callee)
     plain = wanted.removeprefix("const ").rstrip("&")
     if given.rstrip("*") == plain and re.search(r"\bnew\b", line):
         return f"new gives a pointer, and none is needed here: write {plain} g; or {plain} g(...);."
+    declared = re.match(r"\s*(?:const\s+)?[\w:]+\s+\w+\s*=[^=]", line)
+    if given.endswith("*") and declared and "data_ptr" in line and re.fullmatch(_NUMBER, plain):
+        return f"A pointer is given here: write the * of a pointer on the left too, {wanted}*."
+    if "static_cast<" in line and given.endswith("*") != wanted.endswith("*"):
+        return ""
     if re.search(r"[*\]]$", given) and _pointee(given) == plain:
         return f"This is a pointer to {plain}: one element of it is taken with [ ], as in x[i]."
+    if wanted.endswith("*") and (set_to := re.match(r"\s*(\w+)\s*=[^=]", line)) and re.fullmatch(_NUMBER, given):
+        return f"'{set_to[1]}' is a pointer: the value behind it is set by {set_to[1]}[0] = ..."
     if given.removeprefix("const ") == _pointee(wanted) and wanted.endswith("*"):
         return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
     if re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(given)}\b", text) and re.fullmatch(_NUMBER, plain):
@@ -85,15 +123,28 @@ def of_pair(given: str, wanted: str, record: Record, sources: Mapping[str, str])
     return ""
 
 
-def _two_pointers(given: str, wanted: str, line: str) -> str:
-    plain = _pointee(wanted)
+def _two_pointers(given: str, wanted: str, record: Record, sources: Mapping[str, str], callee: str) -> str:
+    line, plain = code_at(record, sources), _pointee(wanted)
+    place = definition(text_of(record, sources), callee) if callee else None
+    if "_cast<" in line and "void" not in given:
+        return "A cast of a pointer does not convert the values behind it: convert each of them, or the tensor, x.to(at::kFloat)."
     if given in ("void*", "const void*"):
         if "data_ptr" in line:
             return f"data_ptr() without a type gives void*: write data_ptr<{plain}>()."
         return f"{given} has no type of its own: write static_cast<{wanted}>(...)."
-    if "scalar_t" in line and plain in ("float", "double"):
-        return f"In a dispatch the elements are scalar_t, not always {plain}: take the pointer as scalar_t*."
+    types = {_pointee(given), plain}
+    if "const_data_ptr<scalar_t>" in line and given.startswith("const ") and wanted == "scalar_t*":
+        given = "const scalar_t*"  # the compiler names one of the types that scalar_t stands for
+    elif types <= {"float", "double", "scalar_t"} and len(types) > 1 and _in_dispatch(record, sources):
+        if place:
+            return (
+                f"In a dispatch the elements are scalar_t, and '{callee}' of line {place[0]} takes {wanted} only: make it "
+                f"a template, with template <typename T> ahead of it and T in place of {plain}."
+            )
+        return "In a dispatch the elements are scalar_t: write scalar_t* on the left, and data_ptr<scalar_t>() on the right."
     if given == f"const {wanted}":
+        if callee:
+            return keeps_const(record, sources, given, callee)
         if "const_data_ptr" in line:
             return (
                 f"const_data_ptr only lets you read: declare the variable as {given}, or take "
@@ -106,17 +157,37 @@ def _two_pointers(given: str, wanted: str, line: str) -> str:
     return f"{given} and {wanted} are pointers to different types: both sides must name the same one."
 
 
-@rules.rule(r"conver(?:t|sion)|^cannot (?:initialize|assign)|^assigning to ")
+def _in_dispatch(record: Record, sources: Mapping[str, str]) -> bool:
+    return any("AT_DISPATCH" in head for head in heads_around(text_of(record, sources), record.line))
+
+
+def keeps_const(record: Record, sources: Mapping[str, str], given: str, callee: str) -> str:
+    """Say what to do with something const that is handed to a function which could change it."""
+    place = definition(text_of(record, sources), callee) if callee else None
+    if place is None:
+        return (
+            "It is const, and what takes it could change it: take it as const ...& to read it, else hand over a copy."
+        )
+    said = f"'{callee}' of line {place[0]} could change what it takes, and this is const"
+    if given.endswith("*"):
+        return (
+            f"{said}: if it only reads, write const there, else hand over x.mutable_data_ptr<{_pointee(given)}>(), say."
+        )
+    copy = "at::Tensor y = x.clone()" if "at::Tensor" in given else "auto y = x"
+    return f"{said}: if it only reads, let it take const ...&, else hand over a copy, {copy}."
+
+
+@rules.rule(r"conver(?:t|sion)|^cannot (?:initialize|assign)|^assigning to |static_cast")
 def _one_for_another(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     pair = pair_in(record.message)
     if pair is None or record.header:
         return ""
     given, wanted = pair
-    if cure := _braces(wanted, record, sources) or of_pair(given, wanted, record, sources):
+    passed = next((found for note in record.notes if (found := ARGUMENT.search(note.message))), None)
+    if cure := _braces(wanted, record, sources) or of_pair(given, wanted, record, sources, passed[2] if passed else ""):
         return cure
     if "<" in given[:1]:
         return f"These braces make no {wanted}: compare their number and their types with what it holds."
-    passed = next((found for note in record.notes if (found := _ARGUMENT.search(note.message))), None)
     if passed:
         return f"Argument {passed[1]} of '{passed[2]}' is {wanted}, and this is {given}."
     if re.search(r"\breturn\b", line_at(record, sources)) and re.search(r"return|could not", record.message):
@@ -131,7 +202,7 @@ def _one_for_another(match: re.Match[str], record: Record, sources: Mapping[str,
     return f"A value of type {given} stands where {wanted} is wanted."
 
 
-_ARGUMENT = re.compile(r"initializing argument (\d+) of '[^(]*?([\w:]+)(?:<[^(]*>)?\(")
+ARGUMENT = re.compile(r"initializing argument (\d+) of '[^(]*?([\w:]+)(?:<[^(]*>)?\(")
 
 
 @rules.rule(r"at::Tensor::Tensor\(|constructor for initialization of '(?:const )?(at::Tensor|std::tuple<[^']*>)'")
@@ -158,10 +229,9 @@ def _braces(wanted: str, record: Record, sources: Mapping[str, str]) -> str:
 
 
 @rules.rule(
-    rf"invalid operands (?:of types '([^']*)'{_AKA} and '([^']*)'{_AKA} )?"
-    r"to binary (?:'operator(\S+)'|expression)(?: "
-    r"\('([^']*)'(?: \(aka '[^']*'\))? and '([^']*)'(?: \(aka '[^']*'\))?\))?"
-    r"|no match for 'operator(\S+)'.*\(operand types are '([^']*)'(?: \{aka '[^']*'\})? and '([^']*)'"
+    r"invalid operands (?:of types '([^']*)' and '([^']*)' )?"
+    r"to binary (?:'operator(\S+)'|expression)(?: \('([^']*)' and '([^']*)'\))?"
+    r"|no match for 'operator(\S+)'.*\(operand types are '([^']*)' and '([^']*)'"
 )
 def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     line = line_at(record, sources)
@@ -179,8 +249,24 @@ def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
         return "^ is not a power: write std::pow(a, b), or x * x."
     if operator.startswith("*") and line_has_power(line):
         return "C++ has no **: write std::pow(a, b), or x * x."
-    if types and all(re.fullmatch(r"(?:const )?at::Tensor ?&?", item) for item in types):
+    if operator == "=" and len(types) == 2:
+        return (
+            of_pair(types[1], types[0], record, sources)
+            or f"A value of type {types[1]} stands where {types[0]} is wanted."
+        )
+    tensors = [bool(re.fullmatch(r"(?:const )?at::Tensor ?&?", item)) for item in types]
+    if any(tensors) and operator.startswith(("&&", "||")):
+        return LOGICAL
+    if any(tensors) and all(tensor or re.fullmatch(_NUMBER, item) for tensor, item in zip(tensors, types, strict=True)):
         return "Operators on tensors need #include <ATen/ATen.h>."
+    if any(tensors) and any(item.endswith("*") for item in types):
+        return (
+            "This is a tensor and a pointer: use either both tensors, or both pointers, element by element, as in p[i]."
+        )
+    if any("ostream" in item for item in types) and not operator.startswith("<<"):
+        return "Output is written with <<."
+    if types and all("iterator" in item for item in types):
+        return "These iterators are compared by != alone."
     for kind, cure in _OPERANDS:
         if any(re.search(kind, item) for item in types):
             return cure
@@ -206,8 +292,11 @@ _OPERANDS = (
     (r"optional<", _OPTIONAL),
     (r"nullptr_t", "x.defined() asks whether there is a tensor, and p == nullptr is for pointers."),
     (r"Device$", "Ask x.is_cuda(), or x.device().type() == at::kCUDA."),
-    (r"__normal_iterator<|_iterator\b", "An iterator only points to a value: *it is the value itself."),
-    (r"TensorAccessor<", "The accessor has more dimensions than there are indices here: write one [ ] for each."),
+    (r"^[^()<]+ ?\(.*\)(?: noexcept.*)?$", _UNCALLED),
+    (r"TypeMeta|ScalarType", "A dtype is compared with a constant: x.scalar_type() == at::kFloat."),
+    (r"^(?!.*TensorAccessor).*ArrayRef", _EXTENTS),
+    (r"__normal_iterator<|_iterator\b", _ITERATOR),
+    (r"TensorAccessor<", _MORE_DIMENSIONS),
     (r"^(?:const )?std::(?:vector|array)<", "It has no arithmetic and no output of its own: go through its elements in a loop."),
 )  # fmt: skip
 
@@ -237,8 +326,8 @@ def _arguments(match: re.Match[str], record: Record, sources: Mapping[str, str])
     pairs = {pair for one in found if one[0] is None and (pair := pair_in(one[2]))}
     if len(pairs) == 1 and sum(one[0] is None for one in found) == 1:
         given, wanted = pairs.pop()
-        return of_pair(given, wanted, record, sources) or f"'{name}' wants {wanted} and gets {given}."
-    cures = {cure for pair in pairs if (cure := of_pair(*pair, record, sources))}
+        return of_pair(given, wanted, record, sources, name) or f"'{name}' wants {wanted} and gets {given}."
+    cures = {cure for pair in pairs if (cure := of_pair(*pair, record, sources, name))}
     return (
         cures.pop() if len(cures) == 1 else f"'{name}' does not take these arguments: compare their number and types."
     )

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .advice_habits import code_at
 from .causes import call_at
 from .compiler_log import Record
 from .names import STD, aten_functions
-from .rules import Rules, text_of
+from .rules import Rules, code_at, text_of
 from .source_text import heads_around, mask, position
 
 rules = Rules()
 
+LOGICAL = "Conditions on tensors are combined by at::logical_and(a, b) and at::logical_or(a, b)."
 _TENSOR = r"'(?:const )?at::Tensor(?: ?&)?'"
 
 
@@ -25,9 +25,12 @@ def _dispatch(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     """Look at the first argument of a dispatch, and at how its body begins."""
     code, text = code_at(record, sources), mask(text_of(record, sources))
     head = (heads_around(text, record.line) or [""])[-1]
-    if record.severity == "error" and re.match(r"\s*AT_DISPATCH_\w+\s*\([^\[]*$", head):
+    if record.severity == "error" and (
+        bare := re.match(r"\s*(AT_DISPATCH_\w+|(?:at::)?parallel_for)\s*\([^\[]*$", head)
+    ):
         record.line, record.column = position(text, text.index(head) + len(head))
-        return "The body of a dispatch is a lambda: put [&] in front of its '{'."
+        start = "[&](int64_t begin, int64_t end)" if "parallel_for" in bare[1] else "[&]"
+        return f"The body of {bare[1]} is a lambda: put {start} in front of its '{{'."
     said = " ".join([record.message, *(note.message for note in record.notes)])
     tensor = re.search(r"\bAT_DISPATCH_\w+\s*\(\s*(\w+)\s*,", code)
     if tensor and "at::Tensor" in said and re.search(r"[sS]calar_?[tT]ype", said):
@@ -35,31 +38,42 @@ def _dispatch(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     return ""
 
 
-@rules.rule(r"\bconver(?:t|sion)\b|^no matching function|^no instance of")
-def _list_of_tensors(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"\bat::(cat|stack)\s*\(\s*(\w+)\s*,\s*(\w+)", code_at(record, sources))
-    return f"The tensors stand in braces: at::{found[1]}({{{found[2]}, {found[3]}}})." if found else ""
+rules.table(r"""
+\bconver(?:t|sion)\b|^no matching function|^no instance of
+  in \bat::(cat|stack)\s*\(\s*(\w+)\s*,\s*(\w+)
+    The tensors stand in braces: at::\1({\2, \3}).
+""")
 
 
-@rules.rule(
-    rf"{_TENSOR} to (?:type |function return type )?'([^']*)'|conversion from {_TENSOR} to '([^']*)'"
-    rf"|{_TENSOR} is not contextually convertible to '([^']*)'"
-)
-def _for_a_value(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+@rules.rule(r"'(?:const )?at::Tensor(?: ?&)?' (?:is not contextually convertible )?to 'bool'")
+def _for_a_condition(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    found = re.search(r"\bstd::(\w+)\s*\(", code_at(record, sources)) if record.header else None
+    return _for_tensors(found[1], record, sources) if found else in_place_of_tensor("bool", record, sources)
+
+
+def in_place_of_tensor(target: str, record: Record, sources: Mapping[str, str]) -> str:
+    """Say how to come from a tensor to a pointer, a number or extents."""
     if any(note.file.endswith("(binding)") for note in record.notes):
         return ""  # it is `forward` that does not fit the op
-    return _instead_of(match[1] or match[2] or match[3], record, sources)
-
-
-def _instead_of(target: str, record: Record, sources: Mapping[str, str]) -> str:
-    """Say how to come from a tensor to a pointer or a number."""
     plain = re.sub(r"\bconst\b|[*&\s]", "", target)
     if target.rstrip().endswith("*"):
         return (
             f"A tensor is no pointer: take x.const_data_ptr<{plain}>() to read, x.mutable_data_ptr<{plain}>() to write."
         )
+    if plain.endswith("TensorOptions"):
+        return "Dtype and device are wanted, and this is a tensor: x.options() has both."
+    if plain.endswith("Scalar"):
+        return "A number is wanted, and this is a tensor: .item() takes the number out of one that holds one."
     if not re.fullmatch(r"float|double|int|long|(?:std::)?u?int\d+_t|bool|scalar_t", plain):
         return ""
+    if plain == "bool" and "?" in code_at(record, sources):
+        return "A tensor is no condition: at::where(condition, a, b) chooses element by element."
+    if (
+        plain == "bool"
+        and re.search(r"&&|\|\|", code_at(record, sources))
+        and not re.search(r"\bif\b|\bwhile\b", code_at(record, sources))
+    ):
+        return LOGICAL
     if plain == "bool":
         return (
             "A tensor is no condition: x.defined() asks whether there is one, x.item<bool>() takes one truth out of it."
@@ -69,7 +83,10 @@ def _instead_of(target: str, record: Record, sources: Mapping[str, str]) -> str:
             f"An element of a tensor is a tensor too: read numbers through x.const_data_ptr<{plain}>(), "
             f"or one by x[0].item<{plain}>()."
         )
-    return f"This is a tensor, even if it holds one number: .item<{plain}>() takes it out."
+    counts = (
+        "" if re.search("float|double|scalar_t", plain) else "; x.numel() and x.size(0) count its elements and rows"
+    )
+    return f"This is a tensor, even if it holds one number: .item<{plain}>() takes it out{counts}."
 
 
 @rules.rule(r"'(?:const )?(?:c10|at)::Scalar(?: ?&)?' to (?:type |function return type )?'(\w+)'")
@@ -88,11 +105,13 @@ def _star(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> s
     return "A tensor is no pointer: *x.const_data_ptr<float>() is its first number, where it holds float."
 
 
-@rules.rule(r"TensorAccessor<.*> ?'.* to (?:type )?'\w+'|conversion from 'TensorAccessor<.*' to '\w+'")
+@rules.rule(r"TensorAccessor<")
 def _accessor(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     if re.search(r"\w\s*\[[^\[\]]*,", code_at(record, sources)):
         return "Each index stands in brackets of its own: a[i][j], not a[i, j]."
-    return "The accessor has more dimensions than there are indices here: write one [ ] for each."
+    if STD.get(call_at(record, sources)) in ("cmath", "algorithm"):
+        return "The accessor has more dimensions than there are indices here: write one [ ] for each."
+    return ""
 
 
 # Calls
@@ -105,7 +124,15 @@ def _of_numbers(match: re.Match[str], record: Record, sources: Mapping[str, str]
     """Send a tensor that was given to a function of std to the one of the same name in `at`."""
     name = call_at(record, sources)
     said = " ".join([record.message, *(note.message for note in record.notes)])
-    if STD.get(name) not in ("cmath", "algorithm") or name not in aten_functions() or "at::Tensor" not in said:
+    if STD.get(name) == "cmath" and re.search(r"\w\*&?[,)]", record.message):
+        return "A pointer is handed over: one value of it is taken with [ ], as in p[i]."
+    if "at::Tensor" not in said or re.search(rf"\bat::{name}\b", code_at(record, sources)):
+        return ""
+    return _for_tensors(name, record, sources)
+
+
+def _for_tensors(name: str, record: Record, sources: Mapping[str, str]) -> str:
+    if STD.get(name) not in ("cmath", "algorithm") or name not in aten_functions():
         return ""
     text = text_of(record, sources)
     whole = re.search(rf"#\s*include\s*<(?:ATen/ATen\.h|ATen/ops/{name}\.h|torch/\w+\.h)>", text)
@@ -114,12 +141,13 @@ def _of_numbers(match: re.Match[str], record: Record, sources: Mapping[str, str]
     )
 
 
-@rules.rule(r"no matching (?:member )?function for call to|no instance of (?:overloaded )?function")
-def _accessor_dimensions(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(
-        r"\b(accessor|packed_accessor32|packed_accessor64)<\s*([\w:]+)\s*>\s*\(", code_at(record, sources)
-    )
-    return f"It wants the number of dimensions too: {found[1]}<{found[2]}, 2>()." if found else ""
+rules.table(r"""
+no matching (?:member )?function for call to|no instance of (?:overloaded )?function|template argument
+  in \b(accessor|packed_accessor32|packed_accessor64)<\s*([\w: ]+?)\s*>\s*\(
+    It wants the number of dimensions too: \1<\2, 2>().
+  in \b(accessor|packed_accessor32|packed_accessor64)(?:<[^<>]*>)?\s*\(
+    First the type, then the number of dimensions, both known when the text is compiled: \1<float, 2>().
+""")
 
 
 @rules.rule(
@@ -127,32 +155,46 @@ def _accessor_dimensions(match: re.Match[str], record: Record, sources: Mapping[
 )
 def _extents(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     found = re.search(
-        r"(\bat::(?:zeros|ones|empty|rand|randn)|\.(?:view|reshape|expand|permute|repeat))\s*\(([^(){}]*)\)",
+        r"(\bat::(?:zeros|ones|empty|rand|randn)|\.(?:view|reshape|expand|permute|repeat))\s*"
+        r"\(((?:[^(){},]|\([^(){}]*\))+,(?:[^(){}]|\([^(){}]*\))*?)(,[^,]*(?:option|dtype|at::k)[^,]*)?\)",
         code_at(record, sources),
     )
     said = " ".join([record.message, *(note.message for note in record.notes)])
     if not found or not re.search(r"[('](?:int64_t|int|long)&?[,)']|single argument|requires", said):
         return ""
-    return f"The extents stand in braces: {found[1]}({{{found[2]}}})."
+    return f"The extents stand in braces: {found[1]}({{{found[2]}}}{found[3] or ''})."
 
 
-@rules.rule(r"at::Tensor(?:Base)?::size\(\)|single argument 'dim' was not specified|too few arguments in function call")
-def _extent(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"(\w+)\.size\(\)", code_at(record, sources))
-    return f"Say which extent: {found[1]}.size(0); all elements are {found[1]}.numel()." if found else ""
+@rules.rule(r"at::Tensor::\w+\(|without (?:an )?object")
+def _without_tensor(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    found = re.search(r"\bat::Tensor::(\w+)\s*\(", code_at(record, sources))
+    if found:
+        return f"'{found[1]}' is a method, and needs its tensor and a dot: x.{found[1]}(...)."
+    return "A method needs its object, and a dot behind that, as in x.sum()." if "without" in match[0] else ""
 
 
-@rules.rule(r"caffe2::TypeMeta'.*ScalarType'")
-def _dtype(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"(\w+)\.dtype\(\)", code_at(record, sources))
-    tensor = found[1] if found else "x"
-    return f"Write {tensor}.scalar_type() in place of {tensor}.dtype()."
+@rules.rule(r"no match for 'operator!'|^invalid argument type .* to unary expression")
+def _negated(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    return in_place_of_tensor("bool", record, sources) if re.search(_TENSOR, match.string) else ""
+
+
+rules.table(r"""
+at::Tensor(?:Base)?::size\(\)|single argument 'dim' was not specified|too few arguments in function call
+  in (\w+)\.size\(\)
+    Say which extent: \1.size(0); all elements are \1.numel().
+caffe2::TypeMeta'.*ScalarType'
+  in (\w+)\.dtype\(\)
+    Write \1.scalar_type() in place of \1.dtype().
+  in .
+    Write x.scalar_type() in place of x.dtype().
+""")
 
 
 @rules.rule(
     r"reference to non-static member function must be called|^assuming pointer to member|invalid use of (?:non-static )?member function"
     r"|cannot resolve overloaded function|unresolved overloaded function|a pointer to a bound function may only be used"
-    r"|from type '[^']*\(\w[\w:]*::\*?\)\(|reference to overloaded function|address of overloaded function"
+    r"|from type '[^']*\(\w[\w:<>, ]*::\*?\)\(|reference to overloaded function|address of overloaded function"
+    r"|wrong type argument to unary|invalid argument type '[^']*\(\*?\)\("
 )
 def _not_called(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     """Find the method that stands without its (): g++ points to it or to what follows."""
@@ -160,8 +202,11 @@ def _not_called(match: re.Match[str], record: Record, sources: Mapping[str, str]
     found = [item for item in uncalled.finditer(code_at(record, sources)) if not item[1].isdigit()]
     near = [item for item in found if item.start() < record.column <= item.end() + 1] or found
     if not near:
-        plain = re.search(r"(?<!\w)((?:std|at)::\w+)\s*[-+*/;,)]", code_at(record, sources))
+        plain = re.search(r"(?<!\w)((?:std|at)::\w+(?:<[^<>]*>::\w+)?)\s*[-+*/;,)]", code_at(record, sources))
         return f"'{plain[1]}' is a function that is not called: write {plain[1]}(...)." if plain else ""
     what = near[0]
-    index = what[6] or "" if what[3] in ("size", "stride") else ""
+    tensor = re.search(rf"\bTensor&?\s+{what[1]}\b", mask(text_of(record, sources)))
+    if tensor and what[3] == "data":
+        return f"The elements of a tensor are behind a pointer: {what[1]}.const_data_ptr<float>()."
+    index = (what[6] or ("0" if tensor else "")) if what[3] in ("size", "stride") else ""
     return f"'{what[3]}' is a function: write {what[1]}{what[2]}{what[3]}{what[4]}({index})."

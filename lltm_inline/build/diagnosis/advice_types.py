@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .advice_pairs import candidates, line_has_power
+from .advice_names import not_a_template
+from .advice_pairs import ARGUMENT, NO_TENSOR, candidates, keeps_const, line_has_power, of_pair
 from .causes import call_at
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, count_arguments, is_near, nearest
-from .rules import Rules, line_at, text_of
+from .rules import Rules, line_at, text_of, without_aka
 from .source_text import definition, heads_around, mask, position
 
 rules = Rules()
@@ -20,10 +21,24 @@ rules = Rules()
 
 @rules.rule(r"lambda.* to 'const char ?\*")
 def _dispatch_name(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    if found := re.search(r"\b(AT_DISPATCH_\w+_AND\d?)\s*\(", line_at(record, sources)):
+        return f"This dispatch takes its extra dtypes first: {found[1]}(at::kHalf, x.scalar_type(), ...)."
+    if re.search(r"\)\s*\"", line_at(record, sources)):
+        return "Ahead of the name in quotes a ',' is missing."
     return (
         "AT_DISPATCH_... takes a name between dtype and lambda: "
         'AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).'
     )
+
+
+@rules.rule(r"no match for call to '\(const \w+\)|no matching function for call to object of type 'const \w+'")
+def _const_call(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    code = mask(text_of(record, sources))
+    own = re.search(r"\boperator\s*\(\s*\)\s*\([^()]*\)\s*\{", code)
+    if own is None:
+        return ""
+    line = position(code, own.start())[0]
+    return f"The object is const, and its operator() may change it: if it does not, write const behind its ( ) in line {line}."
 
 
 @rules.rule(r"DeprecatedTypeProperties|'type' is deprecated|::type\(\) const' is deprecated")
@@ -83,7 +98,8 @@ def _argument_count(match: re.Match[str], record: Record, sources: Mapping[str, 
     name = re.search(r"(\w+)\(", match[2])
     if takes is None or name is None:
         return ""
-    return f"'{name[1]}' takes {arguments(takes)}, this call gives {'fewer' if match[1] == 'few' else 'more'}."
+    most = "up to " if "at::" in match[2] else ""
+    return f"'{name[1]}' takes {most}{arguments(takes)}, this call gives {'fewer' if match[1] == 'few' else 'more'}."
 
 
 _PARALLEL_FOR = "The lambda of parallel_for takes a range: [&](int64_t begin, int64_t end) { for (int64_t i = begin; i < end; ++i) ... }."
@@ -95,11 +111,15 @@ def _no_match(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     if record.header and "parallel_for" in line_at(record, sources):
         return _PARALLEL_FOR
     name = call_at(record, sources) or (said_name[1] if said_name else "it")
+    if cure := not_a_template(name, record, sources):
+        return cure
     said = " ; ".join(note.message for note in record.notes)
     if name.startswith("AT_DISPATCH") or (
         "no arguments were provided" in said and "AT_DISPATCH" in line_at(record, sources)
     ):
         return _in_dispatch(record, sources)
+    if re.search(r"conflicting types.*\*'(?: vs\.| and) '\w+'", said):
+        return "A range is given by two pointers, its begin and its end: p, p + n."
     if "conflicting types" in said:
         if name in ("max", "min", "clamp"):
             other = "scalar_t" if "scalar_t" in text_of(record, sources) else "float"
@@ -108,10 +128,15 @@ def _no_match(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     left = re.search(r"couldn't (?:deduce template parameter|infer template argument) '(\w+)'", said)
     if left and len(candidates(record)) == 1:
         return f"The arguments do not tell the template's {left[1]}: name it, {name}<...>(...)."
+    if re.search(
+        r"invalid explicitly-specified|usable in a constant|wrong number of template arg|type/value mismatch", said
+    ):
+        return (
+            f"'{name}' does not take what stands between < and > here: for a typename a type, for an int a number that is "
+            f"known when the text is compiled."
+        )
     if "expects an lvalue for" in said:
         return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
-    if "would lose const" in said:
-        return _KEEPS_CONST
     return ""
 
 
@@ -125,6 +150,13 @@ def _in_dispatch(record: Record, sources: Mapping[str, str]) -> str:
         return _PARALLEL_FOR
     counts = re.search(r"expects (\d+) arguments?, (\d+) provided", " ".join(note.message for note in record.notes))
     return f"What is handed over here must take {arguments(int(counts[2]))}, not {counts[1]}." if counts else ""
+
+
+rules.table(r"""
+cannot be used as a function|called object type .* is not a function
+  in (?:\.|->)(\w+)\s*\(\s*\)
+    '\1' is a value, not a method: take its ( ) away.
+""")
 
 
 @rules.rule(r"cannot be used as a function|called object type .* is not a function|no match")
@@ -149,8 +181,7 @@ rules.fixed(
 
 
 @rules.rule(
-    r"narrowing conversion of .* from '(.*?)'(?: \{aka '.*?'\})? to '(.*?)'"
-    r"|type '(.*?)'(?: \(aka '.*?'\))? cannot be narrowed to '(.*?)'"
+    r"narrowing conversion of .* from '(.*?)' to '(.*?)'|type '(.*?)' cannot be narrowed to '(.*?)'"
     r"|cannot be narrowed (?:from type '(.*?)')?.*to '(.*?)'"
 )
 def _narrowing(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
@@ -161,24 +192,30 @@ def _narrowing(match: re.Match[str], record: Record, sources: Mapping[str, str])
     )
 
 
-_KEEPS_CONST = "It is const here, and what takes it could change it: take it as const ...&, or drop the const where it is declared."
-rules.fixed(r"^binding reference of type|drops 'const' qualifier", _KEEPS_CONST)
+@rules.rule(r"^binding reference of type|drops 'const' qualifier|no matching (?:member )?function for call to")
+def _loses_const(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    said = " ; ".join([record.message, *(note.message for note in record.notes)])
+    lost = re.search(r"argument \('([^']*)'\) would lose const|reference of type '[^']*' to '([^']*)'", said)
+    passed = ARGUMENT.search(said)
+    callee = passed[2] if passed else call_at(record, sources)
+    known = definition(text_of(record, sources), callee) or len(candidates(record)) < 2
+    return keeps_const(record, sources, lost[1] or lost[2], callee) if lost and known else ""
 
 
 @rules.rule(
-    r"discards qualifiers|but function is not marked const|assignment of (?:read-only|data-member)"
-    r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '='|captured by copy|no matching member function"
-    r"|cannot assign to .*const|increment of read-only|decrement of read-only|assignment of function"
+    r"discards qualifiers|but function is not marked const|(?:assignment|increment|decrement) of (?:read-only|data-member|member)"
+    r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '[-+*/]?='|captured by copy"
+    r"|no matching member function"
+    r"|cannot assign to .*const|assignment of function|no viable overloaded operator\[\]"
 )
 def _constant(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     said = " ".join([record.message, *(note.message for note in record.notes)])
     if "no matching member" in record.message and "not marked const" not in said:
         return ""
-    if "overloaded '='" in record.message:
-        if "TensorAccessor<" in said:
-            return "The accessor has more dimensions than there are indices here: write one [ ] for each."
-        if "not marked const" not in said:
-            return ""
+    if "overloaded '='" in record.message and "TensorAccessor<" in said:
+        return "The accessor has more dimensions than there are indices here: write one [ ] for each."
+    if found := re.search(r"no known conversion from '([^']*)' to 'const at::Tensor'", without_aka(said)):
+        return of_pair(found[1], "at::Tensor", record, sources)
     heads = heads_around(text_of(record, sources), record.line, record.column)
     copies = any(re.search(r"\[\s*[=\w][^\[\]&]*\]\s*(?:\([^()]*\))?\s*(?:->[^()]*)?$", head) for head in heads)
     variable = re.search(r"read-only variable '(\w+)'", record.message)
@@ -189,12 +226,23 @@ def _constant(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
         r"in call to '.*?(~?\w+|operator\S+)\([^']*'|member function (?:for call to )?'(\w+|operator\S+)'", said
     )
     name = (method[1] or method[2]) if method else ""
-    if "operator=" in said or "overloaded '='" in record.message:
-        return (
-            "A const at::Tensor& cannot be made another tensor: give the result a name of its own."
-            if "Tensor" in said
-            else ""
-        )
+    if re.search(r"operator[-+*/]?=\(|overloaded '[-+*/]?='", said) and "Tensor" in said:
+        if re.search(r"passing 'at::Tensor'.*operator=\(const c10::Scalar", said):
+            return NO_TENSOR
+        if not re.search(r"passing 'const|not marked const", said):
+            return ""
+        return "A const at::Tensor& cannot be made another tensor: give the result a name of its own."
+    if "overloaded '" in record.message:
+        return ""
+    if re.search(r"return value because function|operator\[\]\(.*\)'", record.message) and not name:
+        return "What this call gives back can only be read: write to a copy, or to something that is not const."
+    if "map<" in said and "operator[]" in said:
+        return "[ ] of a map adds what is not there, and this map is const: m.at(key) only looks it up."
+    if "overloaded operator[]" in record.message:
+        return ""
+    head = next((head for head in reversed(heads) if re.search(r"\)\s*const\s*$", head)), "")
+    if head and ("member" in record.message or "this" in record.message):
+        return "The const behind the ( ) of this method promises that it changes nothing: take that const away."
     if name:
         code = mask(text_of(record, sources))
         own = re.search(rf"\b{re.escape(name)}\s*\([^()]*\)\s*\{{", code)
@@ -223,11 +271,13 @@ rules.fixed(
     r"which is of non-class type '(.*?)'|member reference base type '(.*?)' is not a structure|^base of member reference is a function"
 )
 def _no_members(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    kind = match[1] or match[2] or ""
+    kind = (match[1] or match[2] or "").removeprefix("const ")
     if kind.endswith("()") or "function" in match[0]:
         return "With empty ( ) behind its name it was declared as a function: take the ( ) away there."
     found = re.search(r"(\w+)\.(\w+)\s*\(", line_at(record, sources)[: record.column + 40])
-    call = f": write std::{found[2]}({found[1]}, ...)" if found and STD.get(found[2]) == "cmath" else ""
+    call = f": write std::{found[2]}({found[1]})" if found and STD.get(found[2]) == "cmath" else ""
+    if re.search(r"[*\]]$", kind) or re.search(r"->(?:size|numel|sizes|length|dim)\b", line_at(record, sources)):
+        return "A pointer or an array knows nothing of its length: ask the tensor, x.numel(), or hand the number over."
     return f"'{kind}' is a plain value and has no members{call}."
 
 
@@ -237,34 +287,41 @@ rules.fixed(
 )
 
 
-@rules.rule(r"invalid types .* for array subscript|subscripted value is not an array|array subscript is not an integer")
+@rules.rule(
+    r"invalid types .* for array subscript|subscripted value is not an array|array subscript is not an integer|pointer to function type"
+)
 def _index_of_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     names = re.findall(r"(\w+)\s*\[", mask(line_at(record, sources)))
     name = next((name for name in names if definition(text_of(record, sources), name)), "")
     if name:
         return f"'{name}' is a function: it is called with ( ), not with [ ]."
-    if re.search(r"[*\]]\[(?:float|double)\]|not an integer", record.message):
-        return "An index is a whole number: write static_cast<int64_t>(...) around it, or make it an int64_t."
+    if re.search(r"[*\]]\[(?:const )?(?:float|double|scalar_t|at::Tensor)\]|not an integer", match.string):
+        return "An index is a whole number: static_cast<int64_t>(v) makes one of a float, i.item<int64_t>() one of a tensor."
+    indexed = re.search(r"(\w+)\s*(\[[^\[\]]*\])?\s*$", mask(line_at(record, sources))[: max(record.column - 1, 0)])
+    if indexed and indexed[2]:
+        return (
+            f"'{indexed[1]}[i]' is one number already: a pointer takes {indexed[1]}[i * columns + j], and an accessor says "
+            f"its dimensions, accessor<float, 2>()."
+        )
+    if indexed:
+        return f"'{indexed[1]}' is a single value: only arrays, pointers and accessors have a [ ]."
     return "Only arrays, pointers and accessors can be indexed with [ ]."
 
 
-rules.fixed(
-    r"^assigning to an array|invalid array assignment|^array type '.*' is not assignable|^array must be initialized with a brace"
-    r"|^array initializer must be",
-    "An array is not assigned or copied as a whole: go through its elements, or make it a std::array<float, 3>, say.",
-)
-rules.fixed(
-    r"^void value not ignored|invalid use of void expression",
-    "The function that is called here is declared void: it returns nothing.",
-)
-rules.fixed(
-    r"does not provide a call operator|^no match for call to '\((?:const )?(?:std::(?:vector|array)<|at::T)",
-    "An element is taken with [ ]: ( ) calls a function.",
-)
-rules.fixed(
-    r"lvalue required as left operand|expression is not assignable",
-    "What stands left of '=' is a value, not a variable: it cannot be assigned to. A comparison is written ==.",
-)
+rules.table(r"""
+^assigning to an array|invalid array assignment|^incompatible types in assignment of .* to '.*\[
+^array type '.*' is not assignable|^array must be initialized with a brace|^array initializer must be
+    An array is not assigned or copied as a whole: go through its elements, or make it a std::array<float, 3>, say.
+^void value not ignored|invalid use of void expression
+    The function that is called here is declared void: it returns nothing.
+type '(?:const )?(?:std::(?:vector|array)<|at::T|TensorAccessor).* does not provide a call operator
+^no match for call to '\((?:const )?(?:std::(?:vector|array)<|at::T|\S*TensorAccessor)
+    An element is taken with [ ]: ( ) calls a function.
+does not provide a call operator|^no match for call to '\((?!.*lambda)
+    This is an object and no function: it takes ( ) only if its struct has an operator().
+lvalue required as (?:left|increment|decrement) operand|expression is not assignable
+    This is a value, not a variable: it cannot be assigned to. A comparison is written ==.
+""")
 
 
 # Functions
@@ -275,21 +332,15 @@ def _void(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> s
     return "The function is declared void: put the type of what it returns in place of void, or return nothing."
 
 
-rules.fixed(
-    r"no return statement in function returning|non-void function does not return|control reaches end of non-void"
-    r"|return-statement with no value|non-void function .* should return",
-    "The function promises a result: add a return statement, on every way through it.",
-)
-
-
-rules.fixed(
-    r"redefinition of default argument|^default argument given for parameter",
-    "The default value of a parameter stands once only, where the function is first declared: leave it out here.",
-)
-rules.fixed(
-    r"^ambiguating new declaration|^functions that differ only in their return type",
-    "Functions of one name must differ in their parameters, not only in what they return: give one of them another name.",
-)
+rules.table(r"""
+no return statement in function returning|non-void function does not return|control reaches end of non-void
+return-statement with no value|non-void function .* should return
+    The function promises a result: add a return statement, on every way through it.
+redefinition of default argument|^default argument given for parameter
+    The default value of a parameter stands once only, where the function is first declared: leave it out here.
+^ambiguating new declaration|^functions that differ only in their return type
+    Functions of one name must differ in their parameters, not only in what they return: give one of them another name.
+""")
 
 
 @rules.rule(
@@ -341,6 +392,14 @@ _OPENMP = re.findall(
 )
 
 
+@rules.rule(r"expected '#pragma omp' clause before '(\w+)'")
+def _clause(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+    near = nearest(
+        match[1], re.findall(r"\w+", "reduction private firstprivate lastprivate shared schedule collapse num_threads")
+    )
+    return f"Did you mean '{near}'?" if near else ""
+
+
 @rules.rule(r"ignoring '?#pragma (\w+)|unknown pragma ignored")
 def _pragma(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     found = re.match(r"\s*#\s*pragma\s+(\w+)", line_at(record, sources))
@@ -389,18 +448,20 @@ def _undefined(match: re.Match[str], record: Record, sources: Mapping[str, str])
     return "Write its body, with exactly these parameter types, or link the library that has it."
 
 
-rules.fixed(r"defined several times", "Two texts define it: make it static, or give one of them another name.")
-rules.fixed(r"linker cannot find (-l\S+)", r"Install the library of \1, or take the flag away.")
-rules.fixed(
-    r"Killed|virtual memory exhausted|out of memory",
-    "The compiler ran out of memory: close other programs, or build fewer kernels at a time.",
-)
-rules.fixed(r"No space left", "The disk is full: make room, or set LLTM_INLINE_CACHE to a directory elsewhere.")
-rules.fixed(
-    r"unrecognized .*option|unknown argument|unsupported option",
-    "This compiler does not know that flag: take it out of cflags or of the kernel's flags.",
-)
-rules.fixed(r"internal compiler error", "The compiler itself failed: simplify this line, or try the other compiler.")
+rules.table(r"""
+defined several times
+    Two texts define it: make it static, or give one of them another name.
+linker cannot find (-l\S+)
+    Install the library of \1, or take the flag away.
+Killed|virtual memory exhausted|out of memory
+    The compiler ran out of memory: close other programs, or build fewer kernels at a time.
+No space left
+    The disk is full: make room, or set LLTM_INLINE_CACHE to a directory elsewhere.
+unrecognized .*option|unknown argument|unsupported option
+    This compiler does not know that flag: take it out of cflags or of the kernel's flags.
+internal compiler error
+    The compiler itself failed: simplify this line, or try the other compiler.
+""")
 rules.fixed(
     r"static assertion failed|static_assert failed",
     "A header checks its template arguments here: the type is not one that it takes.",

@@ -54,7 +54,7 @@ _CONSEQUENCE = re.compile(
     r"|control reaches end|no return statement in|does not return a value|too many errors emitted"
 )
 _DISPATCH_NAME = re.compile(
-    r"lambda.* to 'const char ?\*(?: ?const)?'|'AT_DISPATCH_\w+' was not declared|undeclared identifier 'AT_DISPATCH_"
+    r"lambda.* to 'const char ?\*(?: ?const)?'|'(?i:\w*DISPA\w*)' was not declared|undeclared identifier '(?i:\w*DISPA)"
 )
 _SCALAR_T = re.compile(r"'scalar_t' was not declared|(?:identifier|type name) 'scalar_t'")
 _SEMICOLON = re.compile(r"expected (?:',' or )?';'|expected initializer before|expected ',' or '\.\.\.' before")
@@ -136,8 +136,7 @@ def _before_the_line(record: Record, sources: Mapping[str, str]) -> None:
     text = sources.get(record.file)
     if text is None or not record.column:
         return
-    code = line_of(mask(text), record.line)
-    if not code[: record.column - 1].strip() and (place := end_of_code_before(text, record.line)):
+    if not line_of(text, record.line)[: record.column - 1].strip() and (place := end_of_code_before(text, record.line)):
         record.line, record.column = place
 
 
@@ -215,7 +214,7 @@ def _bracket_record(fault: BracketFault, file: str, errors: list[Record]) -> Rec
         message = f"one '{fault.bracket}' too many"
         cure = f"Take away this '{fault.bracket}', or add the bracket that it should close."
     elif fault.missing == "{":
-        message, cure = "expected '{' before the body of a lambda", "Add the missing '{'."
+        message, cure = "expected '{' before the body of a function", "Add the missing '{'."
     elif fault.missing == "}":
         message, cure = "this '{' is never closed", "Add the missing '}' at the end of this block."
     else:

@@ -127,7 +127,10 @@ def read(log: str) -> list[Record]:
                 taking_notes
                 and records
                 and records[-1].notes
-                and records[-1].notes[-1].message.endswith("would be ill-formed:")
+                and (
+                    records[-1].notes[-1].message.endswith("would be ill-formed:")
+                    or ("substitution failed:" in records[-1].notes[-1].message and "constant expr" in match["message"])
+                )
             ):
                 records[-1].message = match["message"]  # what g++ says of the one candidate that nearly fits
             elif taking_notes:

@@ -81,6 +81,7 @@ C_MACROS: Mapping[str, str] = {
         "cstdint": "INT32_MAX INT32_MIN INT64_MAX INT64_MIN SIZE_MAX",
         "cmath": "INFINITY NAN HUGE_VAL M_PI M_E M_SQRT2 M_SQRT1_2",
         "cassert": "assert",
+        "cstdio": "stderr stdout stdin EOF",
     }.items()
     for name in names.split()
 }
@@ -98,6 +99,11 @@ FOREIGN: Mapping[str, str] = {
     "foreach": "for",
     "PI": "M_PI",
     "pi": "M_PI",
+    "inf": "INFINITY",
+    "str": "std::string",
+    "scalar": "scalar_t",
+    "float32": "float",
+    "float64": "double",
 }
 
 #: What a Python programmer writes, and what C++ wants there.
@@ -111,7 +117,7 @@ PYTHON: Mapping[str, str] = {
     "range": "write for (int64_t i = 0; i < n; ++i)",
     "print": 'write std::cout << x << "\\n" with #include <iostream>',
     "pass": "write nothing, or {}",
-    "self": "C++ functions take their tensors by name",
+    "self": "a function takes its tensors by name, and a method of a struct names its members alone",
     "lambda": "write [&](float x) { return ...; }",
     "is": "write ==",
     "in": "write for (const auto& item : items)",
@@ -123,6 +129,9 @@ PYTHON_MODULES: Mapping[str, str] = {
     "F": "at::",
     "nn": "at::",
     "torch": "at::",
+    "pytorch": "at::",
+    "aten": "at::",
+    "ATen": "at::",
 }
 #: Members of a tensor that are called otherwise in C++.
 TENSOR_MEMBERS: Mapping[str, str] = {
@@ -143,6 +152,16 @@ TENSOR_MEMBERS: Mapping[str, str] = {
     "type_as": "write x.to(other.scalar_type())",
     "length": "write x.numel() for all elements, x.size(0) for the rows",
     "len": "write x.numel() for all elements, x.size(0) for the rows",
+    "rows": "write x.size(0)",
+    "cols": "write x.size(1)",
+    "copy": "write x.clone(), or y.copy_(x)",
+    "nelement": "write x.numel()",
+    "zero": "write y.zero_()",
+    "fill": "write y.fill_(value)",
+    "astype": "write x.to(at::kFloat)",
+    "ptr": "write x.const_data_ptr<float>() to read, x.mutable_data_ptr<float>() to write",
+    "begin": "go through its elements by a pointer, x.const_data_ptr<float>()",
+    "at": "write x[i][j].item<float>(), or read the elements through x.accessor<float, 2>()",
 }
 #: Members of a std::vector that are called otherwise than in Python.
 VECTOR_MEMBERS: Mapping[str, str] = {
@@ -246,6 +265,9 @@ def _slips(name: str, other: str) -> int:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return the one of `names` that `name` is a misspelling of, or nothing."""
+    names = [*names]
+    if same := next((other for other in names if other != name and other.lower() == name.lower()), ""):
+        return same
     close = difflib.get_close_matches(
         name, [other for other in names if abs(len(other) - len(name)) < 3], n=3, cutoff=0.6
     )

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 
 from .compiler_log import Record
-from .source_text import line_of
+from .source_text import line_of, mask
 
 #: Writes a sentence from the match, the record (which it may move) and the user's texts; nothing when it has none.
 Rule = Callable[[re.Match[str], Record, Mapping[str, str]], str]
+
+_AKA = re.compile(r" \(aka '[^']*'\)| \{aka [^{}]*\}")
 
 
 class Rules:
@@ -34,21 +36,45 @@ class Rules:
 
         return enter
 
-    def fixed(self, pattern: str, sentence: str, *, headers: bool = False) -> None:
-        """Enter a sentence that needs nothing from the text; it may hold the pattern's groups.
+    def fixed(self, pattern: str, sentence: str, *, inside: str = "", headers: bool = False) -> None:
+        """Enter a sentence; it may hold the groups of the pattern, or of `inside`, which is looked for in the code of the line.
 
-        It is about the line of the error: only with `headers` is it said of a line in a header that the user's own line asked for.
+        Without `inside` it is about the error: only with `headers` is it said of one in a header that the user's own line asked for.
         """
 
         def say(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-            return "" if record.header and not headers else match.expand(sentence)
+            found = re.search(inside, code_at(record, sources)) if inside else match
+            return found.expand(sentence) if found and (inside or headers or not record.header) else ""
 
         self._rules.append((re.compile(pattern), say))
 
+    def table(self, text: str) -> None:
+        r"""Enter many sentences: lines of patterns, and indented below them what to say, where a line `in ...` fits the code.
+
+        Example:
+            >>> rules = Rules()
+            >>> rules.table("^duplicate case\n^case .* used\n  in (\\d+)\n    Take one case \\1 away.\n")
+            >>> rules.help(Record("op/mine", 1, 0, "error", "duplicate case value"), {"op/mine": "case 3:"})
+            'Take one case 3 away.'
+        """
+        for patterns, cures in re.findall(r"((?:^\S.*\n)+)((?:^ .*\n)+)", text, re.MULTILINE):
+            for inside, sentence in re.findall(r"(?:^  in (.*)\n)?((?:^    .*\n)+)", cures, re.MULTILINE):
+                self.fixed("|".join(patterns.splitlines()), " ".join(sentence.split()), inside=inside)
+
     def help(self, record: Record, sources: Mapping[str, str]) -> str:
         """Return what the first rule that fits has to say, or nothing."""
-        found = ((pattern.search(record.message), rule) for pattern, rule in self._rules)
+        said = without_aka(record.message)
+        found = ((pattern.search(said), rule) for pattern, rule in self._rules)
         return next((sentence for match, rule in found if match and (sentence := rule(match, record, sources))), "")
+
+
+def without_aka(message: str) -> str:
+    """Leave out what a type is called besides: the patterns know the name that the user wrote.
+
+    >>> without_aka("cannot convert 'int64_t' {aka 'long int'} to 'const float*'")
+    "cannot convert 'int64_t' to 'const float*'"
+    """
+    return _AKA.sub("", message)
 
 
 def text_of(record: Record, sources: Mapping[str, str]) -> str:
@@ -59,6 +85,11 @@ def text_of(record: Record, sources: Mapping[str, str]) -> str:
 def line_at(record: Record, sources: Mapping[str, str]) -> str:
     """Return the line that a record is about, or nothing."""
     return line_of(text_of(record, sources), record.line)
+
+
+def code_at(record: Record, sources: Mapping[str, str]) -> str:
+    """Return the line that a record is about, with comments and strings blank."""
+    return line_of(mask(text_of(record, sources)), record.line)
 
 
 def guess_of(record: Record) -> str:

@@ -217,7 +217,10 @@ def bracket_fault(text: str) -> BracketFault | None:
         here, char = match.start(), match[0]
         top = code[stack[-1]] if stack else ""
         if char == ";":
-            if top == "(" and not re.search(r"\b(?:for|if|while|switch)\s*(?:constexpr\s*)?$", code[: stack[-1]][-20:]):
+            head = (
+                re.search(r"\b(?:for|if|while|switch)\s*(?:constexpr\s*)?$", code[: stack[-1]][-20:]) if stack else None
+            )
+            if top == "[" or (top == "(" and not head):
                 return suspect if suspect and suspect.bracket == "(" else _unclosed(code, stack[-1], here)
         elif char in "([{":
             if char == "{" and stack and suspect is None and _opens_too_early(code, stack[-1], here):
@@ -271,10 +274,16 @@ def _balanced(code: str) -> bool:
 def _mismatch(code: str, stack: list[int], here: int, suspect: BracketFault | None) -> BracketFault:
     char = code[here]
     if not stack:
+        start = code.rfind("\n}", 0, here) + 1
+        if char == "}" and (head := re.search(r"^\w[^\n;{}]*\)(?=[ \t]*\n[ \t]+\w)", code[start:here], re.MULTILINE)):
+            end = position(code, start + head.end())
+            return BracketFault("(", "{", *end, end)
         return suspect or BracketFault(char, "", *position(code, here), position(code, here))
     top = code[stack[-1]]
     if suspect and suspect.bracket == top == "(":
         return suspect
+    if char == ")" and top == "{" and code[here + 1 : here + 2] == "}":  # `)}` for `})`
+        return BracketFault(char, "", *position(code, here), position(code, here))
     if char == ")" and top == "{":
         # `});` with a '}' missing has its ')' at the start of the line; `f(x));` has it in the middle.
         line_start = code.rfind("\n", 0, here) + 1
@@ -289,7 +298,11 @@ def _unclosed(code: str, opener: int, here: int) -> BracketFault:
     if headless:  # `[&](int i)` and then the body: what is missing is its '{'
         end = opener + len(code[opener : opener + headless.end()].rstrip())
         return BracketFault("(", "{", *position(code, end), position(code, end))
-    return BracketFault(code[opener], _CLOSERS[code[opener]], *position(code, opener), position(code, here))
+    wanted = here
+    if code[opener] == "(":  # behind the body of a lambda, and not in the statement that follows
+        block = re.search(r"\}(?=[ \t]*\n[^}]*$)", code[opener:here])
+        wanted = opener + block.end() if block else here
+    return BracketFault(code[opener], _CLOSERS[code[opener]], *position(code, opener), position(code, wanted))
 
 
 def _indent(code: str, offset: int) -> int:
