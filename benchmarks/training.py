@@ -17,7 +17,7 @@ import torch
 from common import ROOT, Results, arguments
 from remember import GUESS, Training, train
 
-from lltm_inline.notebook.figure import BASELINE_COLOUR, GREY, RULE, Head, Plot, plain, styles_of
+from lltm_inline.notebook.figure import BASELINE_COLOUR, GREY, Plot, open_figure, plain, styles_of
 from lltm_inline.run.timing.words import three
 
 KERNELS = ("lltm/python", "lltm/aten", "lltm/fused")
@@ -65,8 +65,6 @@ def picture(data: dict[str, Any], dtype: str = "float32") -> Plot:
         data: what `results/training.json` holds.
         dtype: which of the trainings.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     curves = {curve["kernel"]: curve for curve in data["curves"] if curve["dtype"] == dtype}
     steps = {row["name"].partition(": ")[2]: row["samples"] for row in data["rows"] if row["name"].startswith(dtype)}
     base = next(iter(curves))
@@ -75,11 +73,9 @@ def picture(data: dict[str, Any], dtype: str = "float32") -> Plot:
     conditions = (
         f"{dtype} · {here['threads']} thread{'s' * (here['threads'] != 1)} · torch {here['torch']} · {here['cpu']}"
     )
-    head = Head("LLTM learns to remember a bit (T = 16, B = 64, S = 64)", conditions, {}, 8.0)
-    figure = Plot(figsize=(8.0, head.inches + 3.2), layout="constrained")
-    FigureCanvasAgg(figure)
+    title = "LLTM learns to remember a bit (T = 16, B = 64, S = 64)"
+    figure = open_figure(title, conditions, title, inches=(8.0, 3.2))
     left, right = figure.subplots(1, 2, sharey=True)
-    head.draw(figure)
     for number, (kernel, curve) in enumerate(curves.items()):
         style, losses = styles[kernel], smooth(curve["losses"])
         # On top of each other: the first is broad, and each next one narrower, so that all can be seen.
@@ -94,10 +90,9 @@ def picture(data: dict[str, Any], dtype: str = "float32") -> Plot:
     ):
         axes.axhline(GUESS, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
         axes.set_yscale("log")
-        axes.grid(axis="y", color=RULE, linewidth=0.7)
         axes.set_title(title, fontsize=10, loc="left")
         axes.set_xlabel(label, fontsize=9)
-        plain(axes)
+        plain(axes, rules=True)
     _label(left, right, curves, styles, base)
     return figure
 

@@ -6,7 +6,6 @@ Exit codes: 0 fine, 1 a wrong kernel or a gap in this machine, 2 wrong usage, 13
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 import sys
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import lltm_inline as li
 
+from .arguments import first_line, nearest_first
 from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
 from .packages import environment_command
 
@@ -27,7 +27,7 @@ FINE, WRONG, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 _DAY = 24 * 3600.0
 _MIB = 2.0**20
 
-#: Where a message sends whoever has the error at hand.
+#: What a message says to somebody who has the error object.
 _LOG_OF_ERROR = r"\s+Full log: \.log of this error.*"
 
 
@@ -201,22 +201,16 @@ def _text_of(text: str) -> str:
 
 def _list(options: argparse.Namespace) -> int:
     if options.op is not None and options.op not in li.registry.ops:
-        near = difflib.get_close_matches(options.op, li.registry.ops, n=1)
-        names = [*near, *(name for name in li.registry.ops if name not in near)]
-        raise UnknownKernelError(f"no op {options.op!r}. Ops: {', '.join(names)}")
+        raise UnknownKernelError(f"no op {options.op!r}. Ops: {', '.join(nearest_first(options.op, li.registry.ops))}")
     for op in li.registry.ops.values():
         if options.op not in (None, op.name):
             continue
-        print(f"{op.name}: {_headline(op.doc)}")
+        print(f"{op.name}: {first_line(op.doc)}")
         kernels = [kernel for kernel in li.registry.values() if kernel.op == op.name]
         width = max(len(kernel.label) for kernel in kernels)
         for kernel in kernels:
-            print(f"  {kernel.label:<{width}}  {_headline(kernel.doc)}".rstrip())
+            print(f"  {kernel.label:<{width}}  {first_line(kernel.doc)}".rstrip())
     return FINE
-
-
-def _headline(doc: str) -> str:
-    return doc.strip().partition("\n")[0]
 
 
 def _show(options: argparse.Namespace) -> int:

@@ -6,9 +6,10 @@ anything is built, written or run.
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ LARGEST = 2**63 - 1
 REAL_DTYPES = ("float32", "float64", "complex64", "complex128", "float16", "bfloat16")
 
 _MOST_LETTERS = 80
+_LONGEST_NAME = 200
 
 
 #: How an argument is refused.
@@ -47,6 +49,44 @@ def shown(value: Any, most: int = _MOST_LETTERS) -> str:
     return f"{text[: most - 3 - half]}...{text[-half:]}"
 
 
+def plural(count: int, noun: str) -> str:
+    """Write a number of things.
+
+    Example:
+        >>> plural(1, "line"), plural(2, "line")
+        ('1 line', '2 lines')
+    """
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text that says anything: the headline of what a kernel or op says of itself."""
+    return text.strip().partition("\n")[0]
+
+
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return the one of some words that was probably meant; nothing where none is near, or the word is longer than any name.
+
+    Example:
+        >>> nearest("fusd", ["python", "fused"]), nearest("x", ["python"])
+        ('fused', '')
+    """
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=likeness) if len(word) < _LONGEST_NAME else []
+    return near[0] if near else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Ask whether the nearest of some words was meant, with a space ahead; nothing where none is near."""
+    near = nearest(word, known)
+    return f" Did you mean {near!r}?" if near else ""
+
+
+def nearest_first(name: str, names: Iterable[str]) -> list[str]:
+    """List names for a message, the one that was probably meant first."""
+    near = nearest(name, names)
+    return sorted(names, key=lambda other: other != near)
+
+
 def refusal(name: str, value: Any, want: str, *, where: str = "", error: Refusal = InputError) -> Exception:
     """Make the error of an argument.
 
@@ -68,7 +108,7 @@ def string(name: str, value: Any, *, where: str = "", error: Refusal = InputErro
     """Refuse what is no string.
 
     Raises:
-        InputError: or the class given as `error`; so in all functions here.
+        InputError: it is none. As in all functions here, `error` can name another class.
     """
     if not isinstance(value, str):
         raise refusal(name, value, want, where=where, error=error)

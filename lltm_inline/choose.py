@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-
-from .arguments import shown
+from .arguments import did_you_mean, shown
 from .errors import UnknownKernelError
 from .kernel import Kernel
 from .registry import registry, resolve
@@ -12,7 +10,6 @@ from .template import devices_of
 
 #: The variants that come first, where there is one; else the first that has a C++ text.
 _FIRST = ("fused", "cpp")
-_LONGEST_NAME = 200
 
 
 def kernel_or_first(kernel: Kernel | str) -> Kernel:
@@ -34,9 +31,7 @@ def kernel_or_first(kernel: Kernel | str) -> Kernel:
         return registry[kernel]
     if kernel not in registry.ops:
         names = sorted(registry.ops)
-        near = difflib.get_close_matches(kernel, names, n=1) if len(kernel) < _LONGEST_NAME else []
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise UnknownKernelError(f"no op {shown(kernel)}.{hint} Ops: {', '.join(names)}")
+        raise UnknownKernelError(f"no op {shown(kernel)}.{did_you_mean(kernel, names)} Ops: {', '.join(names)}")
     kernels = {one.variant: one for one in registry.values() if one.op == kernel}
     with_text = [one for one in kernels.values() if one.python is None]
     named = [kernels[variant] for variant in _FIRST if variant in kernels]

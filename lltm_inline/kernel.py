@@ -89,7 +89,7 @@ class Kernel(Shown):
     parent: str = field(default="", compare=False)
 
     def __new__(cls, *values: Any, **fields: Any) -> Kernel:
-        """Tell who knows `load_inline` what its arguments are called here."""
+        """Refuse the names that `load_inline` has for fields, and say what they are called here."""
         for name, ours in _OF_LOAD_INLINE.items():
             if name in fields:
                 raise DefinitionError(f"Kernel has no field {name!r}: what load_inline calls so is {ours} here")
@@ -376,5 +376,5 @@ def revisions_of(name: str) -> tuple[Kernel, ...]:
 
 
 def put_revisions(name: str, kernels: Sequence[Kernel]) -> None:
-    """Let these be what was made of a kernel in this process: what `revisions_of` lists, after a restart."""
+    """Set what `revisions_of` lists for a kernel, after a restart."""
     _revisions[name] = list(kernels)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from .above import Shown
-from .arguments import REAL_DTYPES, function, mapping, number, refusal, shown, string, strings
+from .arguments import REAL_DTYPES, function, mapping, number, plural, refusal, shown, string, strings
 from .errors import DefinitionError, InputError, LltmInlineError
 from .reserved import is_reserved
 from .shapes import ELEMENTS, Shape, letters_of, named_size
@@ -359,7 +359,7 @@ class Op(Shown):
         if len(found) != len(names) or not all(_fits("Tensor", result) for result in found):
             raise DefinitionError(
                 f"op {self.name!r}: its reference returned {shown(results)}, "
-                f"want {len(names)} dense tensor{'s' * (len(names) != 1)}: {', '.join(names)}"
+                f"want {plural(len(names), 'dense tensor')}: {', '.join(names)}"
             )
         return found
 

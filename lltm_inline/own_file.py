@@ -9,10 +9,10 @@ import sys
 import traceback
 from pathlib import Path
 
-from .arguments import shown
+from .arguments import nearest_first, shown
 from .errors import InputError, UnknownKernelError
 from .kernel import Kernel
-from .registry import nearest_first, registry
+from .registry import registry
 
 _WORD = re.compile(r"(.+\.py)(?::(.*))?")
 

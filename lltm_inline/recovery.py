@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from . import journal
-from .arguments import boolean, shown, string
+from .arguments import boolean, did_you_mean, shown, string
 from .errors import CacheError, LltmInlineError, UnknownKernelError
 from .journal_file import Line, read
 from .kernel import Kernel, put_revisions, revisions_of
@@ -129,10 +129,7 @@ def _require_known(name: str, found: Sequence[_Found]) -> None:
     """Refuse a name that neither the registry nor the journal has."""
     known = {*registry.ops, *registry, *(item.kernel.name for item in found)}
     if name not in known:
-        import difflib
-
-        near = difflib.get_close_matches(name, known, n=1) if len(name) < 200 else []
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(name, known)
         raise UnknownKernelError(f"nothing to recover of {shown(name)}: no op or kernel of that name.{hint}")
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from .above import Shown, above
-from .arguments import refusal, shown
+from .arguments import did_you_mean, first_line, nearest, nearest_first, refusal, shown
 from .errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
 from .kernel import BINDINGS, Kernel, revise, revisions_of
 from .op import Argument, Cost, Op, Schema
@@ -236,9 +236,8 @@ class Registry(Mapping[str, Kernel], Shown):
         if base in self._current:
             labels = ", ".join(kernel.label for kernel in self.history(base))
             return f"no revision {shown(name)}. Revisions of {base!r}: {labels}"
-        near = difflib.get_close_matches(base, self._current, n=1) if len(base) < 200 else []
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        op = (near[0] if near else base).partition("/")[0]
+        hint = did_you_mean(base, self._current)
+        op = (nearest(base, self._current) or base).partition("/")[0]
         if op in self._ops:
             variants = ", ".join(k.variant for k in self._current.values() if k.op == op)
             return f"no kernel {shown(name)}.{hint} Kernels of {op}: {variants}"
@@ -253,7 +252,7 @@ class Registry(Mapping[str, Kernel], Shown):
     def __str__(self) -> str:
         if not self._current:
             return "registry: empty"
-        rows = [(kernel.label, _headline(kernel.doc)) for kernel in self._current.values()]
+        rows = [(kernel.label, first_line(kernel.doc)) for kernel in self._current.values()]
         width = max(len(label) for label, _ in rows)
         return "\n".join(f"{label:<{width}}  {what}".rstrip() for label, what in rows)
 
@@ -306,16 +305,6 @@ def fit(kernel: Kernel, op: Op) -> None:
         raise DefinitionError(
             f"kernel {kernel.label!r} saves {', '.join(unknown)}; op {op.name!r} has {', '.join(names)}"
         )
-
-
-def _headline(doc: str) -> str:
-    return doc.strip().partition("\n")[0]
-
-
-def nearest_first(name: str, names: Mapping[str, Any]) -> list[str]:
-    """List names for a message, the one that was probably meant first."""
-    near = difflib.get_close_matches(name, names, n=1) if len(name) < 200 else []
-    return [*near, *(other for other in names if other not in near)]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from .arguments import plural
 from .custom_classes import shared_names
 from .registry import Argument, Kernel, Op
 
@@ -263,7 +264,7 @@ class _Examination:
         if len(function.types) != len(inputs):
             self.problem(
                 function,
-                f"'forward' takes {_count(len(function.types), 'argument')}, op '{self.op.name}' has {len(inputs)}: "
+                f"'forward' takes {plural(len(function.types), 'argument')}, op '{self.op.name}' has {len(inputs)}: "
                 f"{', '.join(argument.name for argument in inputs)}",
                 f"Want: {want}, then any extra tensors in the returned tuple.",
             )
@@ -284,7 +285,7 @@ class _Examination:
         if returned < len(outputs):
             self.problem(
                 function,
-                f"'forward' returns {_count(returned, 'tensor')}, op '{self.op.name}' has {len(outputs)} outputs: "
+                f"'forward' returns {plural(returned, 'tensor')}, op '{self.op.name}' has {len(outputs)} outputs: "
                 f"{', '.join(output.name for output in outputs)}",
                 "Return the outputs first, then whatever extra tensors 'backward' needs.",
             )
@@ -310,7 +311,7 @@ class _Examination:
         if len(function.types) != len(names):
             self.problem(
                 function,
-                f"'backward' takes {_count(len(function.types), 'argument')}, want {len(names)}: {', '.join(names)}",
+                f"'backward' takes {plural(len(function.types), 'argument')}, want {len(names)}: {', '.join(names)}",
                 f"{self._forgotten(function, names)}That is a gradient for each output, then what saves= names, then the extra "
                 f"tensors of 'forward', then std::array<bool, {gradients}>.",
             )
@@ -328,7 +329,7 @@ class _Examination:
         if returned != gradients:
             self.problem(
                 function,
-                f"'backward' returns {'a ' + self._named(function) if returned is None else _count(returned, 'gradient')}, "
+                f"'backward' returns {'a ' + self._named(function) if returned is None else plural(returned, 'gradient')}, "
                 f"want {gradients}: {', '.join('d_' + argument.name for argument in self.op.signature.tensors)}",
                 f"Return {tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted"
                 f"{self._cure(function, gradients)}.",
@@ -417,11 +418,6 @@ def meant(type_: str, aliases: Mapping[str, str]) -> str:
     for _ in range(_DEEPEST):
         type_ = _OWN_NAME.sub(lambda name: aliases.get(name[0], name[0]), type_)
     return _squeeze(type_)
-
-
-def _count(number: int, noun: str) -> str:
-    """`1 argument`, `2 arguments`."""
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def backward_arguments(kernel: Kernel, op: Op, interface: Interface) -> tuple[Argument, ...]:

@@ -1,6 +1,6 @@
-"""What became of a kernel: build, check and benchmark tell it here, and whoever watches is told; the journal is.
+"""What became of a kernel: build, check and benchmark report it here, and those that watch are called; the journal is one.
 
-It is in a room of its own, far below those who tell, and knows nobody who watches.
+It is a module of its own, so that those that report need not know those that watch.
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import path_of, shown, string
+from ..arguments import nearest_first, path_of, shown, string
 from ..build.job import signature_error
 from ..errors import FileError, InputError, UnknownKernelError
 from ..export.exported import ORIGIN
 from ..kernel import Kernel, revise
-from ..registry import fit, nearest_first
+from ..registry import fit
 from ..template import devices_of, render
 from .classic import kernel_of
 from .exported import Returned, kernels_of

@@ -28,11 +28,7 @@ class FitError(InputError, RuntimeError):
 
 
 def require_extents(module: str, least: int = 0, **extents: Any) -> None:
-    """Refuse sizes of a module that are no integers, below `least` or beyond all memory.
-
-    Raises:
-        InputError: so.
-    """
+    """Refuse sizes of a module that are no integers, below `least` or beyond all memory."""
     given = ", ".join(f"{name}={shown(extent)}" for name, extent in extents.items())
     low = "must not be negative" if least == 0 else f"must be at least {least}"
     for name, extent in extents.items():
@@ -42,11 +38,7 @@ def require_extents(module: str, least: int = 0, **extents: Any) -> None:
 
 
 def require_place(module: str, device: Any, dtype: Any) -> None:
-    """Refuse a device or dtype on which no parameter can be.
-
-    Raises:
-        InputError: so.
-    """
+    """Refuse a device or dtype on which no parameter can be."""
     if dtype is not None:
         real_dtype(dtype)
     if device is None or isinstance(device, torch.device):

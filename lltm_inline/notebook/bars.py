@@ -9,17 +9,20 @@ page keeps the words alone: each line of the picture is one of the text, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from ..arguments import integer, refusal
 from ..run.partial import Partial, Running
 from ..run.timing.words import time_text
-from ..run.timings import Row, Timings
+from ..run.timings import TITLES, Row, Timings
 
 #: The grey of the baseline, and colours in the order of Okabe and Ito's: each has a contrast of 3 on white and on black.
 BASELINE_COLOUR = "#858b92"
 COLOURS = ("#0a7bbd", "#d55e00", "#009e73", "#c26b96", "#b27b00", "#8c7ae6")
+
+#: In pixels.
+WIDTH = 660
 
 _FONT = "font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:12px;font-variant-numeric:tabular-nums"
 _LINE, _HEAD, _GAP, _BAR = 21, 20, 8, 12
@@ -30,11 +33,31 @@ _TIME_ROOM, _WORDS_ROOM = 66, 226
 _NARROW, _MARGIN = 640, 24
 #: Ends of the axis of speed-ups. Few of them, so that the axis stays where it is while the intervals shrink.
 _ENDS = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1e3, 1e6, math.inf)
-_DIRECTIONS = {"forward": "forward", "backward": "backward", "both": "forward + backward"}
 
 
-def draw(timings: Timings, running: Running | None, width: int) -> str:
-    """Draw timings, those of the case that is running with its round."""
+def picture(timings: Timings, *, running: Running | None = None, width: int = WIDTH) -> str:
+    """Draw timings as SVG, also of a benchmark that still runs.
+
+    Args:
+        timings: what `benchmark` gave, or gives to its `watch`.
+        running: how far the case under way is; of `Partial` timings it is known.
+        width: in pixels; the picture shrinks with the page.
+
+    Returns:
+        A text to be put into HTML as it is: its letters have the colour of the page around it.
+
+    Raises:
+        InputError: no timings, or a width that is none.
+
+    Example:
+        >>> picture(Timings((), "lltm/python"))[:4]
+        '<svg'
+    """
+    if not isinstance(timings, Timings):
+        raise refusal("timings", timings, "what benchmark gave")
+    if running is not None and not isinstance(running, Running):
+        raise refusal("running", running, "a Running, or None")
+    integer("width", width, least=300, most=10_000)
     if running is not None:
         timings = Partial(timings.rows, timings.baseline, running)
     elif isinstance(timings, Partial):
@@ -45,7 +68,7 @@ def draw(timings: Timings, running: Running | None, width: int) -> str:
     sheet = _Sheet.of(timings, width)
     parts = [sheet.titles()]
     top = _HEAD
-    for block in _blocks(timings):
+    for block in timings.cases().values():
         first = block[0]
         is_running = isinstance(timings, Partial) and timings.is_running(first)
         parts.append(_head(first, top, running.text if running is not None and is_running else "", width))
@@ -124,7 +147,7 @@ class _Sheet:
         return titles
 
     def line_at_1x(self, top: float, kernels: int) -> str:
-        """Draw the line beside which a difference is none, beside the speed-ups alone."""
+        """Draw the line at 1x, beside the speed-ups alone."""
         if not self.compares:
             return ""
         pieces = [(top, top + kernels * self.step)]
@@ -182,7 +205,7 @@ class _Sheet:
 
 
 def _words(row: Row, *, is_running: bool) -> str:
-    """Say how a kernel compares, in a few words; the interval of what is no finding can be seen."""
+    """Say how a kernel compares, in a few words. Of what is no finding the picture shows the interval."""
     if row.outcome in ("faster", "slower"):
         return row.words
     return f"{row.finding} yet" if is_running else row.finding
@@ -199,18 +222,9 @@ def _ends(timings: Timings) -> tuple[float, float]:
     return 1 / min(below, 1e9), min(above, 1e9)
 
 
-def _blocks(timings: Timings) -> Iterator[Sequence[Row]]:
-    """Return the rows of each size and direction, the baseline first."""
-    blocks: dict[tuple[str, str], list[Row]] = {}
-    for row in sorted(timings.rows, key=lambda row: timings.kernels.index(row.kernel)):
-        blocks.setdefault((row.size_text, row.direction), []).append(row)
-    order = list(dict.fromkeys((row.size_text, row.direction) for row in timings.rows))
-    return iter([blocks[key] for key in order])
-
-
 def _head(row: Row, top: float, progress: str, width: int) -> str:
     """Name size and direction of a block, and the round if it is running."""
-    text = f"{row.size_text.replace(' ', ', ')}: {_DIRECTIONS[row.direction]}"
+    text = f"{row.size_text.replace(' ', ', ')}: {TITLES[row.direction]}"
     if len(f"{text}, {progress}") * _LETTER > width:  # rather the round alone than half a number
         progress = progress.partition(" of ")[0]
     more = f'<tspan font-weight="400" fill-opacity=".8">, {escape(progress)}</tspan>' if progress else ""
@@ -218,7 +232,7 @@ def _head(row: Row, top: float, progress: str, width: int) -> str:
 
 
 def _described(timings: Timings) -> str:
-    """Say in words what the picture shows, for those who do not see it."""
+    """Say in words what the picture shows, for readers who cannot see it."""
     rows = [f"{row.kernel} {time_text(row.median)} at {row.size_text} {row.direction}" for row in timings.rows]
     shown = "; ".join(rows[:40]) + ("; and more" if len(rows) > 40 else "")
     return f"times per call: {shown}. {timings.verdict()}"

@@ -6,23 +6,22 @@ cell -> text whose lines count as the cell's -> Kernel, registered -> build -> c
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import journal
-from ..arguments import shown
+from ..arguments import nearest, shown
 from ..build.compiler import Build, build
 from ..errors import BuildError, CheckError, CrashError, InputError, TemplateError, UnknownKernelError
 from ..kernel import Kernel
-from ..registry import diff, fit, registry
+from ..registry import Diff, diff, fit, registry
+from ..show import diff_source, fold, page, paragraph, tick
 from ..template import devices_of
 from ..told import building, headline, is_about
-from .options import CellOptions, nearest
-from .outcome import Outcome
+from .options import KINDS, CellOptions, suggestion
 from .slot import Notebook, Slot, Terminal
 
 if TYPE_CHECKING:
@@ -39,6 +38,48 @@ _NOT_STABLE = re.compile(r"^\s*#\s*include\s*<(ATen/|c10/|torch/(extension|torch
 
 #: A kernel that is known not to work is nothing to be timed against.
 _FAIR = ("new", "built", "right")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell that compiled; shows itself as one line, behind which a notebook folds the difference.
+
+    Attributes:
+        kernel: label of the revision that the cell made.
+        built: the build.
+        difference: from what it was edited from, or None.
+        note: what else there is to say, or nothing.
+    """
+
+    kernel: str
+    built: Build
+    difference: Diff | None = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, [self._how(), self._changed(), self.note]))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        changed: object = self._changed()
+        if self.difference is not None and self.difference.text:
+            changed = fold(self._changed(), diff_source(self.difference.text))
+        return page(paragraph(tick(True, "compiles:"), " ", "; ".join(filter(None, [self._how(), self.note]))), changed)
+
+    def _how(self) -> str:
+        how = "from the cache" if self.built.cached else f"built with {self.built.compiler}"
+        return f"{self.kernel}: {how} in {self.built.seconds:.2f} s"
+
+    def _changed(self) -> str:
+        if self.difference is None:
+            return ""
+        before, count = self.difference.before, self.difference.lines
+        if not self.difference.text:
+            return f"the same as {before}"
+        others = [kind for kind in self.difference.kinds if kind not in KINDS]
+        named = f" ({', '.join(others)})" if others else ""
+        return f"{count} line{'s differ' if count != 1 else ' differs'} from {before}{named}"
 
 
 def text_of(body: str, lines_ahead: int = 0) -> str:
@@ -133,7 +174,7 @@ def _known(name: str) -> Kernel | None:
         example = ", ".join(_examples(op, variant))
         raise InputError(f"%%kernel: {shown(name)} is no name of a kernel, want op/variant, such as {example}.")
     if op not in registry.ops:
-        near = nearest(op, registry.ops, 0.7)
+        near = suggestion(op, registry.ops, 0.7)
         raise UnknownKernelError(
             f"%%kernel {name}: no op {shown(op)}.{near} Ops: {', '.join(registry.ops)}; lesson 13 shows how to make one with li.Op"
         )
@@ -148,8 +189,8 @@ def _examples(op: str, variant: str) -> list[str]:
         return [f"{op}/mine"]
     word = op or variant
     own = word if re.fullmatch(r"[a-z][a-z0-9_]*", word) else "mine"
-    near = difflib.get_close_matches(word, registry.ops, n=1, cutoff=0.75) if len(word) < 200 else []
-    return [f"{near[0]}/mine"] if near else [f"{each}/{own}" for each in list(registry.ops)[:3]]
+    near = nearest(word, registry.ops, 0.75)
+    return [f"{near}/mine"] if near else [f"{each}/{own}" for each in list(registry.ops)[:3]]
 
 
 def _with_text(kernel: Kernel, where: str) -> Kernel:
@@ -232,11 +273,7 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
 
 
 def _require_sizes(options: CellOptions) -> None:
-    """Refuse sizes that do not fit the op, before anything is made.
-
-    Raises:
-        InputError: so.
-    """
+    """Refuse sizes that do not fit the op, before anything is made."""
     op = registry.ops.get(options.name.partition("/")[0])
     if op is not None and (options.sizes or options.every_size):
         from ..run.choices import choose_sizes
@@ -277,8 +314,8 @@ def _new(kernel: Kernel) -> str:
     """
     others = [other.variant for other in registry.values() if other.op == kernel.op and other.name != kernel.name]
     typed = [other for other in others if not kernel.variant.startswith(other)]
-    near = difflib.get_close_matches(kernel.variant, typed, n=1, cutoff=0.8)
-    return f"{kernel.name} is a new kernel: did you mean {kernel.op}/{near[0]}?" if near else ""
+    near = nearest(kernel.variant, typed, 0.8)
+    return f"{kernel.name} is a new kernel: did you mean {kernel.op}/{near}?" if near else ""
 
 
 def _kept(kernel: Kernel, options: CellOptions) -> str:

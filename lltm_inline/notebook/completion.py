@@ -12,12 +12,11 @@ from typing import Any
 
 from ..kernel import Kernel
 from ..registry import registry
-from .options import OPTIONS
+from .options import BY_NAME
 from .verbs import VERBS
 
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _MOST = 300
-_BY_NAME = {option.name: option for option in OPTIONS}
 
 
 @dataclass(frozen=True)
@@ -70,13 +69,13 @@ def _of_cell_line(ahead: str) -> Completion | None:
         return None
     fragment = "" if ahead[-1:].isspace() else words.pop()
     asked = next((word for word in reversed(words) if word.startswith("--")), "")
-    option = _BY_NAME.get(asked)
+    option = BY_NAME.get(asked)
     if fragment.startswith("-"):
-        return _from(fragment, [name for name in _BY_NAME if name not in words], "option")
+        return _from(fragment, [name for name in BY_NAME if name not in words], "option")
     if option is not None and option.takes and (option.many or words[-1] == asked):
         return _of_value(option.takes.split()[0], option.choices, words, fragment)
     if any("/" in word for word in words):
-        return _from(fragment, [name for name in _BY_NAME if name not in words], "option")
+        return _from(fragment, [name for name in BY_NAME if name not in words], "option")
     return _from(fragment, [*_labels(fragment), *(f"{op}/" for op in registry.ops)], "kernel")
 
 
@@ -172,7 +171,7 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """Take that away again."""
+    """Take our part of the completer away again."""
     shell.Completer.custom_matchers[:] = [
         each for each in shell.Completer.custom_matchers if getattr(each, "matcher_identifier", "") != "lltm_inline"
     ]

@@ -10,15 +10,19 @@ import io
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from ..arguments import refusal
+from ..run.timing.table import BaseRow, Table
 from ..show import image, page
 
 #: The smallest and largest figure in inches; a kernel's panel fits into the one, and memory holds the other.
@@ -36,10 +40,12 @@ class Plot(Figure):
     """A matplotlib Figure that a notebook shows as a picture, whether or not pyplot was ever imported.
 
     Attributes:
-        words: what it shows, for who does not see it.
+        words: what it shows, for readers who cannot see it.
+        below: inches of its height that are below the head.
     """
 
     words: str = "a plot"
+    below: float = 0.0
 
     def _repr_png_(self) -> bytes:
         file = io.BytesIO()
@@ -51,9 +57,31 @@ class Plot(Figure):
         return page(image("image/png", self._repr_png_(), self.words))
 
 
+def _decades(*steps: float) -> tuple[float, ...]:
+    return tuple(round(step * 10.0**power, 9) for power in range(-6, 7) for step in steps)
+
+
+# Ticks of an axis of ratios; 1 is in each.
+_RATIOS: tuple[tuple[float, ...], ...] = (
+    tuple(step / 100 for step in range(80, 122, 2)),
+    tuple(step / 100 for step in range(60, 145, 5)),
+    (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8),
+    (0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2),
+    _decades(1, 1.5, 2, 3, 4, 5, 7),
+    _decades(1, 1.5, 2, 3, 5, 7),
+    _decades(1, 2, 5),
+    _decades(1, 3),
+    _decades(1),
+    tuple(100.0**power for power in range(-3, 4)),
+    (1.0,),
+)
+# Of the place that there is for a label, how much it fills.
+_LABEL_SHARE = 0.73
+
+
 @dataclass(frozen=True)
 class Style:
-    """How one kernel looks everywhere in the figure."""
+    """How one kernel looks everywhere in the figure, by the names that matplotlib has for it."""
 
     color: str
     marker: str
@@ -68,13 +96,80 @@ class Look:
     places: Mapping[tuple[int, ...], float]
     letter: str
 
+    @classmethod
+    def of(cls, table: Table[Any], work: Callable[[Mapping[str, int]], float]) -> Look:
+        """Give each kernel of a table a style, and each size a place: its one letter that varies, else the order of `work(size)`."""
+        sizes, styles = table.sizes, styles_of(table.kernels, table.baseline)
+        varying = [letter for letter in sizes[0] if len({size.get(letter) for size in sizes}) > 1]
+        if len(varying) == 1 and all(size[varying[0]] > 0 for size in sizes):
+            return cls(styles, {tuple(size.values()): float(size[varying[0]]) for size in sizes}, varying[0])
+        ordered = sorted(sizes, key=lambda size: (work(size), *size.values()))
+        return cls(styles, {tuple(size.values()): float(index) for index, size in enumerate(ordered)}, "")
+
+    def along(self, table: Table[Any], label: str) -> tuple[list[Any], list[float]]:
+        """Return the rows of a kernel from left to right, and where they stand."""
+        rows = sorted(table.select(kernel=label).rows, key=self._place)
+        return rows, [self._place(row) for row in rows]
+
+    def bars(self, table: Table[Any]) -> list[tuple[int, Any, Style]]:
+        """Return for each kernel that has a row where its bar stands, its row and its style."""
+        rows = {row.kernel: row for row in table.rows}
+        return [(place, rows[label], self.styles[label]) for place, label in enumerate(self.styles) if label in rows]
+
+    def without(self, label: str) -> Look:
+        """Leave a kernel out: the baseline has no speed-up."""
+        return replace(self, styles={other: style for other, style in self.styles.items() if other != label})
+
+    def _place(self, row: BaseRow) -> float:
+        return self.places[tuple(row.size.values())]
+
+
+def open_figure(
+    title: str,
+    conditions: str,
+    words: str,
+    *,
+    styles: Mapping[str, Style] = MappingProxyType({}),
+    inches: tuple[float, float],
+    size: tuple[float, float] | None = None,
+) -> Plot:
+    """Make a figure with title, conditions and legend, wrapped to its width, and nothing below them yet.
+
+    Args:
+        title: one line.
+        conditions: what the figures depend on; wrapped.
+        words: what it shows, for readers who cannot see it.
+        styles: of the kernels in the legend; none leaves it out.
+        inches: width of the figure, and height of all below the head.
+        size: width and height that are wanted instead.
+    """
+    width = size[0] if size else inches[0]
+    small = textwrap.wrap(conditions, max(30, int(width * 15.5)), break_on_hyphens=False)
+    columns = max(1, min(len(styles), int(width / (0.75 + 0.08 * max(map(len, styles), default=1)))))
+    # The height of the head is known before anything is drawn, so that the axes get exactly what is left.
+    above = 0.36 + 0.15 * len(small)
+    head = above + 0.19 * math.ceil(len(styles) / columns)
+    figure = Plot(figsize=size or (width, head + inches[1]), layout="constrained")
+    FigureCanvasAgg(figure)
+    height = figure.get_figheight()
+    figure.words, figure.below = words, height - head
+    # A constrained layout would put a legend on top of a title: both stand outside of it, at places of their own.
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0, 0, 1, 1 - head / height))
+    left = 0.08 / width
+    figure.text(left, 1 - 0.1 / height, title, va="top", fontsize=11, fontweight="bold")
+    figure.text(left, 1 - 0.33 / height, "\n".join(small), va="top", fontsize=7.5, color=GREY)
+    if styles:
+        figure.legend(
+            handles=[Line2D([], [], markersize=5, label=label, **vars(style)) for label, style in styles.items()], loc="upper left",
+            bbox_to_anchor=(left, 1 - above / height), ncols=columns, fontsize=8.5, frameon=False,
+            handlelength=3.2, borderaxespad=0, borderpad=0.1, labelspacing=0.3, columnspacing=1.4,
+        ).set_in_layout(False)  # fmt: skip
+    return figure
+
 
 def require_inches(size: Any) -> None:
-    """Refuse a figure's size that is not a pair of numbers of inches.
-
-    Raises:
-        InputError: so.
-    """
+    """Refuse a figure's size that is not a pair of numbers of inches."""
     want = f"(width, height) in inches, each from {_INCHES[0]:g} to {_INCHES[1]:g}"
     if size is None:
         return
@@ -102,63 +197,6 @@ def styles_of(kernels: Sequence[str], baseline: str) -> dict[str, Style]:
     return styles
 
 
-class Head:
-    """Title, conditions and legend above the axes, wrapped to the width of the figure.
-
-    Their height is known in inches before anything is drawn, so that the axes get exactly what is left.
-
-    Args:
-        title: one line.
-        conditions: what the figures depend on; wrapped.
-        styles: of the kernels in the legend; none leaves it out.
-        width: of the figure in inches.
-    """
-
-    def __init__(self, title: str, conditions: str, styles: Mapping[str, Style], width: float) -> None:
-        self._title = title
-        self._small = textwrap.wrap(conditions, max(30, int(width * 15.5)), break_on_hyphens=False)
-        self._styles = styles
-        widest = max(map(len, styles), default=1)
-        self._columns = max(1, min(len(styles), int(width / (0.75 + 0.08 * widest))))
-        self._above = 0.36 + 0.15 * len(self._small)
-        self.inches = self._above + 0.19 * math.ceil(len(styles) / self._columns)
-
-    def draw(self, figure: Figure) -> None:
-        """Write the head, and keep the axes below it."""
-        width, height = figure.get_size_inches()
-        left = 0.08 / width
-        # A constrained layout would put a legend on top of a title: both stand outside of it, at places of their own.
-        engine: Any = figure.get_layout_engine()
-        engine.set(rect=(0, 0, 1, 1 - self.inches / height))
-        figure.text(left, 1 - 0.1 / height, self._title, va="top", fontsize=11, fontweight="bold")
-        figure.text(left, 1 - 0.33 / height, "\n".join(self._small), va="top", fontsize=7.5, color=GREY)
-        if self._styles:
-            figure.legend(
-                handles=[handle(label, style) for label, style in self._styles.items()], loc="upper left",
-                bbox_to_anchor=(left, 1 - self._above / height), ncols=self._columns, fontsize=8.5, frameon=False,
-                handlelength=3.2, borderaxespad=0, borderpad=0.1, labelspacing=0.3, columnspacing=1.4,
-            ).set_in_layout(False)  # fmt: skip
-
-
-def handle(label: str, style: Style) -> Line2D:
-    """Make the entry of a legend."""
-    return Line2D([], [], color=style.color, marker=style.marker, linestyle=style.linestyle, markersize=5, label=label)
-
-
-def places_of(
-    sizes: Sequence[Mapping[str, int]], work: Callable[[Mapping[str, int]], float]
-) -> tuple[dict[tuple[int, ...], float], str]:
-    """Return where each size stands on the axis, and the letter if sizes differ in one letter only.
-
-    Other sizes stand side by side in the order of `work(size)`.
-    """
-    varying = [letter for letter in sizes[0] if len({size.get(letter) for size in sizes}) > 1]
-    if len(varying) == 1 and all(size[varying[0]] > 0 for size in sizes):
-        return {tuple(size.values()): float(size[varying[0]]) for size in sizes}, varying[0]
-    ordered = sorted(sizes, key=lambda size: (work(size), *size.values()))
-    return {tuple(size.values()): float(index) for index, size in enumerate(ordered)}, ""
-
-
 def axis_of_sizes(first: Mapping[str, int], look: Look, row: Sequence[Axes]) -> None:
     """Label the sizes: numbers of the one letter that varies, else all numbers one below the other."""
     letter, at = look.letter, list(look.places.values())
@@ -170,9 +208,41 @@ def axis_of_sizes(first: Mapping[str, int], look: Look, row: Sequence[Axes]) -> 
         else:
             axes.set_xlabel(f"size: {', '.join(first)} from top to bottom", fontsize=9)
             texts = ["\n".join(map(str, size)) for size in look.places]
-        axes.xaxis.set_major_locator(FixedLocator(at))
-        axes.xaxis.set_minor_locator(NullLocator())
+        set_ticks(axes.xaxis, at)
         axes.set_xticks(at, texts, fontsize=8)
+
+
+def set_ticks(
+    axis: Any,
+    ticks: Sequence[float],
+    write: Callable[[float], str] | None = None,
+    ends: tuple[float, float] | None = None,
+) -> None:
+    """Put ticks on an axis, with texts that `write` makes of them, and say where it ends."""
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())
+    if write is not None:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
+    if ends is not None:
+        (axis.axes.set_ylim if axis.axis_name == "y" else axis.axes.set_xlim)(*ends)
+
+
+def ratio_ticks(axis: Any, ratios: Sequence[float], most: float) -> tuple[float, float]:
+    """Put round factors on an axis of ratios, 1 among them, as close as places for `most` labels allow; return its ends."""
+    low, high = min([0.97, *ratios]), max([1.03, *ratios])
+    pad = (high / low) ** 0.08
+    low, high = low / pad, high * pad
+    choices = [[tick for tick in ticks if low <= tick <= high] for ticks in _RATIOS]
+    closest = _LABEL_SHARE / max(3.0, most) * math.log(high / low)
+    ticks = min((ticks for ticks in choices if min(_gaps(ticks), default=math.inf) >= closest),
+                key=lambda ticks: max(_gaps([low, *ticks, high])))  # fmt: skip
+    set_ticks(axis, ticks, lambda value: f"{value:.3g}x", (low, high))
+    return low, high
+
+
+def _gaps(ticks: Sequence[float]) -> list[float]:
+    """Return how far ticks of a logarithmic axis are from each other."""
+    return [math.log(after / before) for before, after in pairwise(ticks)]
 
 
 def names_at_left(axes: Axes, labels: Sequence[str], is_first: bool) -> None:
@@ -182,7 +252,9 @@ def names_at_left(axes: Axes, labels: Sequence[str], is_first: bool) -> None:
     axes.tick_params(axis="y", length=0, labelleft=is_first)
 
 
-def plain(axes: Axes) -> None:
-    """Take away what carries no data."""
+def plain(axes: Axes, *, rules: bool = False) -> None:
+    """Take away what carries no data; where lines are drawn, faint rules help the eye along."""
+    if rules:
+        axes.grid(axis="y", color=RULE, linewidth=0.7)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)

@@ -5,47 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..arguments import integer, progress_of, refusal, string
+from ..arguments import progress_of, string
 from ..errors import CrashError, InputError
 from ..registry import Kernel
 from ..run.benchmark import benchmark
-from ..run.partial import Pace, Partial, Running, watch_of
+from ..run.partial import Pace, Partial, watch_of
 from ..run.timings import Timings
 from ..shell import in_notebook, running_shell
-from ..show import Html, fold, join, note, page, paragraph, tag
-from .bars import draw
+from ..show import Html, fold, page, paragraph, tag
+from ..show.views.measured import verdict_note
+from .bars import WIDTH, picture
+from .slot import Output
 
-_WIDTH = 660
 #: A step of progress is drawn when nothing else was for so long: while rounds run, what is drawn are the timings.
 _IDLE_SECONDS = 0.6
 
 
-def picture(timings: Timings, *, running: Running | None = None, width: int = _WIDTH) -> str:
-    """Draw timings as SVG, also of a benchmark that still runs.
-
-    Args:
-        timings: what `benchmark` gave, or gives to its `watch`.
-        running: how far the case under way is; of `Partial` timings it is known.
-        width: in pixels; the picture shrinks with the page.
-
-    Returns:
-        A text to be put into HTML as it is: its letters have the colour of the page around it.
-
-    Raises:
-        InputError: no timings, or a width that is none.
-
-    Example:
-        >>> picture(Timings((), "lltm/python"))[:4]
-        '<svg'
-    """
-    if not isinstance(timings, Timings):
-        raise refusal("timings", timings, "what benchmark gave")
-    if running is not None and not isinstance(running, Running):
-        raise refusal("running", running, "a Running, or None")
-    return draw(timings, running, integer("width", width, least=300, most=10_000))
-
-
-def live_html(timings: Timings, *, text: str = "", width: int = _WIDTH) -> str:
+def live_html(timings: Timings, *, text: str = "", width: int = WIDTH) -> str:
     """Return picture, progress, verdict and conditions as HTML.
 
     Args:
@@ -73,28 +49,12 @@ def live_html(timings: Timings, *, text: str = "", width: int = _WIDTH) -> str:
     conditions: object = paragraph(timings.conditions(" · "), cls="li-faint li-small")
     if running is None:  # what folds would close again with each drawing
         conditions = fold("conditions", conditions)
-    return page(drawn, progress, _verdict(timings, running), conditions)
+    return page(drawn, progress, verdict_note(timings.verdict(), is_final=running is None), conditions)
 
 
-def _drawn(timings: Timings, width: int = _WIDTH) -> Html:
+def _drawn(timings: Timings, width: int = WIDTH) -> Html:
     """Draw timings as a part of a page."""
     return tag("pre", Html(picture(timings, width=width)), cls="li-picture")
-
-
-def _verdict(timings: Timings, running: Running | None) -> Html:
-    """Say what is known: of several cases the mean alone while they run, and then each of them, folded."""
-    parts: list[Html] = []
-    details: list[Html] = []
-    for line in timings.verdict().split("\n"):
-        if line.startswith(" "):
-            details.append(paragraph(line.strip()))
-        else:
-            parts.append(paragraph(tag("b", line)))
-    if details and running is None:
-        parts.append(fold("size by size", join(details)))
-    found = {row.outcome for row in timings.rows if row.kernel != timings.baseline}
-    kinds = {"faster": "good", "slower": "bad"}
-    return note(kinds.get(found.pop(), "plain") if len(found) == 1 and running is None else "plain", *parts)
 
 
 def live_benchmark(
@@ -127,7 +87,7 @@ def live_benchmark(
     progress, watch = progress_of(options.pop("progress", None)), watch_of(options.pop("watch", None))
     if progress is False or not in_notebook():
         return _benchmark(kernels, sizes, {**options, "progress": progress, "watch": watch})
-    figure = Figure(watch, progress if callable(progress) else None)
+    figure = LivePicture(watch, progress if callable(progress) else None)
     try:
         timings = _benchmark(kernels, sizes, {**options, "progress": figure.step, "watch": figure.watch})
     except BaseException as error:
@@ -147,12 +107,12 @@ def _benchmark(kernels: Any, sizes: Any, options: dict[str, Any]) -> Timings:
     return benchmark(kernels, sizes, **options)
 
 
-class Figure:
+class LivePicture:
     """One output of a notebook, drawn anew in its place.
 
     Args:
-        watch: is told the timings, too.
-        progress: is told the progress, too.
+        watch: called with the timings, too.
+        progress: called with each step of progress, too.
     """
 
     def __init__(
@@ -162,7 +122,7 @@ class Figure:
         self._timings = Partial((), "")
         self._text = ""
         self._pace = Pace(_IDLE_SECONDS)
-        self._handle: Any = None
+        self._output = Output()
 
     def step(self, done: int, total: int, text: str) -> None:
         """Take a step of progress."""
@@ -196,11 +156,11 @@ class Figure:
             events.register("post_run_cell", ended)
 
     def fail(self, error: BaseException) -> None:
-        """Draw what was measured until an interrupt or an error; nothing for one that came before all drawing."""
+        """Draw what was measured until an interrupt or an error; nothing if nothing was drawn before."""
         timings = getattr(error, "timings", None)
         if isinstance(error, CrashError):
             timings = Timings(error.timings or (), self._timings.baseline)
-        if self._handle is not None:
+        if self._output.is_shown:
             how = "stopped" if isinstance(error, KeyboardInterrupt) else f"ended by {type(error).__name__}"
             self.end(timings or Timings((), ""), f"{how}: what was finished by then is here")
 
@@ -209,10 +169,5 @@ class Figure:
         self._update({"text/html": live_html(timings, text=text), "text/plain": plain})
 
     def _update(self, data: dict[str, str]) -> None:
-        from IPython.display import display
-
-        if self._handle is None:
-            self._handle = display(data, raw=True, display_id=True)
-        else:
-            self._handle.update(data, raw=True)
+        self._output.show(data, raw=True)
         self._pace.told()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arguments import shown
+from ..arguments import nearest, shown
 from ..errors import InputError
 from ..registry import BINDINGS
 
@@ -68,7 +67,7 @@ OPTIONS = (
     Option("--api", "API", "aten or stable; default: what the includes say", APIS),
     Option("--binding", "BINDING", "the generated binding: torch_library or pybind11", BINDINGS),
 )
-_BY_NAME = {option.name: option for option in OPTIONS}
+BY_NAME = {option.name: option for option in OPTIONS}
 
 
 @dataclass(frozen=True)
@@ -170,9 +169,9 @@ def _split(line: str) -> tuple[list[str], dict[str, tuple[str, ...]]]:
 
 
 def _option(name: str) -> Option:
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    near = nearest(name, _BY_NAME)
+    if name in BY_NAME:
+        return BY_NAME[name]
+    near = suggestion(name, BY_NAME)
     raise InputError(f"%%kernel: no option {shown(name)}.{near} Options: {_listed()}")
 
 
@@ -184,7 +183,7 @@ def _values(option: Option, values: Sequence[str]) -> tuple[str, ...]:
         raise InputError(f"%%kernel: {option.name} needs a value: {option.usage}")
     for value in values:
         if option.choices and value not in option.choices:
-            near = nearest(value, option.choices)
+            near = suggestion(value, option.choices)
             raise InputError(f"%%kernel: {option.name} {shown(value)}, want one of {', '.join(option.choices)}.{near}")
     if option.name == "--saves" and (joined := next((value for value in values if "," in value), "")):
         names = " ".join(filter(None, joined.split(",")))
@@ -208,14 +207,14 @@ def require_plain(word: str, magic: str = "%%kernel") -> str:
     return word
 
 
-def nearest(word: str, known: Iterable[str], likeness: float = 0.5) -> str:
+def suggestion(word: str, known: Iterable[str], likeness: float = 0.5) -> str:
     """Suggest the nearest of some words, as a sentence with a space ahead; nothing where none is near."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=likeness) if len(word) < 200 else []
-    return f" Did you mean {near[0]}?" if near else ""
+    near = nearest(word, known, likeness)
+    return f" Did you mean {near}?" if near else ""
 
 
 def _listed() -> str:
-    return ", ".join(_BY_NAME)
+    return ", ".join(BY_NAME)
 
 
 def _pairs(option: str, words: Sequence[str]) -> list[tuple[str, str]]:
@@ -225,7 +224,7 @@ def _pairs(option: str, words: Sequence[str]) -> list[tuple[str, str]]:
         name, equals, value = word.rstrip(",").partition("=")
         if not (name and equals and value):
             example = "UNROLL=8" if option == "--params" else "TYPE=float"
-            raise InputError(f"%%kernel: {option} {shown(word)}, want {_BY_NAME[option].takes}, such as {example}")
+            raise InputError(f"%%kernel: {option} {shown(word)}, want {BY_NAME[option].takes}, such as {example}")
         pairs.append((name, value))
     return pairs
 

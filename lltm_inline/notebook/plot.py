@@ -1,139 +1,138 @@
-"""A picture of a benchmark: times on top, speed-ups with their intervals below, one column a direction.
+"""Pictures of a benchmark, of a measurement of memory and of a sweep.
 
-Memory and sweeps have pictures of their own, see `plot_memory` and `plot_sweep`; what all have in common is in `figure`.
+A benchmark has times on top and speed-ups with their intervals below, one column a direction: lines over the sizes, or bars where
+there is one size. Memory has the bytes held for backward on the left and the peak on the right, likewise. A sweep over one param
+gives a line over its values, over two a heat map with the numbers written in. What all have in common is in `figure`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
+from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ..arguments import refusal
 from ..errors import InputError
 from ..run.footprint import Memory
-from ..run.swept import Sweep
-from ..run.timing.words import three, time_text
-from ..run.timings import Row, Timings
+from ..run.swept import Point, Sweep
+from ..run.timing.table import Table
+from ..run.timing.words import NOISE_FLOOR, bytes_text, three, time_text
+from ..run.timings import TITLES, Row, Timings
 from .figure import (
     BASELINE_COLOUR,
+    GREY,
     RULE,
     WHITE,
-    Head,
     Look,
-    Plot,
     axis_of_sizes,
     names_at_left,
-    places_of,
+    open_figure,
     plain,
+    ratio_ticks,
     require_inches,
-    styles_of,
+    set_ticks,
 )
-from .plot_memory import plot_memory
-from .plot_sweep import plot_sweep
 
-
-def _decades(*steps: float) -> tuple[float, ...]:
-    return tuple(round(step * 10.0**power, 9) for power in range(-6, 7) for step in steps)
-
-
-# Ticks of an axis of ratios; 1 is in each.
-_RATIOS: tuple[tuple[float, ...], ...] = (
-    tuple(step / 100 for step in range(80, 122, 2)),
-    tuple(step / 100 for step in range(60, 145, 5)),
-    (0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8),
-    (0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2),
-    _decades(1, 1.5, 2, 3, 4, 5, 7),
-    _decades(1, 1.5, 2, 3, 5, 7),
-    _decades(1, 2, 5),
-    _decades(1, 3),
-    _decades(1),
-    tuple(100.0**power for power in range(-3, 4)),
-    (1.0,),
-)
-# Of the place that there is for a label, how much it fills.
-_LABEL_SHARE = 0.73
-_TITLES = {"forward": "forward", "backward": "backward", "both": "forward + backward"}
+_BLUE = "#0072B2"
+_MAP = "RdBu"
+#: The scale of colours reaches at least so far: else the noise of a sweep without findings would be as bright as a finding.
+_LEAST_REACH = 1.25
+#: How much of its colour a point has, by what was found: none where too few rounds tell nothing.
+_SHARES = {"faster": 1.0, "slower": 1.0, "same": 0.35, "unknown": 0.0}
 
 
 def plot(timings: Timings | Memory | Sweep, *, size: tuple[float, float] | None = None) -> Figure:
     """Draw the times of a benchmark, and beneath them the speed-ups over its baseline; or memory, or a sweep.
 
     Several sizes give lines over the size with bands between the quartiles; one size gives bars. Below, bands or bars
-    are 99 % confidence intervals; what touches the line at 1x is no finding.
+    are 99 % confidence intervals; what touches the line at 1x is no finding. Memory is drawn likewise: the bytes that each kernel holds
+    for backward, and the peak. A sweep is a line over one param, or a heat map over two.
 
     Args:
-        timings: what `benchmark` gave, or `memory` (see `plot_memory`), or `sweep` (see `plot_sweep`).
+        timings: what `benchmark`, `memory` or `sweep` gave.
         size: width and height in inches; by default it grows with the number of directions.
 
     Returns:
         A figure; a notebook shows it, `figure.savefig("lltm.png")` or `.svg` keeps it.
 
     Raises:
-        InputError: there are no rows, or a size that no figure can have.
+        InputError: there are no rows, no point of the sweep could be timed, or a size that no figure can have.
 
     Example:
         >>> from lltm_inline.run.benchmark import benchmark
         >>> t = benchmark(["lltm/python"], [(2, 3, 5), (4, 3, 5)], seconds=0.01, check=False)
         >>> [axes.get_ylabel() for axes in plot(t).axes]
         ['time per call', '', '']
+        >>> from lltm_inline.run.memory import memory
+        >>> m = memory(["lltm/python"], [(2, 3, 5), (4, 3, 5)], check=False, progress=False)
+        >>> [axes.get_title(loc="left") for axes in plot(m).axes]
+        ['held for backward', 'peak, forward + backward']
+        >>> from lltm_inline.run.sweep import sweep
+        >>> swept = sweep("lltm/fused", {"GRAIN": [1024, 2048]}, (2, 3, 5), seconds=0.01, progress=False)
+        >>> plot(swept).axes[0].get_xlabel()
+        'GRAIN'
     """
-    if isinstance(timings, Memory):
-        return plot_memory(timings, size=size)
-    if isinstance(timings, Sweep):
-        return plot_sweep(timings, size=size)
-    if not isinstance(timings, Timings):
-        raise refusal("timings", timings, "what benchmark, memory or sweep gave")
     require_inches(size)
+    if isinstance(timings, Timings):
+        return _plot_timings(timings, size)
+    if isinstance(timings, Memory):
+        return _plot_memory(timings, size)
+    if isinstance(timings, Sweep):
+        return _plot_sweep(timings, size)
+    raise refusal("timings", timings, "what benchmark, memory or sweep gave")
+
+
+def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
     if not timings.rows:
         raise InputError("nothing was timed: there is nothing to plot")
-    directions, styles = timings.directions, styles_of(timings.kernels, timings.baseline)
-    look = Look(styles, *places_of(timings.sizes, partial(_work, timings)))
-    lines, compares = len(timings.sizes) > 1, len(styles) > 1
-    top = 2.7 if lines else 0.7 + 0.33 * len(styles)
-    below = 0.0 if not compares else 1.9 if lines else 0.7 + 0.33 * (len(styles) - 1)
-    width = size[0] if size else max(5.2, 1.2 + 3.3 * len(directions))
-    head = Head(_title(timings), timings.conditions(" · "), styles if lines else {}, width)
-    figure = Plot(figsize=size or (width, head.inches + top + below + 0.6 * lines), layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.words = f"times per call of {_title(timings)}. {timings.verdict()}"
+    directions, look = timings.directions, Look.of(timings, partial(_work, timings))
+    lines, compares = len(timings.sizes) > 1, len(look.styles) > 1
+    top = 2.7 if lines else 0.7 + 0.33 * len(look.styles)
+    below = 0.0 if not compares else 1.9 if lines else 0.7 + 0.33 * (len(look.styles) - 1)
+    title = _title(timings)
+    figure = open_figure(
+        title,
+        timings.conditions(" · "),
+        f"times per call of {title}. {timings.verdict()}",
+        styles=look.styles if lines else {},
+        inches=(max(5.2, 1.2 + 3.3 * len(directions)), top + below + 0.6 * lines),
+        size=size,
+    )
     grid = figure.subplots(
         2 if compares else 1, len(directions), squeeze=False, sharex="col" if lines else False, sharey="row",
         height_ratios=[top, below] if compares else None,
     )  # fmt: skip
-    head.draw(figure)
     if lines and look.letter:
         for axes in grid.flat:
             axes.set_xscale("log", base=2)
     for column, direction in enumerate(directions):
         part = timings.select(direction=direction)
-        grid[0][column].set_title(_TITLES[direction], fontsize=10, loc="left")
+        grid[0][column].set_title(TITLES[direction], fontsize=10, loc="left")
         (_time_lines if lines else _time_bars)(grid[0][column], part, look, column == 0)
         if compares:
             (_speedup_lines if lines else _speedup_bars)(grid[1][column], part, look, column == 0)
     if lines:
         axis_of_sizes(timings.sizes[0], look, grid[-1])
-        panels = (figure.get_figheight() - head.inches - 0.9) / (top + below)
+        panels = (figure.below - 0.9) / (top + below)
         _time_ticks(grid[0][0], timings, panels * top)
         if compares:
-            _speedup_ticks(grid[1][0].yaxis, timings, panels * below / 0.22)
+            ratio_ticks(grid[1][0].yaxis, _speedups(timings), panels * below / 0.22)
             over = f"speed-up over\n{timings.baseline}" if panels * below > 1.2 else "speed-up"
             grid[1][0].set_ylabel(over, fontsize=9)
     return figure
 
 
-def _title(timings: Timings) -> str:
-    first = timings.rows[0]
-    where = f": {first.size_text.replace(' ', ', ')}" if len(timings.sizes) == 1 else ""
-    return f"{first.op}, {first.dtype}, {first.device}{where}"
+def _title(table: Table[Any]) -> str:
+    first = table.rows[0]
+    return first.subject + (f": {first.size_text.replace(' ', ', ')}" if len(table.sizes) == 1 else "")
 
 
 def _work(timings: Timings, size: Mapping[str, int]) -> float:
@@ -143,27 +142,22 @@ def _work(timings: Timings, size: Mapping[str, int]) -> float:
 
 def _curves(axes: Axes, timings: Timings, look: Look, values: Callable[[Row], Sequence[float | None]]) -> None:
     """Draw for each kernel a line through the first value of its rows, and a band between the other two."""
-    places = look.places
     for label, style in look.styles.items():
-        rows = sorted(timings.select(kernel=label).rows, key=lambda row: places[tuple(row.size.values())])
+        rows, at = look.along(timings, label)
         if not rows:
             continue
-        at = [places[tuple(row.size.values())] for row in rows]
         middle, low, high = zip(*(values(row) for row in rows), strict=True)
-        axes.plot(
-            at, middle, color=style.color, marker=style.marker, linestyle=style.linestyle, markersize=4.5, linewidth=1.5
-        )
+        axes.plot(at, middle, markersize=4.5, linewidth=1.5, **vars(style))
         known = [(x, lower, upper) for x, lower, upper in zip(at, low, high, strict=True) if lower and upper]
         if known:
-            xs, lowers, uppers = ([values[part] for values in known] for part in range(3))
+            xs, lowers, uppers = zip(*known, strict=True)
             axes.fill_between(xs, lowers, uppers, color=style.color, alpha=0.2, linewidth=0)
+    plain(axes, rules=True)
 
 
 def _time_lines(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:
     axes.set_yscale("log")
     _curves(axes, timings, look, lambda row: (row.median, row.q1, row.q3))
-    axes.grid(axis="y", color=RULE, linewidth=0.7)
-    plain(axes)
     if is_first:
         axes.set_ylabel("time per call", fontsize=9)
 
@@ -178,58 +172,31 @@ def _time_ticks(axes: Axes, timings: Timings, inches: float) -> None:
         ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
         if len(ticks) <= max(2.0, inches / 0.25):
             break
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(_time_tick))
-    axes.set_ylim(low, high)
+    set_ticks(axes.yaxis, ticks, _time_tick, (low, high))
+
+
+def _speedups(timings: Timings) -> list[float]:
+    """Return the speed-ups of all kernels but the baseline, and the ends of their intervals."""
+    rows = [row for row in timings.rows if row.kernel != timings.baseline]
+    return [end for row in rows for end in (row.speedup, row.speedup_low, row.speedup_high) if end]
 
 
 def _speedup_lines(axes: Axes, timings: Timings, look: Look, _: bool) -> None:
     axes.set_yscale("log")
-    others = {label: style for label, style in look.styles.items() if label != timings.baseline}
-    _curves(axes, timings, replace(look, styles=others), lambda row: (row.speedup, row.speedup_low, row.speedup_high))
+    _curves(axes, timings, look.without(timings.baseline), lambda row: (row.speedup, row.speedup_low, row.speedup_high))
     axes.axhline(1, color=BASELINE_COLOUR, linewidth=1)
-    axes.grid(axis="y", color=RULE, linewidth=0.7)
-    plain(axes)
-
-
-def _speedup_ticks(axis: Any, timings: Timings, most: float) -> tuple[float, float]:
-    """Put round factors on an axis of ratios, 1 among them, as close as places for `most` labels allow; return its ends."""
-    rows = [row for row in timings.rows if row.kernel != timings.baseline]
-    ends = [end for row in rows for end in (row.speedup, row.speedup_low, row.speedup_high) if end]
-    low, high = min([0.97, *ends]), max([1.03, *ends])
-    pad = (high / low) ** 0.08
-    low, high = low / pad, high * pad
-    choices = [[tick for tick in ticks if low <= tick <= high] for ticks in _RATIOS]
-    closest = _LABEL_SHARE / max(3.0, most) * math.log(high / low)
-    ticks = min((ticks for ticks in choices if min(_gaps(ticks), default=math.inf) >= closest),
-                key=lambda ticks: max(_gaps([low, *ticks, high])))  # fmt: skip
-    axis.set_major_locator(FixedLocator(ticks))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}x"))
-    (axis.axes.set_ylim if axis.axis_name == "y" else axis.axes.set_xlim)(low, high)
-    return low, high
-
-
-def _gaps(ticks: Sequence[float]) -> list[float]:
-    """Return how far ticks of a logarithmic axis are from each other."""
-    return [math.log(after / before) for before, after in pairwise(ticks)]
 
 
 def _time_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:
     """Draw one bar a kernel with a whisker between the quartiles, and its time written beside it."""
-    rows = {row.kernel: row for row in timings.rows}
     longest = max(row.q3 for row in timings.rows)
-    for place, (label, style) in enumerate(look.styles.items()):
-        if label not in rows:
-            continue
-        row = rows[label]
+    for place, row, style in look.bars(timings):
         axes.barh(place, row.median, height=0.62, color=style.color, alpha=0.85)
         axes.plot([row.q1, row.q3], [place, place], color="black", linewidth=1.2)
         axes.text(row.q3 + longest * 0.03, place, time_text(row.median), va="center", fontsize=8)
     names_at_left(axes, list(look.styles), is_first)
     axes.set_xlim(0, longest * 1.42)
-    axes.xaxis.set_major_formatter(FuncFormatter(_time_tick))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: _time_tick(seconds)))
     axes.locator_params(axis="x", nbins=4)
     axes.set_xlabel("time per call", fontsize=9)
     plain(axes)
@@ -237,14 +204,10 @@ def _time_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None
 
 def _speedup_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None:
     """Draw one point a kernel with its confidence interval beside the line at 1x."""
-    rows = {row.kernel: row for row in timings.rows if row.kernel != timings.baseline}
-    labels = [label for label in look.styles if label != timings.baseline]
+    look = look.without(timings.baseline)
     axes.set_xscale("log")
-    low, high = _speedup_ticks(axes.xaxis, timings, 5)
-    for place, label in enumerate(labels):
-        if label not in rows:
-            continue
-        row, style = rows[label], look.styles[label]
+    low, high = ratio_ticks(axes.xaxis, _speedups(timings), 5)
+    for place, row, style in look.bars(timings):
         if row.speedup_low and row.speedup_high:
             axes.plot([row.speedup_low, row.speedup_high], [place, place], color=style.color, linewidth=3, alpha=0.6)
         axes.plot([row.speedup], [place], marker=style.marker, color=style.color, markersize=5)
@@ -253,12 +216,245 @@ def _speedup_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> N
         side = "left" if along < 0.25 else "right" if along > 0.75 else "center"
         axes.annotate(text, (row.speedup, place), (0, 5), textcoords="offset points", ha=side, fontsize=7.5, bbox=WHITE)
     axes.axvline(1, color=BASELINE_COLOUR, linewidth=1, zorder=0)
-    names_at_left(axes, labels, is_first)
+    names_at_left(axes, list(look.styles), is_first)
     axes.set_xlabel(f"speed-up over {timings.baseline}", fontsize=9)
     plain(axes)
 
 
-def _time_tick(seconds: float, _: Any = None) -> str:
+def _time_tick(seconds: float) -> str:
     """Write a time on an axis: `50 µs`, without needless zeros."""
     number, _, unit = time_text(seconds).partition(" ")
     return f"{float(number):g} {unit}" if seconds > 0 else "0"
+
+
+def _plot_memory(memory: Memory, size: tuple[float, float] | None) -> Figure:
+    """Draw the bytes held for backward and the peak of each kernel.
+
+    The axes start at zero, so heights can be compared by eye. Where a kernel keeps anything but its outputs, a thin dotted line
+    shows how much of what is held are the outputs, which no kernel can do without.
+    """
+    if not memory.rows:
+        raise InputError("nothing was measured: there is nothing to plot")
+    lines = len(memory.sizes) > 1
+    look = Look.of(memory, lambda size: sum(row.peak for row in memory.select(size=size).rows))
+    title = _title(memory)
+    figure = open_figure(
+        title,
+        f"bytes above inputs and parameters · {memory.conditions(' · ')}",
+        f"{title}. {memory.verdict()}",
+        styles=look.styles if lines else {},
+        inches=(7.8, (3.0 if lines else 0.7 + 0.33 * len(look.styles)) + 0.5),
+        size=size,
+    )
+    panels = figure.subplots(1, 2)
+    titles = {"held": "held for backward", "peak": "peak, forward + backward"}
+    for axes, (column, heading) in zip(panels, titles.items(), strict=True):
+        axes.set_title(heading, fontsize=10, loc="left")
+        (_memory_lines if lines else _memory_bars)(axes, memory, look, column)
+    if lines:
+        axis_of_sizes(memory.sizes[0], look, panels)
+        _thin_out(look, panels)
+    return figure
+
+
+def _memory_lines(axes: Axes, memory: Memory, look: Look, column: str) -> None:
+    """Draw a line for each kernel, and write its ratio to the baseline at the largest size."""
+    most = max(getattr(row, column) for row in memory.rows) or 1
+    ends = []
+    for label, style in look.styles.items():
+        rows, at = look.along(memory, label)
+        axes.plot(at, [getattr(row, column) for row in rows], markersize=4.5, linewidth=1.5, **vars(style))
+        ratio = memory.ratio(rows[-1], column)
+        if ratio is not None and label != memory.baseline:
+            ends.append((at[-1], getattr(rows[-1], column), f"{three(ratio)}x", style.color))
+    height = -math.inf
+    for place, value, text, color in sorted(ends, key=lambda end: end[1]):
+        height = max(value, height + 0.06 * most)  # lines that meet keep their labels apart
+        axes.annotate(
+            text, (place, height), (6, 0), textcoords="offset points", va="center", fontsize=8, color=color
+        )  # fmt: skip
+    if column == "held":
+        _outputs_line(axes, memory, look)
+    axes.margins(x=0.04)
+    axes.set_xlim(right=max(look.places.values()) * 1.14 if look.letter else None)
+    _from_zero(axes.yaxis, most * 1.08)
+    plain(axes, rules=True)
+
+
+def _thin_out(look: Look, row: tuple[Axes, ...]) -> None:
+    """Leave out the numbers of sizes that stand too near to the next larger one to be read."""
+    if not look.letter:
+        return
+    kept: list[float] = []
+    for place in sorted(look.places.values(), reverse=True):
+        if not kept or kept[-1] - place > 0.07 * max(look.places.values()):
+            kept.append(place)
+    for axes in row:
+        axes.set_xticks(kept, [f"{place:.0f}" for place in kept], fontsize=8)
+
+
+def _outputs_line(axes: Axes, memory: Memory, look: Look) -> None:
+    """Show how much of what is held are the outputs: the same for every kernel."""
+    rows, at = look.along(memory, memory.kernels[0])
+    axes.plot(at, [row.outputs for row in rows], color=GREY, linestyle=(0, (1, 2)), linewidth=1)
+    axes.annotate(
+        "outputs", (at[-1], rows[-1].outputs), (-2, 4), textcoords="offset points", ha="right", fontsize=7.5, color=GREY
+    )  # fmt: skip
+
+
+def _memory_bars(axes: Axes, memory: Memory, look: Look, column: str) -> None:
+    """Draw one bar a kernel, with its bytes and its ratio to the baseline beside it."""
+    most = max(getattr(row, column) for row in memory.rows) or 1
+    for place, row, style in look.bars(memory):
+        value, ratio = getattr(row, column), memory.ratio(row, column)
+        axes.barh(place, value, height=0.62, color=style.color, alpha=0.85)
+        if column == "held":  # the outputs' part, fainter
+            axes.barh(place, row.outputs, height=0.62, color="white", alpha=0.45)
+        text = bytes_text(value) + (f", {three(ratio)}x" if ratio is not None and row.kernel != memory.baseline else "")
+        axes.text(value + most * 0.03, place, text, va="center", fontsize=8)
+    names_at_left(axes, list(look.styles), column == "held")
+    _from_zero(axes.xaxis, most * 1.62)
+    axes.set_xlabel("fainter: the outputs" if column == "held" else "", fontsize=8, color=GREY)
+    plain(axes)
+
+
+def _from_zero(axis: Any, most: float) -> None:
+    """Let an axis of bytes start at zero, with round numbers of one unit on it."""
+    unit, name = (2**20, "MiB") if most >= 2**20 / 2 else (2**10, "KiB")
+    ticks = [tick * unit for tick in MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, most / unit)]
+    within = [tick for tick in ticks if 0 <= tick <= most]
+    set_ticks(axis, within, lambda value: f"{value / unit:g} {name}" if value else "0", (0, most))
+
+
+def _plot_sweep(sweep: Sweep, size: tuple[float, float] | None) -> Figure:
+    """Draw the speed-ups of a sweep over the kernel as it stands.
+
+    Red and blue are as far from white as the speed-up is from 1, in the logarithm: twice as fast and twice as slow weigh alike. A
+    point that is no finding is paler still, and its number not bold; only what was faster twice is framed as the best.
+    """
+    if all(point.row is None for point in sweep.rows):
+        raise InputError("no point of the sweep could be timed: there is nothing to plot; its verdict() says why")
+    names = list(sweep.params)
+    wide, high = len(sweep.params[names[-1]]), len(sweep.params[names[0]])
+    inches = (max(5.6, 1.6 + 0.95 * wide), 1.6 + 0.52 * high) if len(names) > 1 else (6.4, 3.6)
+    base = sweep.base
+    where = base.size_text.replace(" ", ", ")
+    title = f"{sweep.kernel}, {base.dtype}, {base.device}: {where}, {base.direction}"
+    unsure = any(point.row is not None and point.row.outcome == "unknown" for point in sweep.rows)
+    finding = sweep.verdict().partition("\n")[0] + "; ?: too few rounds or too noisy to tell" * unsure
+    figure = open_figure(
+        title,
+        f"{finding} · {sweep.timings.conditions(' · ')}",
+        f"{title}. {sweep.verdict()}",
+        styles={},
+        inches=inches,
+        size=size,
+    )
+    axes = figure.subplots()
+    if len(names) > 1:
+        _sweep_map(axes, sweep)
+    else:
+        _sweep_line(axes, sweep, figure.below)
+    return figure
+
+
+def _sweep_map(axes: Axes, sweep: Sweep) -> None:
+    """Draw a cell for each pair of values."""
+    down, across = sweep.params
+    reach = max(
+        [
+            _LEAST_REACH,
+            *(
+                max(p.row.speedup, 1 / p.row.speedup)
+                for p in sweep.rows
+                if p.row is not None and p.row.outcome != "unknown"
+            ),
+        ]
+    )
+    norm, colours = Normalize(-math.log(reach), math.log(reach)), colormaps[_MAP]
+    for point in sweep.rows:
+        x = sweep.params[across].index(point.params[across])
+        y = sweep.params[down].index(point.params[down])
+        colour: Any = "none"
+        if point.row is not None:
+            share = _SHARES[point.row.outcome]
+            colour = colours(norm(share * math.log(point.row.speedup)))
+        axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=2))
+        if point.row is None:
+            axes.add_patch(
+                Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=RULE, hatch="///", linewidth=0)
+            )
+        _write_cell(axes, sweep, point, x, y, "black" if point.row is None else _ink(colour))
+    best = sweep.best
+    if best is not None:
+        x, y = sweep.params[across].index(best.params[across]), sweep.params[down].index(best.params[down])
+        axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=2.2))
+    axes.set_xlim(-0.5, len(sweep.params[across]) - 0.5)
+    axes.set_ylim(len(sweep.params[down]) - 0.5, -0.5)
+    for name, axis in ((across, axes.xaxis), (down, axes.yaxis)):
+        axis.set_ticks(range(len(sweep.params[name])), [f"{value:.6g}" for value in sweep.params[name]], fontsize=8.5)
+        axis.set_label_text(name, fontsize=9)
+        axis.set_tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title(f"speed-up over {sweep.kernel} as it stands\nbold: a measurable difference{'; framed: the best' * (best is not None)}",
+                   fontsize=9, loc="left")  # fmt: skip
+
+
+def _write_cell(axes: Axes, sweep: Sweep, point: Point, x: float, y: float, ink: str) -> None:
+    """Write speed-up and time into a cell: bold where it is a finding."""
+    if point.row is None:
+        text, small = "not timed", point.problem.partition(":")[0]
+    else:
+        text, small = sweep.cell(point).removeprefix("best "), time_text(point.row.median)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1} if point.row is None else None
+    axes.text(x, y - 0.1, text, ha="center", va="center", fontsize=9, color=ink, bbox=box,
+              fontweight="bold" if _is_finding(point) else "normal")  # fmt: skip
+    small = small if len(small) <= 18 else f"{small[:17]}…"
+    axes.text(x, y + 0.24, small, ha="center", va="center", fontsize=7, color=ink, bbox=box)
+
+
+def _is_finding(point: Point) -> bool:
+    return point.row is not None and point.row.outcome in ("faster", "slower")
+
+
+def _ink(colour: Any) -> str:
+    """Choose black or white, whichever stands out more from a colour."""
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3])
+    return "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "white"
+
+
+def _sweep_line(axes: Axes, sweep: Sweep, inches: float) -> None:
+    """Draw the speed-up over the values of the one param, with its interval."""
+    ((name, values),) = sweep.params.items()
+    places = {value: number for number, value in enumerate(values)}
+    rows = [(places[point.params[name]], point.row) for point in sweep.rows if point.row is not None]
+    axes.set_yscale("log")
+    axes.axhspan(1 / NOISE_FLOOR, NOISE_FLOOR, color=RULE, zorder=0)
+    axes.axhline(1, color=BASELINE_COLOUR, linewidth=1)
+    axes.plot(
+        [x for x, _ in rows], [row.speedup for _, row in rows], color=_BLUE, marker="o", markersize=5, linewidth=1.2
+    )
+    for x, row in rows:
+        if row.outcome == "unknown":
+            axes.plot([x], [row.speedup], color=_BLUE, marker="o", markersize=5, markerfacecolor="white")
+        if row.speedup_low and row.speedup_high:
+            axes.plot([x, x], [row.speedup_low, row.speedup_high], color=_BLUE, linewidth=3, alpha=0.5)
+    for point in sweep.rows:
+        x = places[point.params[name]]
+        if point.row is None:
+            axes.annotate(
+                "not timed", (x, 1), (0, -12), textcoords="offset points", ha="center", fontsize=8, color=GREY
+            )
+        else:
+            text = ("best: " * (point is sweep.best)) + time_text(point.row.median)
+            text += "?" * (point.row.outcome == "unknown")
+            text = f"as it stands\n{text}" if point.kernel == sweep.kernel else text
+            axes.annotate(text, (x, point.row.speedup_high or point.row.speedup), (0, 5), textcoords="offset points",
+                          ha="center", fontsize=8, fontweight="bold" if point is sweep.best else "normal", bbox=WHITE)  # fmt: skip
+    axes.set_xlim(-0.4, len(values) - 0.6)
+    axes.set_xticks(range(len(values)), [f"{value:.6g}" for value in values], fontsize=8.5)
+    axes.set_xlabel(name, fontsize=9)
+    axes.set_ylabel(f"speed-up over {sweep.kernel}\nas it stands", fontsize=9)
+    ends = [end for _, row in rows for end in (row.speedup, row.speedup_low, row.speedup_high) if end]
+    ratio_ticks(axes.yaxis, [*ends, 1.06 * max(ends)], inches / 0.3)  # above the last point stands its time
+    plain(axes, rules=True)

@@ -1,4 +1,4 @@
-"""One output of a cell: while something runs it says what and for how long, and then it becomes the result."""
+"""One output of a cell: while something runs it says what, and for how long. Then the result takes its place."""
 
 from __future__ import annotations
 
@@ -15,35 +15,56 @@ _QUIET_SECONDS = 0.4
 _BETWEEN_SECONDS = 0.25
 
 
+class Output:
+    """One output of a cell, drawn anew in its place."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether anything was drawn yet."""
+        return self._handle is not None
+
+    def show(self, what: Any, *, raw: bool = False) -> None:
+        """Draw something; `raw` data are texts by their MIME type."""
+        from IPython.display import display
+
+        if self._handle is None:
+            self._handle = display(what, raw=raw, display_id=True)
+        else:
+            self._handle.update(what, raw=raw)
+
+
 class Terminal:
-    """Shows results as text, one after the other; the functions that run say themselves what they do."""
+    """Shows results as text, one after the other. The functions that run print their own progress."""
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Leave it to the function that runs."""
+        """Do nothing: the function that runs prints its own progress."""
         yield None
 
     def show(self, result: Any) -> None:
-        """Print a result; the traceback says all that there is to a failed build."""
+        """Print a result. Of a failed build the traceback says everything."""
         if not isinstance(result, BuildError):
             print(result)
 
 
 class Notebook:
-    """Shows results in a cell: each in the place in which was told how it came about."""
+    """Shows results in a cell, each in the place of the line about its progress."""
 
     def __init__(self) -> None:
         self._slot: Slot | None = None
 
     @contextmanager
     def busy(self, text: str) -> Iterator[Slot]:
-        """Show a line with the elapsed time, once that is more than a moment, until the result is shown."""
+        """Show a line with the elapsed time until the result is shown; for the first moment nothing."""
         with Slot(text) as slot:
             self._slot = slot
             yield slot
 
     def show(self, result: Any) -> None:
-        """Show a result in place of the line that told of it."""
+        """Show a result in place of the line about its progress."""
         slot, self._slot = self._slot, None
         if slot is None:
             slot = Slot("")
@@ -56,7 +77,7 @@ class Slot:
     def __init__(self, text: str) -> None:
         self._text, self._fragment = text, ""
         self._started = time.monotonic()
-        self._handle: Any = None
+        self._output = Output()
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="lltm_inline slot", daemon=True)
@@ -68,7 +89,7 @@ class Slot:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._over.set()
         self._thread.join()
-        if kind is not None and self._handle is not None:
+        if kind is not None and self._output.is_shown:
             self._update(_Line(f"{self._text}: ended after {self._elapsed():.1f} s", ""))
 
     def __call__(self, text: str) -> None:
@@ -93,13 +114,8 @@ class Slot:
         return time.monotonic() - self._started
 
     def _update(self, what: Any) -> None:
-        from IPython.display import display
-
         with self._lock:
-            if self._handle is None:
-                self._handle = display(what, display_id=True)
-            else:
-                self._handle.update(what)
+            self._output.show(what)
 
 
 class _Line:

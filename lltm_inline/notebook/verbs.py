@@ -13,7 +13,7 @@ from ..kernel import Kernel
 from ..registry import diff, registry
 from ..show import Cell, badge, join, page, table
 from .cell import parent_of
-from .options import KINDS, laid_out, nearest, require_plain
+from .options import KINDS, laid_out, require_plain, suggestion
 
 #: Puts a text into the next cell.
 NextCell = Callable[[str], None]
@@ -65,11 +65,11 @@ def perform(line: str, next_cell: NextCell) -> Any:
     name, rest = words[0], words[1:]
     verb = VERBS.get(name)
     if verb is None:
-        raise InputError(f"%kernel: no verb {shown(name)}.{nearest(name, VERBS)} Verbs: {', '.join(VERBS)}")
+        raise InputError(f"%kernel: no verb {shown(name)}.{suggestion(name, VERBS)} Verbs: {', '.join(VERBS)}")
     unknown = [word for word in rest if word.startswith("-") and word not in verb.options]
     if unknown:
         known = f" Options: {', '.join(verb.options)}" if verb.options else " It has none"
-        raise InputError(f"%kernel {name}: no option {shown(unknown[0])}.{nearest(unknown[0], verb.options)}{known}")
+        raise InputError(f"%kernel {name}: no option {shown(unknown[0])}.{suggestion(unknown[0], verb.options)}{known}")
     count = sum(not word.startswith("-") for word in rest)
     if not verb.fewest <= count <= verb.most:
         raise InputError(
@@ -90,7 +90,7 @@ def _list(words: Sequence[str], _: NextCell) -> Any:
         return registry
     if words[0] not in registry.ops:
         names = ", ".join(registry.ops)
-        raise UnknownKernelError(f"no op {shown(words[0])}.{nearest(words[0], registry.ops)} Ops: {names}")
+        raise UnknownKernelError(f"no op {shown(words[0])}.{suggestion(words[0], registry.ops)} Ops: {names}")
     return registry.ops[words[0]]
 
 

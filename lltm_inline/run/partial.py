@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..arguments import refusal
-from .timing.words import sentence
+from .timing.words import size_text
 from .timings import Row, Timings
 
 #: Between two tellings: nobody sees more, and each costs the process that times a fraction of a millisecond.
@@ -56,7 +56,7 @@ class Running:
     @property
     def where(self) -> str:
         """The case, `B=16 F=32 S=128, both`."""
-        return ", ".join((" ".join(f"{letter}={number}" for letter, number in self.size.items()), self.direction))
+        return f"{size_text(self.size)}, {self.direction}"
 
     @property
     def share(self) -> float:
@@ -84,17 +84,12 @@ class Partial(Timings):
 
     running: Running | None = None
 
+    _alone = "is timed alone"
+
     def is_running(self, row: Row) -> bool:
         """Say whether a row belongs to the case under way, so that its figures are not final."""
         at = self.running
         return at is not None and (row.direction, dict(row.size)) == (at.direction, dict(at.size))
-
-    def select(
-        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
-    ) -> Partial:
-        """Keep the rows of one kernel, direction or size, as `Timings.select` does."""
-        kept = super().select(kernel=kernel, direction=direction, size=size)
-        return Partial(kept.rows, kept.baseline, self.running)
 
     def verdict(self) -> str:
         """Say in words what is known by now, "yet" where rounds still come in.
@@ -102,21 +97,11 @@ class Partial(Timings):
         Returns:
             The lines of `Timings.verdict`, without its warning of noise, which a few rounds do not bear out.
         """
-        lines = []
-        for kernel in self.kernels:
-            rows = self.select(kernel=kernel).rows
-            if kernel == self.baseline:
-                if len(self.kernels) == 1:
-                    lines.append(f"{kernel} is timed alone: nothing to compare it with")
-            elif len(rows) == 1:
-                lines.append(self._worded(rows[0], sentence(kernel, self.baseline, rows[0].words)))
-            else:
-                lines.append(yet(self._overall(kernel, rows)) if self.running else self._overall(kernel, rows))
-                lines += [f"  {row.size_text}, {row.direction}: {self._worded(row, row.words)}" for row in rows]
-        return "\n".join(lines) or "nothing was timed yet"
+        return "\n".join(self._findings()) or "nothing was timed yet"
 
-    def _worded(self, row: Row, text: str) -> str:
-        return yet(text) if self.is_running(row) else text
+    def _worded(self, text: str, row: Row | None = None) -> str:
+        is_open = self.running is not None if row is None else self.is_running(row)
+        return yet(text) if is_open else text
 
 
 def yet(text: str) -> str:

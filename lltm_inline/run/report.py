@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..above import Shown
-from ..arguments import shown
+from ..arguments import plural, shown
 from ..errors import UnknownPartError
 from .worker.crash import Crash, tail
 
@@ -124,7 +124,7 @@ class Report(Shown):
             return f"'{self.findings[0].kernel}' {self.findings[0].text}"
         if not self.ok:
             return f"'{self.kernel}': nothing could be checked"
-        return f"'{self.kernel}' is right in {_cases(sum(section.cases for section in self.sections))}"
+        return f"'{self.kernel}' is right in {plural(sum(section.cases for section in self.sections), 'case')}"
 
     def __getitem__(self, name: str) -> Section:
         for section in self.sections:
@@ -138,8 +138,8 @@ class Report(Shown):
         lines = [f"check of {self.kernel} on {self.device}: {verdict} ({self.seconds:.1f} s)"]
         for section in self.sections:
             count = len(section.findings)
-            state = "ok" if section.ok else f"{count} finding{'s' * (count != 1)}" if count else "nothing was checked"
-            lines.append(f"  {section.name:<10} {state} in {_cases(section.cases)}")
+            state = "ok" if section.ok else plural(count, "finding") if count else "nothing was checked"
+            lines.append(f"  {section.name:<10} {state} in {plural(section.cases, 'case')}")
             lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
             lines += [f"  {'':<10} note: {note}" for note in section.notes]
         if self.matrix and not self.ok:
@@ -184,11 +184,6 @@ class Report(Shown):
             "crash": self.crash.to_dict() if self.crash is not None else None,
             "output": tail(self.output, _OUTPUT_LINES) if self.output else "",
         }
-
-
-def _cases(count: int) -> str:
-    """`1 case`, `2 cases`."""
-    return f"{count} case{'s' * (count != 1)}"
 
 
 def _table(matrix: Mapping[str, Mapping[str, str]]) -> list[str]:

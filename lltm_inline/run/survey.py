@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..arguments import plural
 from ..build.compiler import build
 from ..build.nvcc import find_cuda
 from ..errors import BuildError, DefinitionError, TemplateError, ToolchainError
@@ -118,4 +119,4 @@ def table(rows: Sequence[Row]) -> str:
         for verdict in ("right", "WRONG", "compiles", "not tried")
     ]
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
-    return "\n".join([*lines, f"{len(rows)} kernel{'s' * (len(rows) != 1)}: {words or 'nothing to check'}"])
+    return "\n".join([*lines, f"{plural(len(rows), 'kernel')}: {words or 'nothing to check'}"])

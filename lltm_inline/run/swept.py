@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..above import Shown
-from ..arguments import mapping, number, path_of, refusal, shown, string, using_file
+from ..arguments import mapping, number, refusal, shown, string
 from ..errors import InputError
-from .timing.rows import JsonFile
+from .timing.table import JsonFile, aligned, require_format, write_csv
 from .timing.words import interval_text, sentence, spread_text, three
 from .timings import Row, Timings
 
@@ -154,13 +153,9 @@ class Sweep(JsonFile, Shown):
         return f"{sentence(f'{point.text} ({point.kernel})', stands, self.confirmed.words)}, timed a second time"
 
     def __str__(self) -> str:
-        title = f"{self.base.op}, {self.base.dtype}, {self.base.device}, {self.base.size_text}, {self.base.direction}"
+        title = f"{self.base.subject}, {self.base.size_text}, {self.base.direction}"
         head = f"sweep of {self.kernel}: {title}; it takes {spread_text(self.base.median, self.base.q1, self.base.q3)}"
-        names, *lines = self.table()
-        widths = [max(len(line[column]) for line in (names, *lines)) for column in range(len(names))]
-        table = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in (names, *lines)
-        ]
+        table = aligned(self.table(), str.rjust)
         return "\n".join([head, "", *table, "", self.verdict(), self.timings.conditions()])
 
     __repr__ = __str__
@@ -194,11 +189,11 @@ class Sweep(JsonFile, Shown):
             "own": dict(self.own),
             "params": {name: list(values) for name, values in self.params.items()},
             "rows": [
-                {"params": dict(p.params), "kernel": p.kernel, "row": _row_dict(p.row), "problem": p.problem}
+                {"params": dict(p.params), "kernel": p.kernel, "row": p.row and p.row.to_dict(), "problem": p.problem}
                 for p in self.rows
             ],
-            "base": _row_dict(self.base),
-            "confirmed": _row_dict(self.confirmed),
+            "base": self.base.to_dict(),
+            "confirmed": self.confirmed and self.confirmed.to_dict(),
         }
 
     @classmethod
@@ -208,9 +203,7 @@ class Sweep(JsonFile, Shown):
         Raises:
             InputError: the data does not come from `to_dict`.
         """
-        if not isinstance(data, Mapping) or data.get("format") != _FORMAT:
-            given = f"format is {shown(data.get('format'))}" if isinstance(data, Mapping) else f"it is {shown(data)}"
-            raise InputError(f"not {_WHAT}: {given}, want {_FORMAT!r}")
+        require_format(data, _FORMAT, _WHAT)
         try:
             points = tuple(Point(**{**point, "row": _row_of(point["row"])}) for point in data["rows"])
             rows = (Row(**data["base"]), _row_of(data["confirmed"]))
@@ -224,15 +217,17 @@ class Sweep(JsonFile, Shown):
         Raises:
             FileError: it cannot be written.
         """
-        path = path_of("path", path)
         columns = ("median", "q1", "q3", "samples", "calls", "speedup", "speedup_low", "speedup_high")
-        with using_file(path), path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow([*self.params, "kernel", *columns, "problem"])
-            for point in self.rows:
-                figures = ["" if point.row is None else getattr(point.row, name) for name in columns]
-                writer.writerow([*(point.params[name] for name in self.params), point.kernel, *figures, point.problem])
-        return path
+        lines = [
+            [
+                *(p.params[name] for name in self.params),
+                p.kernel,
+                *(getattr(p.row, name, "") for name in columns),
+                p.problem,
+            ]
+            for p in self.rows
+        ]
+        return write_csv(path, [*self.params, "kernel", *columns, "problem"], lines)
 
 
 def _validate(sweep: Sweep) -> None:
@@ -264,10 +259,6 @@ def _found(point: Point) -> str:
     if row is None or row.speedup_low is None or row.speedup_high is None:
         return ""
     return f" ({interval_text(row.speedup_low, row.speedup_high)}) {row.finding}"
-
-
-def _row_dict(row: Row | None) -> dict[str, Any] | None:
-    return None if row is None else {**asdict(row), "flags": list(row.flags)}
 
 
 def _row_of(data: Mapping[str, Any] | None) -> Row | None:

@@ -57,12 +57,12 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
 
 
 def hidden(text: str) -> Html:
-    """Write text that is read aloud and not seen: what a sign or a colour says to the others."""
+    """Write text for screen readers only: what a sign or a colour says to those who see it."""
     return tag("span", text, cls="li-hidden")
 
 
 def tick(good: bool, words: str = "") -> Html:
-    """Write ✓ or ✗, with words for who does not see it.
+    """Write ✓ or ✗, with words for screen readers.
 
     Example:
         >>> tick(True)

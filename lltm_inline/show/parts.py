@@ -71,7 +71,7 @@ def image(kind: str, data: bytes, words: str) -> Html:
     Args:
         kind: `image/png`, say.
         data: the bytes of its file.
-        words: what it shows, for who does not see it.
+        words: what it shows, for readers who cannot see it.
 
     Example:
         >>> image("image/png", b"png", "times")
@@ -154,7 +154,7 @@ def table(
         rows: cells likewise.
         caption: what the table shows.
         label: of the region that scrolls; the caption unless given.
-        hide_caption: only for who hears it, where a line above says the same.
+        hide_caption: leave the caption to screen readers, where a line above says the same.
 
     Example:
         >>> table(["kernel", "time"], [["axpy/cpp", Cell("2 µs", align="num")]], caption="times").count("scope=")
@@ -203,7 +203,7 @@ def bar(
         share: how much of the width it fills, 0 to 1.
         low: where the whisker begins, likewise.
         high: where it ends.
-        label: what it shows, for who hears it; without one it is passed over, as a text beside it says the same.
+        label: what it shows, for screen readers; without one they pass it over, as a text beside it says the same.
         kind: `good`, `bad` or `plain`.
         width: of all of it, in pixels.
 

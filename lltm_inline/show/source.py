@@ -53,7 +53,7 @@ def source(
         marks: what to say of which line.
         first_line: number of the first line.
         language: `cpp`, `cuda`, `python` or `text`.
-        label: what it is, for who hears it.
+        label: what it is, for screen readers.
 
     Example:
         >>> shown = source("int x = 1;\\nint y = foo;", marks=[Mark(2, "'foo' was not declared", column=9, width=3)])
@@ -83,7 +83,7 @@ def excerpt(text: str, *, kind: str = "bad", language: str = "cpp", label: str =
         text: from `Diagnostic.excerpt` or `Crash.excerpt`.
         kind: of the mark.
         language: as for `source`.
-        label: what it is, for who hears it.
+        label: what it is, for screen readers.
 
     Example:
         >>> shown = excerpt("   1 | int x = 1;\\n-> 2 | int y = foo;\\n     |         ^~~")
@@ -186,7 +186,7 @@ def _pointed(line: Line, marks: Sequence[Mark]) -> Html:
 
 def _row(number: str, line: Html, kind: str = "", sign: str = "") -> Html:
     gutter = tag("span", sign, number, cls="li-no")
-    # The newline is for whoever takes the style away; in a block of its own it adds no line.
+    # The newline is for pages without the style sheet; in a block of its own it adds no line.
     return tag("span", gutter, " ", line, "\n", cls=f"li-row{f' li-{kind}' if kind else ''}")
 
 

@@ -16,7 +16,7 @@ import pytest
 import lltm_inline as li
 from lltm_inline import journal
 from lltm_inline.notebook.panel import verbs
-from lltm_inline.notebook.panel.overheard import overheard
+from lltm_inline.notebook.panel.capture import captured
 from lltm_inline.notebook.panel.session import Session
 from lltm_inline.notebook.panel.task import PanelSetting
 from tests.conftest import HEAVY
@@ -474,12 +474,12 @@ def test_listeners_that_overlap_leave_nothing_behind() -> None:
     begun, end = threading.Event(), threading.Event()
 
     def other() -> None:
-        with overheard(print):
+        with captured(print):
             begun.set()
             end.wait(PATIENCE)
 
     thread = threading.Thread(target=other)
-    with overheard(print):
+    with captured(print):
         thread.start()
         assert begun.wait(PATIENCE)
     end.set()
@@ -495,7 +495,7 @@ def test_other_threads_are_not_overheard(capsys: pytest.CaptureFixture[str]) -> 
         print("of another thread")
         warnings.warn("of another thread", UserWarning, stacklevel=1)
 
-    with pytest.warns(UserWarning, match="of another thread"), overheard(said.append):
+    with pytest.warns(UserWarning, match="of another thread"), captured(said.append):
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from lltm_inline.errors import InputError
 from lltm_inline.notebook.plot import plot
-from lltm_inline.notebook.plot_memory import plot_memory
 from lltm_inline.run.footprint import Memory, MemoryRow
 
 SWEEP = [{"B": b, "C": 64, "H": 64} for b in (1, 2, 4, 8, 16, 32)]
@@ -105,7 +104,7 @@ def test_missing_rows_leave_gaps_not_errors():
 def test_no_rows_cannot_be_plotted():
     """Nothing measured is an InputError, not an empty picture."""
     with pytest.raises(InputError, match="nothing was measured: there is nothing to plot"):
-        plot_memory(Memory((), "conv_bn/python"))
+        plot(Memory((), "conv_bn/python"))
 
 
 def test_a_notebook_gets_a_png(tmp_path):

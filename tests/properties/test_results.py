@@ -127,7 +127,7 @@ def test_paths(what: tuple[Any, Any, dict[str, Any]], tmp_path_factory: pytest.T
     good = kind([row_kind(**row)], "odd/a")
     if isinstance(value, str | Path):
         value = tmp_path_factory.getbasetemp() / "none" / f"x{value}".replace("/", "_")
-    for use in (kind.from_json, good.to_json, *((Timings.from_csv, good.to_csv) if kind is Timings else ())):
+    for use in (kind.from_json, good.to_json, kind.from_csv, good.to_csv):
         assert isinstance(answer(lambda use=use: use(value)), InputError)
 
 
@@ -141,7 +141,7 @@ def test_contents_of_files(tmp_path: Path, data: bytes) -> None:
     """A file that holds something else is refused, as JSON and as CSV."""
     path = tmp_path / "file"
     path.write_bytes(data)
-    for read in (Timings.from_json, Memory.from_json, Timings.from_csv):
+    for read in (Timings.from_json, Memory.from_json, Timings.from_csv, Memory.from_csv):
         assert isinstance(answer(lambda read=read: read(path)), InputError)
 
 

@@ -366,10 +366,11 @@ def test_an_op_without_gradients_has_its_outputs_only():
 
 
 def test_files_bring_back_what_was_written(tmp_path):
-    """JSON and dict keep every number; other files are refused with words."""
+    """JSON, CSV and dict keep every number; other files are refused with words."""
     found = measure(["kept/python", keeping("lean")], [(3,), (5,)])
     assert Memory.from_dict(found.to_dict()) == found
     assert Memory.from_json(found.to_json(tmp_path / "memory.json")) == found
+    assert Memory.from_csv(found.to_csv(tmp_path / "memory.csv")) == found
     (tmp_path / "list.json").write_text("[]")
     (tmp_path / "none.json").write_text("{")
     for call, message in [

@@ -1,6 +1,6 @@
 """`li.playground`: edit, build, check and time a kernel in a panel below a notebook's cell.
 
-controls, marks, words -> board -> session -> verbs -> widget <- snapshot; only the widget needs a widget library.
+controls, marks, board -> session -> verbs -> widget <- snapshot; only the widget needs a widget library.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the panel does, without any widget: its state as plain values, and its verbs, which run in one background thread.
 
-A session tells whoever listens which values have changed. The widget passes these on to the browser; tests read them.
+A session calls its listeners with the values that have changed. The widget passes these on to the browser; tests read them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from ...op import Op
 from ...registry import diff, registry
 from ...stop import stoppable
 from ...template import devices_of
-from .board import IDLE, Board
+from .board import IDLE, Board, card_of, width_of
+from .capture import captured
 from .controls import controls_of
 from .marks import fixed
-from .overheard import overheard
 from .task import PanelSetting, Task, before, left_of, revisions_of, texts_of, variants_of
-from .words import card_of, width_of
 
 
 class Session(Board):
@@ -84,11 +83,11 @@ class Session(Board):
         Returns:
             An answer for the browser, or None.
         """
-        if message.get("do") == "ping":  # answered at once, whoever holds the lock
+        if message.get("do") == "ping":  # answered at once, even while the lock is held
             return {"tell": "pong", "now": time.time()}
         with self.lock:
             try:
-                with overheard(self.log):
+                with captured(self.log):
                     return self._handle(message)
             except Exception as error:  # shown in the panel, where the person looks
                 self.fail(error)
@@ -305,7 +304,7 @@ class Session(Board):
 
     def _run(self, verb: Callable[[Task], None], task: Task, stop: threading.Event) -> None:
         try:
-            with stoppable(stop), overheard(self.log):
+            with stoppable(stop), captured(self.log):
                 verb(task)
         except KeyboardInterrupt:
             self.log(f"{self.part} was stopped after {time.monotonic() - self.began:.1f} s")
@@ -317,7 +316,7 @@ class Session(Board):
                 self.running = False
                 self.revisions()
                 self._saved()
-                self.tell(busy=dict(IDLE))  # last: whoever is told that nothing runs knows all that came of it
+                self.tell(busy=dict(IDLE))  # last: by then all results have been told
 
     def stop(self) -> None:
         """Stop what is running: compilers are killed, the worker is ended; a benchmark keeps its rows."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ... import journal
+from ...arguments import plural
 from ...build.compiler import Build, build
 from ...errors import BuildError, CheckError, CrashError, DefinitionError, TemplateError
 from ...kernel import Kernel
@@ -30,9 +31,9 @@ from ...run.worker.client import worker
 from ...run.worker.crash import Crash
 from ...stop import raise_if_stopped
 from ...template import devices_of
-from ..live import picture
+from ..bars import picture
+from .board import in_html
 from .marks import mark_of_crash, marks_of, marks_of_words, without_place
-from .words import in_html
 
 if TYPE_CHECKING:
     from .task import Task
@@ -212,7 +213,7 @@ def _failed(task: Task, error: BuildError) -> None:
     session = task.session
     marks = marks_of(task.kernel, task.device, error.diagnostics)
     errors = sum(mark["severity"] == "error" for mark in marks)
-    hint = f"{errors} error{'s' * (errors != 1)}" if errors else "does not compile"
+    hint = plural(errors, "error") if errors else "does not compile"
     journal.mark(task.kernel, "failed", hint)
     session.outcome(task.kernel, marks=marks, report=in_html(error))  # with the full log behind a fold
     rest = without_place(marks, error.diagnostics)
@@ -248,7 +249,7 @@ def _is_right(task: Task, kernel: Kernel) -> bool:
 def _wrong(task: Task, kernel: Kernel, text: str, report: Report | None) -> None:
     task.session.right.discard((kernel, task.device))
     count = len(report.findings) if report else 0
-    journal.mark(kernel, "wrong", f"{count} finding{'s' * (count != 1)}" if count else text)
+    journal.mark(kernel, "wrong", plural(count, "finding") if count else text)
     if report is not None:
         task.session.outcome(kernel, report=in_html(report))
     task.session.log(text, "bad")

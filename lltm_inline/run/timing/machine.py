@@ -17,6 +17,8 @@ from typing import Any
 
 import torch
 
+from ...arguments import plural
+
 _COPY_BYTES = 64 * 2**20
 _GEMM_SIZE = 768
 _SECONDS = 0.1
@@ -37,7 +39,7 @@ class Machine:
     torch: str
 
     def __str__(self) -> str:
-        return f"{self.cpu}, {self.threads} thread{'s' * (self.threads != 1)}, torch {self.torch}"
+        return f"{self.cpu}, {plural(self.threads, 'thread')}, torch {self.torch}"
 
 
 @dataclass(frozen=True)

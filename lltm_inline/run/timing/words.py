@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 #: Intervals that reach nearer to 1 than this are no finding: code placement alone moves timings as much.
 NOISE_FLOOR = 1.01
@@ -16,6 +17,16 @@ TOO_WIDE = 1.2
 BEYOND_MEMORY = 1.1
 
 _UNITS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+
+
+def size_text(size: Mapping[str, int]) -> str:
+    """Write a size as a reader wants it.
+
+    Example:
+        >>> size_text({"B": 16, "F": 32})
+        'B=16 F=32'
+    """
+    return " ".join(f"{letter}={number}" for letter, number in size.items())
 
 
 def time_text(seconds: float) -> str:
@@ -61,6 +72,16 @@ def interval_text(low: float, high: float) -> str:
     steps = [10.0 ** _places(end) for end in (low, high)]
     ends = math.floor(low * steps[0] + 1e-6) / steps[0], math.ceil(high * steps[1] - 1e-6) / steps[1]
     return "-".join(map(three, ends))
+
+
+def bytes_text(count: float) -> str:
+    """Write a number of bytes with three digits, in MiB, or in KiB below a tenth of one.
+
+    Example:
+        >>> bytes_text(400), bytes_text(3_500_000), bytes_text(2**31)
+        ('0.39 KiB', '3.34 MiB', '2048 MiB')
+    """
+    return f"{three(count / 2**20)} MiB" if abs(count) >= 2**20 / 10 else f"{three(count / 2**10)} KiB"
 
 
 def share_text(share: float | None, bound_by: str) -> str:

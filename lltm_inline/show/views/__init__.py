@@ -7,19 +7,14 @@ from typing import Any
 
 from ..markup import Html
 from ..parts import page
-from .crash import crash
-from .exported import exported
-from .failure import build_error, check_error, crash_error
+from .answers import doctor, exported, status, verdict
 from .kernels import build, diff, function, kernel, op, recovered, registry
-from .lesson import verdict
-from .machine import doctor
 from .measured import memory, sweep, timings
-from .progress import status
-from .report import report
+from .report import build_error, check_error, crash, crash_error, report
 
 __all__ = ["VIEWS", "html_of"]
 
-#: By the names of the classes: to import them would take torch, and the doctor's page is for who lacks it too.
+#: By the names of the classes: to import them would take torch, and the doctor's page must show without it.
 VIEWS: dict[str, Callable[[Any], Html]] = {
     "Build": build,
     "BuildError": build_error,

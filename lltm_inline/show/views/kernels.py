@@ -7,6 +7,7 @@ import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
+from ...arguments import first_line, plural
 from ..markup import Html, join, tag
 from ..parts import Cell, badge, fold, note, paragraph, plain, table
 from ..source import diff_source, source
@@ -25,7 +26,7 @@ def registry(table_of_kernels: Registry) -> Html:
     for name, known in table_of_kernels.ops.items():
         rows.append([join([name, tag("code", str(known.signature), cls="li-faint li-small")], " ")])
         kernels = [kernel for kernel in table_of_kernels.values() if kernel.op == name]
-        rows += [[_name(kernel), _headline(kernel.doc), _traits(kernel)] for kernel in kernels]
+        rows += [[_name(kernel), first_line(kernel.doc), _traits(kernel)] for kernel in kernels]
     if not rows:
         return paragraph("registry: empty")
     caption = f"registry: {len(table_of_kernels)} kernels of {len(table_of_kernels.ops)} ops"
@@ -40,7 +41,7 @@ def op(shown: Op) -> Html:
         for what, arguments in (("input", signature.inputs), ("output", signature.outputs))
         for argument in arguments
     ]
-    first, rest = _headline(shown.doc), _rest(shown.doc)
+    first, rest = first_line(shown.doc), _rest(shown.doc)
     sizes = ", ".join(map(str, shown.benchmark_sizes))
     facts = [f"timed at ({', '.join(shown.letters)}) = {sizes}" if sizes else "", f"dtypes {', '.join(shown.dtypes)}"]
     return join(
@@ -59,7 +60,7 @@ def kernel(shown: Kernel) -> Html:
     """Show a kernel: what it is, its numbers and flags, and its texts with line numbers."""
     rest = _rest(shown.doc)
     parts: list[object] = [
-        paragraph(tag("b", shown.label), f": {_headline(shown.doc)}" if shown.doc.strip() else ""),
+        paragraph(tag("b", shown.label), f": {first_line(shown.doc)}" if shown.doc.strip() else ""),
         paragraph(_facts(shown), cls="li-faint li-small") if _facts(shown) else "",
         fold("more about it", plain(rest, label="what the kernel says of itself")) if rest else "",
     ]
@@ -80,7 +81,7 @@ def diff(shown: Diff) -> Html:
     if not shown.text:
         return paragraph(str(shown))
     added, removed = shown.changed_lines, shown.removed_lines
-    title = f"{shown.before} to {shown.after}: {_count(added, 'line')} added, {removed} removed"
+    title = f"{shown.before} to {shown.after}: {plural(added, 'line')} added, {removed} removed"
     return join([paragraph(tag("b", title)), diff_source(shown.text, label=title)])
 
 
@@ -103,7 +104,7 @@ def build(shown: Build) -> Html:
         [
             paragraph(badge("built", "good"), " ", tag("b", shown.kernel), f" {how} ({shown.compiler})"),
             fold("how it was built", table([], rows, caption=f"build of {shown.kernel}")),
-            fold(f"what compiler and linker ran, {_count(log.count(chr(10)) + 1, 'line')}", plain(log, label="log"))
+            fold(f"what compiler and linker ran, {plural(log.count(chr(10)) + 1, 'line')}", plain(log, label="log"))
             if log
             else "",
             *(tag("pre", str(warning), cls="li-wrap") for warning in shown.warnings),
@@ -128,7 +129,7 @@ def _name(shown: Kernel) -> Html:
 def _traits(shown: Kernel) -> Cell:
     kinds = "Python" if shown.python is not None else " + ".join(shown.sources)
     lines = sum(text.strip("\n").count("\n") + 1 for text in shown.sources.values())
-    return Cell(f"{kinds}, {_count(lines, 'line')}" if lines else kinds)
+    return Cell(f"{kinds}, {plural(lines, 'line')}" if lines else kinds)
 
 
 def _facts(shown: Kernel) -> str:
@@ -159,13 +160,5 @@ def _language(kind: str) -> str:
     return "cuda" if kind == "cuda" else "cpp"
 
 
-def _headline(doc: str) -> str:
-    return doc.strip().partition("\n")[0]
-
-
 def _rest(doc: str) -> str:
     return inspect.cleandoc(doc).partition("\n")[2].strip()
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'s' * (number != 1)}"

@@ -1,4 +1,4 @@
-"""What a verb prints and warns of goes to the panel: below no cell is a place for it, and a notebook would drop it."""
+"""What a verb prints and warns of goes to the panel: its thread belongs to no cell, and a notebook would drop it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOBODY = -1
 
 
 @contextmanager
-def overheard(log: Callable[[str], None]) -> Iterator[None]:
+def captured(log: Callable[[str], None]) -> Iterator[None]:
     """Pass on what this thread prints and warns of; what other threads say goes where it went.
 
     Args:
@@ -23,7 +23,7 @@ def overheard(log: Callable[[str], None]) -> Iterator[None]:
 
     Example:
         >>> said = []
-        >>> with overheard(said.append):
+        >>> with captured(said.append):
         ...     print("two lines")
         ...     warnings.warn("be careful")
         >>> said
