@@ -30,7 +30,7 @@ from .plan import Plan
 WIDTH = 120
 #: In a filled template, ahead of the kind of a list, of each item and behind the last: no file has these characters.
 _LIST, _ITEM, _END = "\1", "\2", "\3"
-_BREAKABLE = re.compile(rf"^(.*?){_LIST}(\w+)((?:{_ITEM}[^{_LIST}{_ITEM}{_END}]*)*){_END}(.*)$", re.MULTILINE)
+_BREAKABLE = re.compile(rf"(.*?){_LIST}(\w+)((?:{_ITEM}[^{_LIST}{_ITEM}{_END}]*)*){_END}(.*)")
 _MARKS = re.compile(rf"{_LIST}\w+(?:{_ITEM}|(?={_END}))|{_END}")
 #: What begins a comment, by the end of a file's name.
 _COMMENTS = {".cpp": "//", ".cu": "//", ".h": "//", ".md": ""}
@@ -122,7 +122,12 @@ def inner(items: Iterable[str] | str) -> str:
 
 
 def turned(item: str, deeper: int = 0) -> str:
-    """Mark an expression of C++ behind a blank, where the line may be broken, to go on so many blanks further in."""
+    """Mark an expression of C++ behind a blank, where the line may be broken, to go on so many blanks further in.
+
+    Example:
+        >>> [len(line) for line in broken(f"  const auto x ={turned('1' * 110, 4)};").split("\\n")]
+        [16, 117]
+    """
     return _list(f"turned{deeper}", [item])
 
 
@@ -138,12 +143,16 @@ def broken(text: str) -> str:
             222222222222222222222222222222222222222222222222222222222222,
         ]
     """
-    while _BREAKABLE.search(text):  # one list of each line at a time
-        text = _BREAKABLE.sub(_broken_line, text)
-    return text
+    return "\n".join(_broken(line) if _LIST in line else line for line in text.split("\n"))
 
 
-def _broken_line(match: re.Match[str]) -> str:
+def _broken(marked: str) -> str:
+    """Break the first list of a line if need be, then the others."""
+    match = _BREAKABLE.fullmatch(marked)
+    return marked if match is None else broken(_without_first(match))
+
+
+def _without_first(match: re.Match[str]) -> str:
     ahead, kind, items, behind = match[1], match[2], match[3].split(_ITEM)[1:], match[4]
     turn = kind.startswith("turned")
     line = f"{ahead}{' ' * turn}{', '.join(items)}{behind}"
