@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,13 @@ from tests.tiny import STABLE
 @pytest.fixture
 def counts(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     """Count calls here and in the worker, once our own libraries are built and loaded in both."""
+    li.worker.warm()
+    server = li.worker._server
+    while (
+        server is not None and not server.warm and server.alive
+    ):  # or the worker that counts would give way to a warm one
+        time.sleep(0.02)
+        server.poll()
     li.worker.renew()
     assert li.check(tiny(2, text=f"{STABLE}// first\n", variant="first"), progress=False).ok
     for module, name in ((job, "render"), (built, "find_toolchain"), (cache, "hash_file")):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from .events import COMPUTES, INPUTS, LOCKS, OUTPUTS, SLEEPS, WAITS
 from .facts import HEAP_WORDS, Facts
+from .happened import COMPUTES, INPUTS, LOCKS, OUTPUTS, SLEEPS, WAITS
 from .reach import bytes_text
 from .rules import Rule, always, among, both, dies_of, ended, first, has, in_any, near, prints
 

@@ -11,8 +11,8 @@ from ...build.diagnosis.source_text import GENERATED
 from ...build.diagnostics import Diagnostic, excerpt_of
 from ...errors import CrashError, TimeoutError
 from .causes import cause_of
-from .events import detail_of, what_of
 from .facts import Facts
+from .happened import detail_of, what_of
 from .loops import empty_loops
 from .macro import body_at, line_in_body
 from .names import calls_of
