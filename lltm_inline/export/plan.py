@@ -173,12 +173,17 @@ class Plan:
         optional = self.interface.optional_grads
         return bool(optional) and all(optional)
 
-    def free(self, name: str) -> str:
-        """Return a name for a local variable of C++: with an underscore where a tensor has it already."""
-        taken = {argument.name for argument in (*self.op.signature.inputs, *self.op.signature.outputs)}
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """The names that tensors, numbers and flags have in C++."""
+        named = {argument.name for argument in (*self.op.signature.inputs, *self.op.signature.outputs)}
         if self.interface.has_backward:
-            taken |= {argument.name for argument in self.taken} | {*self.gradients, *self.wanted}
-        return f"{name}_" if name in taken else name
+            named |= {argument.name for argument in self.taken} | {*self.gradients, *self.wanted}
+        return frozenset(named)
+
+    def free(self, name: str) -> str:
+        """Return a name for a local variable of C++: with an underscore where something has it already."""
+        return f"{name}_" if name in self._named else name
 
     @property
     def labels(self) -> str:

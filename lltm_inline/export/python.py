@@ -47,8 +47,9 @@ def python_files(plan: Plan) -> dict[str, str]:
                 f"op {plan.op.name!r} has an argument {argument.name!r}, a name that the Python files of an export need for "
                 "themselves: rename it in the op's schema and shapes, and in the kernel's saves"
             )
+    doc = _doc(plan.op)
     common = {
-        "doc": _doc(plan.op),
+        "doc": doc,
         "outputs": [output.name for output in plan.op.signature.outputs],
         "parameters": _parameters,
         "results": _results,
@@ -56,7 +57,7 @@ def python_files(plan: Plan) -> dict[str, str]:
     texts = {
         "__init__.py": render("package/__init__.py", plan, public=[*_class_name(plan), plan.op.name]),
         "ops.py": render("package/ops.py", plan, **common, **_words_of_ops(plan)),
-        "modules.py": render("package/modules.py", plan, **common, **_words_of_module(plan)),
+        "modules.py": render("package/modules.py", plan, **common, **_words_of_module(plan, doc)),
         "reference.py": render("package/reference.py", plan, **_words_of_reference(plan)),
     }
     return {f"{plan.name}/{name}": text for name, text in texts.items()}
@@ -185,8 +186,8 @@ def forward_arguments(plan: Plan) -> tuple[Argument, ...]:
     return tuple(a for a in plan.op.signature.inputs if a.name not in held)
 
 
-def _words_of_module(plan: Plan) -> dict[str, Any]:
-    op, doc = plan.op, _doc(plan.op)
+def _words_of_module(plan: Plan, doc: _Doc) -> dict[str, Any]:
+    op = plan.op
     held, numbers, letters = parameters_of(plan), numbers_of(plan), module_arguments(plan)
     optional = [argument.name for argument in held if argument.type == "Tensor?"]
     shapes = {argument.name: op.shape_of[argument.name] for argument in held}
