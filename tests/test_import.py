@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import graphlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
+
+import lltm_inline
 
 HEAVY = (
     *("matplotlib", "IPython", "jupyterlab", "ipykernel", "ipywidgets", "pygments", "rich", "psutil", "ninja"),
@@ -61,3 +67,44 @@ def test_import_is_light(tmp_path: Path) -> None:
 def test_the_light_test_can_fail(statement: str, kind: str, tmp_path: Path) -> None:
     """The probe of the test above does notice a heavy module and a started program."""
     assert probe(statement, tmp_path / "cache")[kind]
+
+
+def imported(tree: ast.AST, package: str) -> Iterator[str]:
+    """Name what a module imports, in functions and for type checkers too; a name of a package may be a module of it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = resolve_name("." * node.level + (node.module or ""), package)
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def circle_of(files: dict[str, str], packages: set[str]) -> list[str]:
+    """Return modules that import each other in a circle, given the text of each by name; nothing where there is none."""
+    graph = {}
+    for name, text in files.items():
+        found = set(imported(ast.parse(text), name if name in packages else name.rpartition(".")[0])) & files.keys()
+        # `from .package import module` is an import of the module, whatever else the package holds.
+        graph[name] = found - {one for one in found & packages if any(other.startswith(f"{one}.") for other in found)}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """What a module needs lies below it: whoever reads can begin at the bottom."""
+    root = Path(lltm_inline.__file__).parent
+    paths = {path: ".".join(path.relative_to(root.parent).with_suffix("").parts) for path in root.rglob("*.py")}
+    files = {name.removesuffix(".__init__"): path.read_text() for path, name in paths.items()}
+    assert (
+        circle_of(files, {name.removesuffix(".__init__") for name in paths.values() if name.endswith("__init__")}) == []
+    )
+
+
+def test_the_circle_test_can_fail() -> None:
+    """Also where one of the imports is inside a function."""
+    files = {"a": "", "a.one": "from . import two", "a.two": "def f():\n    from .one import g"}
+    assert set(circle_of(files, {"a"})) == {"a.one", "a.two"}

@@ -18,7 +18,7 @@ from lltm_inline import journal
 from lltm_inline.notebook.panel import verbs
 from lltm_inline.notebook.panel.capture import captured
 from lltm_inline.notebook.panel.session import Session
-from lltm_inline.notebook.panel.task import PanelSetting
+from lltm_inline.notebook.panel.texts import PanelSetting
 from tests.conftest import HEAVY
 from tests.stopping import PATIENCE, SLEEPY, compilers, until
 from tests.tiny import BROKEN, STABLE
@@ -50,7 +50,7 @@ def session(tiny: Callable[..., li.Kernel]) -> Iterator[Session]:
 
 def panel(kernel: li.Kernel) -> Session:
     """Make a panel that spends little time on timing, in small sizes."""
-    return Session(kernel, setting=PanelSetting(sizes=[(7,), (100,)], seconds=0.05))
+    return Session(kernel, setting=PanelSetting(sizes=[(7,), (100,)], seconds=0.05), verbs=verbs.VERBS)
 
 
 def do(session: Session, verb: str, **message: Any) -> Mapping[str, Any]:

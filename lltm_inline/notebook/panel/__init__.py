@@ -84,9 +84,9 @@ def playground(
     if sizes is not None:
         choose_sizes(registry.op_of(chosen), sizes)
     _require_notebook(chosen)
-    from . import verbs as verbs  # imported here, not when the first button is pressed
     from .session import Session
-    from .task import PanelSetting
+    from .texts import PanelSetting
+    from .verbs import VERBS
     from .widget import Playground
 
     _warm(chosen, compiler)
@@ -96,6 +96,7 @@ def playground(
         registry[chosen.name] if newest else chosen,
         device,
         PanelSetting(sizes, compiler, seconds),
+        verbs=VERBS,
         note=note,
         draft=newest,
     )

@@ -10,9 +10,11 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+
+import torch
 
 from ... import journal
 from ...arguments import refusal, shown
@@ -26,7 +28,23 @@ from .board import IDLE, Board, card_of, width_of
 from .capture import captured
 from .controls import controls_of
 from .marks import fixed
-from .task import PanelSetting, Task, before, left_of, revisions_of, texts_of, variants_of
+from .texts import PanelSetting, before, left_of, revisions_of, texts_of, variants_of
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a verb works on: a kernel and device as they were when the button was pressed."""
+
+    verb: str
+    kernel: Kernel
+    device: str
+    check_first: bool
+    session: Session = field(repr=False)
+
+    @property
+    def can_run(self) -> bool:
+        """Whether the kernel can be run on this machine, and not only compiled."""
+        return self.device != "cuda" or torch.cuda.is_available()
 
 
 class Session(Board):
@@ -36,6 +54,7 @@ class Session(Board):
         kernel: that is shown first.
         device: `cpu` or `cuda`; None for the first that the kernel has a text for.
         setting: how to build and time.
+        verbs: what its buttons do, by name.
         note: for the journal's place in the panel.
         draft: begin with the text that was left in the editor, if there is one.
 
@@ -51,11 +70,13 @@ class Session(Board):
         device: str | None = None,
         setting: PanelSetting | None = None,
         *,
+        verbs: Mapping[str, Callable[[Task], None]] = {},
         note: str = "",
         draft: bool = True,
     ) -> None:
         super().__init__()
         self.setting = setting or PanelSetting()
+        self._verbs = verbs
         self.op: Op = registry.op_of(kernel)
         #: Kernels that this panel has seen to be right, by device.
         self.right: set[tuple[Kernel, str]] = set()
@@ -266,8 +287,6 @@ class Session(Board):
         Raises:
             DefinitionError: no kernel can be made of the text.
         """
-        from .verbs import VERBS  # which needs this module for its types
-
         with self.lock:
             if self.running:
                 self.log(f"{self.state['busy']['verb']} is still running: press Stop first")
@@ -290,7 +309,7 @@ class Session(Board):
             self._current()
             # In the context of the message that asked for it: ipykernel sends answers, and so the next messages of the
             # browser (Stop!), the way that this one came, past a cell that runs in the main thread.
-            context, work = contextvars.copy_context(), (self._run, VERBS[verb], task, self._stop)
+            context, work = contextvars.copy_context(), (self._run, self._verbs[verb], task, self._stop)
             self._thread = threading.Thread(target=context.run, args=work, name=f"lltm_inline {verb}", daemon=True)
             self._thread.start()
 

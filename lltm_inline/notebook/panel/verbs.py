@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -34,9 +33,7 @@ from ...template import devices_of
 from ..bars import picture
 from .board import in_html
 from .marks import mark_of_crash, marks_of, marks_of_words, without_place
-
-if TYPE_CHECKING:
-    from .task import Task
+from .session import Task
 
 #: The revisions that were right, beside the one in the editor, that a benchmark times.
 _MOST_TIMED = 4

@@ -1,23 +1,17 @@
-"""What a verb of the panel works on, and how; and the text of a kernel that has none."""
+"""How the panel works, and what it shows of a kernel: its texts and revisions."""
 
 from __future__ import annotations
 
 import inspect
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import torch
+from dataclasses import dataclass
+from typing import Any
 
 from ... import journal
 from ...kernel import Kernel
 from ...op import Op
 from ...registry import registry
-
-if TYPE_CHECKING:
-    from .session import Session
-
 
 #: Revisions shown as buttons, beside the one that ships.
 _MOST_REVISIONS = 12
@@ -36,22 +30,6 @@ class PanelSetting:
     sizes: Sequence[Any] | None = None
     compiler: str | None = None
     seconds: float = 0.5
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a verb works on: a kernel and device as they were when the button was pressed."""
-
-    verb: str
-    kernel: Kernel
-    device: str
-    check_first: bool
-    session: Session = field(repr=False)
-
-    @property
-    def can_run(self) -> bool:
-        """Whether the kernel can be run on this machine, and not only compiled."""
-        return self.device != "cuda" or torch.cuda.is_available()
 
 
 def texts_of(kernel: Kernel) -> dict[str, str]:
