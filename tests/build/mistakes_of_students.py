@@ -2243,4 +2243,67 @@ void forward(const at::Tensor& x) {
         "q = x",
         "In line 6 the *",
     ),
+    light(
+        "the type that a lambda returns without its arrow",
+        """
+float forward(float x) {
+  auto half = [](float v) float { return v / 2; };
+  return half(x);
+}
+""",
+        "auto half",
+        "-> float",
+    ),
+    light(
+        "a function of std with a capital letter",
+        """
+float forward(float x) {
+  return Max(x, 0.0f);
+}
+""",
+        "return Max",
+        "'std::max'",
+    ),
+    light(
+        "a sum of std",
+        """
+float forward(const float* p, int n) {
+  return std::sum(p, p + n);
+}
+""",
+        "return std::sum",
+        "std::accumulate",
+    ),
+    light(
+        "is None as in Python",
+        """
+float forward(const float* p) {
+  if (p is not None) return p[0];
+  return 0;
+}
+""",
+        "if (p",
+        "p == nullptr",
+    ),
+    light(
+        "a method of a type",
+        """
+struct Sum { float s = 0; };
+float forward(float x) {
+  Sum.s = x;
+  return x;
+}
+""",
+        "Sum.s",
+        "Sum g;",
+    ),
+    light(
+        "a template of scalar_t without typename",
+        """
+template <scalar_t>
+scalar_t twice(scalar_t v) { return 2 * v; }
+""",
+        "template",
+        "<typename scalar_t>",
+    ),
 )

@@ -33,6 +33,10 @@ def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
 _PYTHON_LINES = (
     (r"\bPYBIND11_MODULE\b", "The binding is generated from the op: leave out this block of PYBIND11_MODULE."),
     (
+        r"\bis\s+(?:not\s+)?None\b",
+        "'is None' is Python: x.has_value() asks an optional, x.defined() a tensor, and p == nullptr a pointer.",
+    ),
+    (
         r"\braise\s+\w",
         'C++ has no raise: TORCH_CHECK(condition, "text") stops with a text where the condition is false.',
     ),
@@ -244,7 +248,7 @@ rules.table(r"""
 
 @rules.rule(
     r"^expected (?:primary-)?expression(?: before '\.'|$)|^unexpected namespace name '\w+'|type name is not allowed"
-    r"|does not refer to a value"
+    r"|does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot operator on a type"
 )
 def _dot_behind_namespace(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
     found = re.search(r"(?<![\w.:>])(std|at|torch|c10)\.(\w+)", code_at(record, sources))
@@ -599,6 +603,9 @@ template declaration cannot appear at block scope|^templates can only be declare
     A template stands outside of functions: move it out.
 ^no matching conversion for functional-style cast from '[\w:]+' to '([A-Z]\w*)'
     A struct without a constructor is made with braces: \1{...}.
+^type-specifier invalid in lambda|^expected body of lambda|^expected '\{' before
+  in \]\s*\([^()]*\)\s*(\w[\w:]*)\s*\{
+    The type that a lambda returns stands behind an arrow: -> \1.
 ^duplicate case value
     This case stands in the switch already: take one of the two away.
 ^default argument missing for parameter|^missing default argument on parameter

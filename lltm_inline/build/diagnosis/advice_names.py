@@ -16,6 +16,7 @@ from .names import (
     INDEXING,
     MACRO_HEADERS,
     MACROS,
+    NOT_IN_STD,
     OLD_MACROS,
     PYTHON,
     PYTHON_MODULES,
@@ -28,7 +29,7 @@ from .names import (
     nearest_of_text,
 )
 from .rules import Rules, guess_of, line_at, text_of
-from .source_text import at_file_scope, declarations, definition, function_around, heads_around, mask, position
+from .source_text import at_file_scope, declarations, definition, function_around, heads_around, mask, position, words
 
 rules = Rules()
 
@@ -100,11 +101,15 @@ def _no_forward(match: re.Match[str], record: Record, sources: Mapping[str, str]
     return f"The text defines no function '{name}', which the binding calls."
 
 
-rules.fixed(
-    r"'scalar_t' was not declared|(?:identifier|unknown type name) 'scalar_t'|'scalar_t' does not name",
-    'scalar_t only exists inside AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "name", [&] { ... }), or in a '
-    "template that declares it.",
-)
+rules.table(r"""
+'scalar_t' was not declared|'scalar_t' has not been declared|(?:identifier|unknown type name) 'scalar_t'
+'scalar_t' does not name
+  in \btemplate\s*<\s*scalar_t\b
+    Say what kind of parameter 'scalar_t' is: template <typename scalar_t>.
+  in .
+    scalar_t only exists inside AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "name", [&] { ... }), or in a template that
+    declares it.
+""")
 
 
 @rules.rule(
@@ -164,6 +169,8 @@ def _in_std(match: re.Match[str], record: Record, sources: Mapping[str, str]) ->
     header = _header_of(name, record) or STD.get(name)
     if header:
         return f"Add #include <{header}> at the top."
+    if name in NOT_IN_STD:
+        return f"There is no std::{name}: write {NOT_IN_STD[name]}."
     guess = guess_of(record)
     near = nearest(name, STD) or (guess if is_near(name, guess.removeprefix("std::")) else "")
     return (
@@ -295,7 +302,7 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
     if not near and any(line < record.line for line, _ in declarations(text, name)):
         return ""  # something is wrong with that declaration, and its own error says what
     if near:
-        return f"Did you mean '{near}'?"
+        return f"Did you mean '{'std::' * (near in STD and near not in words(text))}{near}'?"
     if re.match(rf"\s*{name}\s*=[^=]", code):
         return (
             f"A variable begins with its type, where it first gets a value: float {name} = ..., at::Tensor {name} = ..."

@@ -255,6 +255,8 @@ def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
             or f"A value of type {types[1]} stands where {types[0]} is wanted."
         )
     tensors = [bool(re.fullmatch(r"(?:const )?at::Tensor ?&?", item)) for item in types]
+    if any(tensors) and operator.startswith("["):
+        return "An index is a whole number: i.item<int64_t>() makes one of a tensor."
     if any(tensors) and operator.startswith(("&&", "||")):
         return LOGICAL
     if any(tensors) and all(tensor or re.fullmatch(_NUMBER, item) for tensor, item in zip(tensors, types, strict=True)):

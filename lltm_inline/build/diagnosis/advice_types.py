@@ -239,7 +239,8 @@ def _constant(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     if "map<" in said and "operator[]" in said:
         return "[ ] of a map adds what is not there, and this map is const: m.at(key) only looks it up."
     if "overloaded operator[]" in record.message:
-        return ""
+        tensor = re.search(r"no known conversion from '(?:const )?at::Tensor' to '.*size_type'", said)
+        return "An index is a whole number: i.item<int64_t>() makes one of a tensor." if tensor else ""
     head = next((head for head in reversed(heads) if re.search(r"\)\s*const\s*$", head)), "")
     if head and ("member" in record.message or "this" in record.message):
         return "The const behind the ( ) of this method promises that it changes nothing: take that const away."

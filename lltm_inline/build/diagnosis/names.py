@@ -106,6 +106,14 @@ FOREIGN: Mapping[str, str] = {
     "float64": "double",
 }
 
+#: What other languages have by a plain name, and std has not.
+NOT_IN_STD: Mapping[str, str] = {
+    "sum": "std::accumulate(p, p + n, 0.0f), with #include <numeric>",
+    "relu": "x > 0 ? x : 0",
+    "argmax": "std::max_element(p, p + n) - p, with #include <algorithm>",
+    "inf": "std::numeric_limits<float>::infinity(), with #include <limits>",
+}
+
 #: What a Python programmer writes, and what C++ wants there.
 PYTHON: Mapping[str, str] = {
     "None": "write nullptr for a pointer, std::nullopt for an optional, at::Tensor() for no tensor",
