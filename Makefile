@@ -2,7 +2,7 @@
 #   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
 #   make test      what a change breaks first, two tests at a time         make test ARGS='-k doctor'
 #   make test-all  all tests: every notebook, export, crash and browser   make test-all ARGS='-m full' for what is left
-#   make check     lint, types, and the form of our C++
+#   make check     lint, types, order of the rooms, form of our C++
 #   make bench     comparisons with other tools (minutes)
 #   make lab       JupyterLab on lesson 00                                make lab ARGS=--no-browser
 #   make bundle    the panel's JavaScript anew, after an edit of it (needs Node.js and the npm registry)
@@ -35,6 +35,7 @@ test-all: $(VENV)/.stamp-test
 check: $(VENV)/.stamp-check
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/clang-format --dry-run -Werror lltm_inline/native/*.cpp lltm_inline/native/*.h
 
 bench: $(VENV)/.stamp-bench

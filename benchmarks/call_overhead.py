@@ -18,7 +18,7 @@ import torch
 from common import Results, arguments, cell_inputs, li
 from contest import load_all
 
-from lltm_inline.run.timing.inputs import wanted
+from lltm_inline.measure.inputs import wanted
 
 KERNEL = "lltm/fused"
 

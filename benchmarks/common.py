@@ -68,7 +68,7 @@ def machine() -> dict[str, Any]:
     """Describe what the figures depend on; the load tells whether the machine was quiet."""
     import torch
 
-    from lltm_inline.run.timing.machine import cpu_name
+    from lltm_inline.measure.machine import cpu_name
 
     return {
         "cpu": cpu_name(),

@@ -14,8 +14,8 @@ import torch
 from common import li
 
 from lltm_inline.errors import LltmInlineError
+from lltm_inline.measure.inputs import InputSet, Ring
 from lltm_inline.run.function import as_tuple
-from lltm_inline.run.timing.inputs import InputSet, Ring
 
 EAGER, COMPILED = "eager", "torch.compile"
 DIRECTIONS = ("forward", "forward + backward")

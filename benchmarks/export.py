@@ -26,8 +26,8 @@ from common import Results, arguments, li, scratch, timed_python
 from contest import calls_of, in_turns
 from lltm_speed import compare_results
 
-from lltm_inline.run.timing.inputs import Ring
-from lltm_inline.run.timing.stats import ratio
+from lltm_inline.measure.inputs import Ring
+from lltm_inline.measure.stats import ratio
 
 KERNEL, NAME = "lltm/fused", "lltm_fused"
 SMALLEST = (1, 1, 1)

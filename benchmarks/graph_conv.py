@@ -25,7 +25,7 @@ import torch
 from common import Results, arguments, li, scratch
 from torch.autograd.function import once_differentiable
 
-from lltm_inline.run.timing.stats import ratio
+from lltm_inline.measure.stats import ratio
 
 OP = li.registry.ops["graph_conv"]
 #: The last is the tutorial's case: many more nodes than outputs, so that the products with a are all that counts.

@@ -2,7 +2,7 @@
 
 Forward runs without autograd; forward + backward takes the gradients of weights and bias, for random gradients of both
 outputs. Each round gives one sample of every kernel, in random order; ratios are taken within rounds (see
-`lltm_inline.run.timing.stats`). Every output and gradient is compared with the reference first.
+`lltm_inline.measure.stats`). Every output and gradient is compared with the reference first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from common import TEXTS, Results, arguments, cell_inputs, li
 
-from lltm_inline.run.timing.stats import ratio
+from lltm_inline.measure.stats import ratio
 
 SIZES = ((16, 32, 128), (64, 1024, 128), (1, 64, 64), (16, 64, 64), (256, 64, 64), (4096, 64, 64))
 COMPILED = "torch.compile"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from common import ROOT, Results, arguments, li
 
+from lltm_inline.measure.memory import memory
 from lltm_inline.notebook.plot import plot
-from lltm_inline.run.memory import memory
 
 KERNELS = ("conv_bn/unfused", "conv_bn/fused", "conv_bn/python")
 BASELINE, JUDGED = KERNELS[:2]

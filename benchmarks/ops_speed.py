@@ -1,7 +1,7 @@
 """Every kernel of every op beside its reference in eager PyTorch and torch.compile of it, forward and forward + backward.
 
 Each round gives one sample of every contestant, in random order; ratios are taken within rounds and come with a 99 %
-interval (see `lltm_inline.run.timing.stats`). Every output and gradient is compared with the reference first. A large
+interval (see `lltm_inline.measure.stats`). Every output and gradient is compared with the reference first. A large
 copy takes its turns with the elementwise ops at a size far beyond the cache: its bytes a second are the yardstick.
 `python benchmarks/ops_speed.py --op axpy trace` measures some ops only; docs/speed.md is written when all are measured.
 """
@@ -22,10 +22,10 @@ from contest import COMPILED, DIRECTIONS, EAGER, calls_of, compiled, in_turns, l
 from speed_table import markdown
 
 from lltm_inline.errors import CheckError
-from lltm_inline.run.timing import machine
-from lltm_inline.run.timing.audit import Auditor
-from lltm_inline.run.timing.inputs import Ring
-from lltm_inline.run.timing.stats import quartiles, ratio
+from lltm_inline.measure import machine
+from lltm_inline.measure.audit import Auditor
+from lltm_inline.measure.inputs import Ring
+from lltm_inline.measure.stats import quartiles, ratio
 
 PAGE = ROOT / "docs" / "speed.md"
 #: Elements of each tensor where bandwidth is measured: 28 MiB of float32. The C library asks the system for blocks of 32 MiB

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lltm_inline.run.timing.words import finding
+from lltm_inline.tables.words import finding
 
 EAGER, COMPILED = "eager", "torch.compile"
 

@@ -18,7 +18,7 @@ from common import ROOT, Results, arguments
 from remember import GUESS, Training, train
 
 from lltm_inline.notebook.figure import BASELINE_COLOUR, GREY, Plot, open_figure, plain, styles_of
-from lltm_inline.run.timing.words import three
+from lltm_inline.tables.words import three
 
 KERNELS = ("lltm/python", "lltm/aten", "lltm/fused")
 STEPS, SMOOTH = 300, 10

@@ -21,18 +21,18 @@ from typing import Any
 import torch
 from common import Results, arguments, li
 
+from lltm_inline.checking.postmortem import run_or_raise
+from lltm_inline.measure.audit import Auditor
+from lltm_inline.measure.benchmark import Plan, Timer
+from lltm_inline.measure.inputs import Ring
+from lltm_inline.measure.sample import Case, no_collection, warm_up
+from lltm_inline.measure.stats import ratio
 from lltm_inline.notebook.live import live_html
-from lltm_inline.run.benchmark import Plan, Timer
 from lltm_inline.run.executor import Task, prepare
 from lltm_inline.run.library import load_all
-from lltm_inline.run.partial import Pace, Partial
-from lltm_inline.run.postmortem import run_or_raise
 from lltm_inline.run.setting import Setting
-from lltm_inline.run.timing.audit import Auditor
-from lltm_inline.run.timing.inputs import Ring
-from lltm_inline.run.timing.sample import Case, no_collection, warm_up
-from lltm_inline.run.timing.stats import ratio
-from lltm_inline.run.worker import steps
+from lltm_inline.tables.partial import Pace, Partial
+from lltm_inline.workers import steps
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import above, errors
+from . import errors
+from .base import above
+from .base.packages import environment_command
 from .doctor import doctor
 from .errors import BuildError, CheckError, CrashError
-from .packages import environment_command
 from .version import __version__ as __version__
 
 # What the rooms below leave to those above; nothing of it is imported here.
@@ -36,26 +37,26 @@ else:
     # Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
     from .build.compiler import Build, build
     from .export import export
-    from .registry import Kernel, Op, diff, registry
+    from .model.registry import Kernel, Op, diff, registry
 
 if TYPE_CHECKING:
+    from .autopsy.crash import Crash
+    from .calling.call import call
+    from .calling.load import load
+    from .checking.check import check, gradcheck
+    from .checking.report import Report
     from .lesson import self_check
+    from .measure.benchmark import benchmark
+    from .measure.memory import memory
+    from .measure.sweep import Sweep, sweep
     from .notebook.live import live_benchmark
     from .notebook.panel import playground
     from .notebook.plot import plot
-    from .run.benchmark import benchmark
-    from .run.call import call
-    from .run.check import check, gradcheck
-    from .run.footprint import Memory
     from .run.function import Function
-    from .run.load import load
-    from .run.memory import memory
-    from .run.report import Report
-    from .run.sweep import Sweep, sweep
-    from .run.timings import Timings
-    from .run.worker.client import worker
-    from .run.worker.crash import Crash
-    from .run.worker.limits import Limits
+    from .tables.memory import Memory
+    from .tables.timings import Timings
+    from .workers.client import worker
+    from .workers.limits import Limits
 
 # Imported when first used, so that `import lltm_inline` costs hardly more than `import torch`.
 _LAZY = {
@@ -63,21 +64,21 @@ _LAZY = {
     "playground": "notebook.panel",
     "plot": "notebook.plot",
     "self_check": "lesson",
-    "benchmark": "run.benchmark",
-    "check": "run.check",
-    "gradcheck": "run.check",
+    "benchmark": "measure.benchmark",
+    "check": "checking.check",
+    "gradcheck": "checking.check",
     "Function": "run.function",
-    "load": "run.load",
-    "Crash": "run.worker.crash",
-    "Limits": "run.worker.limits",
-    "call": "run.call",
-    "worker": "run.worker.client",
-    "Memory": "run.footprint",
-    "memory": "run.memory",
-    "Report": "run.report",
-    "Sweep": "run.sweep",
-    "sweep": "run.sweep",
-    "Timings": "run.timings",
+    "load": "calling.load",
+    "Crash": "autopsy.crash",
+    "Limits": "workers.limits",
+    "call": "calling.call",
+    "worker": "workers.client",
+    "Memory": "tables.memory",
+    "memory": "measure.memory",
+    "Report": "checking.report",
+    "Sweep": "measure.sweep",
+    "sweep": "measure.sweep",
+    "Timings": "tables.timings",
 }
 
 __all__ = [

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import lltm_inline as li
 
-from .arguments import first_line, nearest_first
+from .base.arguments import first_line, nearest_first
+from .base.packages import environment_command
 from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
-from .packages import environment_command
 
 if TYPE_CHECKING:
     from .build.cache import Entry
-    from .kernel import Kernel
+    from .model.kernel import Kernel
 
 FINE, WRONG, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 _DAY = 24 * 3600.0
@@ -233,7 +233,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _show_rendered(kernel: Kernel, options: argparse.Namespace) -> None:
     """Print the files that are compiled for a kernel, or the binding in them."""
-    from .template import devices_of, render
+    from .source.template import devices_of, render
 
     rendered = render(kernel, li.registry.op_of(kernel), options.device or devices_of(kernel)[0])
     if options.binding:
@@ -263,7 +263,7 @@ def _check(options: argparse.Namespace) -> int:
     if options.all:
         return _check_all(options.device)
     # All names first: a typing mistake in the last one should not show after a minute.
-    from .own_file import kernels_of
+    from .model.own_file import kernels_of
 
     kernels = [kernel for word in options.kernels for kernel in kernels_of(word)]
     code = FINE
@@ -276,7 +276,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_all(device: str) -> int:
-    from .run.survey import survey, table
+    from .checking.check_many import survey, table
 
     rows = []
     for row in survey(list(li.registry.values()), device):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from .packages import environment_command
+from .base.packages import environment_command
 
 try:
     from rich.console import Console
@@ -19,7 +19,7 @@ try:
 
     from . import BuildError, Kernel, benchmark, build, check, diff, doctor, plot, registry
     from .errors import InputError, LltmInlineError
-    from .run.timings import Timings
+    from .tables.timings import Timings
 except ImportError as error:  # a clone in which nobody has installed anything, and another interpreter than its own
     if __name__ != "__main__":
         raise

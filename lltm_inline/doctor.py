@@ -15,13 +15,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from .above import Shown
-from .arguments import shown
+from .base.above import Shown
+from .base.arguments import shown
+from .base.packages import environment_command, install_command, pip_command
 from .build import cache
 from .build.nvcc import find_cuda, find_nvcc, has_driver
 from .build.toolchain import Toolchain, find_toolchain
 from .errors import CacheError, ToolchainError, UnknownPartError
-from .packages import environment_command, install_command, pip_command
 
 TORCH_WANTED = (2, 10)
 PYTHON_WANTED = (3, 11)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
-from .above import Shown
-from .trace import lines_of
+from .base.above import Shown
+from .base.trace import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .build.diagnostics import Diagnostic
+    from .diagnosis.diagnostics import Diagnostic
 
 
 class LltmInlineError(Exception):

@@ -13,9 +13,11 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .above import Shown
-from .arguments import one_of, refusal, shown, string
+from .base.above import Shown
+from .base.arguments import one_of, refusal, shown, string
 from .build.compiler import build
+from .checking.check import check
+from .checking.report import Report
 from .errors import (
     BuildError,
     CacheError,
@@ -26,12 +28,10 @@ from .errors import (
     UnknownKernelError,
     WorkerError,
 )
-from .registry import Kernel, registry, resolve
-from .run.check import check
-from .run.checking.cases import Size
-from .run.report import Report
-from .run.worker.limits import Limits
-from .signature import find_functions, mask, taken
+from .model.registry import Kernel, registry, resolve
+from .run.cases import Size
+from .source.signature import find_functions, mask, taken
+from .workers.limits import Limits
 
 #: What an exercise may want of a kernel: that it is right, is wrong, crashes, does not compile, or is not looked at but for that.
 EXPECTED = ("right", "wrong", "crash", "error", "builds")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from lltm_inline.registry import Kernel, Op
-from lltm_inline.template import render
+from lltm_inline.model.registry import Kernel, Op
+from lltm_inline.source.template import render
 
 #: What CUDA gives to a text, as far as our kernels use it.
 CUDA_ON_CPU = r"""

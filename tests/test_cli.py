@@ -246,7 +246,7 @@ def test_a_file_of_ones_own_that_cannot_be_checked(
 def few(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Leave only some kernels in the registry, with a check that finds one of them wrong; give the names that were checked."""
     import lltm_inline as li
-    from lltm_inline.run import survey
+    from lltm_inline.checking import check_many as survey
 
     checked: list[str] = []
 

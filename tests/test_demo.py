@@ -12,8 +12,8 @@ import pytest
 
 from lltm_inline.demo import LINE, next_steps, parse
 from lltm_inline.errors import InputError, UnknownKernelError
-from lltm_inline.registry import registry
-from lltm_inline.run.timings import Timings
+from lltm_inline.model.registry import registry
+from lltm_inline.tables.timings import Timings
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lltm_inline import packages
+from lltm_inline.base import packages
 from lltm_inline.build.nvcc import Nvcc
 from lltm_inline.errors import ToolchainError
 

@@ -12,16 +12,15 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline.above import Shown
-from lltm_inline.build.diagnostics import Diagnostic, excerpt_of
+from lltm_inline.autopsy.crash import Crash
+from lltm_inline.base.above import Shown
+from lltm_inline.base.trace import lines_of
+from lltm_inline.checking.report import Finding, Report, Section
+from lltm_inline.diagnosis.diagnostics import Diagnostic, excerpt_of
 from lltm_inline.doctor import Diagnosis
 from lltm_inline.errors import BuildError, CheckError, CrashError
-from lltm_inline.kernel import Kernel
-from lltm_inline.registry import Registry
-from lltm_inline.run.footprint import Memory, MemoryRow
-from lltm_inline.run.report import Finding, Report, Section
-from lltm_inline.run.timings import Row, Timings
-from lltm_inline.run.worker.crash import Crash
+from lltm_inline.model.kernel import Kernel
+from lltm_inline.model.registry import Registry
 from lltm_inline.show import (
     Cell,
     Html,
@@ -47,7 +46,8 @@ from lltm_inline.show import (
 from lltm_inline.show.parts import MOST_LETTERS
 from lltm_inline.show.source import MOST_LINES
 from lltm_inline.show.style import FAINT, INKS, SCOPE, TINTS
-from lltm_inline.trace import lines_of
+from lltm_inline.tables.memory import Memory, MemoryRow
+from lltm_inline.tables.timings import Row, Timings
 from tests.html_checks import contrast, mix, over, read, rgb, themes
 
 EVIL = '<script>alert("1")</script>&\'\x00</pre></style>'
@@ -381,7 +381,7 @@ def test_traceback_keeps_the_users_lines_only() -> None:
         li.benchmark("lltm/fused", rounds=0)
     text = "\n".join(caught.value._render_traceback_())
     assert 'li.benchmark("lltm/fused", rounds=0)' in text and "in test_traceback_keeps" in text
-    assert "run/benchmark.py" not in text and "rounds=0, want" in text and "During handling" not in text
+    assert "measure/benchmark.py" not in text and "rounds=0, want" in text and "During handling" not in text
 
 
 def test_traceback_sets_off_the_structure_of_a_message() -> None:
@@ -396,10 +396,10 @@ def test_traceback_sets_off_the_structure_of_a_message() -> None:
 def test_traceback_has_no_colours_where_ipython_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """IPython's setting `NoColor` holds for our messages too, and its modes are looked at."""
     error = BuildError("one\n  likely cause: two", kernel="a/b")
-    monkeypatch.setattr("lltm_inline.trace.running_shell", lambda: SimpleNamespace(colors="NoColor"))
+    monkeypatch.setattr("lltm_inline.base.trace.running_shell", lambda: SimpleNamespace(colors="NoColor"))
     assert lines_of(error) == ["BuildError: one\n  likely cause: two"]
     table = SimpleNamespace(mode="Verbose", structured_traceback=lambda *_: ["all of it"])
-    monkeypatch.setattr("lltm_inline.trace.running_shell", lambda: SimpleNamespace(InteractiveTB=table))
+    monkeypatch.setattr("lltm_inline.base.trace.running_shell", lambda: SimpleNamespace(InteractiveTB=table))
     assert lines_of(error) == ["all of it"]
 
 

@@ -17,7 +17,7 @@ import lltm_inline
 
 HEAVY = (
     *("matplotlib", "IPython", "jupyterlab", "ipykernel", "ipywidgets", "pygments", "rich", "psutil", "ninja"),
-    *("cloudpickle", "lltm_inline.run.worker"),
+    *("cloudpickle", "lltm_inline.workers"),
 )
 
 # The audit hook sees every program that is started, by subprocess, os.system or a fork and exec.

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline import journal
 from lltm_inline.build import cache
 from lltm_inline.errors import CacheError, InputError, UnknownKernelError
-from lltm_inline.journal_file import Run, append, read, started, trim
-from lltm_inline.kernel import Kernel
-from lltm_inline.told import tell
+from lltm_inline.journal import journal
+from lltm_inline.journal.file import Run, append, read, started, trim
+from lltm_inline.model.kernel import Kernel
+from lltm_inline.model.listeners import tell
 from tests import tiny as tiny_module
 
 BOOK = "/lessons/first.ipynb"
@@ -419,7 +419,7 @@ def test_nothing_is_left_out_once_it_can_be_written(
     """What the warning advises keeps all revisions, with what became of them, and not only those that follow."""
     journal.turn_on(BOOK)
     with monkeypatch.context() as broken, pytest.warns(RuntimeWarning, match="not written to the journal"):
-        broken.setattr("lltm_inline.journal.append", full)
+        broken.setattr("lltm_inline.journal.journal.append", full)
         make(2, 3)
         journal.mark("tiny/stable@1", "right")
     if how == "another cache":

@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from lltm_inline.build.header import torch_cflags
+from lltm_inline.calling.load import load
 from lltm_inline.errors import TemplateError
-from lltm_inline.launchers import find_launchers, host_text, instances_text
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.run.load import load
-from lltm_inline.template import devices_of, render
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.source.launchers import find_launchers, host_text, instances_text
+from lltm_inline.source.template import devices_of, render
 from tests.cuda_twin import launches_as_loops, twin
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")

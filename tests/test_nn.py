@@ -15,7 +15,7 @@ from torch import Tensor
 import lltm_inline as li
 from lltm_inline.build.compiler import build
 from lltm_inline.errors import InputError, UnknownKernelError
-from lltm_inline.registry import Kernel
+from lltm_inline.model.registry import Kernel
 
 KERNELS = {
     "LLTM": ("lltm/python", "lltm/aten", "lltm/stable", "lltm/fused"),

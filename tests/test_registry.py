@@ -16,7 +16,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.errors import DefinitionError, DuplicateKernelError, EditError, UnknownKernelError
-from lltm_inline.registry import Cost, Kernel, Op, Schema, diff, registry
+from lltm_inline.model.registry import Cost, Kernel, Op, Schema, diff, registry
 from tests.tiny import forget, inputs, reference
 
 TEXT = "at::Tensor forward(const at::Tensor& x) {\n  return x + A;\n}\n"

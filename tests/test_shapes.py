@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lltm_inline.errors import DefinitionError, InputError
-from lltm_inline.shapes import Dim, Shape, letters_of, named_size
+from lltm_inline.model.shapes import Dim, Shape, letters_of, named_size
 
 
 @pytest.mark.parametrize(

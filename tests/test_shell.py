@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lltm_inline.shell import in_notebook, running_shell
+from lltm_inline.base.shell import in_notebook, running_shell
 
 
 @pytest.mark.parametrize(
@@ -22,5 +22,5 @@ def test_a_notebook_is_a_shell_with_a_kernel(monkeypatch: pytest.MonkeyPatch, sh
 
 def test_asking_imports_nothing() -> None:
     """A script that never uses IPython does not pay for it."""
-    code = "import sys; from lltm_inline.shell import in_notebook; assert not in_notebook() and 'IPython' not in sys.modules"
+    code = "import sys; from lltm_inline.base.shell import in_notebook; assert not in_notebook() and 'IPython' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from lltm_inline.build.compiler import build
 from lltm_inline.errors import SignatureError
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.signature import cpp_declaration, examine, find_function, mask
-from lltm_inline.template import render
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.source.signature import cpp_declaration, examine, find_function, mask
+from lltm_inline.source.template import render
 from tests.tiny import forget
 
 ALL = """\

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.run.partial import Partial
-from lltm_inline.run.worker.client import Worker
-from lltm_inline.stop import raise_if_stopped, stoppable
+from lltm_inline.base.stop import raise_if_stopped, stoppable
+from lltm_inline.tables.partial import Partial
+from lltm_inline.workers.client import Worker
 from tests.conftest import Watched
 from tests.planted.crashes import ROWS, register
 from tests.run.worker.crash_rows import wait_for_kernel

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline.build.diagnostics import Diagnostic
 from lltm_inline.build.toolchain import Toolchain
+from lltm_inline.checking.report import Finding, Section
+from lltm_inline.diagnosis.diagnostics import Diagnostic
 from lltm_inline.errors import InputError
-from lltm_inline.run.footprint import MemoryRow
-from lltm_inline.run.report import Finding, Section
-from lltm_inline.run.swept import Point
-from lltm_inline.run.timings import Row
+from lltm_inline.tables.memory import MemoryRow
+from lltm_inline.tables.sweep import Point
+from lltm_inline.tables.timings import Row
 
 _WHAT: dict[str, Any] = {"op": "axpy", "size": {"B": 3}, "dtype": "float32", "device": "cpu"}
 _ROW = Row(

@@ -11,9 +11,9 @@ import torch
 
 from lltm_inline import native
 from lltm_inline.build import cache
-from lltm_inline.kernel import _revisions
+from lltm_inline.model.kernel import _revisions
+from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.native import text
-from lltm_inline.registry import Kernel, Op, registry
 
 #: Both functions on LibTorch's stable ABI: no ATen header, so that a build costs a second and not six.
 STABLE = r"""

@@ -19,19 +19,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
-from ..above import Shown
-from ..arguments import boolean, refusal, require_choices
+from ..base.above import Shown
+from ..base.arguments import boolean, refusal, require_choices
+from ..base.progress import Progress, showing
+from ..base.stop import raise_if_stopped
+from ..base.trace import shorten
+from ..diagnosis.diagnostics import Diagnostic, parse
 from ..errors import CacheError, InputError, LltmInlineError
-from ..native import helper_job
-from ..progress import Progress, showing
-from ..registry import Kernel, resolve
-from ..stop import raise_if_stopped
-from ..template import require_text
-from ..told import building
-from ..trace import shorten
+from ..model.listeners import building
+from ..model.registry import Kernel, resolve
+from ..source.template import require_text
 from ..version import __version__
 from . import cache
-from .diagnostics import Diagnostic, parse
 from .failures import (
     endless_failure,
     failure_of,
@@ -42,7 +41,7 @@ from .failures import (
 )
 from .includes import refuse_devices
 from .inline import compile_job
-from .job import Job, compile_checks, make_job
+from .job import Job, compile_checks, helper_job, make_job
 from .nvcc import find_cuda
 from .toolchain import Toolchain, find_toolchain
 from .watch import Attempt, enforce, kill_compilers

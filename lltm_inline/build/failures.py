@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..diagnosis.diagnostics import Diagnostic, describe, parse
 from ..errors import BuildError, CacheError, LltmInlineError
-from ..registry import diff, registry
+from ..model.registry import diff, registry
 from ..version import __version__
 from . import cache
-from .diagnostics import Diagnostic, describe, parse
 from .header import PASSING_FAILURES
 from .job import Job
 

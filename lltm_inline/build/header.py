@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from ..template import PRELUDE
+from ..source.template import PRELUDE
 from . import cache
 from .toolchain import Toolchain
 

@@ -7,9 +7,9 @@ import re
 import stat
 from collections.abc import Iterator
 
+from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..errors import BuildError
 from . import cache
-from .diagnostics import Diagnostic, excerpt_of
 from .job import Job
 
 _INCLUDE = re.compile(r"\s*#\s*(?:include|include_next|import|embed)\s*(?:\"([^\"]+)\"|<([^>]+)>)")

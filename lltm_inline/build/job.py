@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from .. import native
+from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..errors import SignatureError
-from ..registry import Kernel, fit, registry
-from ..signature import Interface, Problem, mask
-from ..template import Rendered, render, require_text
+from ..model.registry import Kernel, fit, registry
+from ..source.signature import Interface, Problem, mask
+from ..source.template import Rendered, render, require_text
 from . import cache
-from .diagnostics import Diagnostic, excerpt_of
 from .nvcc import Nvcc
-from .toolchain import Toolchain
+from .toolchain import Toolchain, find_toolchain
 
 #: What a job leaves behind: a library that can be loaded; or of a compile check PTX, or the object file of the C++ text.
 _RESULTS = {"": cache.LIBRARY, "ptx": "kernel.ptx", "object": "main.o"}
@@ -197,3 +198,18 @@ def compile_checks(jobs: Sequence[Job]) -> list[Job]:
         *(replace(job, text="", prelude=None, only="ptx") for job in jobs),
         *(replace(job, cuda="", nvcc=None, only="object") for job in jobs),
     ]
+
+
+_HELPERS = {"bridge": "autograd bridge", "guard": "memory guard", "meter": "memory meter", "recorder": "crash recorder"}
+# -fno-plt: what a signal handler calls is looked up when the library is loaded, not while the process dies.
+_CFLAGS = {"recorder": ("-fno-plt", *native.layout.LIMITS)}
+# load_inline links with torch, which the recorder has no use for.
+_LDFLAGS = {"recorder": ("-Wl,--as-needed",)}
+
+
+def helper_job(name: str, toolchain: Toolchain) -> Job:
+    """Return the job of `name.cpp`: compiled once per compiler, whatever the flags of the kernels are."""
+    # -O1: of the microsecond that the bridge takes per call, more saves nothing, and costs a second of the first build.
+    chosen = find_toolchain(toolchain.compiler, ("-O1", *_CFLAGS.get(name, ())))
+    chosen = replace(chosen, ldflags=(*_LDFLAGS.get(name, ()), *chosen.ldflags))
+    return Job(_HELPERS[name], native.text(f"{name}.cpp"), None, {}, chosen)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ..base.packages import install_command, pip_command
 from ..errors import ToolchainError
-from ..packages import install_command, pip_command
 from . import environment
 
 #: What a text is compiled for where no GPU says otherwise: the oldest one that CUDA 13 knows.

@@ -15,10 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..arguments import shown
+from ..base.arguments import shown
+from ..base.flags import complaint
+from ..base.packages import install_command, pip_command
 from ..errors import InputError, ToolchainError
-from ..flags import complaint
-from ..packages import install_command, pip_command
 from . import cache, environment
 
 #: Searched in this order when neither the caller nor CXX names a compiler.

@@ -18,11 +18,11 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..registry import Kernel
+from ..model.registry import Kernel
 
 if TYPE_CHECKING:
-    from ..progress import Progress
-    from ..run.report import Report
+    from ..base.progress import Progress
+    from ..checking.report import Report
     from .exported import Exported
 
 __all__ = ["export"]

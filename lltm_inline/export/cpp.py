@@ -11,11 +11,12 @@ from typing import Any
 import torch
 
 from .. import ops
-from ..binding import InputCheck, input_checks, refuses_negated, schemas
-from ..custom_classes import NAMESPACE
 from ..errors import DefinitionError
-from ..kernel import Kernel
-from ..launchers import (
+from ..model.kernel import Kernel
+from ..model.op import Argument
+from ..source.binding import InputCheck, input_checks, refuses_negated, schemas
+from ..source.custom_classes import NAMESPACE
+from ..source.launchers import (
     SCALAR_TYPES,
     Launcher,
     find_launchers,
@@ -23,9 +24,8 @@ from ..launchers import (
     launch_arguments,
     types_of,
 )
-from ..op import Argument
-from ..signature import CPP_DTYPES, TENSOR, Function, cpp_type, find_function, mask, split, tuple_of
-from ..template import PARALLEL, fill, is_torch_free, place_of_params, prototype
+from ..source.signature import CPP_DTYPES, TENSOR, Function, cpp_type, find_function, mask, split, tuple_of
+from ..source.template import PARALLEL, fill, is_torch_free, place_of_params, prototype
 from .kernel_file import BEHIND, DECLARED, KernelFile, write_kernel_file
 from .plan import Part, Plan
 from .render import WIDTH, comment, commented, listed, render

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..custom_classes import NAMESPACE
-from ..op import Op
+from ..model.op import Op
+from ..source.custom_classes import NAMESPACE
 
 _REGISTRATION = re.compile(r"TORCH_LIBRARY(?:_FRAGMENT)?\(\s*(\w+)\s*,|\bclass_\s*<[\w:\s]+>\s*\(\s*\"(\w+)\"\s*\)")
 _DEFINITION = re.compile(r"\.def(?=_pickle\s*\(|_static\s*\(|_property\s*\(|\s*\()")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..above import Shown
+from ..base.above import Shown
 from .plan import Part, Plan
 
 #: The version of the format of `kernel.json`.

@@ -26,8 +26,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import DefinitionError
-from ..signature import mask
-from ..template import number, place_of_params
+from ..source.signature import mask
+from ..source.template import number, place_of_params
 
 _PARAMS_BEGIN, _PARAMS_END = "// Parameters.", "// End of parameters."
 _PARAMS = re.compile(

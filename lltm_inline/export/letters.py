@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..shapes import ELEMENTS, Dim, Shape, solve
+from ..model.shapes import ELEMENTS, Dim, Shape, solve
 
 
 def in_letters(shape: Shape) -> str:

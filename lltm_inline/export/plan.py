@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..registry import Argument, Kernel, Op
-from ..reserved import is_reserved
-from ..shapes import Shape
-from ..signature import Interface, backward_arguments, find_function, mask
-from ..template import is_torch_free
+from ..model.registry import Argument, Kernel, Op
+from ..model.reserved import is_reserved
+from ..model.shapes import Shape
+from ..source.signature import Interface, backward_arguments, find_function, mask
+from ..source.template import is_torch_free
 from .custom_class import CustomClass, custom_class
 
 #: The ways out: what builds the exported files.

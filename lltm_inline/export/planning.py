@@ -12,25 +12,25 @@ from typing import Any
 
 import torch
 
-from ..arguments import boolean, one_of, path_of, shown, string, strings
+from ..base.arguments import boolean, one_of, path_of, shown, string, strings
+from ..base.packages import install_command
+from ..base.progress import Progress
 from ..build.compiler import build
 from ..build.nvcc import find_nvcc
-from ..choose import kernel_or_first
+from ..calling.load import load
+from ..checking.check import check as check_kernel
+from ..checking.report import Report
 from ..errors import CheckError, DefinitionError, InputError, LltmInlineError, ToolchainError
-from ..kernel import BINDINGS, Kernel
-from ..op import Op
-from ..packages import install_command
-from ..progress import Progress
-from ..registry import fit, registry
-from ..reserved import is_reserved
-from ..run.check import check as check_kernel
-from ..run.checking.cases import prime_size, size_cases
-from ..run.checking.compare import dtype_name
+from ..model.kernel import BINDINGS, Kernel
+from ..model.op import Op
+from ..model.registry import fit, registry
+from ..model.reserved import is_reserved
+from ..model.shapes import Shape
+from ..run.cases import prime_size, size_cases
+from ..run.compare import dtype_name
 from ..run.fake import Fake
-from ..run.load import load
-from ..run.report import Report
-from ..shapes import Shape
-from ..template import devices_of, render, require_text
+from ..source.choose import kernel_or_first
+from ..source.template import devices_of, render, require_text
 from .plan import HOWS, Extra, Part, Plan
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")

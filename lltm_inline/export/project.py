@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DefinitionError, InputError
-from ..op import Op
-from ..run.checking.cases import Case, make_inputs
+from ..model.op import Op
+from ..run.cases import Case, make_inputs
 from .cpp import cpp_files, cpp_sources
 from .exported import origin_file
 from .plan import Plan

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from ..errors import InputError
-from ..op import Argument, Op
-from ..run.checking.cases import prime_size
-from ..run.checking.compare import dtype_name
-from ..shapes import Shape
+from ..model.op import Argument, Op
+from ..model.shapes import Shape
+from ..run.cases import prime_size
+from ..run.compare import dtype_name
 from .letters import Letters, in_letters, letters_from
 from .plan import Plan
 from .reference import reference_text, tolerances_of

@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from ..arguments import shown
+from ..base.arguments import shown
 from ..errors import InputError
-from ..op import Op
+from ..model.op import Op
 from .render import WIDTH, as_tuple, broken, inner, rows
 from .source import (
     Import,

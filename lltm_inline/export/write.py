@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from ..arguments import shown, using_file
+from ..base.arguments import shown, using_file
 from ..errors import FileError, InputError
 
 _SHOWN = 3

@@ -12,19 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import nearest_first, path_of, shown, string
+from ..base.arguments import nearest_first, path_of, shown, string
 from ..build.job import signature_error
 from ..errors import FileError, InputError, UnknownKernelError
 from ..export.exported import ORIGIN
-from ..kernel import Kernel, revise
-from ..registry import fit
-from ..template import devices_of, render
+from ..model.kernel import Kernel, revise
+from ..model.registry import fit
+from ..source.template import devices_of, render
 from .classic import kernel_of
 from .exported import Returned, kernels_of
 from .setup_py import read_setup
 
 if TYPE_CHECKING:
-    from ..registry import Registry
+    from ..model.registry import Registry
 
 __all__ = ["import_extension"]
 

@@ -18,14 +18,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..arguments import shown
+from ..base.arguments import shown
+from ..base.files import escaped, read_source
 from ..errors import DefinitionError
 from ..export.kernel_file import KernelFile, write_kernel_file
 from ..export.render import fill
-from ..files import escaped, read_source
-from ..kernel import Kernel
-from ..registry import Op
-from ..signature import cpp_type, find_function, mask, tuple_of
+from ..model.kernel import Kernel
+from ..model.registry import Op
+from ..source.signature import cpp_type, find_function, mask, tuple_of
 from .matching import Called, Match, match_functions
 from .reading import find_module
 from .setup_py import Extension

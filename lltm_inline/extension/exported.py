@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..arguments import shown
+from ..base.arguments import shown
+from ..base.files import escaped, read_text, refuse_local_headers
 from ..errors import DefinitionError, InputError
 from ..export.exported import FORMAT, ORIGIN
 from ..export.kernel_file import read_kernel_file
-from ..files import escaped, read_text, refuse_local_headers
-from ..kernel import Kernel
-from ..template import fill
+from ..model.kernel import Kernel
+from ..source.template import fill
 
 _TEXTS = {"name": str, "device": str, "files": dict, "binding": str, "api": str, "doc": str, "label": str}
 

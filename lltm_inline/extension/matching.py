@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import DefinitionError
-from ..registry import Op
-from ..signature import Function, aliases_in, find_function, meant
+from ..model.registry import Op
+from ..source.signature import Function, aliases_in, find_function, meant
 from .reading import Module, Result, Unclear, result_of
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..signature import Function, find_function, mask, split
+from ..source.signature import Function, find_function, mask, split
 
 _MODULE = re.compile(r"\bPYBIND11_MODULE\s*\(")
 _DEF = re.compile(r'\.def\s*\(\s*"(\w+)"\s*,\s*(?:torch::wrap_pybind_function\s*\(\s*)?(&?\s*[\w:]+|[^,()]*)')

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..arguments import shown
+from ..base.arguments import shown
+from ..base.files import read_text
 from ..errors import DefinitionError
-from ..files import read_text
 
 #: The calls that make an extension.
 _CALLS = ("CppExtension", "CUDAExtension", "Extension")

@@ -1,7 +1,7 @@
 // The crash recorder: writes down how its process dies, into memory that another process reads afterwards.
 //
 // It needs no header of torch, so it compiles in half a second, once per machine; the worker calls it through `ctypes`
-// (run/worker/recorder.py).
+// (workers/recorder.py).
 //
 // Everything that runs in a signal handler here does without malloc, without locks of its own and without stdio: the kernel
 // may have died in the middle of any of them. Three choices follow from that:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ..arguments import integer, real_dtype, refusal, shown
+from ..base.arguments import integer, real_dtype, refusal, shown
 from ..errors import InputError
-from ..registry import Kernel, resolve
+from ..model.registry import Kernel, resolve
 
 # Which extents of a tensor a module prescribes.
 ALL, ALL_BUT_FIRST, LAST, CHANNELS = slice(None), slice(1, None), slice(-1, None), slice(1, -2)
@@ -94,7 +94,7 @@ class KernelModule(torch.nn.Module):
         """Return the kernel's function for the device of `input`; the first call on a device builds it."""
         device = "cuda" if input.is_cuda else "cpu"
         if device not in self._functions:
-            from ..run.load import load
+            from ..calling.load import load
 
             self._functions[device] = load(self._kernel, device=device)
         return self._functions[device]

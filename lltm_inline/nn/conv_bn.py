@@ -7,9 +7,9 @@ import math
 import torch
 from torch import Tensor
 
-from ..arguments import number, shown
+from ..base.arguments import number, shown
 from ..errors import InputError
-from ..registry import Kernel
+from ..model.registry import Kernel
 from .base import CHANNELS, FitError, KernelModule, require_extents, require_place
 
 

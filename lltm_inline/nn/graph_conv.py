@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..registry import Kernel
+from ..model.registry import Kernel
 from .base import ALL, ALL_BUT_FIRST, KernelModule, require_extents, require_place
 
 

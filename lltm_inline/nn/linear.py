@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from ..arguments import boolean
-from ..registry import Kernel
+from ..base.arguments import boolean
+from ..model.registry import Kernel
 from .base import LAST, KernelModule, require_extents, require_place
 
 

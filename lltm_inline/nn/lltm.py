@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from ..arguments import shown
-from ..registry import Kernel
+from ..base.arguments import shown
+from ..model.registry import Kernel
 from .base import ALL, ALL_BUT_FIRST, ArgumentError, KernelModule, require_extents, require_place
 
 

@@ -12,10 +12,10 @@ import math
 from dataclasses import dataclass
 from html import escape
 
-from ..arguments import integer, refusal
-from ..run.partial import Partial, Running
-from ..run.timing.words import time_text
-from ..run.timings import TITLES, Row, Timings
+from ..base.arguments import integer, refusal
+from ..tables.partial import Partial, Running
+from ..tables.timings import TITLES, Row, Timings
+from ..tables.words import time_text
 
 #: The grey of the baseline, and colours in the order of Okabe and Ito's: each has a contrast of 3 on white and on black.
 BASELINE_COLOUR = "#858b92"

@@ -12,20 +12,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .. import journal
-from ..arguments import nearest, shown
+from ..base.arguments import nearest, shown
 from ..build.compiler import Build, build
 from ..errors import BuildError, CheckError, CrashError, InputError, TemplateError, UnknownKernelError
-from ..kernel import Kernel
-from ..registry import Diff, diff, fit, registry
+from ..journal import journal
+from ..model.kernel import Kernel
+from ..model.listeners import building, headline, is_about
+from ..model.registry import Diff, diff, fit, registry
 from ..show import diff_source, fold, page, paragraph, tick
-from ..template import devices_of
-from ..told import building, headline, is_about
+from ..source.template import devices_of
 from .options import KINDS, CellOptions, suggestion
 from .slot import Notebook, Slot, Terminal
 
 if TYPE_CHECKING:
-    from ..run.partial import Partial
+    from ..tables.partial import Partial
 
 _PYTHON = re.compile(
     r"\s*(def \w+\(.*:|class \w+.*:|import [\w.]+( as \w+)?|from [\w.]+ import .*|@\w[\w.]*)\s*(#.*)?$"
@@ -350,7 +350,7 @@ def parent_of(kernel: Kernel) -> Kernel | None:
 
 
 def _check(kernel: Kernel, device: str, screen: Terminal | Notebook) -> None:
-    from ..run.check import check
+    from ..checking.check import check
 
     with screen.busy(f"checking {kernel.label}") as busy:
         report = check(kernel, device=device, progress=busy)
@@ -364,7 +364,7 @@ def _check(kernel: Kernel, device: str, screen: Terminal | Notebook) -> None:
 def _benchmark(
     kernel: Kernel, against: Sequence[Kernel], options: CellOptions, device: str, screen: Terminal | Notebook
 ) -> None:
-    from ..run.benchmark import benchmark
+    from ..measure.benchmark import benchmark
 
     try:
         with screen.busy(f"benchmark of {kernel.op}") as busy:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import Kernel
-from ..registry import registry
+from ..model.kernel import Kernel
+from ..model.registry import registry
 from .options import BY_NAME
 from .verbs import VERBS
 

@@ -21,9 +21,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from ..arguments import refusal
-from ..run.timing.table import BaseRow, Table
+from ..base.arguments import refusal
 from ..show import image, page
+from ..tables.table import BaseRow, Table
 
 #: The smallest and largest figure in inches; a kernel's panel fits into the one, and memory holds the other.
 _INCHES = (1.0, 100.0)

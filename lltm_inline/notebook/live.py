@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..arguments import progress_of, string
+from ..base.arguments import progress_of, string
+from ..base.shell import in_notebook, running_shell
 from ..errors import CrashError, InputError
-from ..registry import Kernel
-from ..run.benchmark import benchmark
-from ..run.partial import Pace, Partial, watch_of
-from ..run.timings import Timings
-from ..shell import in_notebook, running_shell
+from ..measure.benchmark import benchmark
+from ..model.registry import Kernel
 from ..show import Html, fold, page, paragraph, tag
 from ..show.views.measured import verdict_note
+from ..tables.partial import Pace, Partial, watch_of
+from ..tables.timings import Timings
 from .bars import WIDTH, picture
 from .slot import Output
 

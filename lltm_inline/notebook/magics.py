@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import journal
 from ..errors import BuildError, CheckError, CrashError, LltmInlineError
-from ..recovery import waiting
-from ..told import headline
+from ..journal import journal
+from ..journal.recovery import waiting
+from ..model.listeners import headline
 from . import completion
 from .cell import run
 from .options import help_of_options, parse

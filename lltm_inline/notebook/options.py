@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..arguments import nearest, shown
+from ..base.arguments import nearest, shown
 from ..errors import InputError
-from ..registry import BINDINGS
+from ..model.registry import BINDINGS
 
 DEVICES = ("cpu", "cuda")
 KINDS = ("cpp", "cuda", "binding")

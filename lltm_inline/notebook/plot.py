@@ -19,13 +19,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ..arguments import refusal
+from ..base.arguments import refusal
 from ..errors import InputError
-from ..run.footprint import Memory
-from ..run.swept import Point, Sweep
-from ..run.timing.table import Table
-from ..run.timing.words import NOISE_FLOOR, bytes_text, three, time_text
-from ..run.timings import TITLES, Row, Timings
+from ..tables.memory import Memory
+from ..tables.sweep import Point, Sweep
+from ..tables.table import Table
+from ..tables.timings import TITLES, Row, Timings
+from ..tables.words import NOISE_FLOOR, bytes_text, three, time_text
 from .figure import (
     BASELINE_COLOUR,
     GREY,
@@ -67,15 +67,15 @@ def plot(timings: Timings | Memory | Sweep, *, size: tuple[float, float] | None 
         InputError: there are no rows, no point of the sweep could be timed, or a size that no figure can have.
 
     Example:
-        >>> from lltm_inline.run.benchmark import benchmark
+        >>> from lltm_inline.measure.benchmark import benchmark
         >>> t = benchmark(["lltm/python"], [(2, 3, 5), (4, 3, 5)], seconds=0.01, check=False)
         >>> [axes.get_ylabel() for axes in plot(t).axes]
         ['time per call', '', '']
-        >>> from lltm_inline.run.memory import memory
+        >>> from lltm_inline.measure.memory import memory
         >>> m = memory(["lltm/python"], [(2, 3, 5), (4, 3, 5)], check=False, progress=False)
         >>> [axes.get_title(loc="left") for axes in plot(m).axes]
         ['held for backward', 'peak, forward + backward']
-        >>> from lltm_inline.run.sweep import sweep
+        >>> from lltm_inline.measure.sweep import sweep
         >>> swept = sweep("lltm/fused", {"GRAIN": [1024, 2048]}, (2, 3, 5), seconds=0.01, progress=False)
         >>> plot(swept).axes[0].get_xlabel()
         'GRAIN'

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import journal
-from ..arguments import shown
+from ..base.arguments import shown
 from ..errors import InputError, UnknownKernelError
-from ..kernel import Kernel
-from ..registry import diff, registry
+from ..journal import journal
+from ..model.kernel import Kernel
+from ..model.registry import diff, registry
 from ..show import Cell, badge, join, page, table
 from .cell import parent_of
 from .options import KINDS, laid_out, require_plain, suggestion

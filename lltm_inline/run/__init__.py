@@ -1,11 +1,11 @@
-"""Kernels that run: loaded, checked, timed, measured, called; in this process or in the worker.
+"""Where kernels run, and on what: in this process or in the worker, on inputs that are made for them.
 
 Kernel ──build_all──> Built ──> Task ──executor.run──> events, then a result, or `Died`
 
 setting     how a kernel is built and run: made in the first line of each public function, handed on whole
 built       a kernel with its library and all that loads it in any process; library loads it into this one
 executor    carries out a task in this process or in the worker; a task does not know in which
-postmortem  makes a `Crash` of a death, after a second look at the kernel
+function    a loaded kernel, to be called; fake is what torch.compile sees of it
+cases       the inputs on which a kernel is tried; compare holds its results against the reference
 choices     the kernels, sizes and numbers that somebody asks for
-load, check, benchmark, memory, sweep, call    the verbs, each with its tasks
 """

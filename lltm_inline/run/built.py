@@ -9,12 +9,11 @@ from typing import Any
 
 from ..build import cache, environment
 from ..build.compiler import Build, make_job, run_jobs
-from ..build.job import Job
+from ..build.job import Job, helper_job
 from ..build.nvcc import find_cuda, require_gpu
 from ..build.toolchain import find_toolchain
-from ..native import helper_job
-from ..registry import Kernel, Op, registry
-from ..template import require_text
+from ..model.registry import Kernel, Op, registry
+from ..source.template import require_text
 from .setting import Setting
 
 _Stamp = tuple[int, int, int] | None

@@ -8,10 +8,10 @@ from typing import Any
 
 import psutil
 
-from ..arguments import LARGEST, boolean, number, real_dtype, refusal, shown
+from ..base.arguments import LARGEST, boolean, number, real_dtype, refusal, shown
 from ..errors import InputError
-from ..registry import Kernel, Op, resolve
-from .timings import DIRECTIONS
+from ..model.registry import Kernel, Op, resolve
+from ..tables.timings import DIRECTIONS
 
 
 def choose_sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | None) -> list[tuple[int, ...]]:

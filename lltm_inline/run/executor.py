@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..registry import Kernel
+from ..model.registry import Kernel
+from ..workers import steps
+from ..workers.client import worker
+from ..workers.outcome import Died, Result
+from ..workers.steps import Event
 from .built import Built, build_all
 from .setting import Setting
-from .worker import steps
-from .worker.client import worker
-from .worker.outcome import Died, Result
-from .worker.steps import Event
 
 OnEvent = Callable[[Event], None]
 

@@ -19,11 +19,11 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..registry import Kernel, Op
-from ..shapes import ANY_RANK, ELEMENTS, Dim, Shape, solve
-from ..signature import CPP_DTYPES, Interface, backward_arguments
-from .checking.cases import Case, Size, make_inputs, prime_size, viewed, with_extent
-from .checking.compare import dtype_name
+from ..model.registry import Kernel, Op
+from ..model.shapes import ANY_RANK, ELEMENTS, Dim, Shape, solve
+from ..source.signature import CPP_DTYPES, Interface, backward_arguments
+from .cases import Case, Size, make_inputs, prime_size, viewed, with_extent
+from .compare import dtype_name
 
 #: Added to every extent of the first run for the last one.
 _ELSEWHERE = 3

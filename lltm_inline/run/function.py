@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from ..above import Shown
-from ..arguments import shown
+from ..base.above import Shown
+from ..base.arguments import shown
 from ..build.compiler import Build
 from ..errors import InputError
-from ..registry import Kernel, Op
-from ..signature import Interface
+from ..model.registry import Kernel, Op
+from ..source.signature import Interface
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from typing import Any, cast
 import torch
 from torch.library import register_fake
 
-from ..binding import schemas
 from ..build.compiler import Build, verify
 from ..build.failures import failure_of
-from ..registry import Argument, Op
-from ..signature import Interface
+from ..model.registry import Argument, Op
+from ..source.binding import schemas
+from ..source.signature import Interface
+from ..workers import steps
 from .built import Built
 from .fake import Fake
 from .function import Function, as_tuple
-from .worker import steps
 
 # By digest: a library is never unloaded, so a second load of the same thing is the first one's.
 _functions: dict[str, Function] = {}

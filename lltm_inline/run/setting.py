@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import boolean, require_choices
-from .worker import steps
-from .worker.limits import Limits, require_limits
+from ..base.arguments import boolean, require_choices
+from ..workers import steps
+from ..workers.limits import Limits, require_limits
 
 
 @dataclass(frozen=True)

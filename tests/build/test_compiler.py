@@ -19,7 +19,7 @@ from lltm_inline.build import job as job_module
 from lltm_inline.build.compiler import Job, build, make_job, verify
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, ToolchainError, UnknownKernelError
-from lltm_inline.registry import Kernel, registry
+from lltm_inline.model.registry import Kernel, registry
 from tests.tiny import BROKEN, STABLE, entries, text_without_bridge
 
 NEW_PROCESS = """

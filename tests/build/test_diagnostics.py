@@ -19,11 +19,11 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lltm_inline.build.diagnosis import compiler_log
-from lltm_inline.build.diagnosis.compiler_log import demangle, demangle_name, plain_name
-from lltm_inline.build.diagnosis.names import is_near
-from lltm_inline.build.diagnosis.source_text import bracket_fault, mask, strange_character
-from lltm_inline.build.diagnostics import Diagnostic, describe, excerpt_of, parse
+from lltm_inline.diagnosis import compiler_log
+from lltm_inline.diagnosis.compiler_log import demangle, demangle_name, plain_name
+from lltm_inline.diagnosis.diagnostics import Diagnostic, describe, excerpt_of, parse
+from lltm_inline.diagnosis.names import is_near
+from lltm_inline.diagnosis.source_text import bracket_fault, mask, strange_character
 from tests.build.mistakes import ATEN, Mistake
 from tests.build.mistakes import MISTAKES as COMMON
 from tests.build.mistakes_of_students import STUDENTS

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
+from lltm_inline.base.flags import complaint
 from lltm_inline.build import cache
 from lltm_inline.build.compiler import build, run_jobs, verify
 from lltm_inline.build.directory import ROOMS
 from lltm_inline.build.job import Job
 from lltm_inline.build.toolchain import find_toolchain, validated_cflags
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, InputError
-from lltm_inline.flags import complaint
-from lltm_inline.registry import Kernel, Op
+from lltm_inline.model.registry import Kernel, Op
 from tests.tiny import BROKEN, entries, inputs, reference
 
 TEXT = "at::Tensor forward(const at::Tensor& x) { return x; }"
@@ -423,8 +423,8 @@ class Lying(int):
 
 def test_params_are_rendered_as_numbers(tiny: Any) -> None:
     """What a number says of itself is not what is rendered."""
-    from lltm_inline.registry import registry
-    from lltm_inline.template import render
+    from lltm_inline.model.registry import registry
+    from lltm_inline.source.template import render
 
     text = render(tiny(Lying(3)), registry.ops["tiny"]).text
     assert "#define FACTOR 3\n" in text and "evil" not in text

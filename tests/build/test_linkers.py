@@ -10,10 +10,9 @@ from dataclasses import replace
 import pytest
 
 from lltm_inline.build.compiler import run_jobs
-from lltm_inline.build.job import Job
+from lltm_inline.build.job import Job, helper_job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.errors import BuildError
-from lltm_inline.native import helper_job
 
 #: A Debian has bfd alone. With clang++ it took names for undefined that it finds with g++.
 LINKERS = ("bfd", "gold", "lld", "mold")

@@ -18,13 +18,13 @@ from torch.utils import cpp_extension
 
 from lltm_inline.build import cache, compiler, inline, nvcc
 from lltm_inline.build.compiler import build, make_job, run_jobs
-from lltm_inline.build.diagnosis.nvcc_log import in_words_of_gcc
-from lltm_inline.build.diagnostics import Diagnostic, parse
 from lltm_inline.build.job import compile_checks
 from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.diagnosis.diagnostics import Diagnostic, parse
+from lltm_inline.diagnosis.nvcc_log import in_words_of_gcc
 from lltm_inline.errors import BuildError, DefinitionError, InputError, SignatureError, TemplateError, ToolchainError
-from lltm_inline.registry import Kernel, registry
-from lltm_inline.template import render
+from lltm_inline.model.registry import Kernel, registry
+from lltm_inline.source.template import render
 from tests.build.mistakes_cuda import CLASSIC, CUDA, STUDENTS, Mistake
 
 needs_nvcc = pytest.mark.skipif(

@@ -21,10 +21,10 @@ from torch.utils import cpp_extension
 
 from lltm_inline.build import cache, compiler, job, toolchain
 from lltm_inline.build.compiler import build
+from lltm_inline.calling.load import load
 from lltm_inline.errors import BuildError, DefinitionError, InputError, ToolchainError
-from lltm_inline.registry import Kernel, registry
-from lltm_inline.run.load import load
-from lltm_inline.template import render
+from lltm_inline.model.registry import Kernel, registry
+from lltm_inline.source.template import render
 from tests.tiny import BROKEN, STABLE, answer, entries
 
 # Programs for processes of their own. The first argument of the naive ones is the build directory.

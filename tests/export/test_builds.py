@@ -24,10 +24,10 @@ from lltm_inline.export.cpp import cpp_files
 from lltm_inline.export.plan import Extra, Part, Plan
 from lltm_inline.export.project import build_files, commands, flags_of, sources_of
 from lltm_inline.export.render import as_tuple, broken, commented, rows
-from lltm_inline.registry import Kernel, registry
-from lltm_inline.run.checking.cases import prime_size, size_cases
-from lltm_inline.shapes import Shape
-from lltm_inline.template import devices_of, render
+from lltm_inline.model.registry import Kernel, registry
+from lltm_inline.model.shapes import Shape
+from lltm_inline.run.cases import prime_size, size_cases
+from lltm_inline.source.template import devices_of, render
 
 #: Kernels of every kind: one device and the other, shapes of any rank, an optional input, numbers, through ATen, a class.
 LABELS = [

@@ -21,9 +21,9 @@ from lltm_inline.export.kernel_file import KernelFile, read_kernel_file, write_k
 from lltm_inline.export.plan import Extra, Part, Plan
 from lltm_inline.export.python import python_files
 from lltm_inline.export.render import broken, comment, listed
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.run.checking.cases import prime_size
-from lltm_inline.template import devices_of, fill, render
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.run.cases import prime_size
+from lltm_inline.source.template import devices_of, fill, render
 
 needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on this machine")
 needs_nvcc = pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on this machine")

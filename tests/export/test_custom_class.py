@@ -12,9 +12,9 @@ import lltm_inline as li
 from lltm_inline.export.custom_class import CustomClass
 from lltm_inline.export.plan import Part, Plan
 from lltm_inline.export.project import files_of
-from lltm_inline.registry import Kernel
-from lltm_inline.run.checking.cases import prime_size
-from lltm_inline.signature import Interface
+from lltm_inline.model.registry import Kernel
+from lltm_inline.run.cases import prime_size
+from lltm_inline.source.signature import Interface
 
 KERNEL = li.registry["lltm/class"]
 CELL = CustomClass("LLTMCell", "lltm_class", ("weights", "bias"), ("input", "old_h", "old_cell"))

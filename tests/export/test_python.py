@@ -23,17 +23,17 @@ import torch
 from torch import Tensor
 
 import lltm_inline as li
-from lltm_inline.binding import schemas
 from lltm_inline.errors import InputError
 from lltm_inline.export.letters import letters_from
 from lltm_inline.export.plan import Extra, Part, Plan
 from lltm_inline.export.python import module_arguments, output_dtypes, python_files
-from lltm_inline.registry import Kernel, Op
-from lltm_inline.run.checking.cases import Case, make_inputs, prime_size
+from lltm_inline.model.registry import Kernel, Op
+from lltm_inline.model.shapes import Shape
+from lltm_inline.run.cases import Case, make_inputs, prime_size
 from lltm_inline.run.fake import Fake
-from lltm_inline.shapes import Shape
-from lltm_inline.signature import backward_arguments
-from lltm_inline.template import devices_of, render
+from lltm_inline.source.binding import schemas
+from lltm_inline.source.signature import backward_arguments
+from lltm_inline.source.template import devices_of, render
 
 #: The extra tensors of the shipped kernels, in letters of their ops.
 EXTRAS = {

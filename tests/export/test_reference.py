@@ -19,7 +19,7 @@ import lltm_inline as li
 from lltm_inline.errors import InputError
 from lltm_inline.export.reference import reference_text, tolerances_of
 from lltm_inline.export.source import Import, definition_text, free_names, import_lines
-from lltm_inline.registry import Op
+from lltm_inline.model.registry import Op
 
 FACTOR = 2.5
 TABLE = {"gain": (1, 2.0), "none": None, "far": math.inf, "dtype": torch.float64}

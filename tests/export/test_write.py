@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lltm_inline.arguments import shown
+from lltm_inline.base.arguments import shown
 from lltm_inline.errors import FileError, InputError
 from lltm_inline.export import write
 from lltm_inline.export.write import require_room, write_tree

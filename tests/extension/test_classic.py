@@ -13,8 +13,8 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.errors import DefinitionError, FileError, InputError, LltmInlineError, UnknownKernelError
-from lltm_inline.kernel import _revisions
-from lltm_inline.registry import Kernel, registry
+from lltm_inline.model.kernel import _revisions
+from lltm_inline.model.registry import Kernel, registry
 from tests.cuda_twin import CUDA_ON_CPU, launches_as_loops
 from tests.tiny import STABLE
 

@@ -27,9 +27,9 @@ from lltm_inline.errors import (
 from lltm_inline.export.cpp import cpp_files
 from lltm_inline.export.exported import origin_file
 from lltm_inline.export.plan import HOWS, Extra, Part, Plan
-from lltm_inline.kernel import _revisions
-from lltm_inline.registry import Kernel, registry
-from lltm_inline.template import devices_of, render
+from lltm_inline.model.kernel import _revisions
+from lltm_inline.model.registry import Kernel, registry
+from lltm_inline.source.template import devices_of, render
 from tests.properties.malformed import ANYTHING, PROFILE, TEXTS, answer
 
 _PLAIN = st.one_of(st.none(), st.booleans(), st.integers(-3, 2**70), st.floats(), TEXTS)

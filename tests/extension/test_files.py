@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import lltm_inline as li
 from lltm_inline.errors import DefinitionError, FileError, InputError, LltmInlineError
-from lltm_inline.registry import Kernel, registry
+from lltm_inline.model.registry import Kernel, registry
 from tests.properties.malformed import ANYTHING, PROFILE, answer
 from tests.tiny import STABLE
 

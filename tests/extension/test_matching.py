@@ -10,8 +10,8 @@ from lltm_inline.errors import DefinitionError
 from lltm_inline.extension.classic import adapter_text
 from lltm_inline.extension.matching import Match, match_functions
 from lltm_inline.extension.reading import find_module
-from lltm_inline.registry import Op
-from lltm_inline.signature import mask
+from lltm_inline.model.registry import Op
+from lltm_inline.source.signature import mask
 
 OP = Op(
     "gate",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lltm_inline.extension.reading import Module, Result, Unclear, find_module, result_of
-from lltm_inline.signature import find_function, mask
+from lltm_inline.source.signature import find_function, mask
 from tests.properties.malformed import PROFILE, TEXTS
 
 PIECES = (

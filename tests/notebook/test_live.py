@@ -19,8 +19,8 @@ from lltm_inline.errors import CrashError, InputError
 from lltm_inline.notebook import live
 from lltm_inline.notebook.bars import BASELINE_COLOUR, COLOURS, picture
 from lltm_inline.notebook.live import LivePicture, live_benchmark, live_html
-from lltm_inline.run.partial import Partial, Running
-from lltm_inline.run.timings import Timings
+from lltm_inline.tables.partial import Partial, Running
+from lltm_inline.tables.timings import Timings
 from tests.notebook.test_plot import KERNELS, SWEEP, timings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -277,7 +277,7 @@ def test_a_real_notebook_keeps_one_output(tmp_path):
 def test_a_live_picture_needs_no_matplotlib():
     """Drawing it costs a millisecond and imports nothing large: what is timed must not be slowed down by it."""
     code = (
-        "import sys; from lltm_inline.notebook.bars import picture; from lltm_inline.run.timings import Timings; "
+        "import sys; from lltm_inline.notebook.bars import picture; from lltm_inline.tables.timings import Timings; "
         "picture(Timings((), 'x')); assert not {'matplotlib', 'IPython', 'ipywidgets'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -268,7 +268,7 @@ def test_two_texts_and_the_op_that_a_notebook_defines(book: Session) -> None:
     assert book.run("%%kernel tiny/bound --params FACTOR=2", BODY).ok
     binding = value(
         book,
-        "__import__('lltm_inline.template', fromlist=['render']).render(li.registry['tiny/bound'], li.registry.ops['tiny'])"
+        "__import__('lltm_inline.source.template', fromlist=['render']).render(li.registry['tiny/bound'], li.registry.ops['tiny'])"
         ".sources['tiny/bound (binding)'].replace('$', '$$')",
     )
     ran = book.run("%%kernel tiny/bound --kind binding", binding)

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline import journal
 from lltm_inline.errors import BuildError, DefinitionError, InputError, TemplateError, UnknownKernelError
-from lltm_inline.kernel import Kernel
+from lltm_inline.journal import journal
+from lltm_inline.model.kernel import Kernel
+from lltm_inline.model.listeners import is_about
 from lltm_inline.notebook.cell import kernel_of, run, text_of
 from lltm_inline.notebook.completion import complete
 from lltm_inline.notebook.magics import _CELL_HELP, _LINE_HELP
 from lltm_inline.notebook.options import HELP_WIDTH, OPTIONS, CellOptions, parse
 from lltm_inline.notebook.slot import Terminal
 from lltm_inline.notebook.verbs import VERBS, history, perform
-from lltm_inline.told import is_about
 from tests.tiny import BROKEN, STABLE
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline import journal
+from lltm_inline.journal import journal
 from lltm_inline.notebook.panel import verbs
 from lltm_inline.notebook.panel.capture import captured
 from lltm_inline.notebook.panel.session import Session

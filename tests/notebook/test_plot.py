@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from lltm_inline.errors import InputError
 from lltm_inline.notebook.plot import plot
-from lltm_inline.run.timings import DIRECTIONS, Row, Timings
+from lltm_inline.tables.timings import DIRECTIONS, Row, Timings
 from tests.html_checks import read
 
 SWEEP = [{"B": b, "F": 32, "S": 128} for b in (1, 16, 256)]

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from lltm_inline.errors import InputError
 from lltm_inline.notebook.plot import plot
-from lltm_inline.run.footprint import Memory, MemoryRow
+from lltm_inline.tables.memory import Memory, MemoryRow
 
 SWEEP = [{"B": b, "C": 64, "H": 64} for b in (1, 2, 4, 8, 16, 32)]
 MIXED = [{"B": 8, "C": 64, "H": 64}, {"B": 4, "C": 32, "H": 32}]

@@ -11,8 +11,8 @@ from matplotlib.patches import Rectangle
 
 from lltm_inline.errors import InputError
 from lltm_inline.notebook.plot import plot
-from lltm_inline.run.swept import Point, Sweep
-from lltm_inline.run.timings import Row
+from lltm_inline.tables.sweep import Point, Sweep
+from lltm_inline.tables.timings import Row
 from tests.notebook.test_plot import texts
 
 VALUES = {"UNROLL": (1, 2, 4), "THREADS": (64, 128, 256, 512)}

@@ -22,7 +22,7 @@ import torch
 import lltm_inline as li
 from lltm_inline.export.exported import Exported
 from lltm_inline.lesson import Verdict, passes
-from lltm_inline.run.timings import Row
+from lltm_inline.tables.timings import Row
 from tests.notebooks.player import BLOCK, exercises
 from tests.tiny import forget
 

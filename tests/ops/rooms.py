@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import lltm_inline as li
-from lltm_inline.registry import Kernel
+from lltm_inline.model.registry import Kernel
 from tests.planted.kernels import Planted
 from tests.quick import QUICK
 

@@ -17,8 +17,9 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.registry import Op
-from lltm_inline.run.checking.cases import (
+from lltm_inline.checking.interface import _misfits
+from lltm_inline.model.registry import Op
+from lltm_inline.run.cases import (
     Case,
     make_inputs,
     prime_size,
@@ -26,9 +27,8 @@ from lltm_inline.run.checking.cases import (
     viewed,
     with_extent,
 )
-from lltm_inline.run.checking.interface import _misfits
 from lltm_inline.run.function import as_tuple, differentiable
-from lltm_inline.template import devices_of
+from lltm_inline.source.template import devices_of
 
 TEXTS = [name for name, kernel in li.registry.items() if kernel.python is None and "cpu" in devices_of(kernel)]
 PYTHON = [name for name, kernel in li.registry.items() if kernel.python is not None]

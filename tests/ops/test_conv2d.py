@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.run.check import check
+from lltm_inline.checking.check import check
 from tests.ops.rooms import assert_found, build_all
 from tests.planted.conv2d import PLANTED, gradient_of_filters, gradient_of_images, hand, kernel_of
 from tests.planted.kernels import Planted

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.run.check import check
+from lltm_inline.checking.check import check
 from tests.ops.rooms import assert_found, build_all
 from tests.planted.conv_bn import PLANTED, kernel_of
 from tests.planted.kernels import Planted

@@ -9,7 +9,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import lltm_inline as li
-from lltm_inline.run.check import check
+from lltm_inline.checking.check import check
 from tests.ops.rooms import assert_found, build_all
 from tests.planted.graph_conv import PLANTED, TUTORIAL, kernel_of
 from tests.planted.kernels import Planted

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.run.check import check
+from lltm_inline.checking.check import check
 from tests.ops.rooms import assert_found, build_all
 from tests.planted.kernels import Planted
 from tests.planted.linear import PLANTED, kernel_of

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.kernel import Kernel
-from lltm_inline.template import render
+from lltm_inline.model.kernel import Kernel
+from lltm_inline.source.template import render
 from tests.cuda_twin import twin
 from tests.quick import QUICK
 

@@ -11,9 +11,9 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.build.compiler import build
+from lltm_inline.checking.check import check
+from lltm_inline.model.registry import Kernel
 from lltm_inline.ops.gemm import GemmChoice, gemm_choices
-from lltm_inline.registry import Kernel
-from lltm_inline.run.check import check
 
 pytestmark = pytest.mark.full
 

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lltm_inline.model.registry import Kernel
 from lltm_inline.ops.batch_norm2d.python import batch_norm2d as reference
-from lltm_inline.registry import Kernel
 from tests.planted.kernels import Planted
 
 Step = Callable[..., Tensor]

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, pad
 
+from lltm_inline.model.registry import Kernel
 from lltm_inline.ops.conv2d.python import conv2d as reference
-from lltm_inline.registry import Kernel
 from tests.planted.kernels import Planted
 
 Step = Callable[[Tensor, Tensor, Tensor], Tensor]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lltm_inline.registry import Kernel
+from lltm_inline.model.registry import Kernel
 from tests.planted.kernels import Planted
 
 _AGAIN = "const at::Tensor z = convolution(x, w);\n  normalise_backward(d_y.contiguous(), z, /*saved_is_y=*/false, z, statistics);"

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.run.worker.limits import Limits
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.workers.limits import Limits
 
 #: The marker of the line that a report must name.
 HERE = "// here"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lltm_inline.run.worker.limits import Limits
+from lltm_inline.workers.limits import Limits
 from tests.planted.crash_memory import LIES, OVERRUNS, PLACES
 from tests.planted.crash_row import GOOD, Row, forward, register
 

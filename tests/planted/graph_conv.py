@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lltm_inline.model.registry import Kernel
 from lltm_inline.ops.graph_conv.function import GraphConv
-from lltm_inline.registry import Kernel
 from tests.planted.kernels import Planted
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lltm_inline.registry import registry
+from lltm_inline.model.registry import registry
 
 
 def reference(*inputs: Tensor) -> Any:

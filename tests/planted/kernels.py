@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lltm_inline.registry import Kernel, registry
+from lltm_inline.model.registry import Kernel, registry
 from tests.planted import hand
 from tests.planted.plain import PLAIN, SAVES
 

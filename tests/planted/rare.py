@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lltm_inline.registry import Kernel, Op
+from lltm_inline.model.registry import Kernel, Op
 from tests.planted.kernels import Planted
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lltm_inline.registry import Kernel
+from lltm_inline.model.registry import Kernel
 from tests.planted.kernels import Planted
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from lltm_inline.registry import Kernel
+from lltm_inline.model.registry import Kernel
 from tests.planted.kernels import Planted
 
 

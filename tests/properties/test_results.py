@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import lltm_inline as li
 from lltm_inline.errors import FileError, InputError, LltmInlineError, UnknownPartError
 from lltm_inline.notebook.plot import plot
-from lltm_inline.run.footprint import Memory, MemoryRow
-from lltm_inline.run.timings import Row, Timings
+from lltm_inline.tables.memory import Memory, MemoryRow
+from lltm_inline.tables.timings import Row, Timings
 from tests.properties.malformed import ANYTHING, NUMBERS, PROFILE, answer, in_cache
 
 WHAT = {"op": "odd", "size": {"B": 3}, "dtype": "float32", "device": "cpu"}

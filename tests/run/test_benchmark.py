@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import torch
 
+from lltm_inline.checking.report import Finding, Report, Section
 from lltm_inline.errors import CheckError, InputError
-from lltm_inline.registry import Cost, Kernel, Op, registry
-from lltm_inline.run.benchmark import benchmark
-from lltm_inline.run.report import Finding, Report, Section
-from lltm_inline.run.timing import inputs, machine, sample
-from lltm_inline.run.timing.inputs import Ring
+from lltm_inline.measure import inputs, machine, sample
+from lltm_inline.measure.benchmark import benchmark
+from lltm_inline.measure.inputs import Ring
+from lltm_inline.model.registry import Cost, Kernel, Op, registry
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
@@ -300,7 +300,7 @@ def test_a_stale_output_buffer_is_caught(clock):
 
 def test_the_full_check_runs_first_and_its_report_comes_along(clock, monkeypatch):
     """A failed report stops the benchmark and is in the exception; the reference itself is not checked."""
-    from lltm_inline.run import check as module
+    from lltm_inline.checking import check as module
 
     asked = []
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 import lltm_inline as li
 from lltm_inline.errors import InputError
-from lltm_inline.registry import Kernel
+from lltm_inline.model.registry import Kernel
 from lltm_inline.run import built as module
 from lltm_inline.run import executor
 from lltm_inline.run.setting import Setting

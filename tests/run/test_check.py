@@ -11,11 +11,11 @@ import torch
 
 import lltm_inline.ops  # noqa: F401  (fills the registry)
 from lltm_inline.build.compiler import build
+from lltm_inline.checking.check import check, gradcheck
+from lltm_inline.checking.report import Finding, Report, Section
 from lltm_inline.errors import BuildError, InputError, UnknownKernelError
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.run.check import check, gradcheck
-from lltm_inline.run.checking.compare import Tolerance, compare, hints
-from lltm_inline.run.report import Finding, Report, Section
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.run.compare import Tolerance, compare, hints
 from tests.planted import PLANTED, Planted, hand
 from tests.planted.kernels import plain
 from tests.quick import QUICK

@@ -10,8 +10,8 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.build.compiler import build
-from lltm_inline.registry import Kernel
-from lltm_inline.run.report import Report, Section
+from lltm_inline.checking.report import Report, Section
+from lltm_inline.model.registry import Kernel
 from tests.planted.axpy import PLANTED, kernel_of
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")

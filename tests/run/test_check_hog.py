@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.registry import Kernel, registry
+from lltm_inline.checking import interface, supervise
+from lltm_inline.checking.check import check
+from lltm_inline.checking.report import Report
+from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.run.built import Built
-from lltm_inline.run.check import check
-from lltm_inline.run.checking import interface, supervise
-from lltm_inline.run.report import Report
 from lltm_inline.run.setting import Setting
-from lltm_inline.run.worker import steps
-from lltm_inline.run.worker.black_box import State
-from lltm_inline.run.worker.outcome import Died, Ending
-from lltm_inline.run.worker.steps import Event
+from lltm_inline.workers import steps
+from lltm_inline.workers.black_box import State
+from lltm_inline.workers.outcome import Died, Ending
+from lltm_inline.workers.steps import Event
 
 pytestmark = pytest.mark.usefixtures("tiny")
 

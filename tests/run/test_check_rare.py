@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 import lltm_inline as li
-from lltm_inline.registry import Kernel, Op, registry
+from lltm_inline.model.registry import Kernel, Op, registry
 from tests.planted import PLANTED as LLTM
 from tests.planted.axpy import PLANTED as AXPY
 from tests.planted.kernels import Planted

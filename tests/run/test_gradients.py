@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import lltm_inline as li
+from lltm_inline.checking.check import check
 from lltm_inline.errors import DefinitionError, InputError
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.run.check import check
+from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.function import Function
 from tests.tiny import STABLE, forget
 

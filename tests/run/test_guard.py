@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 
+from lltm_inline.checking.guard import PATTERNS, Damage, Guard
 from lltm_inline.errors import LltmInlineError
-from lltm_inline.run.guard import PATTERNS, Damage, Guard
 from tests.run.forked import ending
 
 PAGE = resource.getpagesize()

@@ -14,10 +14,10 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.build import cache
+from lltm_inline.calling import load
 from lltm_inline.errors import CheckError, CrashError, InputError
-from lltm_inline.registry import Kernel, Op
-from lltm_inline.run import load
-from lltm_inline.run.timings import Row
+from lltm_inline.model.registry import Kernel, Op
+from lltm_inline.tables.timings import Row
 from tests.planted.crash_row import GOOD, forward, register
 from tests.planted.crash_row import Row as Crashing
 from tests.tiny import STABLE

@@ -12,10 +12,10 @@ import psutil
 import pytest
 import torch
 
+from lltm_inline.calling.load import load
 from lltm_inline.errors import DefinitionError, InputError, ToolchainError
-from lltm_inline.registry import Kernel, Op, registry
+from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.function import Function
-from lltm_inline.run.load import load
 from tests.tiny import STABLE, forget
 
 #   y = c x w + b (b may be missing; -1 times it when `flip`),  z = n x

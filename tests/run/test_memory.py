@@ -10,13 +10,13 @@ import pytest
 import torch
 
 import lltm_inline as li
+from lltm_inline.checking.report import Finding, Report, Section
 from lltm_inline.errors import CheckError, InputError
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.run.footprint import Memory, MemoryRow
-from lltm_inline.run.memory import memory
-from lltm_inline.run.meter import Meter
-from lltm_inline.run.report import Finding, Report, Section
-from lltm_inline.run.stack import Stack, layer_sizes
+from lltm_inline.measure.memory import memory
+from lltm_inline.measure.meter import Meter
+from lltm_inline.measure.stack import Stack, layer_sizes
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.tables.memory import Memory, MemoryRow
 from tests.tiny import forget
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
@@ -328,7 +328,7 @@ def test_a_wrong_kernel_is_not_measured(function: Callable[..., Any], message):
 
 def test_the_full_check_runs_first_and_its_report_comes_along(monkeypatch):
     """A failed report stops the measurement and is in the exception; the reference itself is not checked."""
-    from lltm_inline.run import check as module
+    from lltm_inline.checking import check as module
 
     asked = []
 

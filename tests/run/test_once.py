@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline import journal
 from lltm_inline.build import cache, job
+from lltm_inline.journal import journal
 from lltm_inline.notebook.cell import run
 from lltm_inline.notebook.options import parse
 from lltm_inline.notebook.slot import Terminal

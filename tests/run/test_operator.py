@@ -16,10 +16,10 @@ from torch._subclasses import FakeTensorMode
 
 import lltm_inline as li
 from lltm_inline.errors import InputError
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.run.checking.cases import Case, make_inputs, prime_size
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.run.cases import Case, make_inputs, prime_size
 from lltm_inline.run.function import Function, as_tuple, differentiable
-from lltm_inline.template import devices_of
+from lltm_inline.source.template import devices_of
 from tests.quick import QUICK
 from tests.tiny import forget
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.run.checking.cases import MANY, Case
-from lltm_inline.run.checking.runner import Part, Runner, laboratory
-from lltm_inline.run.checking.safety import obtain, replay, safety, safety_cases, smaller_cases
-from lltm_inline.run.guard import Guard
-from lltm_inline.run.load import load
-from lltm_inline.run.worker.client import Died, worker
+from lltm_inline.calling.load import load
+from lltm_inline.checking.guard import Guard
+from lltm_inline.checking.runner import Part, Runner, laboratory
+from lltm_inline.checking.safety import obtain, replay, safety, safety_cases, smaller_cases
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.run.cases import MANY, Case
+from lltm_inline.workers.client import Died, worker
 from tests.tiny import forget
 
 #: y = 2x, by way of a temporary. DEFECT in the environment says what is wrong, where, and with which tensor: `read 1 x` reads

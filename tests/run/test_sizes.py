@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import lltm_inline as li
+from lltm_inline.checking.check import check
 from lltm_inline.errors import DefinitionError, InputError
-from lltm_inline.registry import Kernel, Op, registry
-from lltm_inline.run.check import check
-from lltm_inline.run.checking.cases import VIEWS, Case, layout_cases, make_inputs, prime_size, size_cases
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.run.cases import VIEWS, Case, layout_cases, make_inputs, prime_size, size_cases
 from lltm_inline.run.function import Function
 from tests.tiny import forget
 

@@ -12,12 +12,12 @@ import pytest
 
 import lltm_inline as li
 from lltm_inline.errors import BuildError, CheckError, CrashError, DefinitionError, InputError
-from lltm_inline.run import sweep as module
+from lltm_inline.measure import sweep as module
+from lltm_inline.measure.sweep import sweep
 from lltm_inline.run.built import Built
-from lltm_inline.run.partial import Partial
-from lltm_inline.run.sweep import sweep
-from lltm_inline.run.swept import Point, Sweep
-from lltm_inline.run.timings import Row, Timings
+from lltm_inline.tables.partial import Partial
+from lltm_inline.tables.sweep import Point, Sweep
+from lltm_inline.tables.timings import Row, Timings
 from tests import tiny as tiny_module
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")

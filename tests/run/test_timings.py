@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lltm_inline.errors import InputError
-from lltm_inline.run.timing.stats import FEWEST, is_clear, quartiles, rank, ratio
-from lltm_inline.run.timing.words import comparison, spread_text, time_text
-from lltm_inline.run.timings import Row, Timings
+from lltm_inline.measure.stats import FEWEST, is_clear, quartiles, rank, ratio
+from lltm_inline.tables.timings import Row, Timings
+from lltm_inline.tables.words import comparison, spread_text, time_text
 
 
 def make_row(kernel: str = "toy/fast", **changes: Any) -> Row:

@@ -48,7 +48,7 @@ def test_the_fused_kernel_finished_first():
 def test_the_curves_tell_kernels_apart_that_are_not_the_same(remember):
     """The comparison can fail: an LLTM whose gates are off by a millionth leaves the curve."""
     import lltm_inline as li
-    from lltm_inline.registry import Kernel
+    from lltm_inline.model.registry import Kernel
 
     reference = li.registry["lltm/python"].python
     assert reference is not None

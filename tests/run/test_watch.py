@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from lltm_inline.errors import InputError
-from lltm_inline.registry import Kernel
-from lltm_inline.run import benchmark as benchmark_module
-from lltm_inline.run import partial
-from lltm_inline.run.benchmark import benchmark
-from lltm_inline.run.partial import Pace, Partial, Running
-from lltm_inline.run.timings import DIRECTIONS, Row, Timings
+from lltm_inline.measure import benchmark as benchmark_module
+from lltm_inline.measure.benchmark import benchmark
+from lltm_inline.model.registry import Kernel
+from lltm_inline.tables import partial
+from lltm_inline.tables.partial import Pace, Partial, Running
+from lltm_inline.tables.timings import DIRECTIONS, Row, Timings
 from tests.run import test_benchmark as planted
 from tests.run.test_benchmark import SIZES, FakeClock, paced, reference, run
 

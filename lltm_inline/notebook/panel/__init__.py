@@ -12,20 +12,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from ... import journal
-from ...arguments import number, one_of, require_choices
+from ...base.arguments import number, one_of, require_choices
+from ...base.packages import pip_command
+from ...base.shell import in_notebook, running_shell
 from ...build.header import header_flags
 from ...build.job import make_job
 from ...build.toolchain import find_toolchain
-from ...choose import kernel_or_first
 from ...errors import LltmInlineError, ToolchainError
-from ...kernel import Kernel
-from ...packages import pip_command
-from ...registry import registry
+from ...journal import journal
+from ...model.kernel import Kernel
+from ...model.registry import registry
 from ...run.choices import choose_sizes
-from ...run.worker.client import worker
-from ...shell import in_notebook, running_shell
-from ...template import devices_of
+from ...source.choose import kernel_or_first
+from ...source.template import devices_of
+from ...workers.client import worker
 
 if TYPE_CHECKING:
     from .session import Session

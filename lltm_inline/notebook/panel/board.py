@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ...arguments import plural
+from ...base.arguments import plural
 from ...errors import LltmInlineError
 from ...show import fold, note, page, plain, tag
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...kernel import Kernel
+from ...model.kernel import Kernel
 
 #: A power of two may go so many times up, and down.
 _FACTOR = 64

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...build.diagnostics import Diagnostic
-from ...kernel import Kernel
-from ...run.worker.crash import Crash
+from ...autopsy.crash import Crash
+from ...diagnosis.diagnostics import Diagnostic
+from ...model.kernel import Kernel
 
 _SUGGESTED = re.compile(r"Did you mean '([^']+)'[?,]")
 _SEMICOLON = "A ';' is missing at the end of this statement."

@@ -16,14 +16,14 @@ from typing import Any
 
 import torch
 
-from ... import journal
-from ...arguments import refusal, shown
+from ...base.arguments import refusal, shown
+from ...base.stop import stoppable
 from ...errors import DefinitionError, InputError, UnknownKernelError
-from ...kernel import Kernel
-from ...op import Op
-from ...registry import diff, registry
-from ...stop import stoppable
-from ...template import devices_of
+from ...journal import journal
+from ...model.kernel import Kernel
+from ...model.op import Op
+from ...model.registry import diff, registry
+from ...source.template import devices_of
 from .board import IDLE, Board, card_of, width_of
 from .capture import captured
 from .controls import controls_of

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ... import journal
-from ...kernel import Kernel
-from ...op import Op
-from ...registry import registry
+from ...journal import journal
+from ...model.kernel import Kernel
+from ...model.op import Op
+from ...model.registry import registry
 
 #: Revisions shown as buttons, beside the one that ships.
 _MOST_REVISIONS = 12

@@ -1,6 +1,6 @@
 """Build, Check and Benchmark: each calls the public function of that name, and shows what came of it in the panel.
 
-They run in the panel's background thread, and are stopped through `lltm_inline.stop`.
+They run in the panel's background thread, and are stopped through `lltm_inline.base.stop`.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from contextlib import contextmanager
 
 import torch
 
-from ... import journal
-from ...arguments import plural
+from ...autopsy.crash import Crash
+from ...base.arguments import plural
+from ...base.stop import raise_if_stopped
 from ...build.compiler import Build, build
+from ...checking.check import check
+from ...checking.report import Report
 from ...errors import BuildError, CheckError, CrashError, DefinitionError, TemplateError
-from ...kernel import Kernel
-from ...registry import registry
-from ...run.benchmark import benchmark
-from ...run.check import check
+from ...journal import journal
+from ...measure.benchmark import benchmark
+from ...measure.inputs import Ring
+from ...model.kernel import Kernel
+from ...model.registry import registry
 from ...run.choices import choose_sizes
-from ...run.partial import Partial
-from ...run.report import Report
-from ...run.timing.inputs import Ring
-from ...run.timings import Timings
-from ...run.worker.client import worker
-from ...run.worker.crash import Crash
-from ...stop import raise_if_stopped
-from ...template import devices_of
+from ...source.template import devices_of
+from ...tables.partial import Partial
+from ...tables.timings import Timings
+from ...workers.client import worker
 from ..bars import picture
 from .board import in_html
 from .marks import mark_of_crash, marks_of, marks_of_words, without_place

@@ -19,7 +19,7 @@ would take d_y for such a one, while somebody still reads d_z.
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/ATen.h>

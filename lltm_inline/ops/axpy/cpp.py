@@ -32,7 +32,7 @@ result then takes three times as long per element. The environment variable THP_
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/Dispatch.h>

@@ -22,7 +22,7 @@ so inputs and the incoming gradient are made dense first, in variables that live
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CUDA = r"""
 #include <ATen/Dispatch.h>

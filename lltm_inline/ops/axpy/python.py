@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ...registry import Cost, Op
+from ...model.registry import Cost, Op
 
 
 def axpy(x: Tensor, y: Tensor) -> Tensor:

@@ -42,7 +42,7 @@ forward takes a third of its time, forward and backward a sixth; inside it the g
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 #: Statistics, normalisation and its derivative; `conv_bn` is built of these, too.
 PASSES = r"""

@@ -26,7 +26,7 @@ The dispatcher resolves the two bits ahead of a kernel that is registered with i
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/Dispatch.h>

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ...registry import Cost, Op
+from ...model.registry import Cost, Op
 
 
 def complex_abs2(x: Tensor) -> Tensor:

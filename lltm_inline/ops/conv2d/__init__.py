@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ...registry import registry
+from ...model.registry import registry
 from . import aten, python
 
 OP = registry.register(python.OP)

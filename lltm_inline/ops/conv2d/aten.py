@@ -35,7 +35,7 @@ In float64 PyTorch goes the old way by itself.
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 #: The convolution and its two gradients; `conv_bn` is built of these, too.
 CONVOLUTION = r"""

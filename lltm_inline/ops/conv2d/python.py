@@ -20,7 +20,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ...registry import Cost, Op
+from ...model.registry import Cost, Op
 
 
 def conv2d(x: Tensor, w: Tensor) -> Tensor:

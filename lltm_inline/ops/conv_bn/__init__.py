@@ -6,7 +6,7 @@ between the two, and computes it again.
 
 from __future__ import annotations
 
-from ...registry import registry
+from ...model.registry import registry
 from . import fused, python, unfused
 
 OP = registry.register(python.OP)

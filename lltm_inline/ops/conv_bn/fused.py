@@ -32,7 +32,7 @@ its input, is then held for its own sake. Try it: a line of backward, and
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 from .unfused import PARAMS, SHARED
 
 CPP = (

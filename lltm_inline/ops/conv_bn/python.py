@@ -20,7 +20,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from ...registry import Cost, Op
+from ...model.registry import Cost, Op
 from ..batch_norm2d.python import batch_norm2d
 from ..batch_norm2d.python import cost as cost_of_norm
 from ..conv2d.python import conv2d

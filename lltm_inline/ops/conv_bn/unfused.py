@@ -18,7 +18,7 @@ next layer's x) and z. `conv_bn/fused` holds one.
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 from ..batch_norm2d import aten as batch_norm2d
 from ..conv2d import aten as conv2d
 

@@ -31,7 +31,7 @@ Without `double_backward=True` a second derivative is an error. With it, `check`
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/ATen.h>

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ...registry import Cost, Op
+from ...model.registry import Cost, Op
 
 
 def cube(x: Tensor) -> tuple[Tensor, Tensor]:

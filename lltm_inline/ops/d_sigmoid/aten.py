@@ -20,7 +20,7 @@ caller's data, and `check` would say so.
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/ATen.h>

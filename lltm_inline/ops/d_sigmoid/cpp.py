@@ -25,7 +25,7 @@ unit in the last place or two. 2^k is made by shifting k into the exponent of a 
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/Dispatch.h>

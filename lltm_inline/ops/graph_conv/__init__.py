@@ -7,7 +7,7 @@ one before and what that gains.
 
 from __future__ import annotations
 
-from ...registry import registry
+from ...model.registry import registry
 from . import aten, function, fused, python
 
 OP = registry.register(python.OP)

@@ -24,7 +24,7 @@ whether it is wanted (`wanted`, in the order of the op's inputs), and a x is kep
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/ATen.h>

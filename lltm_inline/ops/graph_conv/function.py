@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 
 class GraphConv(torch.autograd.Function):

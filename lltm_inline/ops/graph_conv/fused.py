@@ -36,7 +36,7 @@ PyTorch's own; what is gained there is the pass over y, the microseconds of the 
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 from .. import gemm
 
 HEADERS = """\

@@ -25,7 +25,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from ...registry import Cost, Op
+from ...model.registry import Cost, Op
 
 
 def graph_conv(a: Tensor, x: Tensor, w: Tensor, b: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ backward that asks of each gradient whether it is wanted.
 
 from __future__ import annotations
 
-from ...registry import registry
+from ...model.registry import registry
 from . import aten, python
 
 OP = registry.register(python.OP)

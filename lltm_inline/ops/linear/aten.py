@@ -25,7 +25,7 @@ The bias goes into y before the GEMM, which adds to what it finds. Trap: d_y may
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/ops/addmm_cpu_dispatch.h>

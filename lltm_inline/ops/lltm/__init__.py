@@ -9,7 +9,7 @@ says what it changes over the one before and what that gains.
 
 from __future__ import annotations
 
-from ...registry import registry
+from ...model.registry import registry
 from . import aten, class_, cuda, cuda_accessor, cuda_extern, fused, onednn, python, stable
 
 OP = registry.register(python.OP)

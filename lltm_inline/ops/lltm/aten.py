@@ -22,7 +22,7 @@ has it, overflows for a large z_c, and then 0 * inf is nan.
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/ATen.h>

@@ -42,7 +42,7 @@ from typing import Any
 import torch
 
 from ...errors import InputError
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 __all__ = ["KERNEL", "cell_class"]
 

@@ -38,7 +38,7 @@ tutorial has it, nvcc takes four times as long, and three gigabytes.
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CUDA = r"""
 #include <ATen/Dispatch.h>

@@ -29,7 +29,7 @@ Launches, streams, devices, empty batches and precision: as `lltm/cuda` says. `T
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CUDA = r"""
 #include <ATen/Dispatch.h>

@@ -31,7 +31,7 @@ is not compiled at all, and the other file would look for it in vain.
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CUDA = r"""
 #include <algorithm>

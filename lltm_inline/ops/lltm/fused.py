@@ -36,7 +36,7 @@ cut along the batch, one product per thread, because BLAS cuts its small result 
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/Dispatch.h>

@@ -29,7 +29,7 @@ The time of all these copies is in the measurement, so they are made where they 
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 from .. import gemm
 from ..gemm import gemm_choices
 from . import fused

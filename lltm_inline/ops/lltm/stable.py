@@ -25,7 +25,7 @@ so large that `lltm/fused` cuts the GEMM of d_weights along them (its `SPLIT`).
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>

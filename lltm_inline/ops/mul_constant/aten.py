@@ -23,7 +23,7 @@ operator costs a microsecond more than `x * c`, which is as short as PyTorch's o
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/ATen.h>

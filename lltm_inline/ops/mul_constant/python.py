@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from ...registry import Cost, Op
+from ...model.registry import Cost, Op
 
 
 def mul_constant(x: Tensor, c: float) -> Tensor:

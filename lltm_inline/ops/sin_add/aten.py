@@ -19,7 +19,7 @@ without a `backward` as autograd does: it fuses the calls to one loop, which bey
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/ATen.h>

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ...registry import Cost, Op
+from ...model.registry import Cost, Op
 
 
 def sin_add(x: Tensor, y: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ first; both directions together are faster at every size, by up to a third.
 
 from __future__ import annotations
 
-from ...registry import Kernel
+from ...model.registry import Kernel
 
 CPP = r"""
 #include <ATen/Dispatch.h>

@@ -8,10 +8,10 @@ from ..markup import Html, join, tag
 from ..parts import badge, fold, note, paragraph, plain, table
 
 if TYPE_CHECKING:
+    from ...base.progress import Status
     from ...doctor import Diagnosis
     from ...export.exported import Exported
     from ...lesson import Verdict
-    from ...progress import Status
 
 
 _KINDS = {"ok": "good", "missing": "bad"}

@@ -7,16 +7,16 @@ import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
-from ...arguments import first_line, plural
+from ...base.arguments import first_line, plural
 from ..markup import Html, join, tag
 from ..parts import Cell, badge, fold, note, paragraph, plain, table
 from ..source import diff_source, source
 
 if TYPE_CHECKING:
     from ...build.compiler import Build
-    from ...kernel import Kernel
-    from ...op import Op
-    from ...registry import Diff, Recovered, Registry
+    from ...model.kernel import Kernel
+    from ...model.op import Op
+    from ...model.registry import Diff, Recovered, Registry
     from ...run.function import Function
 
 

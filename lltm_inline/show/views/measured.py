@@ -9,10 +9,10 @@ from ..markup import Html, hidden, join, tag
 from ..parts import Cell, bar, fold, note, paragraph, table
 
 if TYPE_CHECKING:
-    from ...run.footprint import Memory, MemoryRow
-    from ...run.swept import Point, Sweep
-    from ...run.timing.table import Table
-    from ...run.timings import Row, Timings
+    from ...tables.memory import Memory, MemoryRow
+    from ...tables.sweep import Point, Sweep
+    from ...tables.table import Table
+    from ...tables.timings import Row, Timings
 
 _KINDS = {"faster": "good", "slower": "bad"}
 _RATES = ("GFLOP/s", "GB/s", "share of peak")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...arguments import plural
+from ...base.arguments import plural
 from ..markup import Html, join, tag, tick
 from ..parts import Cell, badge, cross, fold, note, paragraph, plain, right_or_wrong, table
 from ..source import excerpt
 
 if TYPE_CHECKING:
-    from ...build.diagnostics import Diagnostic
+    from ...autopsy.crash import Crash
+    from ...checking.report import Finding, Report, Section
+    from ...diagnosis.diagnostics import Diagnostic
     from ...errors import BuildError, CheckError, CrashError
-    from ...run.report import Finding, Report, Section
-    from ...run.worker.crash import Crash
 
 _MOST_OTHERS = 20
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lltm_inline.run.worker.client import Worker
+from lltm_inline.workers.client import Worker
 from tests.run.worker import crash_table
 
 

@@ -14,8 +14,8 @@ import psutil
 import torch
 
 import lltm_inline as li
+from lltm_inline.autopsy.crash import Crash
 from lltm_inline.errors import CrashError
-from lltm_inline.run.worker.crash import Crash
 from tests.planted.crashes import GOOD, ROWS, Row, register
 
 _HAPPENS = re.compile(r"it happens at (\d+\.\d+)")

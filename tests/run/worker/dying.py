@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lltm_inline.autopsy.symbolize import Place, symbolize
 from lltm_inline.build import toolchain
-from lltm_inline.run.worker.black_box import BlackBox, Evidence
-from lltm_inline.run.worker.symbolize import Place, symbolize
+from lltm_inline.workers.black_box import BlackBox, Evidence
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -201,18 +201,18 @@ static double first = [] {
 #: Lets a program import the modules of the worker without all that the packages around them import; argument 1 is the root.
 PREAMBLE = """
 import sys, types
-for name in ("lltm_inline", "lltm_inline.native", "lltm_inline.run", "lltm_inline.run.worker"):
+for name in ("lltm_inline", "lltm_inline.native", "lltm_inline.run", "lltm_inline.workers"):
     module = sys.modules[name] = types.ModuleType(name)
     module.__path__ = [sys.argv[1] + "/" + name.replace(".", "/")]
 from lltm_inline.build import toolchain
-from lltm_inline.run.worker.black_box import BlackBox
+from lltm_inline.workers.black_box import BlackBox
 """
 
 _CHILD = (
     PREAMBLE
     + """
 import ctypes, mmap, os
-from lltm_inline.run.worker.recorder import install
+from lltm_inline.workers.recorder import install
 
 recorder, library, function, finder, box, stop = sys.argv[2:]
 libc, earlier = ctypes.CDLL(None), b"what was there before is taken down"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-from lltm_inline.run.worker.black_box import Evidence, Region, State
-from lltm_inline.run.worker.crash import Crash, explain
-from lltm_inline.run.worker.limits import Limits
-from lltm_inline.run.worker.outcome import Ending
-from lltm_inline.run.worker.symbolize import Place
+from lltm_inline.autopsy.crash import Crash, explain
+from lltm_inline.autopsy.symbolize import Place
+from lltm_inline.workers.black_box import Evidence, Region, State
+from lltm_inline.workers.limits import Limits
+from lltm_inline.workers.outcome import Ending
 
 TEXT = """#include <ATen/core/Tensor.h>
 

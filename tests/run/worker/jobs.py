@@ -15,8 +15,8 @@ import torch
 from lltm_inline.build import cache, job
 from lltm_inline.errors import BuildError
 from lltm_inline.run import built
-from lltm_inline.run.worker import steps
-from lltm_inline.run.worker.server import Tensors
+from lltm_inline.workers import steps
+from lltm_inline.workers.server import Tensors
 
 
 class PrivateError(Exception):

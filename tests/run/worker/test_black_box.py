@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from lltm_inline.run.worker.black_box import BlackBox, State
+from lltm_inline.workers.black_box import BlackBox, State
 from tests.run.worker.dying import PREAMBLE, ROOT
 
 #: Writes notes of which every part tells the same number, as fast as it can.

@@ -23,9 +23,10 @@ import pytest
 import torch
 
 from lltm_inline.errors import BuildError, InputError, WorkerError
-from lltm_inline.run.worker import careful, channel
-from lltm_inline.run.worker.client import Died, Worker
-from lltm_inline.run.worker.limits import Limits
+from lltm_inline.workers import channel
+from lltm_inline.workers import safe_pickle as careful
+from lltm_inline.workers.client import Died, Worker
+from lltm_inline.workers.limits import Limits
 from tests.run.worker import jobs
 
 
@@ -180,8 +181,8 @@ def test_death_is_noticed_at_once_by_its_own_name(worker: Worker, how: str, kind
 #: A fork server that imports, as one of the modules that only some checks need, one that kills the worker and waits for word.
 IMPORTS = """
 import os, signal, socket, sys
-from lltm_inline.run.worker import forkserver
-from lltm_inline.run.worker.black_box import BlackBox
+from lltm_inline.workers import forkserver
+from lltm_inline.workers.black_box import BlackBox
 
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 requests, kept = socket.socketpair()

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from lltm_inline.autopsy.addresses import bytes_text, reach
+from lltm_inline.autopsy.crash import Crash, explain, tail
+from lltm_inline.autopsy.names import calls_of
+from lltm_inline.autopsy.symbolize import Place
+from lltm_inline.checking.postmortem import _with_findings, _with_replay
+from lltm_inline.checking.report import Finding, Report, Section
 from lltm_inline.errors import CrashError, LltmInlineError, TimeoutError
-from lltm_inline.run.postmortem import _with_findings, _with_replay
-from lltm_inline.run.report import Finding, Report, Section
-from lltm_inline.run.worker.black_box import Evidence, Frame, Region, State
-from lltm_inline.run.worker.crash import Crash, explain, tail
-from lltm_inline.run.worker.limits import Limits
-from lltm_inline.run.worker.names import calls_of
-from lltm_inline.run.worker.outcome import Ending
-from lltm_inline.run.worker.reach import bytes_text, reach
-from lltm_inline.run.worker.symbolize import Place
+from lltm_inline.workers.black_box import Evidence, Frame, Region, State
+from lltm_inline.workers.limits import Limits
+from lltm_inline.workers.outcome import Ending
 from tests.run.worker.endings import BASE, CASES, EMPTY, HERE, MADE, TEXT, W, X, aborted, fault, thrown, timed_out, told
 
 
@@ -35,8 +35,9 @@ def test_each_ending_is_named(name: str) -> None:
 
 def test_every_sentence_is_reached() -> None:
     """The endings reach every rule with a fixed sentence: nobody has added one that nothing leads to."""
-    from lltm_inline.run.worker import causes, events
-    from lltm_inline.run.worker.rules import Rule
+    from lltm_inline.autopsy import causes
+    from lltm_inline.autopsy.rules import Rule
+    from lltm_inline.workers import events
 
     fixed = {
         rule.sentence

@@ -19,11 +19,12 @@ from typing import Any
 import pytest
 
 from lltm_inline import native
+from lltm_inline.autopsy.symbolize import symbolize
 from lltm_inline.build.compiler import run_jobs
+from lltm_inline.build.job import helper_job
 from lltm_inline.build.toolchain import find_toolchain
-from lltm_inline.native import helper_job, layout
-from lltm_inline.run.worker.black_box import BlackBox, Evidence, Region
-from lltm_inline.run.worker.symbolize import symbolize
+from lltm_inline.native import layout
+from lltm_inline.workers.black_box import BlackBox, Evidence, Region
 from tests.run.worker.dying import (
     INITIALISER,
     PREAMBLE,
@@ -282,7 +283,7 @@ def test_no_core_is_dumped(recorder: Path, tmp_path: Path) -> None:
     """Whatever the limit is, the worker does not spend its last seconds on writing its memory to a disk."""
     code = f"""{PREAMBLE}
 import ctypes, os, resource
-from lltm_inline.run.worker.recorder import install
+from lltm_inline.workers.recorder import install
 hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
 resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 if not (child := os.fork()):
@@ -299,7 +300,7 @@ print(os.WTERMSIG(status), os.WCOREDUMP(status))
 def test_it_is_installed_once_and_fits(recorder: Path) -> None:
     """A second installation is refused with a reason; the two sides agree on every byte of the record."""
     code = f"""{PREAMBLE}
-from lltm_inline.run.worker.recorder import install
+from lltm_inline.workers.recorder import install
 box = BlackBox.create()
 install(sys.argv[2], box)
 try:

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.registry import registry
-from lltm_inline.run.worker import careful
-from lltm_inline.run.worker.client import Worker
-from lltm_inline.run.worker.server import Modes
+from lltm_inline.model.registry import registry
+from lltm_inline.workers import safe_pickle as careful
+from lltm_inline.workers.client import Worker
+from lltm_inline.workers.server import Modes
 from tests.run.worker import jobs
 
 Write = Callable[[str, str], ModuleType]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lltm_inline.run.worker import symbolize as module
-from lltm_inline.run.worker.black_box import Frame
-from lltm_inline.run.worker.symbolize import Place, symbolize
+from lltm_inline.autopsy import symbolize as module
+from lltm_inline.autopsy.symbolize import Place, symbolize
+from lltm_inline.workers.black_box import Frame
 from tests.run.worker.dying import compile_library
 
 TEXT = """

@@ -1,0 +1,94 @@
+"""From addresses to lines of the user's text, by what the compiler left in the library (`-g1`)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..workers.black_box import Frame
+
+#: The first that is there is taken; both print a function and a place in turn, the innermost inlined call first.
+_TOOLS = (
+    ("addr2line", "-i", "-f", "-C", "-e"),
+    ("llvm-symbolizer", "--output-style=GNU", "--inlines", "--demangle", "--functions=linkage", "-e"),
+)
+_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a user's text.
+
+    Attributes:
+        file: what `#line` calls the text, `"lltm/fused"`.
+        line: counted from 1.
+        function: to which the line belongs, as the compiler names it.
+    """
+
+    file: str
+    line: int
+    function: str
+
+
+def symbolize(frames: Iterable[Frame], library: Path | str) -> list[Place]:
+    """Find the lines of a user's text that were being run.
+
+    Args:
+        frames: of a stack, the innermost first.
+        library: the built kernel; frames in other files are left out.
+
+    Returns:
+        The innermost first, inlined calls included. Lines of headers are left out, so the first is the one to blame. Empty
+        where the machine has neither addr2line (binutils) nor llvm-symbolizer.
+    """
+    path = os.path.realpath(library)
+    offsets = [frame.offset for frame in frames if frame.path and os.path.realpath(frame.path) == path]
+    if not offsets:
+        return []
+    for tool, *options in _TOOLS:
+        program = shutil.which(tool)
+        if program:
+            return _places(_run([program, *options, path, *map(hex, offsets)]))
+    return []
+
+
+def _run(command: Sequence[str]) -> list[str]:
+    try:
+        process = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            env={**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [line for line in process.stdout.splitlines() if line]
+
+
+def _places(lines: Sequence[str]) -> list[Place]:
+    places = []
+    for function, place in zip(lines[::2], lines[1::2], strict=False):
+        found = re.fullmatch(r"(.+):(\d+)(?: \(discriminator \d+\))?", place)
+        name = _own_name(found[1]) if found else None
+        if found and name:
+            places.append(Place(name, int(found[2]), function))
+    return places
+
+
+def _own_name(path: str) -> str | None:
+    """Return the `#line` name behind a file's path; None for a file that is one.
+
+    The name is relative, `op/variant`, so the tools put the directory in which the compiler ran in front. A header is
+    there to be opened; the file around the user's text is gone, and its name ends in .cpp.
+    """
+    name = "/".join(path.split("/")[-2:])
+    is_file = name == "??" or name.endswith((".cpp", ".cu")) or os.path.exists(path)
+    return None if is_file else name

@@ -1,0 +1,252 @@
+"""What public names are given: one way to look at an argument, and one way to refuse it.
+
+A refusal names the argument, the value and what is wanted, `rounds=0, want an integer of at least 1`, and comes before
+anything is built, written or run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError, InputError, LltmInlineError
+
+#: What fits into the integers of C++ and of PyTorch's sizes.
+LARGEST = 2**63 - 1
+
+#: The dtypes in which inputs can be made.
+REAL_DTYPES = ("float32", "float64", "complex64", "complex128", "float16", "bfloat16")
+
+_MOST_LETTERS = 80
+_LONGEST_NAME = 200
+
+
+#: How an argument is refused.
+Refusal = type[LltmInlineError]
+
+
+def shown(value: Any, most: int = _MOST_LETTERS) -> str:
+    """Write any value for a message: on one line, no longer than `most`, and even where its own repr fails.
+
+    Example:
+        >>> shown("lltm"), shown("x" * 100, most=20), shown(10**5000)
+        ("'lltm'", "'xxxxxxxx...xxxxxxx'", '<int of 16610 bits>')
+    """
+    try:
+        text = " ".join(repr(value).split()) if not isinstance(value, str) else repr(value)
+    except ValueError:  # Python writes no integer of more than 4300 digits
+        text = f"<int of {value.bit_length()} bits>" if isinstance(value, int) else f"<{type(value).__name__}>"
+    except Exception:  # a repr is somebody else's code, and may raise anything
+        text = f"<{type(value).__name__}>"
+    if len(text) <= most:
+        return text
+    half = (most - 3) // 2
+    return f"{text[: most - 3 - half]}...{text[-half:]}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Write a number of things.
+
+    Example:
+        >>> plural(1, "line"), plural(2, "line")
+        ('1 line', '2 lines')
+    """
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text that says anything: the headline of what a kernel or op says of itself."""
+    return text.strip().partition("\n")[0]
+
+
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return the one of some words that was probably meant; nothing where none is near, or the word is longer than any name.
+
+    Example:
+        >>> nearest("fusd", ["python", "fused"]), nearest("x", ["python"])
+        ('fused', '')
+    """
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=likeness) if len(word) < _LONGEST_NAME else []
+    return near[0] if near else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Ask whether the nearest of some words was meant, with a space ahead; nothing where none is near."""
+    near = nearest(word, known)
+    return f" Did you mean {near!r}?" if near else ""
+
+
+def nearest_first(name: str, names: Iterable[str]) -> list[str]:
+    """List names for a message, the one that was probably meant first."""
+    near = nearest(name, names)
+    return sorted(names, key=lambda other: other != near)
+
+
+def refusal(name: str, value: Any, want: str, *, where: str = "", error: Refusal = InputError) -> Exception:
+    """Make the error of an argument.
+
+    Args:
+        name: of the argument.
+        value: what was given.
+        want: what it should be, `"a list of strings"`.
+        where: whose argument it is, `"op 'lltm'"`.
+        error: its class.
+
+    Example:
+        >>> refusal("rounds", 0, "an integer of at least 1")
+        InputError('rounds=0, want an integer of at least 1')
+    """
+    return error(f"{where}: " * bool(where) + f"{name}={shown(value)}, want {want}")
+
+
+def string(name: str, value: Any, *, where: str = "", error: Refusal = InputError, want: str = "a string") -> str:
+    """Refuse what is no string.
+
+    Raises:
+        InputError: it is none. As in all functions here, `error` can name another class.
+    """
+    if not isinstance(value, str):
+        raise refusal(name, value, want, where=where, error=error)
+    return value
+
+
+def strings(name: str, value: Any, *, where: str = "", error: Refusal = InputError) -> tuple[str, ...]:
+    """Refuse what is no list or tuple of strings; a string alone is none."""
+    if isinstance(value, str):
+        raise error(f"{where}: " * bool(where) + f"{name}={shown(value)} is a string, want a tuple of strings")
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise refusal(name, value, "a tuple of strings", where=where, error=error)
+    return tuple(value)
+
+
+def integer(
+    name: str, value: Any, *, least: int = 0, most: int = LARGEST, where: str = "", error: Refusal = InputError
+) -> int:
+    """Refuse what is no integer from `least` to `most`; True and 3.0 are none.
+
+    Example:
+        >>> integer("depth", 2, least=1)
+        2
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        ends = f"of at least {least}" if most == LARGEST else f"from {least} to {most}"
+        raise refusal(name, value, f"an integer {ends}", where=where, error=error)
+    return value
+
+
+def number(
+    name: str,
+    value: Any,
+    *,
+    positive: bool = False,
+    most: float = math.inf,
+    where: str = "",
+    error: Refusal = InputError,
+) -> float:
+    """Refuse what is no finite number of at most `most`; with `positive`, zero and what is below, too."""
+    kind = f"a {'positive, ' * positive}finite number" + ("" if most == math.inf else f" of at most {most:g}")
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise refusal(name, value, kind, where=where, error=error)
+    try:
+        fits = math.isfinite(value) and value <= most and (value > 0 or not positive)
+    except OverflowError:  # an integer beyond all floating-point numbers
+        fits = False
+    if not fits:
+        raise refusal(name, value, kind, where=where, error=error)
+    return value
+
+
+def boolean(name: str, value: Any, *, where: str = "", error: Refusal = InputError) -> bool:
+    """Refuse what is neither True nor False: `check="no"` would be true."""
+    if not isinstance(value, bool):
+        raise refusal(name, value, "True or False", where=where, error=error)
+    return value
+
+
+def one_of(name: str, value: Any, choices: Sequence[str], *, where: str = "", error: Refusal = InputError) -> str:
+    """Refuse what is none of the words of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise refusal(name, value, f"one of {', '.join(map(repr, choices))}", where=where, error=error)
+    return value
+
+
+def function(name: str, value: Any, *, where: str = "", error: Refusal = InputError) -> Any:
+    """Refuse what cannot be called."""
+    if not callable(value):
+        raise refusal(name, value, "a function", where=where, error=error)
+    return value
+
+
+def mapping(name: str, value: Any, want: str, *, where: str = "", error: Refusal = InputError) -> dict[str, Any]:
+    """Refuse what is no dict with strings as its keys."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise refusal(name, value, want, where=where, error=error)
+    return dict(value)
+
+
+def require_choices(
+    *,
+    device: Any = "cpu",
+    compiler: Any = None,
+    cflags: Any = None,
+    progress: Any = None,
+) -> None:
+    """Look at what all have in common that build a kernel, before anything is built.
+
+    Raises:
+        InputError: one of them is of the wrong kind.
+    """
+    if not isinstance(device, str) or device not in ("cpu", "cuda"):
+        raise InputError(f"no device {shown(device)}; want one of cpu, cuda")
+    if compiler is not None and (not isinstance(compiler, str) or not compiler or "\0" in compiler):
+        raise refusal("compiler", compiler, "the name or path of a compiler, or None for the default")
+    if cflags is not None:
+        strings("cflags", cflags)
+    progress_of(progress)
+
+
+def progress_of(value: Any) -> Any:
+    """Refuse a `progress` that is neither a function nor True, False or None; a class is no function."""
+    if value is None or isinstance(value, bool) or (callable(value) and not isinstance(value, type)):
+        return value
+    raise refusal("progress", value, "a function, None for a line after a second, or False for nothing")
+
+
+def real_dtype(value: Any, name: str = "dtype") -> Any:
+    """Refuse what is no dtype in which PyTorch draws random numbers; its name will not do."""
+    import torch
+
+    if isinstance(value, torch.dtype) and str(value).removeprefix("torch.") in REAL_DTYPES:
+        return value
+    hint = ""
+    if isinstance(value, str) and isinstance(getattr(torch, value, None), torch.dtype):
+        hint = f": torch.{value}, and not its name"
+    raise refusal(name, value, f"a floating-point dtype such as torch.float32{hint}")
+
+
+def path_of(name: str, value: Any) -> Path:
+    """Refuse what is no path."""
+    plain = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(plain, str) or not plain or "\0" in plain:
+        raise refusal(name, value, "a path")
+    return Path(plain)
+
+
+@contextmanager
+def using_file(path: Path) -> Iterator[None]:
+    """Turn what the system says of a file into a `FileError`.
+
+    Raises:
+        FileError: it is not there, is a directory, may not be read or written, or its name cannot be one.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"{shown(str(path))}: {error.strerror or error}") from error
+    except UnicodeEncodeError as error:
+        raise refusal("path", str(path), "a path that this system can spell") from error

@@ -1,0 +1,239 @@
+"""The section `gradcheck`: gradients in float64 against the reference and finite differences, and what a second derivative does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..run.cases import Case, Size, dtypes_of
+from ..run.function import as_tuple, differentiable
+from ..workers import steps
+from .explain import explain
+from .report import Finding
+from .runner import Call, Matrix, Outcome, Part, Runner, fill, one_line
+
+COLUMN = "gradcheck"
+
+
+def derivatives(runner: Runner, sizes: Sequence[Size], matrix: Matrix) -> Part:
+    """Check gradients at each size: the reference's first, since it tells which elements are wrong.
+
+    Args:
+        runner: of the kernel.
+        sizes: small ones; every input element costs two calls of forward.
+        matrix: gets the column `gradcheck`.
+    """
+    part = Part(0, [], [])
+    count = 0
+    for size in sizes:
+        case = Case("", size, dtypes_of(runner.op)[0])
+        outcome = runner.run(case)
+        if outcome.skipped:
+            part.skipped.append(outcome.skipped)
+            continue
+        count += 1
+        fill(matrix, COLUMN, outcome, ())
+        known = {finding.quantity for finding in part.findings}
+        wrong = [name for name in ("forward", "backward", *runner.gradients) if name in outcome.wrong]
+        part.findings.extend(explain(runner, [case], "gradcheck", name, case) for name in wrong if name not in known)
+        # What changes its inputs has a wrong Jacobian by finite differences: that would be the wrong reason.
+        part.findings.extend(
+            _finding(runner, quantity, text, case) for quantity, text in outcome.impure if quantity not in known
+        )
+        if not wrong and not outcome.impure:
+            count += 2
+            found = [*_finite_differences(runner, case, matrix, part.skipped), *_second_derivative(runner, case)]
+            part.findings.extend(finding for finding in found if finding.quantity not in known)
+    for name in runner.outputs:
+        matrix[name][COLUMN] = ""
+    return part._replace(cases=count)
+
+
+def _finding(runner: Runner, quantity: str, text: str, case: Case) -> Finding:
+    return Finding(runner.kernel.label, "gradcheck", quantity, text, case.describe(runner.op))
+
+
+def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: list[str]) -> list[Finding]:
+    """Run torch.autograd.gradcheck, and translate the numbers in its message to names."""
+    if case.dtype != torch.float64:
+        skipped.append(
+            f"finite differences: the op takes no float64 (dtypes={runner.op.dtypes}); gradients were compared with the "
+            "reference's in float64"
+        )
+        return []
+    call = runner.begin(case, Outcome())
+    if call is None:  # another case of this size has run out of memory since
+        return []
+    leaves = [leaf if given else leaf.detach() for leaf, given in zip(call.leaves, _given(call), strict=True)]
+    left_out = [
+        argument.name
+        for argument, leaf, one in zip(runner.op.signature.inputs, call.leaves, leaves, strict=True)
+        if leaf is not one
+    ]
+    if left_out:
+        skipped.append(f"finite differences for {', '.join(left_out)}: the reference gives no gradient for it")
+    if not any(differentiable(leaf) and leaf.requires_grad for leaf in leaves):
+        return []
+    finite = _finite(call)
+    if not all(mask.all() for mask in finite.values()):
+        left = [
+            f"{int((~mask).sum())} of {mask.numel()} elements of {name}"
+            for name, mask in finite.items()
+            if not mask.all()
+        ]
+        skipped.append(
+            f"finite differences at {', '.join(left)}, where the reference is not finite ({case.describe(runner.op)})"
+        )
+    try:
+        with runner.step("gradcheck", case, call):
+            torch.autograd.gradcheck(_where_finite(runner.function, call, finite), tuple(leaves))
+    except Exception as error:
+        quantity, text = _translate(str(error), runner)
+        if quantity in matrix:
+            matrix[quantity][COLUMN] = COLUMN
+        return [_finding(runner, quantity, text, case)]
+    return []
+
+
+def _given(call: Call) -> list[bool]:
+    """Tell for each input whether the reference gives a gradient for it; an index in a floating dtype has none."""
+    leaves = [value.detach().requires_grad_() if differentiable(value) else value for value in call.expected.inputs]
+    outputs = [value for value in as_tuple(call.expected.op.reference(*leaves)) if differentiable(value)]
+    outputs = [value for value in outputs if value.requires_grad]
+    wanted = [leaf for leaf in leaves if differentiable(leaf)]
+    found: Sequence[Tensor | None] = [None] * len(wanted)
+    if outputs and wanted:
+        found = torch.autograd.grad(outputs, wanted, [torch.ones_like(o) for o in outputs], allow_unused=True)
+    rest = iter(found)
+    return [next(rest) is not None if differentiable(leaf) else True for leaf in leaves]
+
+
+def _finite(call: Call) -> dict[str, Tensor]:
+    """Tell where outputs, and inputs by their gradients, have finite values in the reference; by name of the quantity."""
+    return {name: value.isfinite() for name, value in call.expected.wide.items() if value is not None}
+
+
+def _where_finite(function: Callable[..., Any], call: Call, finite: Mapping[str, Tensor]) -> Callable[..., Any]:
+    """Return the function, constant where the reference is not finite."""
+    op, fixed = call.expected.op, [leaf.detach() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
+
+    def masked(value: Tensor, other: Tensor, name: str) -> Tensor:
+        mask = finite.get(name)
+        return value if mask is None or mask.all() else torch.where(mask.to(value.device), value, other)
+
+    def restricted(*inputs: Any) -> tuple[Any, ...]:
+        given = [
+            masked(value, constant, f"d_{argument.name}") if isinstance(value, Tensor) else value
+            for argument, value, constant in zip(op.signature.inputs, inputs, fixed, strict=True)
+        ]
+        outputs = as_tuple(_alive(function)(*given))
+        return tuple(
+            masked(value, torch.zeros_like(value), output.name)
+            for output, value in zip(op.signature.outputs, outputs, strict=True)
+        )
+
+    return restricted
+
+
+def _alive(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function; each call of it counts as a sign of life."""
+    steps.beat()
+    return function
+
+
+def _translate(message: str, runner: Runner) -> tuple[str, str]:
+    """Turn gradcheck's "output 0 with respect to input 1" into names."""
+    if "not reentrant" in message:
+        return (
+            "gradcheck",
+            "backward gives another result for the same values when it runs again (gradcheck: not reentrant)",
+        )
+    match = re.search(r"output (\d+) with respect to input (\d+)", message)
+    if match is None:
+        return "gradcheck", f"torch.autograd.gradcheck fails: {message.strip().splitlines()[0]}"
+    name = runner.op.signature.inputs[int(match[2])].name
+    output = runner.outputs[int(match[1])]
+    return (
+        f"d_{name}",
+        f"d_{name} is not the derivative of {output}: torch.autograd.gradcheck finds another by finite differences",
+    )
+
+
+def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
+    """Differentiate twice: the result is right or a clear error; a wrong second derivative must not come silently."""
+    for used in ((), *((name,) for name in runner.outputs if len(runner.outputs) > 1)):
+        found = _twice_compared(runner, replace(case, used=used))
+        if found:
+            return found
+    return []
+
+
+def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
+    call = runner.begin(case, Outcome())
+    if call is None:
+        return []
+    here = [leaf.cpu() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
+    used = call.expected.used
+    want = _twice(runner.op.reference, here, call.expected.grads, used)
+    if want is None:
+        return []
+    try:
+        with runner.step("gradcheck", case, call):
+            got = _twice(runner.function, call.leaves, [grad.to(runner.device) for grad in call.expected.grads], used)
+    except Exception as error:
+        # An error is one of the two right answers, unless the kernel promises the other.
+        if not runner.kernel.double_backward:
+            return []
+        text = f"second derivative raises {one_line(error)}, although the kernel says double_backward=True"
+        return [_finding(runner, "second derivative", text, case)]
+    cure = "let backward be differentiable itself, or raise (once_differentiable)"
+    if got is None:
+        return [_finding(runner, "second derivative", f"second derivative is silently taken as zero: {cure}", case)]
+    names = [argument.name for argument in runner.op.signature.inputs] + [f"d_{name}" for name in runner.outputs]
+    near = 1e-8 if case.dtype == torch.float64 else 1e-4
+    for name, one, other in zip(names, got, want, strict=True):
+        if other is not None and (one is None or not torch.allclose(one.cpu(), other, near, near, equal_nan=True)):
+            text = f"second derivative for {name} is wrong without an error: {cure}"
+            return [_finding(runner, "second derivative", text, case)]
+    return []
+
+
+def _twice(
+    function: Callable[..., Any], leaves: Sequence[Any], grads: Sequence[Tensor], used: Sequence[bool]
+) -> list[Tensor | None] | None:
+    """Differentiate the sum of the squared first derivatives for each input, then for each incoming gradient.
+
+    None when there is no first derivative, or none that can be differentiated.
+
+    The second time with `backward()`, which runs every node of the graph: `autograd.grad` would leave out a node that
+    raises, as `once_differentiable` makes one, since none of the inputs lies behind it.
+    """
+    inputs = [leaf.detach().requires_grad_() if differentiable(leaf) else leaf for leaf in leaves]
+    wanted = [value for value in inputs if differentiable(value)]
+    outputs = as_tuple(function(*inputs))
+    # A count or an index has no gradient, nor has what does not depend on any input that can have one.
+    real = [use and differentiable(output) and output.requires_grad for use, output in zip(used, outputs, strict=True)]
+    incoming = [grad.clone().requires_grad_() if use else None for grad, use in zip(grads, real, strict=True)]
+    if not any(real):
+        return None
+    first = torch.autograd.grad(
+        [output for output, use in zip(outputs, real, strict=True) if use],
+        wanted,
+        [grad for grad in incoming if grad is not None],
+        create_graph=True,
+        allow_unused=True,
+    )
+    squares = [(gradient.abs() ** 2).sum() for gradient in first if gradient is not None and gradient.requires_grad]
+    if not squares:
+        return None
+    torch.stack(squares).sum().backward()
+    # Without a gradient: the first derivatives do not depend on it, the same as zero.
+    return [
+        (torch.zeros_like(value) if value.grad is None else value.grad) if differentiable(value) else None
+        for value in (*inputs, *incoming)
+    ]

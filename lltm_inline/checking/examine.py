@@ -1,0 +1,135 @@
+"""A check itself: loads the kernel, runs section after section, and tells of each as it is finished."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from ..model.registry import Op
+from ..run.cases import Case, Size, edge_axis, layout_cases, prime_size, size_cases, subset_cases, with_extent
+from ..run.executor import Task
+from ..workers import steps
+from .derivatives import derivatives
+from .explain import findings_of
+from .interface import interface
+from .opcheck import is_operator, opcheck
+from .purity import purity
+from .report import Report, Section
+from .runner import Matrix, Part, Runner, fill, laboratory, matrix_of, runner_of
+from .safety import safety
+
+#: Extent of one letter in the cases about layout: whole vectors and a rest, in both dtypes.
+_VECTOR_AND_REST = 19
+
+
+@dataclass(frozen=True)
+class Examination(Task):
+    """A check, or its section `gradcheck` alone.
+
+    Attributes:
+        sizes: in place of the corner sizes.
+        gradients_only: the section `gradcheck` alone.
+    """
+
+    sizes: list[Size] | None
+    gradients_only: bool
+
+    def run(self) -> Report:
+        """Load the kernel, and run section after section."""
+        runner = runner_of(self.built[0])
+        _require_op(runner.op, prime_size(runner.op))
+        with laboratory():
+            return (_gradcheck if self.gradients_only else _check)(runner, self.sizes)
+
+
+def _require_op(op: Op, size: Sequence[int]) -> None:
+    """Make inputs of an op and call its reference once: what is wrong with the op is no fault of a kernel.
+
+    Raises:
+        DefinitionError: `inputs` or the reference fails, or gives something else than the schema says.
+    """
+    dtype = getattr(torch, op.dtypes[-1]).to_real()  # complex inputs are made of real numbers
+    with torch.no_grad(), steps.step("reference", f"{op.name}/python"):
+        op.run_reference(*op.make_inputs(lambda *shape: torch.randn(*shape, dtype=dtype), size))
+
+
+def _check(runner: Runner, sizes: list[Size] | None) -> Report:
+    op = runner.op
+    small = sizes[0] if sizes else prime_size(op)
+    mixed = sizes[0] if sizes else with_extent(small, edge_axis(op, small), _VECTOR_AND_REST)
+    cases = [*size_cases(op, sizes), *layout_cases(op, mixed), *subset_cases(op, small)]
+    cases.sort(key=lambda case: case.threaded)  # what a small case shows is told of that
+    columns = [*dict.fromkeys(case.group for case in cases), "called twice", "gradcheck"]
+    matrix = matrix_of(op, columns)
+    # Interface and purity read what the cases of parity saw, so these run first; the report has them in another order.
+    sections: dict[str, Callable[[], Part]] = {
+        "parity": lambda: _parity(runner, cases, matrix),
+        "interface": lambda: interface(runner, cases, small),
+        "purity": lambda: purity(runner, cases, matrix),
+        "gradcheck": lambda: derivatives(runner, sizes or [small], matrix),
+    }
+    order = ["interface", "parity", "purity", "gradcheck"]
+    if is_operator(runner):
+        sections["opcheck"] = lambda: opcheck(runner, small)
+        order.append("opcheck")
+    # Last: what goes past the end of a tensor and does no harm otherwise ends the worker here.
+    sections["safety"] = lambda: _safety(runner, sizes)
+    return _report(runner, sections, [*order, "safety"], matrix)
+
+
+def _gradcheck(runner: Runner, sizes: list[Size] | None) -> Report:
+    matrix = matrix_of(runner.op, ["gradcheck"])
+    sections = {"gradcheck": lambda: derivatives(runner, sizes or [prime_size(runner.op)], matrix)}
+    return _report(runner, sections, ("gradcheck",), matrix)
+
+
+def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
+    """Run every case and enter it into the matrix."""
+    ran, skipped, untried = 0, list[str](), ""
+    # What the case before has given goes along with the next: one message for each.
+    column, cells = "", dict[str, str]()
+    for case in cases:
+        steps.tell("case", case, column, cells)
+        outcome = runner.run(case)
+        if outcome.skipped:
+            if not outcome.refused:
+                untried = outcome.skipped  # the last says the most
+            elif not case.plain:  # that the kernel refuses a plain size, too, is tried in the section `interface`
+                skipped.append(outcome.skipped)
+        else:
+            ran += 1
+            fill(matrix, case.group, outcome, runner.outputs)
+            column, cells = case.group, {name: row[case.group] for name, row in matrix.items()}
+    return Part(ran, findings_of(runner, cases, structural=False), [*skipped, *([untried] if untried else [])])
+
+
+def _safety(runner: Runner, sizes: list[Size] | None) -> Part:
+    part = safety(runner, sizes, runner.note, trust=not steps.in_worker())
+    steps.rest()
+    return part
+
+
+def _report(
+    runner: Runner,
+    parts: dict[str, Callable[[], Part]],
+    order: Sequence[str],
+    matrix: Matrix,
+) -> Report:
+    begun = time.perf_counter()
+    sections = {}
+    steps.tell("plan", tuple(order))
+    for name, part in parts.items():
+        steps.say(f"checking {runner.kernel.label}: {name}")
+        steps.tell("section", name)
+        started = time.perf_counter()
+        cases, findings, skipped, notes = part()
+        seconds = time.perf_counter() - started
+        sections[name] = Section(name, cases, tuple(findings), tuple(skipped), seconds, notes)
+        steps.tell("finished", sections[name], {name: dict(cells) for name, cells in matrix.items()})
+    seen = {quantity: cells for quantity, cells in matrix.items() if any(cells.values())}
+    return Report(
+        runner.kernel.label, runner.device, tuple(sections[name] for name in order), seen, time.perf_counter() - begun
+    )

@@ -1,0 +1,248 @@
+"""Turns mismatches into findings: the smallest size at which it fails, and what sets the failing cases apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from ..run.cases import CHANNELS_LAST, VALUES, Case, Size, edge_axis, expect, size_text, with_extent
+from ..run.compare import Mismatch, dtype_name, hints
+from ..run.function import differentiable
+from .report import Finding
+from .runner import STRUCTURAL, Outcome, Runner
+
+#: Extents tried, smallest first, when the smallest failing size is looked for.
+SMALLER = (*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 128)
+_WRONG_DTYPE = re.compile(r"expected scalar type (Float|Double) but found (Float|Double)")
+_DTYPES = {"Float": torch.float32, "Double": torch.float64}
+_WIDTHS = (2, 4, 8, 16, 32, 64)
+_ADVICE = {
+    "transposed": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
+    "strided": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
+    "padded": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
+    CHANNELS_LAST: "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
+    "misaligned": "it relies on alignment: use unaligned vector loads",
+    "expanded": "a gradient from .sum() has stride 0: call .contiguous() on it before reading through a pointer",
+}
+
+
+def findings_of(runner: Runner, cases: Sequence[Case], structural: bool) -> list[Finding]:
+    """Make one finding for each quantity that is wrong in any of the cases, from the first case that shows it.
+
+    Args:
+        runner: which ran the cases.
+        cases: in the order of telling, plain ones first.
+        structural: whether to report wrong counts, shapes and dtypes, or wrong values.
+    """
+    first: dict[str, Case] = {}
+    for case in cases:
+        for quantity, mismatch in runner.run(case).wrong.items():
+            if (mismatch.cell in STRUCTURAL) == structural:
+                first.setdefault(quantity, case)
+    order = ["forward", *runner.outputs, "backward", *runner.gradients]
+    section = "interface" if structural else "parity"
+    found = [explain(runner, cases, section, quantity, first[quantity]) for quantity in order if quantity in first]
+    # Outputs first, since wrong gradients follow from them; then what has a pattern, which is nearer to the cause.
+    return sorted(found, key=lambda finding: (finding.quantity in runner.gradients, not finding.hints))
+
+
+def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, case: Case) -> Finding:
+    """Make the finding for one quantity that is wrong in `case`."""
+    mismatch = runner.run(case).wrong[quantity]
+    expected = expect(runner.op, case)
+    peers = dict(zip(runner.outputs, expected.outputs, strict=True))
+    peers |= {
+        name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None
+    }
+    race = _race(runner, quantity, case)
+    found = [*(race or hints(mismatch, peers)), *_of_text(runner, mismatch, case)]
+    found += _where(runner, cases, quantity, case) if case.plain else _unlike_plain(runner, quantity, case)
+    smallest = smallest_size(runner, quantity, case)
+    return Finding(
+        runner.kernel.label,
+        section,
+        quantity,
+        mismatch.text,
+        case.describe(runner.op),
+        size_text(runner.op, smallest),
+        tuple(found),
+    )
+
+
+def _race(runner: Runner, quantity: str, case: Case) -> list[str]:
+    """Tell what several threads do to each other from what one does alone."""
+    if runner.threads_for(case) == 1 or quantity in runner.run_again(case, alone=True).wrong:
+        return []
+    return [
+        "right on one thread, wrong on several: two threads write the same element, or one reads what another has not "
+        "written yet"
+    ]
+
+
+def fails(runner: Runner, quantity: str, case: Case) -> Mismatch | None:
+    """Return what is wrong with the quantity in this case, or None."""
+    return runner.run(case).wrong.get(quantity)
+
+
+def is_right(runner: Runner, quantity: str, case: Case) -> bool:
+    """Tell whether a quantity was looked at in this case and right; a call (`forward`) is right if all that it gave is."""
+    outcome = runner.run(case)
+    if quantity in ("forward", "backward"):
+        return not (outcome.wrong or outcome.skipped)
+    return quantity in outcome.seen and quantity not in outcome.wrong
+
+
+def _may_be_right(runner: Runner, quantity: str, case: Case) -> bool:
+    """Tell whether nothing speaks against a quantity in this case: it is right, not asked for, or refused by the reference."""
+    outcome = runner.run(case)
+    return outcome.refused if outcome.skipped else is_right(runner, quantity, case) or not outcome.wrong
+
+
+def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
+    """Shrink each extent as far as the quantity stays wrong, twice over."""
+    size = case.size
+    if case.view is not None:  # the shape is what matters
+        return size
+    if runner.exhausted is not None and runner.untried(case) and quantity in ("forward", "backward"):
+        return runner.exhausted.size  # others would take as long as this one
+    for _ in range(2):
+        for axis in range(len(size)):
+            for extent in SMALLER:
+                if extent >= size[axis]:
+                    break
+                smaller = with_extent(size, axis, extent)
+                if runner.op.allows(smaller) and fails(runner, quantity, replace(case, size=smaller)):
+                    size = smaller
+                    break
+    return size
+
+
+def _of_text(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
+    """Say what the kernel's own text lacks, where a message or a missing gradient tells."""
+    if mismatch.cell == "raises":
+        return _one_dtype(runner, mismatch, case)
+    if mismatch.cell == "missing" and mismatch.quantity in runner.gradients and lacks_backward(runner, case):
+        return [
+            "the text has no backward, and autograd does not see into a loop: write a backward, or compute with calls of "
+            "ATen, which autograd knows"
+        ]
+    return []
+
+
+def _one_dtype(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
+    """Explain PyTorch's complaint when a text takes pointers to one dtype and is given another."""
+    said = _WRONG_DTYPE.search(mismatch.sentence)
+    kernel = runner.kernel
+    if said is None or kernel.api == "stable" or _DTYPES[said[2]] != case.dtype:
+        return []
+    written, text = said[1].lower(), "\n".join(kernel.sources.values())
+    if not re.search(rf"\b(data_ptr|const_data_ptr|mutable_data_ptr|(packed_)?accessor\w*)\s*<\s*{written}\b", text):
+        return []
+    given = zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True)
+    first = next(argument.name for argument, value in given if differentiable(value))
+    if mismatch.quantity == "backward":
+        first = f"d_{runner.outputs[0]}"
+    return [
+        f"the text is written for {written}, and must compute in float and in double: wrap the loop in "
+        f'AT_DISPATCH_FLOATING_TYPES({first}.scalar_type(), "{runner.op.name}", [&] {{ ... }}), and write scalar_t for '
+        f"{written} in it"
+    ]
+
+
+def lacks_backward(runner: Runner, case: Case) -> bool:
+    """Tell whether the text defines no backward and what its forward returns is not attached to autograd."""
+    interface = runner.function.interface
+    if interface is None or interface.has_backward:
+        return False
+    outcome = Outcome()
+    call = runner.begin(case, outcome)
+    return call is not None and runner.forward(call, case, outcome) and not any(o.requires_grad for o in call.outputs)
+
+
+def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case) -> list[str]:
+    """Say which sizes or which dtype fail, where a simple rule tells the failing from the right ones."""
+    found = []
+    plain = [c for c in cases if c.plain and not runner.run(c).skipped]
+    others = [c for c in plain if c.dtype != case.dtype]
+    if (
+        others
+        and all(_may_be_right(runner, quantity, c) for c in cases if c.dtype != case.dtype)
+        and any(is_right(runner, quantity, c) for c in others)
+    ):
+        found.append(f"only in {dtype_name(case.dtype)}; {dtype_name(others[0].dtype)} is right")
+    rule = _size_rule(runner, quantity, case, [c for c in plain if c.dtype == case.dtype])
+    return [*found, *([rule] if rule else [])]
+
+
+def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> str:
+    bad = [c.size for c in plain if fails(runner, quantity, c)]
+    good = [c.size for c in plain if is_right(runner, quantity, c)]
+    if not all(0 in size for size in bad):  # what has no elements is right by itself
+        bad, good = ([size for size in sizes if 0 not in size] for sizes in (bad, good))
+    if not good:
+        return ""
+    for axis, letter in enumerate(runner.op.letters):
+        wrong, right = {size[axis] for size in bad}, {size[axis] for size in good}
+        if wrong & right:
+            continue
+        if len(wrong) == 1 and wrong <= {0, 1}:
+            return f"only where {letter} = {wrong.pop()}"
+        if axis == edge_axis(runner.op, case.size):
+            # Powers of two tell a vector's width from a mere threshold.
+            probes = [replace(case, size=with_extent(case.size, axis, width)) for width in _WIDTHS]
+            wrong |= {probe.size[axis] for probe in probes if fails(runner, quantity, probe)}
+            right |= {probe.size[axis] for probe in probes if is_right(runner, quantity, probe)}
+        for width in _WIDTHS:
+            if all(n % width for n in wrong) and not any(n % width for n in right):
+                return (
+                    f"only where {letter} is not a multiple of {width}: look at what is left over after whole vectors"
+                )
+        if min(wrong) > max(right):
+            return f"only where {letter} >= {min(wrong)}; right for {letter} <= {max(right)}"
+        if max(wrong) < min(right):
+            return f"only where {letter} <= {max(wrong)}; right for {letter} >= {min(right)}"
+    return ""
+
+
+def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
+    """Say what in this case makes the difference, given that the plain case of its size is right."""
+    plain = Case("", case.size, case.dtype, view=case.view)
+    if case == plain:
+        one_axis = replace(plain, view=None)
+        return (
+            []
+            if not is_right(runner, quantity, one_axis)
+            else [f"right for tensors of one axis, wrong for shape {case.view}"]
+        )
+    if not is_right(runner, quantity, plain):
+        return []
+    if case.layout != "contiguous":
+        names = [case.only] if case.only else [tensor.name for tensor in runner.op.signature.tensors]
+        guilty = [name for name in names if fails(runner, quantity, replace(case, only=name))]
+        who = f"{' or '.join(guilty) or 'inputs together'}"
+        return [
+            f"right for contiguous inputs, wrong when {who} {'are' if not guilty else 'is'} {case.layout}: {_ADVICE[case.layout]}"
+        ]
+    if case.grads != "contiguous":
+        return [f"right for contiguous incoming gradients, wrong when they are {case.grads}: {_ADVICE[case.grads]}"]
+    if case.gain != 1:
+        return [
+            f"right for ordinary inputs, wrong when they are {case.gain:g} times larger: exp() overflows; use the saved activation or expm1"
+        ]
+    if case.values:
+        return [f"right for ordinary inputs, wrong with {VALUES[case.values].words}: {VALUES[case.values].advice}"]
+    if case.numbers:
+        return [
+            f"right for ordinary numbers, wrong for {', '.join(f'{name} = {value:g}' for name, value in case.numbers)}"
+        ]
+    if any(case.wanted):
+        wanted = [name for name, want in zip(runner.gradients, case.wanted, strict=True) if want]
+        return [
+            f"right when all gradients are wanted, wrong when only {', '.join(wanted)}: look at how `wanted` is used"
+        ]
+    if case.used:
+        return ["right when all outputs are used: the gradient of an unused output arrives as zeros or undefined"]
+    return []

@@ -1,0 +1,248 @@
+"""Guarded memory: tensors between pages that fault when they are touched, and what was written beside them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..base.progress import Progress
+from ..build.compiler import Build, run_jobs, verify
+from ..build.job import helper_job
+from ..build.toolchain import find_toolchain
+from ..errors import LltmInlineError
+from ..native.layout import DamageRecord, RegionRecord
+from ..run.compare import dtype_name
+
+#: What fresh memory and the slack beside it hold, by the dtype that is computed in: signalling NaN, which arithmetic turns
+#: into quiet NaN of the same payload. So memory that was never written can be told from what was computed with it, and both
+#: from NaN that comes of the numbers themselves.
+PATTERNS = {
+    torch.float64: (0xFFF5_A5A5_FFA5_A5A5, 0xFFF6_5A5A_FFA6_5A5A),
+    torch.float32: (0xFFA5_A5A5_FFA5_A5A5, 0xFFA6_5A5A_FFA6_5A5A),
+}
+#: What c10 promises of its allocations: a kernel may load aligned vectors from the start of a tensor that it has made, as
+#: ATen's own do. Inputs and incoming gradients may be parts of other tensors, so nobody may rely on their alignment; ATen,
+#: MKL and oneDNN were never seen to read beyond such a tensor (random sizes, with AVX-512, AVX2 and SSE).
+_ALIGNMENT = 64
+_MOST = 64
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Memory beside a tensor that was written to.
+
+    Attributes:
+        name: of the tensor, `new_h`; of one that has none, what is known of it.
+        shape, dtype: of the tensor.
+        behind: past its end, or else before its start.
+        distance: of the nearest damaged element, 1 for the one beside the tensor.
+        elements: how many are damaged.
+        old, new: bytes of the nearest one.
+
+    Example:
+        >>> Damage("new_h", (3, 5), "float64", True, 1, 1, bytes(8), bytes(8)).text
+        '1 element past the end of new_h (3, 5) float64'
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    behind: bool
+    distance: int
+    elements: int
+    old: bytes
+    new: bytes
+
+    @property
+    def text(self) -> str:
+        """`2 elements before the start of new_h (3, 5) float64, the nearest 3 elements away`."""
+        where = "past the end" if self.behind else "before the start"
+        away = f", {'the nearest ' * (self.elements > 1)}{self.distance} elements away" if self.distance > 1 else ""
+        count = f"{self.elements} element{'s' * (self.elements != 1)}"
+        return f"{count} {where} of {self.name} {self.shape} {self.dtype}{away}"
+
+    @property
+    def value(self) -> Any:
+        """The number that was written, where the dtype is known."""
+        dtype = getattr(torch, self.dtype, None)
+        return torch.frombuffer(bytearray(self.new), dtype=dtype)[0].item() if dtype is not None else None
+
+
+class Guard:
+    """Gives tensors guarded memory while one of its contexts is entered, on every thread of this process.
+
+    Outside of these contexts it costs nothing. Tensors may outlive them.
+
+    Args:
+        built: its library; None builds it.
+        progress: as for `build`; the first guard on a machine takes a second or two to compile.
+
+    Raises:
+        ToolchainError: there is no compiler.
+        BuildError: the compiler fails.
+
+    Example:
+        >>> guard = Guard(progress=False)
+        >>> with guard.at_end():
+        ...     x = guard.place("x", torch.zeros(3, dtype=torch.float64))
+        ...     print(guard.find(x.data_ptr() + 24), guard.damages())
+        ('x', 24) ()
+    """
+
+    def __init__(self, built: Build | None = None, progress: Progress | bool | None = None) -> None:
+        self._library = _library(built or build_guard(progress))
+        #: How many tensors the last context left unguarded, because the system gave no more address space.
+        self.missed = 0
+
+    @property
+    def finder(self) -> int:
+        """Address of `int guard_find(uintptr_t address, Region*)`, which a signal handler may call."""
+        return ctypes.cast(self._library.guard_find, ctypes.c_void_p).value or 0
+
+    def at_end(self, dtype: torch.dtype = torch.float64) -> Any:
+        """Enter a context in which data lie flush with the last accessible page: what reads on past them faults.
+
+        Args:
+            dtype: of the numbers; decides what NaN fresh memory holds (`PATTERNS`).
+
+        Raises:
+            LltmInlineError: on entering: another allocator has taken the place of c10's, or a guard is on.
+        """
+        return self._entered(True, dtype)
+
+    def at_start(self, dtype: torch.dtype = torch.float64) -> Any:
+        """Enter a context in which data lie flush with the first accessible page; otherwise as `at_end`."""
+        return self._entered(False, dtype)
+
+    @contextmanager
+    def _entered(self, end: bool, dtype: torch.dtype) -> Iterator[Guard]:
+        name = dtype_name(dtype).encode()
+        fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+        if not self._library.guard_start(end, *PATTERNS[dtype], _ALIGNMENT, name, dtype.itemsize):
+            raise LltmInlineError("no guarded memory: torch's CPU allocator was replaced by another, or a guard is on")
+        try:
+            # Torch's own NaN would hide the guard's.
+            torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+            yield self
+        finally:
+            torch.utils.deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]
+            self.missed = int(self._library.guard_stop())
+
+    def place(self, name: str, tensor: Tensor, stretch: int = 0) -> Tensor:
+        """Copy a tensor into guarded memory, to the byte: no slack even where vectors would want alignment.
+
+        Args:
+            name: under which it is reported.
+            tensor: strided as it shall be; what its strides jump over is copied too.
+            stretch: how many elements of room to leave on either side, filled with NaN.
+
+        Returns:
+            The copy, with the strides of the tensor.
+        """
+        source = tensor.detach()
+        reach = 1 + sum((extent - 1) * step for extent, step in zip(source.shape, source.stride(), strict=True))
+        if not source.numel():
+            return source.clone()
+        self._library.guard_align(1)
+        try:
+            room = torch.empty(reach + 2 * stretch, dtype=source.dtype)
+        finally:
+            self._library.guard_align(0)
+        if stretch:
+            room.fill_(torch.nan if source.is_floating_point() or source.is_complex() else 0)
+        room[stretch : stretch + reach] = source.as_strided((reach,), (1,), source.storage_offset())
+        copy = room.as_strided(source.shape, source.stride(), stretch)
+        self.name(name, copy)
+        return copy
+
+    def name(self, name: str, tensor: Tensor) -> bool:
+        """Say what a tensor is called; False when its memory is not guarded."""
+        base = tensor.untyped_storage().data_ptr()
+        whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
+        # Of a part of its memory, or one with gaps, indices are counted in the whole.
+        shape = tuple(tensor.shape) if whole else (tensor.untyped_storage().nbytes() // tensor.element_size(),)
+        extents = (ctypes.c_int64 * len(shape))(*shape)
+        dtype = dtype_name(tensor.dtype).encode()
+        found = self._library.guard_name(base, name.encode(), dtype, tensor.element_size(), len(shape), extents)
+        return bool(found)
+
+    def expect(self, maker: str, sizes: Mapping[str, int]) -> None:
+        """Say who makes the next tensors, for those that nobody has named yet.
+
+        Args:
+            maker: `forward`.
+            sizes: bytes of the tensors that it is known to make, by name.
+        """
+        names: dict[int, list[str]] = {}
+        for name, nbytes in sizes.items():
+            names.setdefault(nbytes, []).append(name)
+        texts = [f"a tensor that {maker} makes, as large as {_either(alike)}" for alike in names.values()]
+        encoded = (ctypes.c_char_p * len(texts))(*(text.encode() for text in texts))
+        numbers = (ctypes.c_uint64 * len(texts))(*names)
+        self._library.guard_expect(f"a tensor that {maker} makes".encode(), len(texts), numbers, encoded)
+
+    def damages(self) -> tuple[Damage, ...]:
+        """Compare what lies beside all tensors with what was put there; each damage is told once, then repaired."""
+        found = (DamageRecord * _MOST)()
+        count = self._library.guard_damages(found, _MOST)
+        return tuple(_damage(damage) for damage in found[:count])
+
+    def find(self, address: int) -> tuple[str, int] | None:
+        """Return the name of the tensor that an address lies in or near, and the distance from its start in bytes."""
+        region = RegionRecord()
+        if not self._library.guard_find(address, ctypes.byref(region)):
+            return None
+        return region.name.decode(errors="replace"), address - region.base
+
+
+def _either(names: Sequence[str]) -> str:
+    """`new_h or new_cell`; no more than three names."""
+    return " or ".join([*names[:3], "others"] if len(names) > 3 else names)
+
+
+def _damage(found: DamageRecord) -> Damage:
+    region = found.region
+    size = min(int(region.itemsize), 16)
+    return Damage(
+        region.name.decode(errors="replace"),
+        tuple(region.shape[: region.ndim]),
+        region.dtype.decode(errors="replace"),
+        bool(found.behind),
+        int(found.nearest),
+        int(found.elements),
+        bytes(found.was[:size]),
+        bytes(getattr(found, "is")[:size]),
+    )
+
+
+def build_guard(progress: Progress | bool | None = None) -> Build:
+    """Build the guard, unless the cache has it."""
+    return run_jobs([helper_job("guard", find_toolchain())], progress)[0]
+
+
+@cache
+def _library(built: Build) -> ctypes.CDLL:
+    """Load the guard, once."""
+    verify(built)
+    library = ctypes.CDLL(str(built.path))
+    integer, pointer = ctypes.c_int64, ctypes.c_void_p
+    word, text = ctypes.c_uint64, ctypes.c_char_p
+    for name, result, arguments in (
+        ("guard_start", ctypes.c_int, (ctypes.c_int, word, word, word, text, word)),
+        ("guard_stop", integer, ()),
+        ("guard_align", None, (word,)),
+        ("guard_expect", None, (text, integer, ctypes.POINTER(word), ctypes.POINTER(text))),
+        ("guard_name", ctypes.c_int, (pointer, text, text, word, integer, ctypes.POINTER(integer))),
+        ("guard_damages", integer, (ctypes.POINTER(DamageRecord), integer)),
+        ("guard_find", ctypes.c_int, (ctypes.c_size_t, pointer)),
+    ):
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library

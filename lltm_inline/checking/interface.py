@@ -1,0 +1,304 @@
+"""The section `interface`: what a kernel returns, ahead of any value, and what it must refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..model.registry import Kernel, Op
+from ..model.shapes import Shape
+from ..run.cases import (
+    Case,
+    Size,
+    dtypes_of,
+    expect,
+    make_inputs,
+    place,
+    subset_cases,
+    tensor_inputs,
+)
+from ..run.compare import dtype_name
+from ..run.function import as_tuple, differentiable
+from ..workers import steps
+from .explain import findings_of
+from .report import Finding
+from .runner import Call, Outcome, Part, Runner, one_line
+
+
+def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
+    """Look at numbers, shapes and dtypes of all that the kernel returns, and hand it inputs that make no sense."""
+    findings = findings_of(runner, cases, structural=True)
+    known = {finding.quantity for finding in findings}
+    count, raw, notes = _raw_gradients(runner, size)
+    refused, accepted, skipped = _refusals(runner, size)
+    looked_at = sum(runner.run(case).came_back for case in cases)
+    tried, lenient = _sizes_refused(runner, cases)
+    new = [*_undeclared_shapes(runner, cases), *(finding for finding in raw if finding.quantity not in known)]
+    return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped, notes)
+
+
+def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tuple[str, ...]]:
+    """Look at what backward itself returns: autograd would sum a (1, N) gradient to (N) and drop unwanted ones.
+
+    Returns:
+        How many calls were made, what is wrong, and what is computed for nothing, which takes time and does no harm.
+    """
+    texts: dict[str, tuple[str, Case]] = {}
+    unwanted: set[str] = set()
+    count = 0
+    for case in [
+        Case("", size, dtypes_of(runner.op)[0]),
+        *(case for case in subset_cases(runner.op, size) if any(case.wanted) and not case.used),
+    ]:
+        call = runner.begin(case, Outcome())
+        seen = runner.run(case).wrong
+        if call is None or "forward" in seen:
+            continue
+        try:
+            with runner.step("backward", case, call):
+                gradients = backward_itself(runner, call, case)
+        except Exception as error:
+            # Where autograd raises too, the section `parity` tells it.
+            if "backward" not in seen:
+                texts.setdefault("backward", (f"backward raises {one_line(error)} when called by itself", case))
+            continue
+        if gradients is None:
+            continue
+        count += 1
+        names = runner.gradients
+        if len(gradients) != len(names):
+            texts.setdefault(
+                "backward",
+                (f"backward returns {len(gradients)} gradients, want {len(names)}: {', '.join(names)}", case),
+            )
+            continue
+        for name, got, want, wanted in zip(
+            names, gradients, call.expected.gradients, case.wanted or (True,) * len(names), strict=True
+        ):
+            if not wanted:
+                unwanted |= {name} if got is not None else set()
+            elif text := _wrong_form(name, got, want, case.dtype):
+                texts.setdefault(name, (text, case))
+    label = runner.kernel.label
+    findings = [
+        Finding(label, "interface", name, text, case.describe(runner.op)) for name, (text, case) in texts.items()
+    ]
+    named = ", ".join(name for name in runner.gradients if name in unwanted)
+    slow = f"backward computes {named} also where nobody wants it, which takes time: ask `wanted` first"
+    return count, findings, (slow,) if unwanted else ()
+
+
+def backward_itself(runner: Runner, call: Call, case: Case) -> Sequence[Any] | None:
+    """Return what a kernel's own backward returns, ahead of what autograd makes of it; None where that is not to be had."""
+    function, op = runner.function, runner.op
+    grads = [place(grad, "contiguous", runner.device).tensor for grad in call.expected.grads]
+    wanted = case.wanted or (True,) * len(runner.gradients)
+    if function.interface is not None:
+        if not function.interface.has_backward:
+            return None
+        plain = [leaf.detach() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
+        return as_tuple(function.backward(grads, plain, function.forward(*plain), wanted))
+    if not any(wanted):
+        return None
+    outputs = as_tuple(function(*call.leaves))
+    node = outputs[0].grad_fn
+    if not isinstance(node, torch.autograd.function.BackwardCFunction) or any(
+        output.grad_fn is not node for output in outputs
+    ):
+        return None
+    gradients = as_tuple(node.apply(*grads))
+    if len(gradients) != len(call.leaves):
+        return None
+    # A Python autograd.Function may return what is not wanted: PyTorch drops it.
+    kept = tensor_inputs(op, gradients)
+    return [gradient if want else None for gradient, want in zip(kept, wanted, strict=True)]
+
+
+def _wrong_form(name: str, got: Any, want: Tensor | None, dtype: torch.dtype) -> str:
+    """Say what is wrong with a gradient before one looks at its values."""
+    if want is None or got is None:
+        return ""
+    if tuple(got.shape) != tuple(want.shape):
+        return (
+            f"{name} has shape {tuple(got.shape)}, want {tuple(want.shape)}: backward must sum over what was broadcast"
+        )
+    return f"{name} is {dtype_name(got.dtype)}, want {dtype_name(want.dtype)}" if got.dtype != want.dtype else ""
+
+
+def _undeclared_shapes(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
+    """Hold the reference itself against the shapes that its op declares: bindings and fake kernels rely on these."""
+    op = runner.op
+    for case in cases:
+        if runner.run(case).skipped:
+            continue
+        for output, got in zip(op.signature.outputs, expect(op, case).outputs, strict=True):
+            shape = op.shape_of[output.name]
+            want = case.view if shape.any_rank and case.view is not None else shape(op.named(case.size))
+            if tuple(got.shape) != want:
+                text = f"the op's reference returns {output.name} of shape {tuple(got.shape)}, the op declares {shape} = {want}"
+                return [Finding(runner.kernel.label, "interface", output.name, text, case.describe(op))]
+    return []
+
+
+def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Finding]]:
+    """Run the kernel at the sizes that the reference refuses: an answer there is wrong, whatever it is."""
+    refused = [case for case in cases if case.plain and runner.run(case).refused]
+    faults: list[Case] = []
+    for case in refused:
+        inputs = [
+            value.to(runner.device) if isinstance(value, Tensor) else value for value in make_inputs(runner.op, case)
+        ]
+        with runner.step("forward", case):
+            if not _refuses(runner.function, inputs):
+                faults.append(case)
+    if not faults:
+        return len(refused), []
+    why = runner.run(faults[0]).skipped.partition(": ")[2]
+    text = "forward computes at a size where an error is due"
+    return len(refused), [
+        Finding(runner.kernel.label, "interface", "forward", text, faults[0].describe(runner.op), hints=(why,))
+    ]
+
+
+#: How a try of `refusals` ends when the kernel raised, and when it did not.
+REFUSED, COMPUTES = "refused", "computes"
+#: What is said of a kernel that cannot be asked.
+NO_NONSENSE = "inputs that make no sense: the kernel had run out of memory"
+
+
+class Try(NamedTuple):
+    """One call with an input that makes no sense, and how it ended: `REFUSED`, `COMPUTES`, or how it took the worker down."""
+
+    argument: str
+    what: str
+    verdict: str
+
+
+def is_safe(kernel: Kernel, device: str) -> bool:
+    """Tell whether nonsense cannot crash a kernel: the generated torch_library binding checks every input ahead of it."""
+    return kernel.python is not None or kernel.binding == "torch_library" or device != "cpu"
+
+
+def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
+    """Hand the kernel inputs that make no sense; each must raise. One that may crash of them gets a worker for it alone."""
+    if runner.exhausted is not None:
+        return 0, [], [NO_NONSENSE]
+    if not is_safe(runner.kernel, runner.device):
+        if steps.in_worker():
+            return 0, [], []
+        return 0, [], ["inputs that make no sense: a kernel with a binding of its own may crash of them (trust=True)"]
+    tries = refusals(runner, size)
+    return len(tries), refusal_findings(runner.kernel, tries), []
+
+
+def refusals(runner: Runner, size: Size, start: int = 0) -> list[Try]:
+    """Make the calls from number `start` on; in a worker those that may crash are told before and after."""
+    nonsense = list(_nonsense(runner.op, size, runner.device))
+    if runner.kernel.python is not None:
+        # A kernel in Python may compute what the reference computes. PyTorch itself answers for devices; and on a meta
+        # tensor it imports its compiler first, which takes a second.
+        nonsense = [
+            one for one in nonsense if not one[1].startswith("on device") and _refuses(runner.op.reference, one[2])
+        ]
+    told = not is_safe(runner.kernel, runner.device)
+    tries = []
+    for argument, what, inputs in nonsense[start:]:
+        if told:
+            steps.tell("try", argument, what)
+        verdict = _verdict(runner, f"{argument} {what}", inputs)
+        tries.append(Try(argument, what, verdict))
+        if told:
+            steps.tell("tried", verdict)
+    return tries
+
+
+def _verdict(runner: Runner, case: str, inputs: Sequence[Any]) -> str:
+    with steps.step("forward", runner.kernel.label, lambda: (case, ())):
+        return REFUSED if _refuses(runner.function, inputs) else COMPUTES
+
+
+def refusal_findings(kernel: Kernel, tries: Sequence[Try]) -> list[Finding]:
+    """Make one finding for each input with which the kernel computed or crashed."""
+    faults: dict[str, list[str]] = {}
+    for argument, what, verdict in tries:
+        if verdict != REFUSED:
+            faults.setdefault(argument, []).append(f"{verdict} with {argument} {what}")
+    findings = []
+    for argument, found in faults.items():
+        found.sort(key=lambda text: text.startswith(COMPUTES))  # a crash is worse
+        hints = (f"also {'; '.join(found[1:])}",) if found[1:] else ()
+        findings.append(Finding(kernel.label, "interface", argument, f"{found[0]}, want a clear error", hints=hints))
+    return findings
+
+
+def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
+    try:
+        with torch.no_grad():
+            function(*inputs)
+    except Exception:
+        # Which exception and in what words is the kernel's business; that there is one, is ours.
+        return True
+    return False
+
+
+def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
+    """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device."""
+    made = make_inputs(op, Case("", size, dtypes_of(op)[-1]))
+    inputs = [value.to(device) if isinstance(value, Tensor) else value for value in made]
+    places = [(i, argument.name) for i, argument in enumerate(op.signature.inputs) if differentiable(inputs[i])]
+
+    def using(index: int, value: Tensor) -> list[Any]:
+        return [*inputs[:index], value, *inputs[index + 1 :]]
+
+    for dtype in (torch.int64, torch.float16):
+        whole = [_cast(value, dtype) if differentiable(value) else value for value in inputs]
+        yield "all inputs", f"in {dtype_name(dtype)}", whole
+    for i, name in places:
+        for dtype in (torch.int64, torch.float16, torch.float64):
+            if len(places) > 1 and inputs[i].dtype != dtype:
+                yield (
+                    name,
+                    f"in {dtype_name(dtype)} and the others in {dtype_name(inputs[i].dtype)}",
+                    using(i, _cast(inputs[i], dtype)),
+                )
+    for i, name in places:
+        for shape in _misfits(op, name, size):
+            yield (
+                name,
+                f"of shape {shape}, where {op.shape_of[name]} = {tuple(inputs[i].shape)}",
+                using(i, inputs[i].new_zeros(shape)),
+            )
+    for i, name in places:
+        if len(places) > 1:
+            yield name, "on device meta and the others not", using(i, inputs[i].to("meta"))
+
+
+def _cast(value: Tensor, dtype: torch.dtype) -> Tensor:
+    """Convert, from a complex number its real part."""
+    return (value.real if value.is_complex() else value).to(dtype)
+
+
+def _misfits(op: Op, name: str, size: Size) -> list[tuple[int, ...]]:
+    """List shapes of one input that no size allows, given the shapes of the others: an extent more, an axis more."""
+    sizes = op.named(size)
+    shape = op.shape_of[name](sizes)
+    if op.shape_of[name].any_rank:
+        return [(*shape, 1), (shape[0] + 1,)] if len(op.any_rank_inputs) > 1 else []
+    longer = [(*shape[:axis], extent + 1, *shape[axis + 1 :]) for axis, extent in enumerate(shape)]
+    others = {t.name: op.shape_of[t.name](sizes) for t in op.signature.tensors if t.type == "Tensor" or t.name == name}
+    found = [misfit for misfit in longer if not _consistent(op.shape_of, {**others, name: misfit})]
+    return [*found, (1, *shape), (*shape[:-1], shape[-1], 1)] if shape else [*found, (1,)]
+
+
+def _consistent(shape_of: dict[str, Shape], shapes: dict[str, tuple[int, ...]]) -> bool:
+    """Return True when some size gives all these shapes."""
+    sizes: dict[str, int] = {}
+    for name, shape in shapes.items():
+        for dim, extent in zip(shape_of[name].dims, shape, strict=True):
+            if dim.letter:
+                sizes.setdefault(dim.letter, extent)
+    known = all(letter in sizes for name in shapes for letter in shape_of[name].letters)
+    return not known or all(shape_of[name](sizes) == shape for name, shape in shapes.items())

@@ -1,0 +1,88 @@
+"""The section `opcheck`: whether the kernel is an operator as torch.compile, torch.export and torch.func expect one.
+
+`torch.library.opcheck` compares the fake kernel with the real one, looks at the schema's promises, and traces forward and
+backward with symbolic sizes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..run.cases import Case, Size, dtypes_of
+from .explain import lacks_backward
+from .report import Finding
+from .runner import RAISES, Outcome, Part, Runner, one_line
+
+_TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+_MEANING = {
+    "test_schema": "an output aliases an input, or an input is changed",
+    "test_autograd_registration": "its place in autograd is not as it should be",
+    "test_faketensor": "the fake kernel promises other shapes, dtypes or strides than forward gives",
+    "test_aot_dispatch_dynamic": "torch.compile would compute something else, or cannot trace it",
+}
+#: They run the kernel on tensors that have no memory, and look into a text that has no backward.
+_TRACERS = ("test_faketensor", "test_aot_dispatch_dynamic")
+
+
+def is_operator(runner: Runner) -> bool:
+    """Tell whether the kernel is registered with PyTorch's dispatcher; Python functions and pybind11 modules are not."""
+    return runner.function.operator is not None
+
+
+def warm_up() -> None:
+    """Import what opcheck needs, which takes seconds: best while a compiler runs."""
+    import torch._functorch.aot_autograd
+    import torch._inductor.pattern_matcher
+    import torch.testing._internal.optests  # noqa: F401
+
+
+def opcheck(runner: Runner, size: Size) -> Part:
+    """Run torch.library.opcheck on the kernel, with and without gradients."""
+    operator = runner.function.operator
+    findings: dict[str, Finding] = {}
+    skipped: dict[str, None] = {}
+    count = 0
+    whole = Case("", size, dtypes_of(runner.op)[0])
+    for case in (whole, Case("", size, whole.dtype, wanted=(False,) * len(runner.gradients))):
+        told = runner.run(case).wrong.get("forward")
+        if told is not None and told.cell == RAISES:
+            skipped["forward raises (see parity)"] = None
+            continue
+        outcome = Outcome()
+        call = runner.begin(case, outcome)
+        if call is None:
+            skipped[outcome.skipped] = None
+            continue
+        with runner.step("opcheck", case, call):
+            results: dict[str, Any] = torch.library.opcheck(
+                operator, tuple(call.leaves), test_utils=_TESTS, raise_exception=False
+            )
+        for name, result in results.items():
+            reason = "" if result == "SUCCESS" else _known(runner, whole, name, str(result))
+            if reason:
+                skipped[f"{name}: {reason}"] = None
+                continue
+            count += 1
+            if result != "SUCCESS" and name not in findings:
+                text = f"{name} of torch.library.opcheck fails: {one_line(result)}"
+                findings[name] = Finding(
+                    runner.kernel.label, "opcheck", "operator", text, case.describe(runner.op), hints=(_MEANING[name],)
+                )
+    return Part(count, list(findings.values()), list(skipped))
+
+
+def _known(runner: Runner, case: Case, test: str, result: str) -> str:
+    """Say which finding of another section a failure follows from; nothing for one of its own."""
+    wrong = runner.run(case).wrong
+    message = result.strip().partition("\n")[0]
+    for call in ("forward", "backward"):
+        if call in wrong and message and message in wrong[call].sentence:
+            return f"it fails because {call} raises (see parity)"
+    # What tracers find in a loop over memory that they do not have is of many kinds, and all of it ends with a backward.
+    if test in _TRACERS and any(
+        wrong[name].cell == "missing" and lacks_backward(runner, case) for name in runner.gradients if name in wrong
+    ):
+        return "it fails because the text has no backward (see parity)"
+    return ""

@@ -1,0 +1,157 @@
+"""What is made of a death in the worker: a `Crash`, after a second look at the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..autopsy.crash import Crash, explain
+from ..autopsy.symbolize import symbolize
+from ..errors import LltmInlineError
+from ..run.built import Built
+from ..run.cases import Case, size_cases
+from ..run.executor import REPEATED, OnEvent, Task, run
+from ..run.setting import Setting
+from ..workers import steps
+from ..workers.black_box import Evidence, Frame
+from ..workers.limits import Limits
+from ..workers.outcome import Died, Result
+from ..workers.steps import Event
+from .report import Finding
+from .runner import laboratory, runner_of
+from .safety import ascending, flush_cases, replay, smaller_cases
+
+#: One call of a replay may take so long: by then a person wants to know.
+_REPLAY_SECONDS = 1.0
+
+
+def run_or_raise(
+    task: Task, setting: Setting, on_event: OnEvent = lambda event: None, *, tensors: Sequence[Any] = ()
+) -> Result:
+    """Carry out a task, see `executor.run`.
+
+    Raises:
+        CrashError: the worker died of it, or was ended at a limit; TimeoutError for that of time.
+    """
+    try:
+        return run(task, setting, on_event, tensors=tensors)
+    except Died as died:
+        built = next((one for one in task.built if one.kernel.label == died.state.kernel), task.built[-1])
+        raise crash_of(died, built, setting).error() from None
+
+
+@dataclass(frozen=True)
+class Replay(Task):
+    """A second look at a kernel that crashed: from the smallest size on, between guard pages.
+
+    Plain cases run first, then smaller ones of the kind that crashed.
+
+    Attributes:
+        case: in which it did, where that is known.
+    """
+
+    case: Case | None
+
+    def run(self) -> tuple[Finding, ...]:
+        """Return what was found without a crash."""
+        runner = runner_of(self.built[0])
+        with laboratory():
+            plain = ascending(runner.op, [known for known in size_cases(runner.op, None) if known.plain])
+            # Tensors without elements last: they have no memory, so what goes past their end says less.
+            empty = [known for known in plain if 0 in known.size]
+            like = smaller_cases(runner.op, self.case) if self.case is not None and not self.case.plain else []
+            cases = [*(known for known in plain if known not in empty), *like, *empty]
+            found = tuple(replay(runner, cases, runner.note, fatal=True).findings)
+            if found:
+                # What stays within the slack behind a tensor does not fault; without slack it does, and the line is known.
+                steps.tell("found", found)
+                replay(runner, flush_cases(runner.op), runner.note, fatal=True)
+            return found
+
+
+def crash_of(
+    died: Died,
+    built: Built,
+    setting: Setting,
+    *,
+    again: bool = True,
+    case: Case | None = None,
+    finished: Sequence[str] = (),
+) -> Crash:
+    """Make sense of a death.
+
+    Args:
+        died: what is known.
+        built: the kernel that did it.
+        setting: in which it ran.
+        again: run it again in a fresh worker, at ascending sizes and under guard pages: what died tells more then.
+        case: in which it died, where that is known.
+        finished: what had been done before.
+    """
+    limits = setting.limits or Limits()
+
+    def explained(seen: Died, smallest: str = "") -> Crash:
+        return explain(
+            seen.ending,
+            seen.state,
+            seen.evidence,
+            output=died.output,
+            kernel=built.kernel.label,
+            sources=built.job.sources if built.job else {},
+            places=symbolize(_placed(seen.evidence), built.library.path) if seen.evidence and built.library else [],
+            smallest=smallest,
+            limits=limits,
+            finished=finished,
+            cpu_share=died.busy,
+            seconds=died.seconds,
+        )
+
+    # Also of a death between two calls: memory was damaged earlier, and guard pages tell where.
+    again &= built.device == "cpu" and died.ending.kind in REPEATED and not died.from_outside
+    if not again or died.state.step == "load":
+        return explained(died)
+    found: tuple[Finding, ...] = ()
+
+    def on_event(event: Event) -> None:
+        nonlocal found
+        found = event.values[0] if event.kind == "found" else found
+
+    short = replace(setting, limits=replace(limits, seconds=min(limits.seconds, _REPLAY_SECONDS)))
+    try:
+        found = run(Replay((built,), case), short, on_event, fresh=True).value
+    except Died as second:
+        if second.ending.kind not in REPEATED or not second.state.step:
+            return explained(died)
+        smallest = found[0].case if found else second.state.case
+        crash = explained(died, smallest)
+        if second.evidence is not None and second.evidence.region is not None:
+            return _with_replay(crash, explained(second, smallest))
+        return _with_findings(crash, found)
+    except LltmInlineError:  # no guard, no worker: then without a second look
+        return explained(died)
+    return _with_findings(explained(died), found)
+
+
+def _placed(evidence: Evidence) -> Sequence[Frame]:
+    """Leave out a jump to itself: it has no line of its own."""
+    return evidence.frames[1:] if evidence.still else evidence.frames
+
+
+def _with_replay(crash: Crash, again: Crash) -> Crash:
+    """Say what a second look has shown: which tensor was overrun; what happened remains what happened first."""
+    if crash.what == again.what:
+        return again
+    where = f"in {again.step}, " if crash.step not in ("", again.step) else ""
+    detail = f"run again between guard pages, {where}{again.detail}"
+    return replace(again, what=crash.what, step=crash.step or again.step, detail=detail, output=crash.output)
+
+
+def _with_findings(crash: Crash, found: Sequence[Finding]) -> Crash:
+    """Say what a crash follows from: the guard saw memory damaged before anything died of it."""
+    writes = [finding for finding in found if " writes " in finding.text]
+    if not writes:
+        return crash
+    first = writes[0]
+    cause = f"what lies there is destroyed, and the crash comes later, where that is used: {first.hints[0]}"
+    return replace(crash, detail=first.text, cause=cause, smallest=first.case)

@@ -1,0 +1,205 @@
+"""What a check found, as values that show themselves: `Report`, its `Section`s, their `Finding`s."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..autopsy.crash import Crash, tail
+from ..base.above import Shown
+from ..base.arguments import plural, shown
+from ..errors import UnknownPartError
+
+#: What a cell of `Report.matrix` says when a quantity was right; an empty cell was not looked at.
+RIGHT = "ok"
+_TERMINAL = 100
+#: Of what a kernel has printed, the end is enough: it tells what came before a crash.
+_OUTPUT_LINES = 20
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a kernel.
+
+    Attributes:
+        kernel: label of the kernel, `lltm/fused@2`.
+        section: the section of the report it belongs to.
+        quantity: the output, gradient (`d_weights`), input or function (`backward`) it is about.
+        text: what is wrong, in one sentence with values.
+        case: the size and the layout of the tensors for which it was seen.
+        smallest: the smallest size at which it still fails, `B=1, F=1, S=2`.
+        hints: what the pattern of the error tells about its cause.
+    """
+
+    kernel: str
+    section: str
+    quantity: str
+    text: str
+    case: str = ""
+    smallest: str = ""
+    hints: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"'{self.kernel}' {self.text}"]
+        if self.case:
+            smallest = f"; smallest failing size: {self.smallest}" if self.smallest else ""
+            lines.append(f"    at {self.case}{smallest}")
+        return "\n".join([*lines, *(f"    hint: {hint}" for hint in self.hints)])
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a check.
+
+    Attributes:
+        name: `interface`, `parity`, `purity`, `safety`, `gradcheck` or `opcheck`; `crash` for what ended a check early.
+        cases: how many calls or comparisons of whole calls were made.
+        findings: what is wrong, the most telling first.
+        skipped: what could not be tried, and why.
+        seconds: how long it took.
+        notes: what is right, and could be better: a gradient that is computed for nothing.
+    """
+
+    name: str
+    cases: int
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[str, ...] = ()
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings and self.cases > 0
+
+
+@dataclass(frozen=True)
+class Report(Shown):
+    """The result of `check` or `gradcheck`; `print(report)` reads as plain text, a notebook shows a table.
+
+    Attributes:
+        kernel: label of the kernel.
+        device: where it ran.
+        sections: always the same ones in the same order for one function.
+        matrix: for each output and gradient, and each column of cases, `"ok"`, what was wrong (`"110/330"`), or `""`
+            where it was not looked at.
+        seconds: how long the check took, without the build.
+        crash: how the kernel took the worker down, if it did; the sections are those that were finished before, then one
+            named `crash`, in whose `skipped` stands what was not reached.
+        output: what the kernel printed.
+
+    Example:
+        >>> report = Report("lltm/x", "cpu", (Section("parity", 3, (Finding("lltm/x", "parity", "d_bias", "d_bias is missing"),)),))
+        >>> report.ok, report.headline
+        (False, "'lltm/x' d_bias is missing")
+    """
+
+    kernel: str
+    device: str
+    sections: tuple[Section, ...]
+    matrix: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    seconds: float = 0.0
+    crash: Crash | None = None
+    output: str = ""
+
+    def __hash__(self) -> int:
+        return hash((self.kernel, self.device, self.sections))
+
+    @property
+    def ok(self) -> bool:
+        """True when every section ran and found nothing, and nothing crashed."""
+        return bool(self.sections) and self.crash is None and all(section.ok for section in self.sections)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of all sections in order."""
+        return tuple(finding for section in self.sections for finding in section.findings)
+
+    @property
+    def headline(self) -> str:
+        """One line for an error message: the crash, else the first finding, or that all is right."""
+        if self.crash is not None:
+            return self.crash.headline
+        if self.findings:
+            return f"'{self.findings[0].kernel}' {self.findings[0].text}"
+        if not self.ok:
+            return f"'{self.kernel}': nothing could be checked"
+        return f"'{self.kernel}' is right in {plural(sum(section.cases for section in self.sections), 'case')}"
+
+    def __getitem__(self, name: str) -> Section:
+        for section in self.sections:
+            if section.name == name:
+                return section
+        known = ", ".join(section.name for section in self.sections)
+        raise UnknownPartError(f"no section {shown(name)}; this report has {known}")
+
+    def __str__(self) -> str:
+        verdict = "right" if self.ok else "WRONG"
+        lines = [f"check of {self.kernel} on {self.device}: {verdict} ({self.seconds:.1f} s)"]
+        for section in self.sections:
+            count = len(section.findings)
+            state = "ok" if section.ok else plural(count, "finding") if count else "nothing was checked"
+            lines.append(f"  {section.name:<10} {state} in {plural(section.cases, 'case')}")
+            lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
+            lines += [f"  {'':<10} note: {note}" for note in section.notes]
+        if self.matrix and not self.ok:
+            lines += ["", *_table(self.matrix)]
+        told = self._all_told()
+        lines += ["", *told] if told else []
+        printed = [f"  {line}" for line in self.printed.split("\n")] if self.printed else []
+        return "\n".join([*lines, *(["", "printed:", *printed] if printed else [])])
+
+    def _all_told(self) -> list[str]:
+        """List what is wrong, the crash first; gradcheck finds again what parity found, and one telling is enough."""
+        told: dict[str, str] = {}
+        for finding in self.told:
+            told.setdefault(finding.text, str(finding))
+        return [*([str(self.crash)] if self.crash else []), *told.values()]
+
+    @property
+    def told(self) -> tuple[Finding, ...]:
+        """The findings but for the one that only repeats the crash."""
+        crash = self.crash
+        return tuple(
+            f for f in self.findings if not (crash and f.section in ("crash", "safety") and crash.what in f.text)
+        )
+
+    @property
+    def printed(self) -> str:
+        """The end of what the kernel printed; nothing where the crash shows it."""
+        return tail(self.output, _OUTPUT_LINES) if self.output.strip() and self.crash is None else ""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain lists and dicts, ready for JSON."""
+        return {
+            "kernel": self.kernel,
+            "device": self.device,
+            "ok": self.ok,
+            "seconds": self.seconds,
+            "sections": [{**asdict(section), "ok": section.ok} for section in self.sections],
+            "matrix": {quantity: dict(cells) for quantity, cells in self.matrix.items()},
+            "crash": self.crash.to_dict() if self.crash is not None else None,
+            "output": tail(self.output, _OUTPUT_LINES) if self.output else "",
+        }
+
+
+def _table(matrix: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Lay the matrix out in plain text, in blocks of columns that fit a terminal."""
+    left = max(map(len, matrix))
+    blocks: list[dict[str, int]] = [{}]
+    for column in next(iter(matrix.values())):
+        width = max(len(column), *(len(cells[column]) for cells in matrix.values()))
+        if left + sum(w + 2 for w in blocks[-1].values()) + width + 2 > _TERMINAL:
+            blocks.append({})
+        blocks[-1][column] = width
+    lines = []
+    for block in blocks:
+        lines.append(" " * left + "".join(f"  {column:>{width}}" for column, width in block.items()))
+        for quantity, cells in matrix.items():
+            lines.append(
+                f"{quantity:<{left}}" + "".join(f"  {cells[column] or '-':>{width}}" for column, width in block.items())
+            )
+    return lines

@@ -1,0 +1,219 @@
+"""Bringing revisions back from the journal: which ones, under which numbers, and saying what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..base.arguments import boolean, did_you_mean, shown, string
+from ..errors import CacheError, LltmInlineError, UnknownKernelError
+from ..model.kernel import Kernel, put_revisions, revisions_of
+from ..model.registry import Recovered, fit, registry
+from . import journal
+from .file import Line, read
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One revision as it stands in the journal.
+
+    Attributes:
+        session: whose it is.
+        run: which start of that session's process made it, counted from the first.
+        time: when.
+        kernel: with the number that it had.
+        state: what became of it and why, or None.
+        is_aside: whether it was built or checked, and never registered.
+    """
+
+    session: str
+    run: int
+    time: float
+    kernel: Kernel
+    state: tuple[str, str] | None
+    is_aside: bool = False
+
+
+def recover(op_or_name: str | None = None, *, every: bool = False) -> Recovered:
+    """Bring revisions back; see `registry.recover`, of which this is the inside."""
+    if op_or_name is not None:
+        string("op_or_name", op_or_name)
+    boolean("every", every)
+    own = journal.turn_on()
+    found, current, unreadable = _read_all(own, every)
+    wanted = [item for item in found if op_or_name in (None, item.kernel.op, item.kernel.name)]
+    if not wanted and op_or_name is not None:
+        _require_known(op_or_name, found)
+    before = {kernel.label for name in registry for kernel in registry.history(name)}
+    kernels: list[Kernel] = []
+    notes: list[str] = []
+    for name in dict.fromkeys(item.kernel.name for item in wanted):
+        kernels += _bring_back(
+            name, [item for item in wanted if item.kernel.name == name], current.get(name), own, notes
+        )
+    recovered = Recovered(kernels)
+    bad = [f"{unreadable} of the journal's entries could not be read"] * bool(unreadable)
+    where = f"of {op_or_name} " * bool(op_or_name) + ("of all notebooks" if every else f"of {journal.title()}")
+    nothing = [f"nothing was brought back {where}"] * bool(notes and not kernels)
+    recovered.notes = (*(nothing or [_summary(recovered, before, where, every)]), *notes, *bad)
+    return recovered
+
+
+def waiting() -> int:
+    """Count the revisions of this notebook that are in the journal and not here: what a restart has left behind."""
+    own = journal.session()
+    try:
+        found, _, _ = _read_all(own, False) if own else ([], {}, 0)
+    except LltmInlineError:
+        return 0  # `recover` says why
+    here = {kernel for name in registry for kernel in registry.history(name)}
+    return len({item.kernel for item in found} - here)
+
+
+def _read_all(own: str, every: bool) -> tuple[list[_Found], dict[str, Kernel | str], int]:
+    """Read this session's file, or all.
+
+    Returns:
+        The revisions, oldest first; what was current last in this session, a label for what ships; how many cannot be read.
+
+    Raises:
+        CacheError: the journal cannot be read.
+    """
+    found: list[_Found] = []
+    current: dict[str, Kernel | str] = {}
+    unreadable = 0
+    try:
+        mine = journal.path_of(own)
+        for path in journal.files() if every else [mine]:
+            more, last, bad = _found_in(read(path), path.stem)
+            found += more
+            unreadable += bad
+            if path == mine:
+                current = last
+    except OSError as error:
+        raise CacheError(f"cannot read the journal in the cache: {error}") from error
+    return sorted(found, key=lambda item: item.time), current, unreadable
+
+
+def _found_in(lines: Sequence[Line], session: str) -> tuple[list[_Found], dict[str, Kernel | str], int]:
+    """Read the lines of one session; a label means the last revision ahead that bore it."""
+    run = unreadable = 0
+    found: list[_Found] = []
+    places: dict[str, int] = {}
+    current: dict[str, Kernel | str] = {}
+    for line in lines:
+        if "begin" in line:
+            session, run = str(line["begin"]), run + 1
+        elif "kernel" in line:
+            kernel = journal.from_dict(line["kernel"])
+            if kernel is None:
+                unreadable += 1
+                continue
+            places[kernel.label] = len(found)
+            is_aside = line.get("aside") is True
+            found.append(_Found(session, run, float(line.get("time", 0.0)), kernel, None, is_aside))
+            if not is_aside:
+                current[kernel.name] = kernel
+        elif "current" in line:
+            label = str(line["current"])
+            current[str(line.get("name"))] = found[places[label]].kernel if label in places else label
+            if label in places:
+                found[places[label]] = replace(found[places[label]], is_aside=False)
+        elif str(line.get("label")) in places:
+            place = places[str(line["label"])]
+            found[place] = replace(found[place], state=(str(line.get("state")), str(line.get("hint", ""))))
+    return found, current, unreadable
+
+
+def _require_known(name: str, found: Sequence[_Found]) -> None:
+    """Refuse a name that neither the registry nor the journal has."""
+    known = {*registry.ops, *registry, *(item.kernel.name for item in found)}
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise UnknownKernelError(f"nothing to recover of {shown(name)}: no op or kernel of that name.{hint}")
+
+
+def _bring_back(
+    name: str, found: Sequence[_Found], current: Kernel | str | None, own: str, notes: list[str]
+) -> list[Kernel]:
+    """Put the revisions of one name back into its history and register the last one."""
+    op = registry.ops.get(name.partition("/")[0])
+    if op is None:
+        notes.append(
+            f"{name} was left: no op {name.partition('/')[0]!r}. Run the cell that registers the op, then recover again"
+        )
+        return []
+    latest: dict[Kernel, _Found] = {}
+    for item in found:
+        try:
+            fit(item.kernel, op)
+        except LltmInlineError as error:
+            notes.append(f"{item.kernel.label} was left: {error}")
+            continue
+        before = latest.pop(item.kernel, None)  # the same text again counts from its last time on
+        if before is not None:
+            item = replace(item, state=item.state or before.state, is_aside=item.is_aside and before.is_aside)
+        latest[item.kernel] = item
+    if not latest:
+        return []
+    here = _numbered(name, list(latest.values()), own, notes)
+    last = _last(latest, here, current, own)
+    if registry.get(name) != last:
+        registry.register(last)
+    for item in latest.values():
+        label = here[item.kernel].label
+        if item.state is not None and journal.state(label)[0] == "new":
+            journal.restore_state(label, item.state)
+    return [here[item.kernel] for item in latest.values()]
+
+
+def _numbered(name: str, found: Sequence[_Found], own: str, notes: list[str]) -> dict[Kernel, Kernel]:
+    """Give each revision its number, or the next free one; what this process has made keeps its own."""
+    history = list(registry.history(name)) if name in registry else list(revisions_of(name))
+    taken = {kernel.revision: kernel for kernel in history}
+    here = {kernel: kernel for kernel in history}
+    # Where two runs of the notebook have given one number, the later one keeps it.
+    for item in sorted(found, key=lambda item: (item.session != own, -item.run, item.time)):
+        if item.kernel not in here and item.kernel.revision not in taken:
+            here[item.kernel] = taken[item.kernel.revision] = item.kernel
+            if item.session == own:
+                journal.note_written(item.kernel)
+    for item in found:
+        if item.kernel not in here:
+            moved = replace(item.kernel, revision=max(taken) + 1)
+            here[item.kernel] = taken[moved.revision] = moved
+            notes.append(
+                f"{item.kernel.label} of {journal.title(item.session)} is {moved.label} here: its number was taken"
+            )
+    put_revisions(name, [taken[number] for number in sorted(taken)])
+    for item in found:
+        registry.admit(here[item.kernel])
+    if name not in registry:
+        registry.register(taken[min(taken)])
+    return here
+
+
+def _last(
+    latest: Mapping[Kernel, _Found], here: Mapping[Kernel, Kernel], current: Kernel | str | None, own: str
+) -> Kernel:
+    """Choose what becomes current: what was so last in this notebook, else what was made last anywhere."""
+    if isinstance(current, Kernel) and current in here:
+        return here[current]
+    if isinstance(current, str) and current in registry:
+        return registry.revision_of(current)
+    meant = [item for item in latest.values() if not item.is_aside]
+    mine = [item for item in meant if item.session == own]
+    return here[(mine or meant)[-1].kernel] if meant else registry[next(iter(latest)).name]
+
+
+def _summary(recovered: Recovered, before: set[str], where: str, every: bool) -> str:
+    """Say in one sentence or two what was brought back."""
+    if not recovered:
+        others = "" if every else ". Those of other notebooks: li.registry.recover(every=True)"
+        return f"nothing to bring back {where}: no revision is in the journal yet{others}"
+    names = dict.fromkeys(kernel.name for kernel in recovered)
+    current = f"Current: {', '.join(registry[name].label for name in names)}"
+    fresh = [kernel.label for kernel in recovered if kernel.label not in before]
+    if not fresh:
+        return f"nothing to bring back {where}: all its revisions are here. {current}"
+    return f"brought back {len(fresh)} revision{'s' * (len(fresh) > 1)} {where}: {', '.join(fresh)}. {current}"

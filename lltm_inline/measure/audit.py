@@ -1,0 +1,162 @@
+"""The quick comparison with the reference that stands before, during and after every timing.
+
+`check` is the thorough one. This one costs a few calls and looks at the very sizes that are timed, and at the very
+results that the timed calls gave, so that nothing is timed that is wrong, at that size or by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+
+from ..errors import CheckError
+from ..model.registry import Op
+from ..run.compare import Tolerance, compare, dtype_name
+from ..run.function import as_tuple
+from ..workers import steps
+from .inputs import InputSet, Ring
+
+# The reference runs in the same dtype, so two right kernels differ by the order of their sums only. float32
+# arithmetic inside a float64 kernel (1e-7) must not pass.
+_TOLERANCE = {
+    "float64": Tolerance(1e-9, 1e-10),
+    "complex128": Tolerance(1e-9, 1e-10),
+    "float32": Tolerance(1e-4, 1e-5),
+    "complex64": Tolerance(1e-4, 1e-5),
+    "bfloat16": Tolerance(5e-2, 5e-2),
+    "float16": Tolerance(1e-2, 1e-2),
+}
+
+
+class Auditor:
+    """Compares what a kernel gave with what the reference gives for the same inputs.
+
+    Args:
+        op: holds the reference and the names.
+        ring: the inputs of one size.
+        where: the size in words, for messages.
+        gradients: compare gradients as well as outputs.
+        done: what a wrong kernel is not, for messages.
+    """
+
+    def __init__(self, op: Op, ring: Ring, where: str, *, gradients: bool, done: str = "timed") -> None:
+        self._op = op
+        self._ring = ring
+        self.where = where
+        self._gradients = gradients and bool(ring.names)
+        self._refusal = f"It was not {done}."
+        self._outputs = [output.name for output in op.signature.outputs]
+
+    def before(self, label: str, function: Callable[..., Any], *, times: int = 2) -> None:
+        """Check a kernel before it is timed: two calls, then their two backwards, then the same with other values.
+
+        Two calls ahead of the first backward expose buffers that are shared between calls; other values at the
+        same addresses expose results that are kept.
+
+        Args:
+            label: of the kernel.
+            function: the kernel, loaded.
+            times: how many calls, and how often; with 1 it is seen to be right, and no more than that.
+
+        Raises:
+            CheckError: the kernel fails or is wrong.
+        """
+        for _ in range(times):
+            sets = self._ring.refill(times)
+            copies = [[_copy(item) for item in one.inputs] for one in sets]
+            try:
+                with torch.set_grad_enabled(self._gradients), self._step("forward", label):
+                    outputs = [function(*one.inputs) for one in sets]
+                with torch.set_grad_enabled(self._gradients), self._step("backward", label):
+                    for result, one in zip(outputs, sets, strict=True):
+                        self.outputs(label, result, one)
+                    gradients = [self._backward(label, result, one) for result, one in zip(outputs, sets, strict=True)]
+            except CheckError:
+                raise
+            except Exception as error:
+                text = f"'{label}' failed at {self.where}: {type(error).__name__}: {error}"
+                raise CheckError(f"{text}\n{self._refusal}") from error
+            for found, one in zip(gradients, sets, strict=True):
+                self.gradients(label, found, one)
+            for one, before in zip(sets, copies, strict=True):
+                self._unchanged(label, one, before)
+
+    def _step(self, name: str, label: str) -> AbstractContextManager[None]:
+        return steps.step(name, label, lambda: (self.where, self._ring.describe()))
+
+    def outputs(self, label: str, results: Any, one: InputSet, *, when: str = "") -> None:
+        """Compare the outputs of one call.
+
+        Raises:
+            CheckError: one of them is wrong.
+        """
+        with torch.no_grad():
+            want = as_tuple(self._op.reference(*one.inputs))
+        got = as_tuple(results)
+        if len(got) != len(want):
+            raise CheckError(
+                f"'{label}' returned {len(got)} outputs at {self.where}, want {len(want)}: {', '.join(self._outputs)}"
+            )
+        self._compare(label, self._outputs, got, want, when)
+
+    def gradients(self, label: str, got: Sequence[Any], one: InputSet, *, when: str = "") -> None:
+        """Compare the gradients that `torch.autograd.grad` gave for one call.
+
+        Raises:
+            CheckError: one of them is wrong.
+        """
+        if not self._gradients:
+            return
+        with torch.enable_grad():
+            results = as_tuple(self._op.reference(*one.inputs))
+            want = torch.autograd.grad(
+                [results[i] for i in self._ring.differentiable], one.wanted, one.grads, allow_unused=True
+            )
+        self._compare(label, [f"d_{name}" for name in self._ring.names], _filled(got, one), _filled(want, one), when)
+
+    def _backward(self, label: str, results: Any, one: InputSet) -> tuple[Any, ...]:
+        if not self._gradients:
+            return ()
+        found = [as_tuple(results)[index] for index in self._ring.differentiable]
+        if not all(result.requires_grad for result in found):
+            names = ", ".join(self._ring.names)
+            raise CheckError(
+                f"'{label}' has no gradient: its outputs do not depend on {names} for autograd. {self._refusal}"
+            )
+        return torch.autograd.grad(found, one.wanted, one.grads, allow_unused=True)
+
+    def _unchanged(self, label: str, one: InputSet, before: Sequence[Any]) -> None:
+        for argument, item, old in zip(self._op.signature.inputs, one.inputs, before, strict=True):
+            if isinstance(item, torch.Tensor) and not torch.equal(item.detach(), old):
+                raise CheckError(f"'{label}' changes its input {argument.name} at {self.where}. {self._refusal}")
+
+    def _compare(self, label: str, names: Sequence[str], got: Sequence[Any], want: Sequence[Any], when: str) -> None:
+        for name, one, right in zip(names, got, want, strict=True):
+            dtype = dtype_name(right.dtype)
+            tolerance = _TOLERANCE.get(dtype, Tolerance(0.0, 0.0))
+            if dtype in self._op.tolerances:
+                tolerance = Tolerance(*self._op.tolerances[dtype])
+            found = compare(
+                name, one, _wide(right), right.dtype, tolerance, self._op.parts.get(name.removeprefix("d_"), ())
+            )
+            if found is not None:
+                raise CheckError(f"'{label}' {found.text} at {self.where}. {when or self._refusal}")
+
+
+def _copy(item: Any) -> Any:
+    return item.detach().clone() if isinstance(item, torch.Tensor) else item
+
+
+def _filled(gradients: Sequence[Any], one: InputSet) -> list[Any]:
+    """Put zeros where autograd gave nothing: both mean that the input has no influence."""
+    return [torch.zeros_like(item) if grad is None else grad for grad, item in zip(gradients, one.wanted, strict=True)]
+
+
+def _wide(want: torch.Tensor) -> torch.Tensor:
+    """Bring a result of the reference to double precision, where it is compared."""
+    if want.is_complex():
+        return want.detach().cpu().to(torch.complex128)
+    return want.detach().cpu().to(torch.float64) if want.is_floating_point() else want.cpu()

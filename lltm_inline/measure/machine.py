@@ -1,0 +1,131 @@
+"""What this machine is, and how fast it copies and multiplies: the yardstick beside every timing.
+
+The speeds are what PyTorch itself reaches here, now, with the threads it has now; no data sheet is asked.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..base.arguments import plural
+
+_COPY_BYTES = 64 * 2**20
+_GEMM_SIZE = 768
+_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where something was timed.
+
+    Attributes:
+        cpu: name of the processor.
+        threads: number of PyTorch's threads.
+        torch: its version.
+    """
+
+    cpu: str
+    threads: int
+    torch: str
+
+    def __str__(self) -> str:
+        return f"{self.cpu}, {plural(self.threads, 'thread')}, torch {self.torch}"
+
+
+@dataclass(frozen=True)
+class Peak:
+    """What this machine reaches: `copy` in bytes a second (read plus written), `gemm` in operations a second."""
+
+    copy: float
+    gemm: float
+
+
+def machine(device: str = "cpu") -> Machine:
+    """Describe the machine as it is now: the thread count can change at any time.
+
+    Args:
+        device: for `cuda` the name is the GPU's.
+
+    Example:
+        >>> machine().threads == torch.get_num_threads()
+        True
+    """
+    name = torch.cuda.get_device_name(device) if device.startswith("cuda") and device != "cuda-cpu" else cpu_name()
+    return Machine(name, torch.get_num_threads(), str(torch.__version__))
+
+
+@cache
+def cpu_name() -> str:
+    """Name the processor as its maker does."""
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith(("model name", "Model", "cpu model")):
+                return " ".join(line.partition(":")[2].split())
+    if sys.platform == "darwin":
+        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        if answer.returncode == 0:
+            return answer.stdout.strip()
+    return platform.processor() or platform.machine()
+
+
+def peak(dtype: torch.dtype = torch.float32, device: str = "cpu") -> Peak:
+    """Measure the speed of a large copy and of a large GEMM, once a process for each dtype, device and thread count.
+
+    Of the GEMMs in this wheel (`torch.mm`, and oneDNN's where it is) the faster one counts. It takes about 0.3 s the
+    first time. Data that stays in the processor's caches can be moved faster than this copy, which does not.
+
+    Args:
+        dtype: floating-point type of both.
+        device: `cpu` or `cuda`.
+
+    Returns:
+        Bytes and operations a second.
+    """
+    return _peak(dtype, device, torch.get_num_threads())
+
+
+@cache
+def _peak(dtype: torch.dtype, device: str, threads: int) -> Peak:
+    count = _COPY_BYTES // dtype.itemsize
+    source, target = torch.ones(count, dtype=dtype, device=device), torch.empty(count, dtype=dtype, device=device)
+    copy = 2 * _COPY_BYTES / _fastest(lambda: target.copy_(source), device)
+    a, b = torch.ones(2, _GEMM_SIZE, _GEMM_SIZE, dtype=dtype, device=device)
+    calls: list[Callable[[], Any]] = [lambda: torch.mm(a, b)]
+    if device == "cpu" and dtype == torch.float32 and torch.backends.mkldnn.is_available():
+        linear = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+        if linear is not None:
+            calls.append(lambda: linear(a, b, None, "none", [], ""))
+    with torch.no_grad():
+        seconds = min(_fastest(call, device) for call in calls)
+    return Peak(copy, 2 * _GEMM_SIZE**3 / seconds)
+
+
+def _fastest(call: Callable[[], Any], device: str) -> float:
+    """Return the shortest of the times of as many calls as fit into a tenth of a second; the first warms up."""
+    call()
+    synchronize(device)
+    best = float("inf")
+    ends = time.perf_counter() + _SECONDS
+    while best == float("inf") or time.perf_counter() < ends:
+        start = time.perf_counter()
+        call()
+        synchronize(device)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def synchronize(device: str) -> None:
+    """Wait for a GPU to finish what it was given; on a CPU everything is finished when a call returns."""
+    if device.startswith("cuda") and device != "cuda-cpu":
+        torch.cuda.synchronize(device)

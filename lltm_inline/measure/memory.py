@@ -1,0 +1,212 @@
+"""Memory of kernels of one op beside each other: what is held for backward, and the peak over forward and backward.
+
+What is done, and why:
+
+1. Every kernel is checked before it is measured, and compared with the reference at each size, which also warms it up.
+2. Inputs, parameters and incoming gradients are made before the meter starts: they do not count.
+3. The meter hears of every allocation (see `Meter`), so one pass is enough, and the same on every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from ..base.progress import CountedProgress, counting
+from ..build.compiler import Build
+from ..checking.check import require_right
+from ..checking.postmortem import run_or_raise
+from ..errors import CheckError
+from ..model.listeners import building
+from ..model.registry import Kernel, Op, registry
+from ..run.cases import size_text
+from ..run.choices import choose_baseline, choose_kernels, choose_sizes, require_timing
+from ..run.executor import Task, echo, prepare
+from ..run.function import Function
+from ..run.library import load_all
+from ..run.setting import Setting
+from ..tables.memory import Memory, MemoryRow
+from ..workers import steps
+from ..workers.limits import Limits
+from . import machine
+from .audit import Auditor
+from .inputs import Ring
+from .meter import Meter, build_meter
+from .sample import no_collection
+from .stack import Stack, layer_sizes
+
+_SEED = 2019
+
+
+def memory(
+    kernels: Sequence[Kernel | str] | Kernel | str,
+    sizes: Sequence[Sequence[int] | Mapping[str, int]] | None = None,
+    *,
+    baseline: Kernel | str | None = None,
+    dtype: torch.dtype = torch.float32,
+    device: str = "cpu",
+    depth: int = 1,
+    check: bool = True,
+    progress: CountedProgress | bool | None = None,
+    compiler: str | None = None,
+    cflags: Sequence[str] | None = None,
+    trust: bool = False,
+    limits: Limits | None = None,
+) -> Memory:
+    """Measure the memory of kernels of one op, beside each other.
+
+    On a CPU every allocation and release of PyTorch's allocator counts, with the bytes that were asked for. That
+    includes what oneDNN takes through PyTorch (reordered copies of images and weights). It does not include scratch memory
+    that libraries take for themselves (packed panels in the GEMMs of MKL, the internal scratch of oneDNN), memory from
+    `new` and `malloc`, autograd's own nodes, and tensors made on threads that a kernel starts itself. On a GPU torch's
+    statistics count, in which each block is rounded up to 512 bytes.
+
+    Gradients are taken of the inputs in `op.parameters` (default: all tensors), for random gradients of the outputs.
+
+    Args:
+        kernels: labels (`"lltm/fused@2"`) or kernels, all of one op.
+        sizes: tuples in the order of the op's letters, or dicts by letter; default: the op's own.
+        baseline: what ratios are counted against; default: the reference if it is among the kernels, else the first.
+        dtype: of the floating-point inputs.
+        device: `cpu` or `cuda`.
+        depth: number of layers, the first output of each the first input of the next, each with parameters of its own;
+            `sizes` are those of the first layer.
+        check: run the full `check` of every kernel first. Without it a quick comparison at every size remains.
+        progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
+            False nothing.
+        compiler: see `build`; so is `cflags`.
+        trust: run the kernels in this process and not in the worker.
+        limits: of time, memory and output in the worker.
+
+    Returns:
+        Memory with one row for each size and kernel, in bytes.
+
+    Raises:
+        CheckError: a kernel is wrong; nothing of it is reported.
+        CrashError: a kernel took the worker down; TimeoutError: it did not come back in time.
+        InputError: kernels of several ops, a size, depth or baseline that makes no sense, or a depth of more than 1
+            where the op's first output cannot be its first input.
+
+    Example:
+        >>> m = memory("lltm/python", [(2, 3, 5)], check=False, progress=False)
+        >>> [(row.kernel, row.outputs, row.left) for row in m.rows]  # new_h and new_cell: 2 * 2 * 5 floats
+        [('lltm/python', 80, 0)]
+    """
+    setting = Setting(device, compiler, cflags, progress, trust, limits)
+    require_timing(dtype=dtype, check=check)
+    chosen = choose_kernels(kernels, verb="measure", done="measured")
+    op = registry.op_of(chosen[0])
+    cases = tuple(choose_sizes(op, sizes))
+    for size in cases:
+        layer_sizes(op, size, depth)
+    against = choose_baseline(chosen, baseline)
+    total = len(chosen) * (1 + check) + len(cases) * len(chosen)
+    with counting(f"memory of {op.name}", total, progress) as step:
+        with building(chosen):
+            built = prepare(chosen, replace(setting, progress=step))
+        meter = build_meter(compiler, step) if device == "cpu" else None
+        if check:
+            require_right(chosen, setting, step, done="measured")
+        result = run_or_raise(
+            Measurement(built, cases, dtype, depth, meter),
+            setting,
+            lambda event: step(*event.values) if event.kind == "step" else None,
+        )
+        echo(result.output)
+        return Memory(result.value, against)
+
+
+@dataclass(frozen=True)
+class Measurement(Task):
+    """Measurement of the memory of kernels, see `memory`."""
+
+    sizes: tuple[tuple[int, ...], ...]
+    dtype: torch.dtype
+    depth: int
+    meter: Build | None
+
+    def run(self) -> tuple[MemoryRow, ...]:
+        """Load the kernels and measure them at every size."""
+        functions = load_all(self.built)
+        rows = []
+        for size in self.sizes:
+            place = _Place(functions[0].op, size, self.depth, self.dtype, functions[0].device, self.meter)
+            stack = place.prepare(functions)
+            for function in functions:
+                label = function.kernel.label
+                steps.say(f"measuring {label} at {place.where}")
+                rows.append(place.measure(function, stack))
+                steps.say(f"measured {label} at {place.where}", 1)
+        return tuple(rows)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """One size at which kernels are measured."""
+
+    op: Op
+    size: tuple[int, ...]
+    depth: int
+    dtype: torch.dtype
+    device: str
+    meter: Build | None
+
+    @property
+    def where(self) -> str:
+        """The size in words."""
+        return size_text(self.op, self.size) + (f", {self.depth} layers" if self.depth > 1 else "")
+
+    def prepare(self, functions: Sequence[Function]) -> Stack:
+        """Compare every kernel with the reference, and make what the measurement needs."""
+        ring = Ring(self.op, self.size, dtype=self.dtype, device=self.device, seed=_SEED)
+        auditor = Auditor(self.op, ring, self.where, gradients=True, done="measured")
+        for function in functions:
+            auditor.before(function.kernel.label, function, times=1)
+        return Stack(self.op, self.size, self.depth, dtype=self.dtype, device=self.device, seed=_SEED)
+
+    def measure(self, function: Function, stack: Stack) -> MemoryRow:
+        """Run forward and backward once for warming up, then once under the meter.
+
+        Raises:
+            CheckError: the kernel failed, which it did not when it was compared.
+        """
+        label = function.kernel.label
+        try:
+            with steps.step("benchmark", label, lambda: (self.where, ())):
+                stack.backward(stack.outputs(function))
+                with no_collection(), Meter(self.device, self.meter) as meter:
+                    outputs = stack.outputs(function)
+                    held, own = meter.now, _bytes_of(outputs, stack)
+                    gradients = stack.backward(outputs)
+                    peak = meter.peak
+                    del outputs, gradients
+                    left = meter.now
+        except Exception as error:
+            raise CheckError(f"'{label}' failed at {self.where}: {error}\nIt was not measured.") from error
+        here = machine.machine(self.device)
+        return MemoryRow(
+            kernel=label,
+            op=self.op.name,
+            size=self.op.named(self.size),
+            depth=self.depth,
+            dtype=str(self.dtype).removeprefix("torch."),
+            device=self.device,
+            held=held,
+            outputs=own,
+            peak=peak,
+            left=left,
+            threads=here.threads,
+            torch=here.torch,
+            cpu=here.cpu,
+        )
+
+
+def _bytes_of(outputs: Sequence[torch.Tensor], stack: Stack) -> int:
+    """Count the memory of the outputs, each block once, and none that is an input's."""
+    given = {
+        item.untyped_storage().data_ptr() for layer in stack.layers for item in layer if isinstance(item, torch.Tensor)
+    }
+    blocks = {output.untyped_storage().data_ptr(): output.untyped_storage().nbytes() for output in outputs}
+    return sum(size for block, size in blocks.items() if block not in given)

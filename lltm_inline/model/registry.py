@@ -1,0 +1,387 @@
+"""The one table that holds ops and kernels, and what differs between two of them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from ..base.above import Shown, above
+from ..base.arguments import did_you_mean, first_line, nearest, nearest_first, refusal, shown
+from ..errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
+from .kernel import BINDINGS, Kernel, revise, revisions_of
+from .op import Argument, Cost, Op, Schema
+
+__all__ = [
+    "BINDINGS", "Argument", "Cost", "Diff", "Kernel", "Op", "Recovered", "Registry", "Schema", "diff", "fit", "registry",
+    "resolve",
+]  # fmt: skip
+
+_Entry = TypeVar("_Entry", Op, Kernel)
+
+
+class Registry(Mapping[str, Kernel], Shown):
+    """The table of kernels by `op/variant`. It refuses duplicates, validates first, and lists the names on a miss."""
+
+    def __init__(self) -> None:
+        self._ops: dict[str, Op] = {}
+        self._shipped: dict[str, Kernel] = {}
+        self._current: dict[str, Kernel] = {}
+        self._watchers: list[Callable[[Kernel], None]] = []
+        self._admitted: dict[str, Kernel] = {}  # by label
+        self._adopted: dict[str, Op] = {}
+        self._executed: dict[str, Any] = {}  # by op: the execution of the module that has registered it
+        self._reloaded: set[str] = set()
+
+    @property
+    def ops(self) -> Mapping[str, Op]:
+        """The ops by name."""
+        return MappingProxyType(self._ops)
+
+    def op_of(self, kernel: Kernel) -> Op:
+        """Return the op that `kernel` computes.
+
+        Raises:
+            UnknownKernelError: no such op is registered.
+        """
+        if not isinstance(kernel, Kernel):
+            raise refusal("kernel", kernel, "a Kernel")
+        try:
+            return self._ops[kernel.op]
+        except KeyError:
+            names = nearest_first(kernel.op, self._ops)
+            raise UnknownKernelError(
+                f"kernel {kernel.label!r}: no op {kernel.op!r}. Ops: {', '.join(names)}. Register an Op of that name first"
+            ) from None
+
+    def register(self, entry: _Entry) -> _Entry:
+        """Add an op (with its reference as `op/python`) or a kernel.
+
+        A kernel of revision 1 or more becomes the current one of its name; `history` keeps the others. A notebook's cell may
+        be run again after an edit, and a module be reloaded: an op whose reference was written there takes the place of the
+        one before, and a kernel of such an op becomes the next revision, which is what is returned.
+
+        Raises:
+            DuplicateKernelError: another op, or another kernel of revision 0, has this name.
+            UnknownKernelError: the kernel's op is not registered.
+            DefinitionError: the kernel does not fit its op.
+            InputError: neither an op nor a kernel.
+        """
+        if not isinstance(entry, Op | Kernel):
+            raise refusal("entry", entry, "an Op or a Kernel")
+        if isinstance(entry, Op):
+            self._register_op(entry)
+            return entry
+        op = self.op_of(entry)
+        fit(entry, op)
+        known = self._shipped.get(entry.name)
+        is_run_again = _is_of_a_cell(op) or op.name in self._reloaded
+        if known is not None and known != entry and is_run_again and entry.revision == 0:
+            if entry.python is None:
+                entry = revise(self._current[entry.name], entry)
+            elif known.python is not None:  # a function has no revisions
+                del self._shipped[entry.name]
+                known = None
+        if entry.revision == 0 and known is not None and known != entry:
+            raise DuplicateKernelError(
+                f"kernel {entry.name!r} is registered already. To change it: registry[{entry.name!r}].replace(cpp=...); "
+                "to add another: choose another variant name"
+            )
+        self._shipped.setdefault(entry.name, entry)
+        self._current[entry.name] = entry
+        self.admit(entry)
+        for told in self._watchers:
+            told(entry)
+        return entry
+
+    def _register_op(self, op: Op) -> None:
+        before = self._ops.get(op.name)
+        if before == op:
+            return
+        execution = _execution_of(op)
+        if before is None or before is self._adopted.get(op.name):
+            # An op that was adopted came without its module, which says now what the caller's process has said already.
+            op = before or op
+        elif _is_of_a_cell(before) and _is_of_a_cell(op):
+            pass
+        elif (
+            execution is not None
+            and _module_of(op) == _module_of(before)
+            and execution is not self._executed.get(op.name)
+        ):
+            self._reloaded.add(op.name)
+        else:
+            raise DuplicateKernelError(f"op {op.name!r} is registered already; choose another name")
+        self._ops[op.name] = op
+        self._executed[op.name] = execution
+        self._shipped.pop(f"{op.name}/python", None)
+        self.register(Kernel(f"{op.name}/python", python=op.reference, doc=op.doc))
+
+    def watch(self, told: Callable[[Kernel], None]) -> None:
+        """Call a function with every kernel that is registered from now on; the journal does."""
+        if told not in self._watchers:
+            self._watchers.append(told)
+
+    def unwatch(self, told: Callable[[Kernel], None]) -> None:
+        """Undo `watch`."""
+        if told in self._watchers:
+            self._watchers.remove(told)
+
+    def admit(self, kernel: Kernel) -> None:
+        """Take note that somebody wants this revision, without making it the current one."""
+        self._admitted[kernel.label] = kernel
+
+    def is_admitted(self, kernel: Kernel) -> bool:
+        """Tell whether a revision was ever registered or brought back; the points of a sweep never are."""
+        return kernel.label in self._admitted
+
+    def recover(self, op_or_name: str | None = None, *, every: bool = False) -> Recovered:
+        """Bring back the revisions that this notebook made before its kernel was restarted, from the journal in the cache.
+
+        They keep their numbers where these are free, and the last one of each name becomes the current one. The journal is
+        on from `%load_ext lltm_inline` or `li.playground` on; what a plain script makes is not in it.
+
+        Args:
+            op_or_name: only those of this op or of this kernel.
+            every: also those of other notebooks.
+
+        Returns:
+            The revisions, oldest first; shows what was done.
+
+        Raises:
+            UnknownKernelError: neither the registry nor the journal has an op or kernel of that name.
+            CacheError: the cache directory cannot be used.
+            InputError: an argument of the wrong kind.
+        """
+        return above("recover")(op_or_name, every=every)
+
+    def import_extension(self, directory: Any, op: str | None = None, variant: str | None = None) -> tuple[Kernel, ...]:
+        """Take an extension's sources into the playground, as kernels; nothing of it is run.
+
+        An export of `li.export` comes back as the kernels that it was made of, the very revisions where its files are as
+        they were; what was edited there becomes the next revision. An extension in the layout of PyTorch's tutorials, a
+        `setup.py` with `CppExtension` or `CUDAExtension`, C++ and CUDA files and a `PYBIND11_MODULE`, becomes a kernel
+        whose `forward` and `backward` call its functions; they are matched with the op by the names that they use.
+
+        Args:
+            directory: that holds `kernel.json` or `setup.py`.
+            op: that an extension computes; an export knows its own.
+            variant: of the kernel; by default that of the exported kernel, or the extension's name.
+
+        Returns:
+            The kernels, registered; each is the current one of its name.
+
+        Raises:
+            InputError: no extension there, or a file that is no source text.
+            FileError: a file that cannot be read.
+            DefinitionError: something that cannot be matched with the op, by name.
+            UnknownKernelError: no such op.
+        """
+        return above("import_extension")(self, directory, op, variant)
+
+    def adopt(self, op: Op) -> None:
+        """Take an op in place of any other of that name: in a worker, where the caller's process knows best."""
+        self._ops[op.name] = self._adopted[op.name] = op
+
+    def snapshot(self) -> tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]:
+        """Return what is registered now, for `restore`."""
+        return dict(self._ops), dict(self._shipped), dict(self._current)
+
+    def restore(self, snapshot: tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]) -> None:
+        """Let exactly that be registered which was when `snapshot` was taken: in a worker, where modules are imported anew."""
+        tables: tuple[dict[str, Any], ...] = (self._ops, self._shipped, self._current)
+        for table, before in zip(tables, snapshot, strict=True):
+            table.clear()
+            table.update(before)
+
+    def history(self, name: str) -> tuple[Kernel, ...]:
+        """List every revision of a name that was made in this process or brought back by `recover`, oldest first.
+
+        Raises:
+            UnknownKernelError: no kernel of that name.
+        """
+        name = self[name].name
+        first = self._shipped.get(name)
+        made = revisions_of(name)
+        return made if first is None or first in made else (first, *made)
+
+    def __getitem__(self, name: str) -> Kernel:
+        if not isinstance(name, str):
+            raise UnknownKernelError(
+                f"no kernel {shown(name)}: a name is a string, like 'lltm/fused' or 'lltm/fused@2'"
+            )
+        base, at, revision = name.partition("@")
+        if not at and base in self._current:
+            return self._current[base]
+        for kernel in (self._shipped.get(base), *revisions_of(base)):
+            if kernel is not None and str(kernel.revision) == revision:
+                return kernel
+        raise UnknownKernelError(self._miss(name, base))
+
+    def revision_of(self, label: str) -> Kernel:
+        """Return the very revision that a label names, as `Kernel.label` and `Kernel.parent` have it.
+
+        There `lltm/fused` is revision 0; `registry["lltm/fused"]` is the current one.
+
+        Raises:
+            UnknownKernelError: no such revision.
+        """
+        return self[label if "@" in label else f"{label}@0"]
+
+    def _miss(self, name: str, base: str) -> str:
+        if base in self._current:
+            labels = ", ".join(kernel.label for kernel in self.history(base))
+            return f"no revision {shown(name)}. Revisions of {base!r}: {labels}"
+        hint = did_you_mean(base, self._current)
+        op = (nearest(base, self._current) or base).partition("/")[0]
+        if op in self._ops:
+            variants = ", ".join(k.variant for k in self._current.values() if k.op == op)
+            return f"no kernel {shown(name)}.{hint} Kernels of {op}: {variants}"
+        return f"no kernel {shown(name)}. Ops: {', '.join(nearest_first(op, self._ops))}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._current)
+
+    def __len__(self) -> int:
+        return len(self._current)
+
+    def __str__(self) -> str:
+        if not self._current:
+            return "registry: empty"
+        rows = [(kernel.label, first_line(kernel.doc)) for kernel in self._current.values()]
+        width = max(len(label) for label, _ in rows)
+        return "\n".join(f"{label:<{width}}  {what}".rstrip() for label, what in rows)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
+    """Return the kernel itself, or the registry's kernel of that label.
+
+    Args:
+        kernel: what a public function was given.
+        name: of the argument, for the message.
+
+    Raises:
+        UnknownKernelError: a label that the registry does not have.
+        InputError: neither a kernel nor a label.
+    """
+    if isinstance(kernel, str):
+        return registry[kernel]
+    if not isinstance(kernel, Kernel):
+        raise refusal(name, kernel, "a Kernel or a label such as 'lltm/fused'", error=InputError)
+    return kernel
+
+
+def _is_of_a_cell(op: Op) -> bool:
+    """Tell whether an op was written in a notebook or a script, and not in a module."""
+    return _module_of(op) == "__main__"
+
+
+def _module_of(op: Op) -> str:
+    return getattr(op.reference, "__module__", None) or ""
+
+
+def _execution_of(op: Op) -> Any:
+    """Return what is another object each time that the module of an op's reference is executed; None where there is none."""
+    return getattr(sys.modules.get(_module_of(op)), "__spec__", None)
+
+
+def fit(kernel: Kernel, op: Op) -> None:
+    """Check the parts of a kernel that need its op: the names in `saves`.
+
+    Raises:
+        DefinitionError: a saved name is no input or output of the op.
+    """
+    signature = op.signature
+    names = [argument.name for argument in (*signature.inputs, *signature.outputs)]
+    unknown = [name for name in kernel.saves if name not in names]
+    if unknown:
+        raise DefinitionError(
+            f"kernel {kernel.label!r} saves {', '.join(unknown)}; op {op.name!r} has {', '.join(names)}"
+        )
+
+
+@dataclass(frozen=True)
+class Diff(Shown):
+    """What changed between two kernels, as a unified diff of their texts, and of all else that makes them."""
+
+    before: str
+    after: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text or f"{self.before} and {self.after} are the same"
+
+    __repr__ = __str__
+
+    @property
+    def changed_lines(self) -> int:
+        """Number of lines that `after` adds or changes."""
+        return sum(line.startswith("+") and not line.startswith("+++") for line in self.text.split("\n"))
+
+    @property
+    def lines(self) -> int:
+        """Number of lines that differ, those that are only gone among them."""
+        return max(self.changed_lines, self.removed_lines)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What differs: `cpp`, `params`, `flags`, ..."""
+        return tuple(re.findall(rf"^\+\+\+ {re.escape(self.after)} \((\w+)\)$", self.text, re.MULTILINE))
+
+    @property
+    def removed_lines(self) -> int:
+        """Number of lines of `before` that are gone or changed."""
+        return sum(line.startswith("-") and not line.startswith("---") for line in self.text.split("\n"))
+
+
+class Recovered(tuple[Kernel, ...], Shown):
+    """The revisions that `Registry.recover` brought back, oldest first; shows what was done.
+
+    Attributes:
+        notes: what was done, in sentences.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(self.notes)
+
+    __str__ = __repr__
+
+
+def diff(before: Kernel | str, after: Kernel | str) -> Diff:
+    """Compare two kernels, or two labels such as `"lltm/fused@1"`.
+
+    Raises:
+        UnknownKernelError: a label that the registry does not have.
+        InputError: neither a kernel nor a label.
+
+    Example:
+        >>> k = registry["lltm/fused"]
+        >>> diff(k, k)
+        lltm/fused and lltm/fused are the same
+    """
+    one, two = resolve(before, "before"), resolve(after, "after")
+    lines: list[str] = []
+    for kind in ("params", "slots", "flags", "saves", "api", "cpp", "cuda", "binding"):
+        before_lines, after_lines = (_as_lines(getattr(kernel, kind)) for kernel in (one, two))
+        names = (f"{one.label} ({kind})", f"{two.label} ({kind})")
+        lines += difflib.unified_diff(before_lines, after_lines, *names, lineterm="")
+    return Diff(one.label, two.label, "\n".join(lines))
+
+
+def _as_lines(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [f"{key} = {item}" for key, item in sorted(value.items())]
+    return list(value) if isinstance(value, tuple) else str(value).split("\n")
+
+
+#: The one registry. `lltm_inline.ops` fills it.
+registry = Registry()

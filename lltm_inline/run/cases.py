@@ -1,0 +1,634 @@
+"""The cases of a check: which sizes, dtypes and layouts, with inputs and what the reference makes of them."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..model.registry import Op
+from ..model.shapes import ELEMENTS
+from ..workers import steps
+from .compare import Tolerance, dtype_name
+from .function import as_tuple, differentiable
+
+Size = tuple[int, ...]
+#: Distinct odd primes, so that no two axes can be mistaken for each other; few elements, since gradcheck visits each.
+PRIMES = (3, 17, 5, 7, 11, 13, 19, 23)
+#: Around the widths of vectors and blocks.
+EDGES = (7, 16, 19, 127, 128, 129)
+#: How far inputs are scaled up for the case in which exp() overflows.
+GAIN = 30.0
+#: Shapes of the tensors that may have any.
+VIEWS = ((), (3, 5), (2, 3, 5), (2, 1, 3, 4), (2, 1, 3, 2, 5), (1, 2, 1, 3, 2, 2))
+#: Every remainder modulo 32, and so modulo 4, 8 and 16, that `EDGES` leaves out.
+REMAINDERS = tuple(n for n in range(33, 65) if n % 32 not in {edge % 32 for edge in EDGES})
+#: Larger cases cost more than they tell.
+_MOST_ELEMENTS = 420_000
+#: The groups of the cases that are large enough for several threads, and run on as many as torch has; those of the second
+#: are run again and again, as threads do not get in each other's way every time.
+MANY, THREADS = "many", "threads"
+MANY_ROWS, MANY_ELEMENTS = 301, 50_021
+THREADS_ROWS, THREADS_ELEMENTS, _MOST_OF_THREADS = (4099, 2053, 1031, 509), 33_001, 100_000
+#: Above the size at which kernels take to another way.
+HUGE_ROWS, HUGE_ELEMENTS = (4099, 33), 133_337
+#: However much large inputs amplify rounding: beyond it the reference's own rounding is asked for.
+_MOST_SLACK = 0.05
+#: However much a gradient cancels in double precision: float32 arithmetic inside of it is further off than that.
+_MOST_LEFT, _SHAKES = 1e-9, 8
+LAYOUTS = ("transposed", "strided", "padded", "misaligned")
+CHANNELS_LAST = "channels last"
+
+
+@dataclass(frozen=True)
+class Values:
+    """Numbers that stand among a case's inputs, or in place of all of them.
+
+    Attributes:
+        words: for a message.
+        magnitude: by how much they amplify rounding; none for those that are not finite.
+        numbers: of a dtype and the number of elements, taken in turn.
+        advice: what may be wrong with a kernel that fails here.
+        mixed: whether every second element keeps its ordinary value.
+    """
+
+    words: str
+    magnitude: float
+    numbers: Callable[[torch.dtype, int], Sequence[float]]
+    advice: str = (
+        "exp(), a product or a sum overflows on the way; use a form that does not (subtract the largest, log1p, expm1)"
+    )
+    mixed: bool = True
+
+
+def _extremes(dtype: torch.dtype, count: int) -> tuple[float, ...]:
+    """The largest numbers whose sum is finite in any order, and the smallest normal ones."""
+    limits = torch.finfo(dtype)
+    largest = limits.max / (8 * max(count, 1))
+    return largest, limits.tiny, -largest, -limits.tiny
+
+
+def _fixed(*numbers: float) -> Callable[[torch.dtype, int], Sequence[float]]:
+    return lambda dtype, count: numbers
+
+
+#: Where exp() overflows in float32 (100) and in float64 (1e4), where squares and products do, and what is no number.
+VALUES = {
+    "100": Values("inputs all 100", 100, _fixed(100.0), mixed=False),
+    "-100": Values("inputs all -100", 100, _fixed(-100.0), mixed=False),
+    "+-100": Values("100 and -100 among the inputs", 100, _fixed(100.0, -100.0)),
+    "1e4": Values("inputs all 1e4", 1e4, _fixed(1e4), mixed=False),
+    "-1e4": Values("inputs all -1e4", 1e4, _fixed(-1e4), mixed=False),
+    "+-1e4": Values("1e4 and -1e4 among the inputs", 1e4, _fixed(1e4, -1e4)),
+    "extremes": Values("the largest and the smallest normal numbers among the inputs", 1e4, _extremes),
+    "inf": Values(
+        "inf among the inputs", 1, _fixed(math.inf, *[1.0] * 6), "the reference has an answer for infinity, too"
+    ),
+    "-inf": Values(
+        "-inf among the inputs", 1, _fixed(-math.inf, *[1.0] * 6), "the reference has an answer for infinity, too"
+    ),
+    "nan": Values(
+        "nan among the inputs",
+        1,
+        _fixed(math.nan, *[1.0] * 6),
+        "NaN is to show in the result as it does in the reference's: a comparison with NaN is false, and std::max drops it",
+    ),
+}
+_NOT_FINITE = ("inf", "-inf", "nan")
+_WIDE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of forward and backward.
+
+    Attributes:
+        group: column of the report's matrix; two cases that differ in it alone are one.
+        size: in the order of the op's letters.
+        dtype: of all floating inputs.
+        layout: `contiguous`, or one of `LAYOUTS`, of the inputs.
+        only: name of the one input that has that layout; empty for all.
+        grads: layout of the incoming gradients, also `expanded`.
+        used: names of the outputs that are used; empty for all.
+        wanted: for each tensor input, whether its gradient is wanted; empty for all.
+        gain: factor on all inputs.
+        values: which of `VALUES` stand among the inputs, or among those of `only`; empty for none.
+        numbers: arguments that are no tensors, with their values, in place of those that the op draws.
+        without: optional inputs left out.
+        view: shape of the tensors that may have any; None for one axis.
+    """
+
+    group: str = field(compare=False)
+    size: Size
+    dtype: torch.dtype = torch.float64
+    layout: str = "contiguous"
+    only: str = ""
+    grads: str = "contiguous"
+    used: tuple[str, ...] = ()
+    wanted: tuple[bool, ...] = ()
+    gain: float = 1.0
+    values: str = ""
+    numbers: tuple[tuple[str, float], ...] = ()
+    without: tuple[str, ...] = ()
+    view: tuple[int, ...] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """True when only size and dtype make this case."""
+        return self == Case(self.group, self.size, self.dtype)
+
+    @property
+    def threaded(self) -> bool:
+        """True for a case that runs on several threads."""
+        return self.group in (MANY, THREADS)
+
+    def describe(self, op: Op) -> str:
+        """`B=3, F=17, S=5, float64, inputs transposed`."""
+        words = [size_text(op, self.size), dtype_name(self.dtype)]
+        if self.view is not None:
+            words.append(f"tensors of shape {self.view}")
+        if self.layout != "contiguous":
+            words.append(f"{self.only or 'inputs'} {self.layout}")
+        if self.gain != 1:
+            words.append(f"inputs times {self.gain:g}")
+        if self.values:
+            words.append(VALUES[self.values].words.replace("the inputs", self.only or "the inputs"))
+        words += [f"{name}={value:g}" for name, value in self.numbers]
+        if self.without:
+            words.append(f"without {', '.join(self.without)}")
+        if self.grads != "contiguous":
+            words.append(
+                f"incoming gradients {self.grads}{' (stride 0, as .sum() makes them)' if self.grads == 'expanded' else ''}"
+            )
+        if self.used:
+            unused = [f"d_{output.name}" for output in op.signature.outputs if output.name not in self.used]
+            words.append(f"only {', '.join(self.used)} used ({', '.join(unused)} undefined)")
+        if self.wanted:
+            names = [t.name for t, wanted in zip(op.signature.tensors, self.wanted, strict=True) if wanted]
+            words.append(f"gradient wanted for {', '.join(names) or 'nothing'}")
+        return ", ".join(words)
+
+
+def size_text(op: Op, size: Sequence[int]) -> str:
+    """`B=3, F=17, S=5`."""
+    return ", ".join(f"{letter}={number}" for letter, number in op.named(size).items())
+
+
+def prime_size(op: Op) -> Size:
+    """The size for gradients: the op's own, or `(3, 17, 5)`."""
+    if op.check_size:
+        return op.check_size
+    return PRIMES[-1:] if len(op.letters) == 1 else tuple(PRIMES[i % len(PRIMES)] for i in range(len(op.letters)))
+
+
+def edge_axis(op: Op, size: Size) -> int:
+    """Choose the extent that is tried around the widths of vectors and blocks: the one that outputs are contiguous along."""
+    last = op.shape_of[op.signature.outputs[0].name].dims[-1:]
+    inner = [op.letters.index(letter) for dim in last for letter, count in dim.terms if count > 0]
+    for axis in (*inner, *reversed(range(len(size)))):
+        if op.allows(with_extent(size, axis, max(EDGES))):
+            return axis
+    return len(size) - 1
+
+
+def dtypes_of(op: Op) -> tuple[torch.dtype, ...]:
+    """The dtypes of the real numbers that an op's inputs are made of, the widest first."""
+    taken = {getattr(torch, name).to_real() for name in op.dtypes}
+    return tuple(dtype for dtype in (torch.float64, torch.float32) if dtype in taken)
+
+
+def with_extent(size: Size, axis: int, extent: int) -> Size:
+    """Return `size` with another extent."""
+    return (*size[:axis], extent, *size[axis + 1 :])
+
+
+def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
+    """List the plain cases: corner sizes in both dtypes, or the sizes that the caller asked for."""
+    both = dtypes_of(op)
+    if sizes is not None:
+        return [Case(",".join(map(str, size)), size, dtype) for size in sizes for dtype in both]
+    primes = prime_size(op)
+    count = len(primes)
+    # With a size of the op's own, extents depend on each other: take that one for small, too.
+    small = op.check_size or tuple(2 + i % 2 for i in range(count))
+    edge = edge_axis(op, small)
+    groups: list[tuple[str, list[Size]]] = [
+        (",".join(map(str, primes)), [primes]),
+        (",".join("1" * count), [(1,) * count]),
+        ("one of 1", [with_extent(primes, i, 1) for i in range(count) if count > 1]),
+        ("one of 0", [with_extent(primes, i, 0) for i in range(count)]),
+        ("block edges", [with_extent(small, edge, extent) for extent in EDGES]),
+    ]
+    cases = [
+        Case(group, size, dtype)
+        for group, of_group in groups
+        for size in dict.fromkeys(of_group)
+        for dtype in both
+        if op.allows(size)
+    ]
+    if op.any_rank:
+        cases += [replace(viewed(op, primes, view), group="ranks", dtype=dtype) for view in VIEWS for dtype in both]
+    # Enough for the parallel paths: above the grain of a block, and above one in the number of rows.
+    wide = with_extent(small, edge, 129)
+    if count > 1:
+        first = with_extent(wide, 0, MANY_ROWS)
+        rows = [with_extent(small, 0, count) for count in THREADS_ROWS]
+        second = next((size for size in rows if elements(op, size) < _MOST_OF_THREADS), rows[-1])
+        huge = with_extent(with_extent(small, edge, HUGE_ROWS[1]), 0, HUGE_ROWS[0])
+    else:
+        first, second, huge = (MANY_ELEMENTS,), (THREADS_ELEMENTS,), (HUGE_ELEMENTS,)
+    # Each remainder modulo 32 in one dtype, and so each modulo 16 in both.
+    cases += [
+        Case("remainders", with_extent(small, edge, extent), both[(extent + extent // 16) % len(both)])
+        for extent in REMAINDERS
+        if op.allows(with_extent(small, edge, extent))
+    ]
+    many = [Case(MANY, first, both[0]), Case(THREADS, second, both[-1]), Case(MANY, huge, both[-1])]
+    return cases + [case for case in many if op.allows(case.size) and elements(op, case.size) < _MOST_ELEMENTS]
+
+
+def elements(op: Op, size: Size) -> int:
+    """Count the elements of all inputs and outputs."""
+    return sum(math.prod(shape(op.named(size))) for shape in op.shape_of.values())
+
+
+def viewed(op: Op, size: Size, view: tuple[int, ...]) -> Case:
+    """Return the case in which the tensors that may have any shape have this one."""
+    return Case("", with_extent(size, op.letters.index(ELEMENTS), math.prod(view)), view=view)
+
+
+def layout_cases(op: Op, size: Size) -> list[Case]:
+    """List the cases at one size that differ in layout, incoming gradients, magnitude and inputs left out."""
+    view = None
+    if op.any_rank:  # two axes, or no layout could be transposed or padded
+        view = (5, size[op.letters.index(ELEMENTS)])
+        size = viewed(op, size, view).size
+    return [replace(case, view=view) for case in _layout_cases(op, size)]
+
+
+def _layout_cases(op: Op, size: Size) -> list[Case]:
+    both, tensors = dtypes_of(op), [tensor.name for tensor in op.signature.tensors]
+    cases = [Case("misaligned" if layout == "misaligned" else "strided", size, layout=layout) for layout in LAYOUTS]
+    cases += [Case("grads expanded", size, grads="expanded")]
+    cases += [Case("grads strided", size, grads=layout) for layout in LAYOUTS]
+    outputs = [output.name for output in op.signature.outputs]
+    if len(outputs) > 1:
+        cases += [Case("one output", size, used=(name,)) for name in outputs]
+    cases = [replace(case, dtype=dtype) for case in cases for dtype in both]
+    if any(len(shape.dims) > 3 for shape in op.shape_of.values()):
+        cases += [Case("strided", size, both[0], layout=CHANNELS_LAST)]
+        cases += [Case("grads strided", size, both[0], grads=CHANNELS_LAST)]
+    if len(tensors) > 1:  # one alone, when a kernel asks the first whether all are contiguous
+        cases += [Case("strided", size, both[0], layout="transposed", only=name) for name in tensors]
+    cases += [Case("large", size, dtype, gain=GAIN) for dtype in both]
+    cases += [
+        Case("inf and nan" if values in _NOT_FINITE else "large", size, dtype, values=values)
+        for values in VALUES
+        for dtype in both
+    ]
+    if len(tensors) > 1:
+        cases += [Case("large", size, both[-1], values="+-1e4", only=name) for name in tensors]
+    cases += [Case("optional", size, both[0], without=(t.name,)) for t in op.signature.tensors if t.type == "Tensor?"]
+    return [*cases, *_number_cases(op, size, both[0])]
+
+
+def _number_cases(op: Op, size: Size, dtype: torch.dtype) -> list[Case]:
+    """List the cases in which an argument that is no tensor is 0, 1 or -1, or either of two answers."""
+    tried = {"float": (0.0, 1.0, -1.0), "int": (0, 1, -1), "bool": (False, True)}
+    return [
+        Case("numbers", size, dtype, numbers=((argument.name, value),))
+        for argument in op.signature.inputs
+        if not argument.is_tensor
+        for value in tried[argument.type]
+    ]
+
+
+def subset_cases(op: Op, size: Size) -> list[Case]:
+    """List the cases in which only some inputs want a gradient: none, each alone, all but one, alternating ones."""
+    n, dtype = len(op.signature.tensors), dtypes_of(op)[0]
+    if n < 2:
+        return [Case("subsets", size, dtype, wanted=(False,) * n)]
+    masks = [tuple(i == k for i in range(n)) for k in range(n)]
+    masks += [tuple(i != k for i in range(n)) for k in range(n)] if n > 2 else []
+    masks += [tuple(i % 2 == k for i in range(n)) for k in (0, 1)] if n > 3 else []
+    if op.parameters:  # as in training, where the data want none
+        masks += [tuple(tensor.name in op.parameters for tensor in op.signature.tensors)]
+    cases = [Case("subsets", size, dtype, wanted=mask) for mask in (*dict.fromkeys(masks), (False,) * n)]
+    outputs = [output.name for output in op.signature.outputs]
+    if len(outputs) > 1:
+        cases += [
+            Case("subsets", size, dtype, wanted=mask, used=(outputs[k % len(outputs)],)) for k, mask in enumerate(masks)
+        ]
+    return cases
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Inputs of one case and what the reference makes of them; all tensors contiguous and on the CPU."""
+
+    op: Op
+    inputs: tuple[Any, ...]
+    grads: tuple[Tensor, ...]
+    used: tuple[bool, ...]
+    outputs: tuple[Tensor, ...]
+    gradients: tuple[Tensor | None, ...]
+    dtypes: tuple[torch.dtype, ...]
+    values: str = ""
+    overflows: bool = False
+
+    @cached_property
+    def wide(self) -> Mapping[str, Tensor | None]:
+        """All of it by quantity."""
+        return dict(zip(quantities(self.op), (*self.outputs, *self.gradients), strict=True))
+
+    @cached_property
+    def narrow(self) -> Mapping[str, Tensor]:
+        """What the reference gives when it computes in the case's own dtype, in the dtype of `wide`."""
+        outputs, gradients = run_reference(self.op, self.inputs, self.grads, self.used)
+        found = zip(self.wide.items(), (*outputs, *gradients), strict=True)
+        return {name: one.to(wide.dtype) for (name, wide), one in found if wide is not None and one is not None}
+
+    @cached_property
+    def shaken(self) -> Sequence[Mapping[str, Tensor | None]]:
+        """What the reference gives in double precision for inputs that are each off by a few roundings, time and again."""
+        found, names = [], quantities(self.op)
+        for turn in range(_SHAKES):
+            inputs = [_shaken(widen(value), turn) if differentiable(value) else value for value in self.inputs]
+            outputs, gradients = run_reference(self.op, inputs, [widen(grad) for grad in self.grads], self.used)
+            found.append(dict(zip(names, (*outputs, *gradients), strict=True)))
+        return found
+
+    def own_error(self, name: str) -> float:
+        """How far the reference itself is off: in the case's own dtype; and in a gradient that terms of both signs cancel to.
+
+        Where they cancel to nothing, any two orders of the same sum differ by what is left of their rounding.
+        """
+        wide, narrow = self.wide[name], self.narrow.get(name)
+        if wide is None or narrow is None:
+            return 0.0
+        left = [_furthest(other[name], wide) for other in self.shaken] if name.startswith("d_") else []
+        return max(_furthest(narrow, wide), min(max(left, default=0.0), _MOST_LEFT))
+
+    def to_be_told(self, name: str) -> Tensor:
+        """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
+        want, narrow = self.wide[name], self.narrow.get(name)
+        assert want is not None
+        return want if narrow is None else torch.where(narrow.isfinite(), want, narrow)
+
+    def excused(self, name: str, got: Tensor) -> Tensor:
+        """Say which values of a quantity that differ are right all the same, for want of an answer to hold them against.
+
+        For the largest numbers there is none where anything on the reference's own way is not finite.
+
+        Where the reference in double precision is finite, and in the case's own dtype is not, the kernel may be as it is
+        there. Where it is NaN for inputs that are finite, it overflows on the way, and a kernel may be better. Gradients of
+        and beside inf and NaN depend on the order of operations; and so do the digits of a sum of the largest numbers, of which
+        only that they are finite can be held against a kernel.
+        """
+        want = self.wide[name]
+        assert want is not None
+        mask = torch.full_like(got, self.overflows, dtype=torch.bool)
+        if name.startswith("d_") and self.values:
+            mask |= torch.ones_like(mask) if self.values in _NOT_FINITE else ~want.isfinite()
+        elif self.values and self.values not in _NOT_FINITE:
+            mask |= want.isnan()
+        if self.values == "extremes":
+            mask |= want.isfinite() & got.isfinite()
+        narrow = self.narrow.get(name)
+        if narrow is not None:
+            same = (got == narrow) | (narrow.isnan() & ~got.isfinite())
+            mask |= want.isfinite() & ~narrow.isfinite() & same
+        return mask
+
+
+def _shaken(value: Tensor, turn: int) -> Tensor:
+    """Change each number by a few roundings: how many follows from its bits, so that equal ones stay equal, and 0 is 0."""
+    parts = torch.view_as_real(value) if value.is_complex() else value
+    mixed = (parts.contiguous().view(torch.int64) + turn) * 6364136223846793005
+    shaken = parts * (1 + (mixed >> 60).double() * torch.finfo(torch.float64).eps)
+    return torch.view_as_complex(shaken) if value.is_complex() else shaken
+
+
+def _furthest(one: Tensor | None, other: Tensor) -> float:
+    """Return the largest finite difference."""
+    if one is None or one.shape != other.shape:
+        return 0.0
+    error = (one - other).abs()
+    error = error[error.isfinite()]
+    return error.max().item() if error.numel() else 0.0
+
+
+def quantities(op: Op) -> list[str]:
+    """Names of all outputs and gradients: `new_h`, `new_cell`, `d_input`, ..."""
+    return [*(output.name for output in op.signature.outputs), *(f"d_{tensor.name}" for tensor in op.signature.tensors)]
+
+
+def tensor_inputs(op: Op, inputs: Sequence[Any]) -> list[Any]:
+    """Pick the tensors (or None for an optional one left out) from a set of inputs."""
+    return [value for argument, value in zip(op.signature.inputs, inputs, strict=True) if argument.is_tensor]
+
+
+def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
+    """Make the inputs of a case, the same ones each time."""
+    generator = torch.Generator().manual_seed(zlib.crc32(repr((op.name, case.size)).encode()))
+
+    def randn(*shape: int) -> Tensor:
+        return torch.randn(shape, dtype=torch.float64, generator=generator).to(case.dtype)
+
+    inputs = op.make_inputs(randn, case.size)
+    if case.view is not None:
+        inputs = tuple(
+            value.reshape(case.view) if argument.name in op.any_rank and isinstance(value, Tensor) else value
+            for argument, value in zip(op.signature.inputs, inputs, strict=True)
+        )
+    numbers = dict(case.numbers)
+    made: list[Any] = []
+    for argument, value in zip(op.signature.inputs, inputs, strict=True):
+        if argument.name in case.without:
+            value = None
+        elif argument.name in numbers:
+            value = numbers[argument.name]
+        elif differentiable(value) and case.gain != 1:
+            value = value * case.gain
+        elif differentiable(value) and case.values and case.only in ("", argument.name):
+            value = _with_values(value, VALUES[case.values])
+        made.append(value)
+    return tuple(made)
+
+
+def _with_values(value: Tensor, values: Values) -> Tensor:
+    """Put numbers into every element of a tensor, or every second one."""
+    parts = torch.view_as_real(value) if value.is_complex() else value
+    flat = parts.clone().flatten()
+    places = slice(1 if values.mixed and flat.numel() > 1 else 0, None, 2 if values.mixed else 1)
+    numbers = torch.tensor(values.numbers(flat.dtype, flat.numel()), dtype=flat.dtype)
+    count = flat[places].numel()
+    flat[places] = numbers.repeat(count // len(numbers) + 1)[:count]
+    filled = flat.view(parts.shape)
+    return torch.view_as_complex(filled) if value.is_complex() else filled
+
+
+def make_grads(op: Op, case: Case, outputs: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> tuple[Tensor, ...]:
+    """Make the incoming gradients of a case; expanded ones hold one value each."""
+    generator = torch.Generator().manual_seed(zlib.crc32(repr((op.name, case.size, "grads")).encode()))
+    grads = []
+    for number, (output, dtype) in enumerate(zip(outputs, dtypes, strict=True)):
+        if case.grads == "expanded":
+            grads.append(torch.full(output.shape, 0.75 + number, dtype=dtype))
+        else:
+            grads.append(torch.randn(output.shape, dtype=torch.float64, generator=generator).to(dtype))
+    return tuple(grads)
+
+
+def run_reference(
+    op: Op, inputs: Sequence[Any], grads: Sequence[Tensor], used: Sequence[bool]
+) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
+    """Run the reference forward and backward; a gradient is None for an input that cannot have one."""
+    leaves = [value.detach().requires_grad_() if differentiable(value) else value for value in inputs]
+    outputs = as_tuple(op.reference(*leaves))
+    wanted = [leaf for leaf in tensor_inputs(op, leaves) if differentiable(leaf)]
+    chosen = [
+        (output, grad) for output, grad, use in zip(outputs, grads, used, strict=True) if use and output.requires_grad
+    ]
+    found: list[Tensor | None] = [None] * len(wanted)
+    if chosen and wanted:
+        found = list(torch.autograd.grad([o for o, _ in chosen], wanted, [g for _, g in chosen], allow_unused=True))
+    filled = iter([torch.zeros_like(w) if g is None else g for w, g in zip(wanted, found, strict=True)])
+    gradients = tuple(next(filled) if differentiable(leaf) else None for leaf in tensor_inputs(op, leaves))
+    return tuple(output.detach() for output in outputs), gradients
+
+
+# What the reference gives is the same for every kernel of an op: remembered, the oldest forgotten first.
+_expected: dict[Any, Expected] = {}
+_REMEMBERED = 400
+
+
+def expect(op: Op, case: Case) -> Expected:
+    """Compute what a case should give, in double precision from the very inputs of the case; remembered per process.
+
+    Raises:
+        Exception: whatever the reference raises for this size.
+    """
+    key = (
+        op.name,
+        op.reference,
+        op.inputs,
+        case.size,
+        case.dtype,
+        case.grads == "expanded",
+        case.used,
+        case.gain,
+        case.values,
+        case.only if case.values else "",
+        case.numbers,
+        case.without,
+        case.view,
+    )
+    known = _expected.get(key)
+    if known is None:
+        while len(_expected) >= _REMEMBERED:
+            del _expected[next(iter(_expected))]
+        with steps.step("reference", f"{op.name}/python", lambda: (case.describe(op), ())):
+            known = _expected[key] = _expect(op, case)
+    return known
+
+
+def _expect(op: Op, case: Case) -> Expected:
+    inputs = make_inputs(op, case)
+    with torch.no_grad():
+        dtypes = tuple(output.dtype for output in as_tuple(op.reference(*inputs)))
+        wide = tuple(widen(value) for value in inputs)
+        shapes = as_tuple(op.reference(*wide))
+    grads = make_grads(op, case, shapes, dtypes)
+    used = tuple(not case.used or output.name in case.used for output in op.signature.outputs)
+    outputs, gradients = run_reference(op, wide, [widen(grad) for grad in grads], used)
+    overflows = False
+    if case.values == "extremes":
+        with _Finite() as on_the_way:
+            run_reference(op, inputs, grads, used)
+        overflows = not on_the_way.finite
+    return Expected(op, inputs, grads, used, outputs, gradients, dtypes, case.values, overflows)
+
+
+class _Finite(TorchDispatchMode):
+    """Sees whether all that is computed is finite."""
+
+    finite = True
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = function(*args, **(kwargs or {}))
+        if "empty" not in str(function):  # which is filled with NaN, and written later
+            for value in found if isinstance(found, tuple | list) else (found,):
+                self.finite = self.finite and not (differentiable(value) and not value.isfinite().all())
+        return found
+
+
+def widen(value: Any) -> Any:
+    """Return a floating or complex tensor in double precision, anything else as it is."""
+    return value.to(_WIDE.get(value.dtype, value.dtype)) if isinstance(value, Tensor) else value
+
+
+def tolerance(op: Op, case: Case) -> Tolerance:
+    """How far results may be off: 1e-12 in double precision; in single precision rounding that grows with the sums' length."""
+    given = op.tolerances.get(dtype_name(case.dtype))
+    if given is not None:
+        return Tolerance(*given)
+    # Large inputs amplify rounding ahead of a sigmoid or an exponential by their own magnitude, once per factor.
+    gain = (case.gain * (VALUES[case.values].magnitude if case.values else 1)) ** 2
+    if case.dtype == torch.float64:
+        return Tolerance(1e-12 * gain, 1e-12 * gain)
+    length = min(max(math.prod(case.size), 1), 4096)
+    slack = min(16 * torch.finfo(case.dtype).eps * math.sqrt(length) * gain, _MOST_SLACK)
+    return Tolerance(slack, slack)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A tensor laid out in memory, with the whole storage around it and a copy of that to compare with later."""
+
+    tensor: Tensor
+    storage: Tensor
+    before: Tensor
+
+    def changed(self) -> Tensor | None:
+        """Return a mask of the storage's changed bytes, or None when every bit is as it was."""
+        now = self.storage.view(torch.uint8)
+        return None if torch.equal(now, self.before) else now != self.before
+
+
+def place(value: Tensor, layout: str, device: str) -> Placed:
+    """Lay a tensor out as `layout` says; NaN fills the gaps and the surroundings, so that a stray read shows."""
+    shape = value.shape
+    filler = math.nan if differentiable(value) else 0
+    value = value.to(device)
+    if layout == "expanded" and value.numel():
+        # Room for all elements, of which only the first is one: a kernel that reads on finds NaN and not foreign memory.
+        storage = value.new_full((value.numel() + 64,), filler)
+        storage[0] = value.flatten()[0]
+        tensor = storage[0].expand(shape)
+    elif layout == CHANNELS_LAST and value.dim() >= 4:
+        storage = value.movedim(1, -1).contiguous().flatten().clone()
+        tensor = storage.view(shape[0], *shape[2:], shape[1]).movedim(-1, 1)
+    elif layout == "transposed" and value.dim() >= 2:
+        storage = value.transpose(-1, -2).contiguous().flatten().clone()
+        tensor = storage.view(*shape[:-2], shape[-1], shape[-2]).transpose(-1, -2)
+    elif layout in ("transposed", "strided", "padded") and value.dim():
+        last = shape[-1] + 3 if layout == "padded" else 2 * shape[-1]
+        storage = value.new_full((math.prod(shape[:-1]) * last,), filler)
+        rows = storage.view(*shape[:-1], last)
+        tensor = rows[..., : shape[-1]] if layout == "padded" else rows[..., ::2]
+        tensor.copy_(value)
+    else:
+        # 64 elements of NaN behind, and ahead as well where that leaves the alignment of the tensor as asked for.
+        start = 65 if layout == "misaligned" else 64
+        storage = value.new_full((start + value.numel() + 64,), filler)
+        tensor = storage[start : start + value.numel()].view(shape)
+        tensor.copy_(value)
+    return Placed(tensor, storage, storage.view(torch.uint8).clone())

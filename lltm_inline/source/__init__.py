@@ -1,0 +1,9 @@
+"""A kernel's text: read, completed, and made into the file that a compiler takes.
+
+signature        the functions in a text, held against the op's schema
+template         slots and parameters filled in: the rendered text, and which of its lines are whose
+binding          the generated lines that register the kernel with PyTorch
+launchers        what a CUDA text without torch's headers is called through
+custom_classes   classes that a text registers
+choose           kernels and devices by name
+"""

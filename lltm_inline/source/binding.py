@@ -1,0 +1,481 @@
+"""The C++ that registers a kernel's `forward` and `backward` with PyTorch, written from the op's schema and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import Template
+
+from ..model.registry import Argument, Kernel, Op
+from ..model.shapes import Dim, Shape
+from .custom_classes import NAMESPACE
+from .signature import CPP_DTYPES, TENSOR, Interface, backward_arguments, cpp_type
+
+
+def generate_binding(kernel: Kernel, op: Op, interface: Interface, device: str = "cpu") -> str:
+    """Write the C++ that registers a kernel's `forward` and `backward` with PyTorch, for tensors on `device`.
+
+    Raises:
+        KeyError: `kernel.binding` names no generated binding.
+    """
+    if kernel.binding == "pybind11":
+        return _pybind11_binding(kernel, op, interface, device)
+    return _library_binding(kernel, op, interface, device)
+
+
+def schemas(kernel: Kernel, op: Op, interface: Interface, taken: Sequence[Argument] | None = None) -> dict[str, str]:
+    """Return the operator schemas under which a kernel is registered: `forward`, `backward` and the differentiable `call`.
+
+    Args:
+        kernel, op, interface: as they are.
+        taken: what `backward` takes ahead of the flags, where extra tensors have names of their own.
+    """
+
+    def returns(count: int) -> str:
+        return "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
+
+    signature = op.signature
+    inputs = ", ".join(map(str, signature.inputs))
+    schema = {
+        "forward": f"forward({inputs}) -> {returns(len(signature.outputs) + interface.extras)}",
+        "call": f"call({inputs}) -> {returns(len(signature.outputs))}",
+    }
+    if interface.has_backward:
+        arguments = backward_arguments(kernel, op, interface) if taken is None else taken
+        spelled = [f"{argument.type} {argument.name}" for argument in arguments]
+        spelled += [f"bool want_{argument.name}" for argument in signature.tensors]
+        schema["backward"] = f"backward({', '.join(spelled)}) -> {returns(len(signature.tensors))}"
+    return schema
+
+
+@dataclass(frozen=True)
+class InputCheck:
+    """What the C++ around a kernel asks of one tensor among its inputs.
+
+    Attributes:
+        name: of the input.
+        optional: it may be missing.
+        shape: what its shape must be.
+        tells: the letters of the op's shapes that are read off this tensor, each with its axis.
+        alike: it may have any shape, which must be that of the first tensor of which this is true.
+    """
+
+    name: str
+    optional: bool
+    shape: Shape
+    tells: Mapping[str, int]
+    alike: bool
+
+
+def input_checks(op: Op) -> tuple[InputCheck, ...]:
+    """Say what is asked of each tensor input: a letter is what the first tensor that must be there says it is.
+
+    Example:
+        >>> from .registry import registry
+        >>> [(check.name, dict(check.tells)) for check in input_checks(registry.ops["lltm"])][:2]
+        [('input', {'B': 0, 'F': 1}), ('weights', {})]
+    """
+    checks = []
+    known: set[str] = set()
+    for argument in op.signature.tensors:
+        shape, tells = op.shape_of[argument.name], dict[str, int]()
+        if argument.type == "Tensor" and not shape.any_rank:
+            for axis, dim in enumerate(shape.dims):
+                if dim.letter and dim.letter not in known | {*tells}:
+                    tells[dim.letter] = axis
+        known |= {*tells}
+        alike = shape.any_rank and argument.name != op.any_rank[0]
+        checks.append(InputCheck(argument.name, argument.type == "Tensor?", shape, tells, alike))
+    return tuple(checks)
+
+
+def refuses_negated(kernel: Kernel, op: Op) -> bool:
+    """Tell whether lazily negated views have to be refused: the dispatcher resolves them, texts for complex numbers know of them.
+
+    `x.conj().imag` is one.
+    """
+    return kernel.binding == "pybind11" and not any(dtype.startswith("complex") for dtype in op.dtypes)
+
+
+# The dispatcher hands over an array of values and takes one back. <torch/library.h> and its templates would cost a second
+# per edit, and this way one text serves ATen and the stable ABI.
+_BINDING = """\
+// Generated from the schema of op '$op': checks of the inputs, then what
+//     TORCH_LIBRARY_FRAGMENT($namespace, m) { m.def(schema); m.impl(name, function); }
+// does, through the C interface below it. To write your own: kernel.replace(binding=...).
+namespace {
+
+$checks
+$convert
+void boxed_forward(StableIValue* stack_, uint64_t, uint64_t) {
+$forward_unpack
+  check_inputs($tensors);
+${guard}  auto out_ = ::forward($names);
+$forward_box
+}
+$backward
+const bool registered = [] {
+  const auto check = [](int32_t error) { if (error) fail("the operators could not be registered"); };
+  TorchLibraryHandle library;  // lives as long as this library: to the end of the process
+  check(aoti_torch_library_init_fragment(C10_STRINGIZE($namespace), __FILE__, __LINE__, &library));
+$define
+  const auto implement = [&](const char* key, const char* name, void (*function)(StableIValue*, uint64_t, uint64_t)) {
+    check(aoti_torch_library_init_impl(C10_STRINGIZE($namespace), key, __FILE__, __LINE__, &library));
+    check(aoti_torch_library_impl(library, name, function));
+  };
+$implement
+  return true;
+}();
+
+}  // namespace
+"""
+
+_CONVERT = {
+    "aten": """\
+at::Tensor take(StableIValue value) {
+  const std::unique_ptr<at::Tensor> tensor(reinterpret_cast<at::Tensor*>(value));
+  return std::move(*tensor);
+}
+StableIValue give(at::Tensor tensor) { return reinterpret_cast<StableIValue>(new at::Tensor(std::move(tensor))); }
+""",
+    "stable": """\
+torch::stable::Tensor take(StableIValue value) { return torch::stable::Tensor(reinterpret_cast<AtenTensorHandle>(value)); }
+StableIValue give(const torch::stable::Tensor& tensor) {
+  AtenTensorHandle handle;
+  if (aoti_torch_new_tensor_handle(tensor.get(), &handle)) fail("a result could not be returned");
+  return reinterpret_cast<StableIValue>(handle);
+}
+""",
+}
+
+# torch.compile believes what the schema and the fake kernel promise: results are contiguous, and gradients and extra tensors
+# have memory of their own (it would write over an incoming gradient that is returned as a gradient while that is still in
+# use). That an output has its own, too, is for the kernel to see to: `check` and the bridge refuse one that shares an input's.
+_PACKED = """\
+$memory
+$tensor dense(const $tensor& result) { return $contiguous; }
+class Memory {
+ public:
+  Memory(std::initializer_list<const void*> arguments) { for (const void* argument : arguments) add(argument); }
+  $tensor packed(const $tensor& result) {
+    if (!result.defined()) return result;
+    const $tensor kept = dense(result);
+    add(memory_of(kept));
+    return kept;
+  }
+  $tensor own(const $tensor& result) {
+    const void* memory = memory_of(result);
+    if (!memory || std::find(used_, used_ + count_, memory) == used_ + count_) return packed(result);
+    return packed($clone);
+  }
+
+ private:
+  void add(const void* memory) { if (memory) used_[count_++] = memory; }
+  const void* used_[$capacity];
+  int count_ = 0;
+};
+"""
+_MEMORY_OF = {
+    "aten": """\
+const void* memory_of(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.numel() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
+}
+""",
+    "stable": """\
+const void* memory_of(const torch::stable::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.numel()) return nullptr;
+  return static_cast<const char*>(tensor.const_data_ptr()) - tensor.storage_offset() * tensor.element_size();
+}
+""",
+}
+_MEMORY_OF_OPTIONAL = """\
+const void* memory_of(const std::optional<$tensor>& tensor) { return tensor ? memory_of(*tensor) : nullptr; }
+"""
+
+_CONVERT_OPTIONAL = """\
+std::optional<$tensor> take_optional(StableIValue value) {
+  if (!value) return std::nullopt;
+  const std::unique_ptr<StableIValue> inner(reinterpret_cast<StableIValue*>(value));
+  return take(*inner);
+}
+"""
+
+_CONVERT_NUMBER = """\
+template <class T> T number(StableIValue value) {
+  T result;
+  std::memcpy(&result, &value, sizeof(T));
+  return result;
+}
+"""
+
+
+def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: str) -> str:
+    signature = op.signature
+    schema = schemas(kernel, op, interface)
+    functions = ["forward"]
+    backward = ""
+    taken: tuple[Argument, ...] = ()
+    if interface.has_backward:
+        functions.append("backward")
+        taken = backward_arguments(kernel, op, interface)
+        count = len(signature.tensors)
+        wanted = ", ".join(f"stack_[{len(taken) + index}] != 0" for index in range(count))
+        raw = _dispatch_key(kernel, interface, "backward", device) != "CompositeImplicitAutograd"
+        # Hooks on saved tensors may give back what forward packed with other strides.
+        packed = [a.name for a in taken[len(signature.outputs) :] if a not in signature.inputs] if raw else []
+        backward = (
+            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken, packed)}\n{_guard(taken, device)}"
+            f"  const std::array<bool, {count}> wanted_{{{wanted}}};\n"
+            f"  auto out_ = ::backward({', '.join([*(argument.name for argument in taken), 'wanted_'])});\n"
+            f"{_box(taken, 0, count, _dispatch_key(kernel, interface, 'backward', device))}\n}}\n"
+        )
+    return Template(_BINDING).substitute(
+        op=op.name,
+        namespace=NAMESPACE,
+        checks=_input_checks(kernel, op, interface, device),
+        convert=_conversions(kernel, interface, (*signature.inputs, *taken)),
+        forward_unpack=_unpack(signature.inputs),
+        guard=_guard(signature.inputs, device),
+        tensors=", ".join(argument.name for argument in signature.tensors),
+        names=", ".join(argument.name for argument in signature.inputs),
+        forward_box=_box(
+            signature.inputs,
+            len(signature.outputs),
+            len(signature.outputs) + interface.extras,
+            _dispatch_key(kernel, interface, "forward", device),
+        ),
+        backward=backward,
+        define="\n".join(f'  check(aoti_torch_library_def(library, "{schema[name]}"));' for name in functions),
+        implement="\n".join(
+            f'  implement("{_dispatch_key(kernel, interface, name, device)}", "{name}", &boxed_{name});'
+            for name in functions
+        ),
+    )
+
+
+def _dispatch_key(kernel: Kernel, interface: Interface, name: str, device: str) -> str:
+    """Say where a function is registered: what differentiates through ATen stands above autograd."""
+    through_aten = not interface.has_backward or (name == "backward" and kernel.double_backward)
+    return "CompositeImplicitAutograd" if through_aten else device.upper()
+
+
+def _guard(arguments: Sequence[Argument], device: str) -> str:
+    """Make the device of the tensors the current one while a CUDA kernel runs; on the CPU there is but one."""
+    first = next((argument.name for argument in arguments if argument.type == "Tensor"), None)
+    return f"  const c10::OptionalDeviceGuard device_(at::device_of({first}));\n" if first and device == "cuda" else ""
+
+
+def _memory(kernel: Kernel, optional: bool, capacity: int) -> str:
+    """Return the class that gives each result memory of its own."""
+    tensor, stable = TENSOR[kernel.api], kernel.api == "stable"
+    memory = _MEMORY_OF[kernel.api] + Template(_MEMORY_OF_OPTIONAL * optional).substitute(tensor=tensor)
+    contiguous = (
+        "result.is_contiguous() ? result : torch::stable::contiguous(result)" if stable else "result.contiguous()"
+    )
+    return Template(_PACKED).substitute(
+        memory=memory,
+        tensor=tensor,
+        contiguous=contiguous,
+        clone="torch::stable::clone(result)" if stable else "result.clone()",
+        capacity=capacity,
+    )
+
+
+def _conversions(kernel: Kernel, interface: Interface, arguments: Sequence[Argument]) -> str:
+    """Return the functions that turn the dispatcher's values into C++ ones and back, those that are used."""
+    types = {argument.type for argument in arguments}
+    parts = [_CONVERT[kernel.api]]
+    if interface.has_backward:
+        parts.append(_memory(kernel, "Tensor?" in types, 2 * len(arguments) + interface.extras + 1))
+    if "Tensor?" in types:
+        parts.append(Template(_CONVERT_OPTIONAL).substitute(tensor=TENSOR[kernel.api]))
+    if types - {"Tensor", "Tensor?"}:
+        parts.append(_CONVERT_NUMBER)
+    return "\n".join(parts)
+
+
+def _unpack(arguments: Sequence[Argument], packed: Sequence[str] = ()) -> str:
+    """Take the arguments from the stack; those in `packed` are made contiguous if they are not."""
+    takes = {
+        "Tensor": "take({})",
+        "Tensor?": "take_optional({})",
+        "float": "number<double>({})",
+        "int": "number<int64_t>({})",
+        "bool": "number<bool>({})",
+    }
+    lines = []
+    for index, argument in enumerate(arguments):
+        value = takes[argument.type].format(f"stack_[{index}]")
+        lines.append(f"  const auto {argument.name} = {f'dense({value})' if argument.name in packed else value};")
+    return "\n".join(lines)
+
+
+def _box(taken: Sequence[Argument], outputs: int, count: int, key: str) -> str:
+    """Write the results back: outputs as they are, the others in memory of their own, unless tracers look inside."""
+    results = ["out_"] if count == 1 else [f"std::get<{index}>(out_)" for index in range(count)]
+    if key == "CompositeImplicitAutograd":
+        return "\n".join(f"  stack_[{index}] = give(std::move({result}));" for index, result in enumerate(results))
+    arguments = ", ".join(f"memory_of({argument.name})" for argument in taken if argument.is_tensor)
+    lines = [f"  Memory memory_{{{arguments}}};"]
+    for index, result in enumerate(results):
+        lines.append(f"  stack_[{index}] = give(memory_.{'packed' if index < outputs else 'own'}({result}));")
+    return "\n".join(lines)
+
+
+# Errors are put together in cold functions without templates: TORCH_CHECK with a dozen arguments compiles slowly.
+_CHECKS = """\
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) {
+  const std::string message = "$kernel: " + what;
+  $fail;
+  std::abort();
+}
+
+[[noreturn, gnu::cold, gnu::noinline]]
+void refuse(const char* name, const $tensor& tensor, const char* want, std::initializer_list<int64_t> sizes) {
+  std::string message = name;
+  message += " has shape (";
+  for (int64_t i = 0; i < tensor.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(tensor.size(i)));
+  message.append("), want ").append(want);
+  const char* between = " = (";
+  for (const int64_t size : sizes) {
+    message.append(between).append(std::to_string(size));
+    between = ", ";
+  }
+  fail(sizes.size() ? message + ")" : message);
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const char* name, const char* is, const char* kind, const char* want) {
+  fail(std::string(name).append(is).append(kind).append(want));
+}
+
+void same_kind(const char* name, const $tensor& tensor, const $tensor& first) {
+  if (!tensor.defined()) fail(name, " is None, want a Tensor", "", "");
+  if (tensor.device() != first.device()) fail(name, " is on another device than ", "$first", "");
+  if (tensor.scalar_type() != first.scalar_type()) {
+    fail(name, " is ", $dtype_name(tensor.scalar_type()), std::string(", but $first is ").append($dtype_name(first.scalar_type())).c_str());
+  }
+}
+
+$same_shape
+void check_inputs($parameters) {
+  if (!$first.defined()) fail("$first", " is None, want a Tensor", "", "");
+  if (!$first.is_$device()) fail("$first", " is not on $device_words", "", "");
+  const auto dtype = $first.scalar_type();
+  if (!($dtype_test)) fail("$first", " is ", $dtype_name(dtype), ", want $dtype_words");
+$ranks
+$letters
+$shapes
+}
+"""
+
+
+# For shapes of any rank: what one tensor has, the others must have.
+_SAME_SHAPE = """
+void same_shape(const char* name, const $tensor& tensor, const $tensor& first) {
+  bool same = tensor.dim() == first.dim();
+  for (int64_t i = 0; same && i < tensor.dim(); ++i) same = tensor.$size(i) == first.$size(i);
+  if (same) return;
+  std::string message = name;
+  message += " has shape (";
+  for (int64_t i = 0; i < tensor.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(tensor.size(i)));
+  message += "), want that of $first, (";
+  for (int64_t i = 0; i < first.dim(); ++i) message.append(i ? ", " : "").append(std::to_string(first.size(i)));
+  fail(message + ")");
+}
+"""
+
+
+def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: str) -> str:
+    """Write `check_inputs`: device, dtype, rank and extent of every tensor, against the op's shapes.
+
+    torch.compile looks into what differentiates through ATen: extents may be symbols there, and are compared as such.
+    """
+    tensors = op.signature.tensors
+    required = [argument for argument in tensors if argument.type == "Tensor"]
+    first = required[0].name
+    stable = kernel.api == "stable"
+    symbolic = not interface.has_backward and not stable and kernel.binding != "pybind11"
+    size = "sym_size" if symbolic else "size"
+    number = "c10::SymInt({}).guard_int(__FILE__, __LINE__)" if symbolic else "{}"
+    tensor = TENSOR[kernel.api]
+    scalar = "torch::headeronly::ScalarType" if stable else "at::ScalarType"
+    ranks, shapes = [], []
+    checks = input_checks(op)
+    for check in checks:
+        name, shape = check.name, check.shape
+        guard, value = (f"if ({name}.has_value()) ", f"(*{name})") if check.optional else ("", name)
+        if name != first:
+            ranks.append(f'  {guard}same_kind("{name}", {value}, {first});')
+        if refuses_negated(kernel, op):
+            cure = f": pass {name}.resolve_neg()"
+            ranks.append(f'  {guard}if ({value}.is_neg()) fail("{name}", " is a lazily negated view", "", "{cure}");')
+        if check.alike:
+            shapes.append(f'  {guard}same_shape("{name}", {value}, {op.any_rank[0]});')
+        if shape.any_rank:
+            continue
+        ranks.append(f'  {guard}if ({value}.dim() != {len(shape.dims)}) refuse("{name}", {value}, "{shape}", {{}});')
+        test = " || ".join(f"{value}.{size}({axis}) != {_extent(dim)}" for axis, dim in enumerate(shape.dims))
+        extents = ", ".join(number.format(_extent(dim)) for dim in shape.dims)
+        if test:
+            shapes.append(f'  {guard}if ({test}) refuse("{name}", {value}, "{shape}", {{{extents}}});')
+    sources = {letter: f"{check.name}.{size}({axis})" for check in checks for letter, axis in check.tells.items()}
+    letters = ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters if letter in sources)
+    return Template(_CHECKS).substitute(
+        kernel=kernel.name,
+        tensor=tensor,
+        # STD_TORCH_CHECK would put our file and line in front of the message.
+        fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
+        first=first,
+        device=device,
+        device_words={"cpu": "the CPU", "cuda": "a CUDA device"}[device],
+        parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
+        dtype_name="torch::headeronly::toString" if stable else "c10::toString",
+        dtype_test=" || ".join(f"dtype == {scalar}::{CPP_DTYPES[dtype]}" for dtype in op.dtypes),
+        dtype_words=" or ".join(CPP_DTYPES[dtype] for dtype in op.dtypes),
+        same_shape=Template(_SAME_SHAPE).substitute(tensor=tensor, first=op.any_rank[0], size=size)
+        if any("same_shape(" in line for line in shapes)
+        else "",
+        ranks="\n".join(ranks),
+        letters=f"  [[maybe_unused]] const {'c10::SymInt' if symbolic else 'int64_t'} {letters};" if letters else "",
+        shapes="\n".join(shapes),
+    )
+
+
+def _extent(dim: Dim) -> str:
+    terms = [f"size_{letter}" if count == 1 else f"{count} * size_{letter}" for letter, count in dim.terms]
+    if dim.constant or not terms:
+        terms.append(str(dim.constant))
+    return " + ".join(terms)
+
+
+_PYBIND11_BINDING = """\
+// Generated: the classic pybind11 binding. To write your own: kernel.replace(binding=...).
+namespace {
+
+$checks
+auto checked_forward($parameters) {
+  check_inputs($tensors);
+  return ::forward($names);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("forward", torch::wrap_pybind_function(checked_forward), "$doc");
+$backward}
+"""
+
+
+def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface, device: str) -> str:
+    """Write the classic binding of the tutorials, as `load_inline(functions=...)` would, but with its docstrings escaped."""
+    inputs = op.signature.inputs
+    doc = kernel.doc.strip().partition("\n")[0].replace("\\", "\\\\").replace('"', '\\"')
+    backward = '  m.def("backward", torch::wrap_pybind_function(backward), "gradients of forward");\n'
+    return Template(_PYBIND11_BINDING).substitute(
+        checks=_input_checks(kernel, op, interface, device),
+        parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in inputs),
+        tensors=", ".join(argument.name for argument in op.signature.tensors),
+        names=", ".join(argument.name for argument in inputs),
+        doc=doc,
+        backward=backward if interface.has_backward else "",
+    )

@@ -1,0 +1,482 @@
+"""Reads `forward` and `backward` out of a kernel's C++ text and holds them against the op's schema.
+
+This is what makes a wrong argument count an instant, plain message in place of a page of template errors. It is
+no C++ parser: it looks at functions defined at file scope, with comments, strings and preprocessor lines masked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..base.arguments import plural
+from ..model.registry import Argument, Kernel, Op
+from .custom_classes import shared_names
+
+_OPENER = re.compile(r"""//|/\*|R"(?P<tag>[^\s()\\]{0,16})\(|"|'""")
+_ENDS = {
+    "//": re.compile(r"[^\n]*"),
+    '"': re.compile(r'(?:\\.|[^"\\\n])*"', re.DOTALL),
+    "'": re.compile(r"(?:\\.|[^'\\\n])'", re.DOTALL),
+}
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+#: What follows the parameters of a definition, with the return type behind an arrow.
+_ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]|__attribute__\s*\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
+_HEAD = re.compile(rf"(?:\s|noexcept\b|{_ATTRIBUTE.pattern})*(?:->([^{{;]*))?\{{")
+_CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(.*)")
+_LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
+_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b(\w+)\s*;")
+#: A name that stands for itself: in no namespace, and no template.
+_OWN_NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*\b(?!\s*(?:::|<))")
+#: However many aliases stand behind each other; one that names itself must end.
+_DEEPEST = 4
+#: What holds several tensors and is no tuple.
+_CONTAINER = re.compile(
+    r"(?:std::(?:vector|pair|array|initializer_list|list)|(?:c10|at|torch)::\w+)<.*>|\w+::TensorList"
+)
+_TENSOR_PATTERN = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
+#: How each API spells a tensor.
+TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
+
+#: How C++ and its messages spell dtypes.
+CPP_DTYPES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex32": "ComplexHalf",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a text does not fit its op, at a line and column of the named source."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function definition: types and names as they stand in the text."""
+
+    returns: str
+    types: tuple[str, ...]
+    names: tuple[str, ...]
+    offset: int
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What a kernel's text offers.
+
+    Attributes:
+        extras: how many extra tensors `forward` returns.
+        has_backward: whether there is a `backward`.
+        problems: why the text does not fit.
+        optional_grads: for each output, whether `backward` takes its gradient as an optional tensor, and so undefined.
+    """
+
+    extras: int
+    has_backward: bool
+    problems: tuple[Problem, ...] = ()
+    optional_grads: tuple[bool, ...] = ()
+
+
+@lru_cache(maxsize=32)  # an export asks for the functions of one text again and again
+def mask(text: str) -> str:
+    """Blank comments, strings and preprocessor lines; every other character keeps its place.
+
+    >>> mask('int x; // {')
+    'int x;     '
+    """
+    return _DIRECTIVE.sub(lambda match: _blank(match[0]), _code(text))
+
+
+@lru_cache(maxsize=32)
+def taken(text: str) -> str:
+    """Blank what the preprocessor leaves out, as far as the text alone tells: the inside of `#if 0`, and all branches but one.
+
+    Of a condition that is not known the first branch stands for all: each of them has braces that are closed in it or in none.
+
+    >>> taken("int a;\\n#if 0\\nint b;\\n#else\\nint c;\\n#endif").split()
+    ['int', 'a;', '#if', '0', '#else', 'int', 'c;', '#endif']
+    """
+    lines = text.split("\n")
+    #: For each condition that is open: whether this branch is taken, and whether one of it was.
+    opened: list[tuple[bool, bool]] = []
+    for number, code in enumerate(_code(text).split("\n")):
+        condition = _CONDITION.match(code)
+        if condition is None:
+            if not all(now for now, _ in opened):
+                lines[number] = _blank(lines[number])
+        elif condition[1].startswith("if"):
+            now = not (condition[1] == "if" and condition[2].strip() in ("0", "false"))
+            opened.append((now, now))
+        elif opened and condition[1] == "endif":
+            opened.pop()
+        elif opened:
+            now = not opened[-1][1] and condition[2].strip() not in ("0", "false")
+            opened[-1] = now, opened[-1][1] or now
+    return "\n".join(lines)
+
+
+def _code(text: str) -> str:
+    """Blank comments and strings."""
+    parts, done, position = [], 0, 0
+    missing: set[str] = set()  # ends that stand nowhere in the rest: looking for them again would take for ever
+    while opener := _OPENER.search(text, position):
+        start, end = opener.start(), -1
+        plain = _ENDS.get(opener[0])
+        if plain is not None:
+            closed = plain.match(text, opener.end())
+            end = closed.end() if closed else -1
+        else:
+            close = "*/" if opener[0] == "/*" else f'){opener["tag"]}"'
+            found = -1 if close in missing else text.find(close, opener.end())
+            if found < 0:
+                missing.add(close)
+            else:
+                end = found + len(close)
+        position = end if end >= 0 else start + 1
+        if end >= 0:
+            parts += [text[done:start], _blank(text[start:end])]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+@lru_cache(maxsize=64)
+def find_function(masked: str, name: str) -> Function | None:
+    """Find the definition of `name` at file scope in a masked text, or None."""
+    return next((function for _, function in find_functions(masked, name)), None)
+
+
+def find_functions(masked: str, name: str = r"[A-Za-z_]\w*") -> Iterator[tuple[str, Function]]:
+    """List the functions that a masked text defines at file scope, each with its name.
+
+    >>> [name for name, _ in find_functions("int f() { return g(1); }  void g(int x);  void h(int x) {}")]
+    ['f', 'h']
+    """
+    closings = _closings(masked)
+    depth = seen = 0
+    for match in re.finditer(rf"\b({name})\s*\(", masked):
+        start = match.start()
+        depth += masked.count("{", seen, start) - masked.count("}", seen, start)
+        seen = start
+        close = closings.get(match.end() - 1)
+        head = _HEAD.match(masked, close + 1) if depth == 0 and close is not None else None
+        if close is None or head is None:
+            continue
+        begins = max(masked.rfind(letter, 0, start) for letter in ";{}") + 1
+        words = masked[begins:start] if head[1] is None else head[1]
+        parameters = [_parameter(part) for part in split(masked[match.end() : close])]
+        types, names = zip(*parameters, strict=True) if parameters else ((), ())
+        words = re.sub(r"\b(?:static|inline)\b", " ", _ATTRIBUTE.sub(" ", words))
+        yield match[1], Function(_squeeze(words), types, names, start)
+
+
+def examine(kernel: Kernel, op: Op, text: str) -> Interface:
+    """Hold the functions of a kernel's C++ text against its op.
+
+    Args:
+        kernel: whose text this is.
+        op: what it computes.
+        text: the rendered C++ part, with `#line` directives.
+    """
+    masked = mask(taken(text))
+    forward = find_function(masked, "forward")
+    backward = find_function(masked, "backward")
+    if (opened := masked.find("/*")) >= 0:  # of those that end nothing is left
+        place = _locate(text, opened, kernel.name)
+        return Interface(0, False, (Problem(*place, "a comment begins here, and has no end", "End it with */"),))
+    if forward is None:
+        other = re.search(r"\bforward\s*\(", masked)
+        place = _locate(text, other.start(), kernel.name) if other else (_first_file(text, kernel.name), 1, 1)
+        help = f"Define it as: {cpp_declaration(kernel, op)}"
+        return Interface(0, backward is not None, (Problem(*place, "no function 'forward' at file scope", help),))
+    check = _Examination(kernel, op, text)
+    extras = check.forward(forward)
+    optional_grads: tuple[bool, ...] = ()
+    if backward is not None and not check.problems:
+        optional_grads = check.optional_grads(backward)
+        check.backward(backward, Interface(extras, True, optional_grads=optional_grads))
+    check.registered(masked)
+    return Interface(extras, backward is not None, tuple(check.problems), optional_grads)
+
+
+def cpp_type(argument: Argument, api: str) -> str:
+    """Return the C++ type in which `forward` takes an argument."""
+    tensor = TENSOR[api]
+    return {
+        "Tensor": f"const {tensor}&",
+        "Tensor?": f"const std::optional<{tensor}>&",
+        "float": "double",
+        "int": "int64_t",
+        "bool": "bool",
+    }[argument.type]
+
+
+def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
+    """Spell out the `forward` that the op asks for."""
+    count = len(op.signature.outputs) + extras
+    parameters = ", ".join(f"{cpp_type(a, kernel.api)} {a.name}" for a in op.signature.inputs)
+    return f"{tuple_of(count, kernel.api)} forward({parameters})"
+
+
+def tuple_of(count: int, api: str) -> str:
+    """Return the C++ type of so many tensors: one is bare."""
+    return TENSOR[api] if count == 1 else f"std::tuple<{', '.join([TENSOR[api]] * count)}>"
+
+
+class _Examination:
+    """Collects the problems of one kernel; a class only so that kernel, op and text need no passing around."""
+
+    def __init__(self, kernel: Kernel, op: Op, text: str) -> None:
+        self.kernel, self.op, self.text = kernel, op, text
+        self.tensor = _TENSOR_PATTERN[kernel.api]
+        self.aliases = aliases_in(mask(taken(text)))
+        self.problems: list[Problem] = []
+
+    def problem(self, function: Function, message: str, help: str) -> None:
+        file, line, column = _locate(self.text, function.offset, self.kernel.name)
+        self.problems.append(Problem(file, line, column, message, help))
+
+    def forward(self, function: Function) -> int:
+        inputs = self.op.signature.inputs
+        want = cpp_declaration(self.kernel, self.op)
+        if len(function.types) != len(inputs):
+            self.problem(
+                function,
+                f"'forward' takes {plural(len(function.types), 'argument')}, op '{self.op.name}' has {len(inputs)}: "
+                f"{', '.join(argument.name for argument in inputs)}",
+                f"Want: {want}, then any extra tensors in the returned tuple.",
+            )
+            return 0
+        self._order(function, inputs)
+        for number, (argument, type_) in enumerate(zip(inputs, function.types, strict=True), 1):
+            self._type(function, f"argument {number} of 'forward'", argument, type_)
+        returned = self._returned(function)
+        outputs = self.op.signature.outputs
+        if returned is None:
+            self.problem(
+                function,
+                f"'forward' returns '{self._named(function)}', want {tuple_of(len(outputs), self.kernel.api)}, or a longer tuple",
+                f"Return {', '.join(output.name for output in outputs)}, then whatever extra tensors 'backward' needs"
+                f"{self._cure(function, max(len(outputs), 2))}.",
+            )
+            return 0
+        if returned < len(outputs):
+            self.problem(
+                function,
+                f"'forward' returns {plural(returned, 'tensor')}, op '{self.op.name}' has {len(outputs)} outputs: "
+                f"{', '.join(output.name for output in outputs)}",
+                "Return the outputs first, then whatever extra tensors 'backward' needs.",
+            )
+        return max(returned - len(outputs), 0)
+
+    def registered(self, masked: str) -> None:
+        """Refuse classes and operators that a second revision could not register again."""
+        for place, message, help in shared_names(masked):
+            self.problems.append(Problem(*_locate(self.text, place, self.kernel.name), message, help))
+
+    def optional_grads(self, function: Function) -> tuple[bool, ...]:
+        """Tell for each output whether its gradient is taken as an optional tensor."""
+        types = dict(enumerate(function.types))
+        return tuple(
+            re.search(r"\boptional\s*<", self._meant(types.get(index, ""))) is not None
+            for index in range(len(self.op.signature.outputs))
+        )
+
+    def backward(self, function: Function, interface: Interface) -> None:
+        arguments = backward_arguments(self.kernel, self.op, interface)
+        gradients = len(self.op.signature.tensors)
+        names = [*(argument.name for argument in arguments), "wanted"]
+        if len(function.types) != len(names):
+            self.problem(
+                function,
+                f"'backward' takes {plural(len(function.types), 'argument')}, want {len(names)}: {', '.join(names)}",
+                f"{self._forgotten(function, names)}That is a gradient for each output, then what saves= names, then the extra "
+                f"tensors of 'forward', then std::array<bool, {gradients}>.",
+            )
+            return
+        for number, (argument, type_) in enumerate(zip(arguments, function.types, strict=False), 1):
+            self._type(function, f"argument {number} of 'backward'", argument, type_)
+        mask_type = self._meant(function.types[-1]).replace("const ", "").rstrip("& ")
+        if not re.fullmatch(rf"std::array<bool, ?{gradients}>", mask_type):
+            self.problem(
+                function,
+                f"the last argument of 'backward' is '{function.types[-1]}', want std::array<bool, {gradients}>",
+                f"It says which of the {gradients} gradients are wanted; leave the others undefined.",
+            )
+        returned = self._returned(function)
+        if returned != gradients:
+            self.problem(
+                function,
+                f"'backward' returns {'a ' + self._named(function) if returned is None else plural(returned, 'gradient')}, "
+                f"want {gradients}: {', '.join('d_' + argument.name for argument in self.op.signature.tensors)}",
+                f"Return {tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted"
+                f"{self._cure(function, gradients)}.",
+            )
+
+    def _forgotten(self, function: Function, names: list[str]) -> str:
+        """Ask for what `backward` takes by the name of an input or output, and is not given."""
+        known = {argument.name for argument in (*self.op.signature.inputs, *self.op.signature.outputs)}
+        missed = [name for name in function.names if name in known and name not in names]
+        if not missed or len(function.types) - len(names) != len(missed):
+            return ""
+        saves = (*self.kernel.saves, *missed)
+        return f"Did you forget saves=({', '.join(map(repr, saves))}{',' * (len(saves) == 1)})? "
+
+    def _order(self, function: Function, inputs: tuple[Argument, ...]) -> None:
+        want = [argument.name for argument in inputs]
+        if list(function.names) != want and sorted(function.names) == sorted(want):
+            self.problem(
+                function,
+                f"'forward' takes its arguments in the order {', '.join(function.names)}; op '{self.op.name}' passes {', '.join(want)}",
+                "Arguments are passed by position: bring them into the op's order.",
+            )
+
+    def _type(self, function: Function, where: str, argument: Argument, type_: str) -> None:
+        spelled = self._meant(type_)
+        plain = re.sub(r"\bconst\b", "", spelled).replace("&", "").strip()
+        by_reference = "&" in spelled and not spelled.startswith("const ") and " const" not in spelled
+        patterns = {
+            "Tensor": self.tensor,
+            "Tensor?": rf"(?:std|c10|torch)::optional<\s*{self.tensor}\s*>",
+            "float": "double",
+            "int": r"(?:std::)?int64_t|long",
+            "bool": "bool",
+        }
+        if by_reference or not re.fullmatch(patterns[argument.type], plain):
+            self.problem(
+                function,
+                f"{where} ({argument.name}) is '{spelled}', want {cpp_type(argument, self.kernel.api)}",
+                f"The op declares it as '{argument.type} {argument.name}'.",
+            )
+
+    def _meant(self, type_: str) -> str:
+        return meant(type_, self.aliases)
+
+    def _named(self, function: Function) -> str:
+        """Name a return type, and what stands behind an alias."""
+        whole = self._meant(function.returns)
+        return function.returns if whole == function.returns else f"{function.returns} = {whole}"
+
+    def _cure(self, function: Function, count: int) -> str:
+        """Say what to write in place of a container of tensors, of which the type does not tell how many they are."""
+        if not _CONTAINER.fullmatch(self._meant(function.returns)):
+            return ""
+        return f": write {tuple_of(count, self.kernel.api)}, with one {TENSOR[self.kernel.api]} for each; `return {{a, b}};` may stay"
+
+    def _returned(self, function: Function) -> int | None:
+        """Count the tensors that a function returns; None when that is not to be told from its return type."""
+        returns = self._meant(function.returns)
+        if re.fullmatch(self.tensor, returns):
+            return 1
+        inner = re.fullmatch(r"std::tuple<(.*)>", returns)
+        parts = split(inner[1]) if inner else []
+        return (
+            len(parts) if len(parts) > 1 and all(re.fullmatch(self.tensor, _squeeze(part)) for part in parts) else None
+        )
+
+
+def aliases_in(masked: str) -> dict[str, str]:
+    """Return what the names stand for that a text gives to types, by `using` or `typedef`.
+
+    Example:
+        >>> aliases_in("using Pair = std::tuple<Tensor, Tensor>; typedef at::Tensor T;")
+        {'Pair': 'std::tuple<Tensor, Tensor>', 'T': 'at::Tensor'}
+    """
+    found = (match.groups() for match in _ALIAS.finditer(masked))
+    return {new or old: _squeeze(one or other) for new, one, other, old in found}
+
+
+def meant(type_: str, aliases: Mapping[str, str]) -> str:
+    """Put what they stand for in the place of a text's own names of types.
+
+    Example:
+        >>> meant("const T&", {"T": "Tensor"})
+        'const Tensor&'
+    """
+    for _ in range(_DEEPEST):
+        type_ = _OWN_NAME.sub(lambda name: aliases.get(name[0], name[0]), type_)
+    return _squeeze(type_)
+
+
+def backward_arguments(kernel: Kernel, op: Op, interface: Interface) -> tuple[Argument, ...]:
+    """List what `backward` takes ahead of the mask: gradients of the outputs, saved values, extra tensors."""
+    outputs = op.signature.outputs
+    known = {argument.name: argument for argument in (*op.signature.inputs, *outputs)}
+    optional = interface.optional_grads or (False,) * len(outputs)
+    return (
+        *(Argument(f"d_{output.name}", f"Tensor{'?' * opt}") for output, opt in zip(outputs, optional, strict=True)),
+        *(known[name] for name in kernel.saves),
+        *(Argument(f"extra{number}", "Tensor") for number in range(interface.extras)),
+    )
+
+
+def _locate(text: str, offset: int, name: str) -> tuple[str, int, int]:
+    """Turn an offset in a rendered text into (source, line, column), following its `#line` directives."""
+    file, base, start = name, 1, 0
+    for match in _LINE.finditer(text, 0, offset):
+        file, base, start = match[2], int(match[1]), match.end() + 1
+    line = base + text.count("\n", start, offset)
+    return file, line, offset - (text.rfind("\n", 0, offset) + 1) + 1
+
+
+def _first_file(text: str, name: str) -> str:
+    """Name the source that a rendered text begins with."""
+    match = _LINE.search(text)
+    return match[2] if match else name
+
+
+def _closings(text: str) -> dict[int, int]:
+    """Pair the round brackets of a text: place of the opening one to place of its closing one."""
+    pairs, opened = {}, []
+    for match in re.finditer(r"[()]", text):
+        if match[0] == "(":
+            opened.append(match.start())
+        elif opened:
+            pairs[opened.pop()] = match.start()
+    return pairs
+
+
+def split(text: str) -> list[str]:
+    """Split at commas that stand outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for position, letter in enumerate(text):
+        depth += {"<": 1, "(": 1, "{": 1, ">": -1, ")": -1, "}": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    return [part for part in [*parts, text[start:]] if part.strip()]
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    text = _squeeze(text.partition("=")[0])
+    match = re.fullmatch(r"(.*[>&\s])([A-Za-z_]\w*)", text)
+    named = match and not (
+        match[1].strip() in ("const", "unsigned", "long") or match[2] in ("double", "bool", "int64_t")
+    )
+    return (_squeeze(match[1]), match[2]) if match and named else (text, "")
+
+
+def _squeeze(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

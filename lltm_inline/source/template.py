@@ -1,0 +1,335 @@
+"""Strings in, compilable texts out.
+
+A rendered text is a complete C++ file: headers, `#define`s for the params, the user's text behind a `#line`
+directive (so that every message counts in the user's own string), and the binding that registers it with PyTorch.
+For device `cuda` there are two, a C++ file and a CUDA file:
+
+    classic      the cuda text includes torch's headers and defines `forward` and `backward`;
+                 the C++ file declares them and binds them
+    torch-free   the cuda text defines kernels and launch functions (`launchers.py`), the cpp text defines `forward` and
+                 `backward`, which call these with tensors; what lies between is generated, at the end of the CUDA file
+                 and ahead of the cpp text
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import Template
+
+from ..errors import DefinitionError, TemplateError
+from ..model.registry import BINDINGS, Kernel, Op
+from .binding import generate_binding
+from .custom_classes import NAMESPACE
+from .launchers import find_launchers, has_launch_functions, host_text, instances_text
+from .signature import Function, Interface, examine, find_function, mask
+
+# Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
+# slower) `at::parallel_for` would be serial: let it run on torch's own threads.
+PARALLEL = """\
+#if !defined(_OPENMP) && !defined(INTRA_OP_PARALLEL)
+#define INTRA_OP_PARALLEL
+#include <c10/util/Exception.h>
+#include <torch/csrc/stable/c/shim.h>
+namespace at::internal {
+template <class F> void invoke_parallel(int64_t begin, int64_t end, int64_t grain_size, const F& f) {
+  const auto call = [](int64_t first, int64_t last, void* g) { (*static_cast<const F*>(g))(first, last); };
+  const bool failed = torch_parallel_for(begin, end, grain_size, call, const_cast<F*>(&f));
+  TORCH_CHECK(!failed, "an exception was thrown in at::parallel_for");
+}
+}  // namespace at::internal
+#endif
+"""
+
+
+def _includes(*headers: str) -> str:
+    return "".join(f"#include <{header}>\n" for header in headers)
+
+
+_C_INTERFACE = "torch/csrc/inductor/aoti_torch/c/shim.h"
+
+#: What a text starts with, by kind; exactly this is in its precompiled header. It stands in the rendered text too, so that a
+#: text means the same with that header and without. The less a header holds, the faster g++ is with it: `light` is for texts
+#: that name the few ATen headers they need.
+PRELUDE = {
+    "light": PARALLEL
+    + _includes(
+        "ATen/core/Tensor.h", "ATen/Dispatch.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"
+    ),
+    "aten": PARALLEL
+    + _includes("ATen/ATen.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"),
+    "library": PARALLEL
+    + _includes("ATen/ATen.h", "ATen/Parallel.h", "torch/library.h", _C_INTERFACE, "array", "tuple"),
+    "extension": _includes("torch/extension.h", _C_INTERFACE, "array", "tuple"),
+    "stable": _includes(
+        "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", _C_INTERFACE, "array", "cmath", "string", "tuple"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Complete texts, ready to be compiled.
+
+    Attributes:
+        text: the C++ file.
+        prelude: key of the headers it starts with.
+        sources: text as the user wrote it, by the name that its `#line` directive gives it.
+        interface: what `forward` and `backward` look like.
+        cuda: the CUDA file, for device `cuda`.
+    """
+
+    text: str
+    prelude: str
+    sources: dict[str, str]
+    interface: Interface
+    cuda: str = ""
+
+
+def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
+    """Render a kernel's templates into one C++ text, and for device `cuda` a CUDA text beside it.
+
+    Args:
+        kernel: with a text for the device.
+        op: what it computes; the binding is generated from its schema and shapes.
+        device: `"cpu"` or `"cuda"`.
+
+    Raises:
+        DefinitionError: the kernel has no text for this device.
+        TemplateError: a slot without a value, a value without a slot, a stray `$`, or a launch function that cannot be
+            called with tensors and numbers.
+
+    Example:
+        >>> from lltm_inline.model.registry import registry
+        >>> rendered = render(registry["lltm/fused"], registry.ops["lltm"])
+        >>> '#line 1 "lltm/fused"' in rendered.text
+        True
+    """
+    require_text(kernel, device)
+    body = _cuda_body(kernel, op) if device == "cuda" else _cpu_body(kernel, op)
+    binding_name = f"{kernel.name} (binding)"
+    if kernel.binding in BINDINGS:
+        binding_text = generate_binding(kernel, op, body.interface, device) if not body.interface.problems else ""
+        binding = f'#line 1 "{binding_name}"\n{binding_text}'
+    else:
+        binding_text = kernel.binding
+        binding = _fill(kernel, "binding", binding_name)
+    _refuse_unused(kernel)
+    lines = [f"// Kernel {kernel.name}, rendered by lltm_inline: a complete file, compile it as it is."]
+    lines += [f"// Saved for backward: {', '.join(kernel.saves) or 'nothing'}."]
+    lines += [f"#ifndef {NAMESPACE}", f"#define {NAMESPACE} {kernel.op}_{kernel.variant}", "#endif"]
+    prelude = _prelude_of(kernel, body.host)
+    lines += [PRELUDE[prelude].rstrip("\n"), *["#include <ATen/DeviceGuard.h>"] * (device == "cuda")]
+    text = "\n".join([*lines, body.host.rstrip("\n"), binding.rstrip("\n"), ""])
+    return Rendered(text, prelude, {**body.sources, binding_name: binding_text}, body.interface, body.cuda)
+
+
+def devices_of(kernel: Kernel) -> tuple[str, ...]:
+    """List the devices that a kernel has a text for.
+
+    Example:
+        >>> devices_of(Kernel("axpy/mine", cuda="at::Tensor forward(const at::Tensor& x) { return x; }"))
+        ('cuda',)
+    """
+    if kernel.python is not None:
+        return ("cpu", "cuda")
+    return (*("cpu",) * bool(kernel.cpp and not is_torch_free(kernel)), *("cuda",) * bool(kernel.cuda))
+
+
+def require_text(kernel: Kernel, device: str) -> None:
+    """Refuse a device that a kernel has no text for.
+
+    Raises:
+        DefinitionError: it has none.
+    """
+    if kernel.python is not None:
+        raise DefinitionError(f"kernel {kernel.label!r} is a Python function: there is nothing to build")
+    if device == "cuda" and kernel.api == "stable":
+        raise DefinitionError(f"kernel {kernel.label!r} is on the stable ABI: device 'cuda' needs api='aten'")
+    if device in devices_of(kernel):
+        return
+    if device == "cpu" and kernel.cpp:
+        why = (
+            "its cpp text calls the launch functions of its cuda text"
+            if has_launch_functions(mask(kernel.cuda))
+            else "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
+        )
+        raise DefinitionError(f"kernel {kernel.label!r}: {why}, so only device 'cuda' runs it")
+    raise DefinitionError(
+        f"kernel {kernel.label!r} has no {'cuda' if device == 'cuda' else 'cpp'} text: device {device!r} needs one"
+    )
+
+
+def is_torch_free(kernel: Kernel) -> bool:
+    """Tell whether the cuda text knows no tensors: it has launch functions, which the cpp text calls."""
+    return bool(kernel.cpp and kernel.cuda) and find_function(mask(kernel.cuda), "forward") is None
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The middle of the files: `host` between headers and binding of the C++ file, `cuda` the whole CUDA file."""
+
+    host: str
+    interface: Interface
+    sources: dict[str, str]
+    cuda: str = ""
+
+
+def _cpu_body(kernel: Kernel, op: Op) -> _Body:
+    text = _fill(kernel, "cpp", kernel.name)
+    host = _define_behind_headers(kernel, text, kernel.name)
+    return _Body(host, examine(kernel, op, text), {kernel.name: kernel.cpp})
+
+
+def _cuda_body(kernel: Kernel, op: Op) -> _Body:
+    if is_torch_free(kernel):
+        return _torch_free_body(kernel, op)
+    text = _fill(kernel, "cuda", kernel.name)
+    interface = examine(kernel, op, text)
+    functions = [find_function(mask(text), name) for name in ("forward", "backward")]
+    prototypes = [
+        prototype(function, name) for function, name in zip(functions, ("forward", "backward"), strict=True) if function
+    ]
+    host = "\n".join(["// Defined in the CUDA file.", *_defines(kernel), *prototypes])
+    cuda = _cuda_file(kernel, ("array", "cstdint", "tuple"), _define_behind_headers(kernel, text, kernel.name))
+    return _Body(host, interface, {kernel.name: kernel.cuda}, cuda)
+
+
+def _torch_free_body(kernel: Kernel, op: Op) -> _Body:
+    """Put the generated functions between the two texts."""
+    names = {kind: f"{kernel.name} ({kind})" for kind in ("cpp", "cuda", "launchers", "instances")}
+    cpp, cuda = (_fill(kernel, kind, names[kind]) for kind in ("cpp", "cuda"))
+    launchers = find_launchers(kernel, op, cuda)
+    host, instances = host_text(kernel, op, launchers), instances_text(launchers, op)
+    sources = dict(zip(names.values(), (kernel.cpp, kernel.cuda, host, instances), strict=True))
+    behind = f'#line 1 "{names["instances"]}"\n{instances}'
+    return _Body(
+        f'#line 1 "{names["launchers"]}"\n{host}{_define_behind_headers(kernel, cpp, names["cpp"])}',
+        examine(kernel, op, cpp),
+        sources,
+        _cuda_file(kernel, ("cstdint",), _define_behind_headers(kernel, cuda, names["cuda"]), behind),
+    )
+
+
+def _cuda_file(kernel: Kernel, headers: tuple[str, ...], *texts: str) -> str:
+    first = f"// Kernel {kernel.name}, the CUDA file, rendered by lltm_inline: complete, compile it as it is."
+    lines = [first, _includes(*headers).rstrip("\n"), *(text.rstrip("\n") for text in texts), ""]
+    return "\n".join(lines)
+
+
+def _define_behind_headers(kernel: Kernel, text: str, name: str) -> str:
+    """Put the params behind the headers that a text includes: `#define A 2` would go through all of torch."""
+    lines = text.split("\n")
+    place = place_of_params(kernel.params, text)
+    again = [f'#line {_line_behind(lines[:place])} "{name}"'] if place else []
+    return "\n".join([*lines[:place], *_defines(kernel), *again, *lines[place:]])
+
+
+def place_of_params(params: Mapping[str, int | float], text: str) -> int:
+    """Return the line ahead of which params are defined: behind the headers that a text includes before it uses one."""
+    code = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.DOTALL).split("\n")
+    used = re.compile(rf"\b(?:{'|'.join(params)})\b") if params else None
+    place = depth = 0
+    for index, line in enumerate(code):
+        if used and used.search(line):
+            break
+        depth += bool(re.match(r"\s*#\s*if", line)) - bool(re.match(r"\s*#\s*endif", line))
+        if depth == 0 and re.match(r"\s*#\s*include\b", line):
+            place = index + 1
+    return place
+
+
+def _line_behind(lines: Sequence[str]) -> int:
+    """Return the number that the next line has in the user's text."""
+    number = 1
+    for line in lines:
+        directive = re.match(r"#line (\d+)", line)
+        number = int(directive[1]) if directive else number + 1
+    return number
+
+
+def prototype(function: Function, name: str) -> str:
+    """Declare a function of the CUDA file: with its own types, as these are part of its name, spelt out in full."""
+
+    def full(type_: str) -> str:
+        type_ = re.sub(r"\b(?:c10|torch)::optional\b", "std::optional", type_)
+        return re.sub(r"(?:(?:::)?\b(?:at|torch)::)?\bTensor\b", "at::Tensor", type_)
+
+    return f"{full(function.returns)} {name}({', '.join(map(full, function.types))});"
+
+
+def _defines(kernel: Kernel) -> list[str]:
+    return [f"#define {name} {number(value)}" for name, value in sorted(kernel.params.items())]
+
+
+def _prelude_of(kernel: Kernel, host: str) -> str:
+    """Choose what the C++ file starts with, from the headers that its texts name."""
+    texts = f"{host}\n{kernel.sources.get('binding', '')}"
+    included = set(re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", texts, re.MULTILINE))
+    if kernel.api == "stable":
+        return "stable"
+    if kernel.binding == "pybind11" or included & {
+        "torch/extension.h",
+        "torch/torch.h",
+        "torch/all.h",
+        "torch/types.h",
+    }:
+        return "extension"
+    if "torch/library.h" in included:
+        return "library"
+    return "aten" if "ATen/ATen.h" in included else "light"
+
+
+def number(value: int | float) -> str:
+    """Write the value of a param as C++ has it."""
+    return str(int(value)) if isinstance(value, bool | int) else repr(float(value))
+
+
+def fill(kernel: Kernel, kind: str) -> str:
+    """Put the slots into one source of a kernel.
+
+    Raises:
+        TemplateError: a slot without a value, or a stray `$`.
+
+    Example:
+        >>> fill(Kernel("axpy/mine", cpp="$TYPE x;", slots={"TYPE": "float"}), "cpp")
+        'float x;'
+    """
+    lines = _fill(kernel, kind, kernel.name).split("\n")
+    return "\n".join(line for line in lines if not re.fullmatch(rf'#line \d+ "{kernel.name}"', line))
+
+
+class _Slots(Template):
+    idpattern = r"[A-Za-z_][A-Za-z0-9_]*"
+    flags = re.RegexFlag(0)
+
+
+def _fill(kernel: Kernel, kind: str, name: str) -> str:
+    """Put the slots into one source, with `#line` directives that keep the user's own line numbers."""
+    out = [f'#line 1 "{name}"']
+    for number, line in enumerate(getattr(kernel, kind).split("\n"), 1):
+        try:
+            filled = _Slots(line).substitute(kernel.slots)
+        except KeyError as error:
+            known = ", ".join(f"${slot}" for slot in kernel.slots) or "none"
+            raise TemplateError(
+                f"kernel {kernel.label!r}, {kind} line {number}: slot ${error.args[0]} has no value. Slots: {known}. "
+                f"Give it with replace(slots={{{error.args[0]!r}: ...}}), or write $$ for a dollar sign"
+            ) from None
+        except ValueError:
+            raise TemplateError(
+                f"kernel {kernel.label!r}, {kind} line {number}: a '$' that starts no slot; write $$ for a dollar sign"
+            ) from None
+        # All lines of a slot count as the one in which it stands.
+        out.append(filled.replace("\n", f'\n#line {number} "{name}"\n'))
+        if "\n" in filled:
+            out.append(f'#line {number + 1} "{name}"')
+    return "\n".join(out)
+
+
+def _refuse_unused(kernel: Kernel) -> None:
+    text = "\n".join(kernel.sources.values())
+    unused = [slot for slot in kernel.slots if not re.search(rf"\$(?:{slot}\b|\{{{slot}\}})", text)]
+    if unused:
+        raise TemplateError(f"kernel {kernel.label!r}: no source uses ${', $'.join(unused)}")

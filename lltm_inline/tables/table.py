@@ -1,0 +1,369 @@
+"""The one table of measurements: rows of numbers beside a baseline, and the way to text, to files and back.
+
+`Timings` and `Memory` are tables; each point of a `Sweep` has a row of one. A table can be made by hand or come out of a file that
+somebody has edited. So each field is looked at once, when a row is made; what shows, judges and draws rows need not doubt them any more.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from ..base.arguments import integer, mapping, number, path_of, plural, refusal, shown, string, strings, using_file
+from ..errors import InputError
+from .words import size_text
+
+_Row = TypeVar("_Row", bound="BaseRow")
+_MOST = 1e15
+
+
+def _optional_number(name: str, value: Any, **bounds: Any) -> float | None:
+    return None if value is None else _number(name, value, **bounds)
+
+
+def _size(_: str, size: Any, **__: Any) -> dict[str, int]:
+    return size_of(size)
+
+
+_number = partial(number, positive=True, most=_MOST)
+
+#: What a column may hold, by the type of its field: how a value is looked at, and how it is read from a cell of a CSV file.
+_COLUMNS: dict[str, tuple[Callable[..., Any], Callable[[str], Any]]] = {
+    "Mapping[str, int]": (_size, int),
+    "float": (_number, float),
+    "float | None": (_optional_number, lambda text: float(text) if text else None),
+    "int": (integer, int),
+    "str": (string, str),
+    "tuple[str, ...]": (strings, lambda text: tuple(shlex.split(text))),
+}
+
+
+class BaseRow:
+    """A row of a table: a frozen dataclass whose fields are its columns, among them these.
+
+    What a column may hold follows from its type; the metadata of a field are bounds that differ from the usual ones.
+    """
+
+    #: What it is called in messages.
+    _where: ClassVar[str]
+
+    kernel: Any
+    op: Any
+    size: Any
+    dtype: Any
+    device: Any
+    threads: Any
+    torch: Any
+    cpu: Any
+
+    def __post_init__(self) -> None:
+        for column in self.columns():
+            check, _ = _COLUMNS[str(column.type)]
+            value = check(column.name, getattr(self, column.name), where=self._where, **column.metadata)
+            object.__setattr__(self, column.name, value)
+
+    @classmethod
+    def columns(cls) -> tuple[Any, ...]:
+        """The fields in their order."""
+        return fields(cls)  # type: ignore[arg-type]
+
+    @property
+    def size_text(self) -> str:
+        """The size as a reader wants it, `B=16 F=32 S=128`."""
+        return size_text(self.size)
+
+    @property
+    def subject(self) -> str:
+        """What was measured, without the size: `lltm, float32, cpu`."""
+        return f"{self.op}, {self.dtype}, {self.device}"
+
+    def conditions(self) -> tuple[str, ...]:
+        """What the figures depend on."""
+        return plural(self.threads, "thread"), self.torch and f"torch {self.torch}", self.cpu
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dicts, lists, strings and numbers."""
+        values = asdict(self)  # type: ignore[call-overload]
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+class JsonFile:
+    """What has `to_dict` and `from_dict` can be written to a JSON file and read from one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain lists and dicts."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Rebuild what `to_dict` gave."""
+        raise NotImplementedError
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write it to a JSON file and return its path.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        path = path_of("path", path)
+        with using_file(path):
+            path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        return path
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            InputError: the file holds something else.
+            FileError: it cannot be read.
+        """
+        path = path_of("path", path)
+        with using_file(path):
+            data = path.read_bytes()
+        try:
+            values = json.loads(data.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{shown(str(path))} is no JSON file: {str(error)[:200]}") from error
+        return cls.from_dict(values)
+
+
+@dataclass(frozen=True)
+class Table(JsonFile, Generic[_Row]):
+    """Rows of one kind, and the kernel against which they are compared.
+
+    Args:
+        rows: one for each kernel and size, at least.
+        baseline: label of the kernel against which ratios are counted.
+    """
+
+    rows: tuple[_Row, ...]
+    baseline: str
+
+    #: The class of its rows; what a file says under `format`; what was measured, for messages; and its text without rows.
+    _row: ClassVar[type[Any]]
+    _format: ClassVar[str]
+    _what: ClassVar[str]
+    _nothing: ClassVar[str]
+    #: The columns of its text, behind that of the kernels.
+    _heads: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        """Refuse what is no list of rows, and rows whose sizes have other letters than the first one's."""
+        if not isinstance(self.rows, list | tuple) or not all(isinstance(row, self._row) for row in self.rows):
+            raise refusal("rows", self.rows, f"a tuple of {self._row.__name__}")
+        letters = {tuple(row.size) for row in self.rows}
+        if len(letters) > 1:
+            words = " and ".join(f"({', '.join(names)})" for names in sorted(letters))
+            raise InputError(f"rows with sizes of different letters cannot be compared: {words}")
+        object.__setattr__(self, "rows", tuple(self.rows))
+        string("baseline", self.baseline)
+
+    def select(self, *, kernel: str | None = None, size: Mapping[str, int] | None = None) -> Self:
+        """Keep the rows of one kernel or size, and the baseline.
+
+        Raises:
+            InputError: a label that is no string, or a size that is no dict.
+        """
+        return self._select(size=None if size is None else size_of(size), kernel=text_or_none("kernel", kernel))
+
+    def _select(self, **wanted: Any) -> Self:
+        """Keep the rows that have these values; None stands for any."""
+        asked = {name: value for name, value in wanted.items() if value is not None}
+        return replace(
+            self,
+            rows=tuple(row for row in self.rows if all(getattr(row, name) == value for name, value in asked.items())),
+        )
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """Labels, the baseline first, then in the order of the rows."""
+        labels = dict.fromkeys(row.kernel for row in self.rows)
+        return tuple(sorted(labels, key=lambda label: label != self.baseline))
+
+    @property
+    def sizes(self) -> tuple[dict[str, int], ...]:
+        """The sizes in the order of the rows."""
+        return tuple(dict(items) for items in dict.fromkeys(tuple(row.size.items()) for row in self.rows))
+
+    def verdict(self) -> str:
+        """Say in words what was found."""
+        raise NotImplementedError
+
+    def conditions(self, separator: str = ", ") -> str:
+        """Name what the figures depend on in one line: flags, threads, compiler, torch, processor, where they are known."""
+        string("separator", separator)
+        columns = zip(*(row.conditions() for row in self.rows), strict=True)
+        texts = (" or ".join(dict.fromkeys(filter(None, column))) for column in columns)
+        return separator.join(filter(None, texts))
+
+    @property
+    def caption(self) -> str:
+        """What was measured, and how to read the columns."""
+        raise NotImplementedError
+
+    def cells(self, row: _Row) -> tuple[str, ...]:
+        """Write a row as cells of the table, without its kernel."""
+        raise NotImplementedError
+
+    def case(self, row: _Row) -> str:
+        """Name what is compared beside each other: the rows of one size."""
+        return row.size_text
+
+    def cases(self) -> dict[str, list[_Row]]:
+        """Return the rows of each case, the baseline first."""
+        cases: dict[str, list[_Row]] = {self.case(row): [] for row in self.rows}
+        order = {kernel: number for number, kernel in enumerate(self.kernels)}
+        for row in sorted(self.rows, key=lambda row: order[row.kernel]):
+            cases[self.case(row)].append(row)
+        return cases
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return self._nothing
+        lines: list[Sequence[str]] = [("", *self._heads)]
+        for case, rows in self.cases().items():
+            lines += [(case,), *((f"  {row.kernel}", *self.cells(row)) for row in rows)]
+        return "\n".join([self.caption, "", *aligned(lines), "", *self._warnings(), self.conditions()])
+
+    __repr__ = __str__
+
+    def _warnings(self) -> list[str]:
+        """What a reader of the table must know beside it."""
+        return []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain dicts, lists, strings and numbers; `from_dict` is the way back."""
+        return {"format": self._format, "baseline": self.baseline, "rows": [row.to_dict() for row in self.rows]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what `to_dict` gave.
+
+        Raises:
+            InputError: the data does not come from `to_dict`.
+        """
+        require_format(data, cls._format, cls._what)
+        rows, kind = data.get("rows"), cls._row.__name__
+        if not isinstance(rows, list | tuple):
+            raise refusal("rows", rows, f"a list of dicts, each a {kind}", where=cls._what)
+        found = []
+        for index, row in enumerate(rows):
+            values = mapping(f"rows[{index}]", row, f"a dict, the fields of a {kind}", where=cls._what)
+            try:
+                found.append(cls._row(**values))
+            except TypeError as error:  # a field too many or too few
+                raise InputError(f"{cls._what}, rows[{index}]: incomplete or from another version: {error}") from error
+        return cls(tuple(found), string("baseline", data.get("baseline"), where=cls._what))
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write one line a row, a column for each letter of the sizes, and return the path; times are in seconds, memory in bytes.
+
+        Raises:
+            FileError: it cannot be written.
+        """
+        letters = list(dict.fromkeys(letter for row in self.rows for letter in row.size))
+        names: list[str] = []
+        for column in self._row.columns():
+            names += letters if column.name == "size" else [column.name]
+        rows = [{**row.size, **row.to_dict()} for row in self.rows]
+        return write_csv(path, ["baseline", *names], [[self.baseline, *map(row.get, names)] for row in rows])
+
+    @classmethod
+    def from_csv(cls, path: str | Path) -> Self:
+        """Read what `to_csv` wrote: every number comes back exactly.
+
+        Raises:
+            InputError: columns are missing, or a cell is no number.
+            FileError: it cannot be read.
+        """
+        columns = {column.name: _COLUMNS[str(column.type)][1] for column in cls._row.columns() if column.name != "size"}
+        records = read_csv(path, ["baseline", *columns])
+        rows = []
+        try:
+            for record in records:
+                size = {name: int(text) for name, text in record.items() if name.isupper() and text}
+                rows.append(cls._row(size=size, **{name: read(record[name]) for name, read in columns.items()}))
+        except ValueError as error:
+            raise InputError(f"{shown(str(path))} was not written by to_csv: {error}") from error
+        baselines = {record["baseline"] for record in records}
+        if len(baselines) > 1:
+            raise InputError(f"{path} holds several baselines ({', '.join(sorted(baselines))}), want one")
+        return cls(tuple(rows), next(iter(baselines), ""))
+
+
+def size_of(size: Any) -> dict[str, int]:
+    """Refuse what is no dict of numbers by letter."""
+    named = mapping("size", size, "a dict of numbers by letter, {'B': 16}")
+    return {letter: integer(f"size[{letter!r}]", extent) for letter, extent in named.items()}
+
+
+def text_or_none(name: str, value: Any) -> Any:
+    """Refuse what is neither a string nor None."""
+    return value if value is None else string(name, value, want="a string, or None for all")
+
+
+def aligned(lines: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.ljust) -> list[str]:
+    """Put cells below each other in columns; a line of one cell is a heading, and as long as it likes.
+
+    Example:
+        >>> aligned([("", "time"), ("B=16 F=32, forward",), ("  axpy/cpp", "3 µs")])
+        ['            time', 'B=16 F=32, forward', '  axpy/cpp  3 µs']
+    """
+    table = [line for line in lines if len(line) > 1]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(align(*cell) for cell in zip(line, widths, strict=False)).rstrip() for line in lines]
+
+
+def require_format(data: Any, form: str, what: str) -> None:
+    """Refuse what was not written by the `to_dict` of that format."""
+    if not isinstance(data, Mapping) or data.get("format") != form:
+        given = f"format is {shown(data.get('format'))}" if isinstance(data, Mapping) else f"it is {shown(data)}"
+        raise InputError(f"not {what}: {given}, want {form!r}")
+
+
+def write_csv(path: Any, names: Sequence[str], lines: Iterable[Sequence[Any]]) -> Path:
+    """Write a table whose first line names its columns, and return the path; None is an empty cell, a list is written as a shell would.
+
+    Raises:
+        FileError: it cannot be written.
+    """
+    path = path_of("path", path)
+    with using_file(path), path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows([shlex.join(cell) if isinstance(cell, list) else cell for cell in line] for line in lines)
+    return path
+
+
+def read_csv(path: Any, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Read a table whose first line names its columns.
+
+    Args:
+        path: of the file.
+        columns: that must be there; others may be.
+
+    Raises:
+        InputError: a column is missing, or a line has more or fewer cells than the first.
+        FileError: it cannot be read.
+    """
+    path = path_of("path", path)
+    what = f"{shown(str(path))} was not written by to_csv"
+    try:
+        with using_file(path), path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            missing = [name for name in columns if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InputError(f"{what}: no column {', '.join(missing)}")
+            records = list(reader)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{what}: {error}") from error
+    if any(None in record or None in record.values() for record in records):
+        raise InputError(f"{what}: a line has more or fewer cells than there are columns")
+    return records

@@ -1,0 +1,233 @@
+"""What a benchmark found: rows of times, and a verdict in words."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ..base.above import Shown
+from ..base.arguments import one_of
+from .table import BaseRow, Table, text_or_none
+from .words import comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
+
+#: What can be timed: `both` is forward and backward in one go.
+DIRECTIONS = ("forward", "backward", "both")
+#: As pictures call them.
+TITLES = {"forward": "forward", "backward": "backward", "both": "forward + backward"}
+
+_WARNING = re.compile(r"-W(?![alp],)")
+_NOISY = 0.3
+#: What the op needs can be nothing at all.
+_ANY = {"positive": False}
+
+
+@dataclass(frozen=True)
+class Row(BaseRow):
+    """The times of one kernel at one size in one direction.
+
+    Args:
+        kernel: label, `lltm/fused@2`.
+        op: name of the op.
+        size: numbers by letter, `{"B": 16, "F": 32, "S": 128}`.
+        direction: `forward`, `backward` (the graph was built outside of the timed region) or `both`.
+        dtype: `float32`.
+        device: `cpu`.
+        median: seconds a call; so are `q1` and `q3`, the quartiles.
+        samples: number of rounds, one sample each.
+        calls: number of calls over which one sample is the mean.
+        speedup: the baseline's time over this kernel's, median over the rounds; more than 1 is faster.
+        speedup_low: lower end of its 99 % confidence interval; None with too few rounds. `speedup_high` likewise.
+        gb_per_s: bytes that the op must move, over the median; None where the op declares no cost. `gflop_per_s` too.
+        share: the larger of the shares of this machine's own copy and GEMM speed (1.0 is all of it).
+        bound_by: which of the two, `copy` or `GEMM`; empty without a cost.
+        flags: compiler flags; empty for a Python kernel.
+        threads: number of PyTorch's threads.
+        torch: its version.
+        compiler: its name and version; empty for a Python kernel.
+        cpu: name of the processor, or of the GPU for the device `cuda`.
+    """
+
+    kernel: str
+    op: str
+    size: Mapping[str, int] = field(hash=False)
+    direction: str
+    dtype: str
+    device: str
+    median: float
+    q1: float
+    q3: float
+    samples: int
+    calls: int
+    speedup: float
+    speedup_low: float | None
+    speedup_high: float | None
+    gb_per_s: float | None = field(default=None, metadata=_ANY)
+    gflop_per_s: float | None = field(default=None, metadata=_ANY)
+    share: float | None = field(default=None, metadata=_ANY)
+    bound_by: str = ""
+    flags: tuple[str, ...] = ()
+    threads: int = 1
+    torch: str = ""
+    compiler: str = ""
+    cpu: str = ""
+
+    _where: ClassVar[str] = "a row of timings"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("direction", self.direction, DIRECTIONS, where=self._where)
+
+    @property
+    def outcome(self) -> str:
+        """`faster`, `slower`, `same` (no measurable difference) or `unknown` (too few rounds, or too noisy), against the baseline."""
+        return outcome(self.speedup_low, self.speedup_high)
+
+    @property
+    def words(self) -> str:
+        """The comparison with the baseline in words, `1.31x faster (1.27-1.35)`."""
+        return comparison(self.speedup, self.speedup_low, self.speedup_high)
+
+    @property
+    def finding(self) -> str:
+        """What `words` says without figures: `faster`, `no measurable difference`, `too noisy to tell`."""
+        return finding(self.speedup_low, self.speedup_high)
+
+    def conditions(self) -> tuple[str, ...]:
+        """What the times depend on; flags for warnings change none."""
+        threads, *others = super().conditions()
+        flags = shlex.join(flag for flag in self.flags if not _WARNING.match(flag))
+        return flags, threads, self.compiler, *others
+
+
+@dataclass(frozen=True, repr=False)
+class Timings(Table[Row], Shown):
+    """All rows of one benchmark. Shows itself as a table; see `verdict` for the findings in words.
+
+    Args:
+        rows: one `Row` for each kernel, size and direction.
+        baseline: label of the kernel against which speed-ups are counted.
+
+    Example:
+        >>> what = dict(op="axpy", size={"B": 3}, direction="forward", dtype="float32", device="cpu", calls=100)
+        >>> what |= dict(samples=50)
+        >>> slow = Row("axpy/python", **what, median=2e-6, q1=1.9e-6, q3=2.1e-6, speedup=1, speedup_low=1, speedup_high=1)
+        >>> fast = Row("axpy/cpp", **what, median=1e-6, q1=1e-6, q3=1.1e-6, speedup=2, speedup_low=1.9, speedup_high=2.1)
+        >>> print(Timings((slow, fast), "axpy/python").verdict())
+        axpy/cpp is 2.00x faster than axpy/python (1.90-2.10)
+    """
+
+    _row = Row
+    _format = "lltm_inline timings 1"
+    _what = "a benchmark's timings"
+    _nothing = "Timings: nothing was timed"
+    _alone = "was timed alone"
+    _heads = ("time", "speed-up", "GFLOP/s", "GB/s", "share of peak")
+
+    def select(
+        self, *, kernel: str | None = None, direction: str | None = None, size: Mapping[str, int] | None = None
+    ) -> Timings:
+        """Keep the rows of one kernel, direction or size.
+
+        Args:
+            kernel: label.
+            direction: one of `DIRECTIONS`.
+            size: numbers by letter.
+
+        Returns:
+            Timings with these rows only, and the same baseline.
+
+        Raises:
+            InputError: a label or direction that is no string, or a size that is no dict.
+        """
+        return super().select(kernel=kernel, size=size)._select(direction=text_or_none("direction", direction))
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions that were timed, in the order of `DIRECTIONS`."""
+        timed = {row.direction for row in self.rows}
+        return tuple(direction for direction in DIRECTIONS if direction in timed)
+
+    def verdict(self) -> str:
+        """Say in words which kernels are faster than the baseline, by how much and how surely.
+
+        A difference is claimed only where the whole 99 % confidence interval lies on one side of 1, by at least 1 %. Where
+        the interval holds 1 there is no measurable difference; where it reaches beyond 1.2 times faster or slower as well,
+        it is too noisy to tell.
+        The overall figure is the geometric mean over the sizes, of `both` where it was timed, else of all directions.
+
+        Returns:
+            One line for each kernel, and beneath it one for each size and direction if there are several.
+        """
+        return "\n".join([*self._findings(), *self._noise()]) or "nothing was timed"
+
+    def _findings(self) -> list[str]:
+        """Return the lines of the verdict that say how kernels compare."""
+        others = [kernel for kernel in self.kernels if kernel != self.baseline]
+        if self.rows and not others:
+            return [f"{self.baseline} {self._alone}: nothing to compare it with"]
+        lines = []
+        for kernel in others:
+            rows = self.select(kernel=kernel).rows
+            if len(rows) == 1:
+                lines.append(self._worded(sentence(kernel, self.baseline, rows[0].words), rows[0]))
+            else:
+                lines.append(self._worded(self._overall(kernel, rows)))
+                lines += [f"  {self.case(row)}: {self._worded(row.words, row)}" for row in rows]
+        return lines
+
+    def _worded(self, text: str, row: Row | None = None) -> str:
+        """Return what is said of a row, or of all rows of a kernel; a benchmark that still runs says more."""
+        return text
+
+    def _noise(self) -> list[str]:
+        """Return a line of warning if in most rows the middle half of the samples is far apart."""
+        noisy = sum(row.q3 - row.q1 > _NOISY * row.median for row in self.rows)
+        if noisy * 2 <= len(self.rows):
+            return []
+        threads = max(row.threads for row in self.rows)
+        spread = f"The quartiles are over {_NOISY:.0%} apart in {noisy} of {len(self.rows)} rows: is this machine busy?"
+        return [f"{spread} Free it, or call torch.set_num_threads with less than {threads}" if threads > 1 else spread]
+
+    def _overall(self, kernel: str, rows: Sequence[Row]) -> str:
+        judged = [row for row in rows if row.direction == "both"] or list(rows)
+        # The cases were timed one after the other, so their errors are independent: they add up in squares.
+        middle = sum(math.log(row.speedup) for row in judged) / len(judged)
+        low = high = None
+        ends = [(row.speedup, row.speedup_low, row.speedup_high) for row in judged]
+        if all(lower and upper for _, lower, upper in ends):
+            low = math.exp(middle - math.hypot(*(math.log(at / lower) for at, lower, _ in ends if lower)) / len(ends))
+            high = math.exp(middle + math.hypot(*(math.log(upper / at) for at, _, upper in ends if upper)) / len(ends))
+        text = sentence(kernel, self.baseline, comparison(math.exp(middle), low, high))
+        timed = {"both": "forward and backward together"}.get(judged[0].direction, " and ".join(self.directions))
+        text += f", {timed}" + (f", mean of {len(judged)} cases" if len(judged) > 1 else "")
+        counts = {found: sum(row.outcome == found for row in judged) for found in ("faster", "slower")}
+        if counts["faster"] and counts["slower"]:
+            text += f": faster in {counts['faster']}, slower in {counts['slower']}"
+        return text
+
+    @property
+    def title(self) -> str:
+        """What was timed, and how to read the columns."""
+        return f"{self.rows[0].subject}: median (quartiles), speed-up over {self.baseline} (99 % interval)"
+
+    caption = title
+
+    def case(self, row: Row) -> str:
+        """Name what is compared beside each other: the rows of one size and direction."""
+        return f"{row.size_text}, {row.direction}"
+
+    def cells(self, row: Row) -> tuple[str, ...]:
+        """Write a row as cells of the table, without its kernel."""
+        ratio = "1x"
+        if row.kernel != self.baseline:
+            ends = (
+                f" ({interval_text(row.speedup_low, row.speedup_high)})" if row.speedup_low and row.speedup_high else ""
+            )
+            ratio = f"{three(row.speedup)}x{ends} {row.finding}"
+        rates = (three(rate) if rate else "" for rate in (row.gflop_per_s, row.gb_per_s))
+        time = spread_text(row.median, row.q1, row.q3)
+        return time, ratio, *rates, share_text(row.share, row.bound_by)

@@ -1,0 +1,176 @@
+"""The caller's side of the fork server: starts it, asks it for workers, and learns from it how they ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import IO, Any
+
+from ..base.stop import raise_if_stopped
+from ..errors import WorkerError
+from .black_box import BlackBox
+from .forkserver import LOST
+from .outcome import Ending
+from .polling import readable
+from .process import Process
+
+_TICK = 0.05
+#: How long the fork server may take to import torch, on a laptop that is busy.
+_START_SECONDS = 120.0
+_FORK_SECONDS = 30.0
+_PACKET = 1 << 16
+
+
+def _directory() -> str | None:
+    """Return where to start it: None for the caller's own directory; where that was removed, one in which MKL starts."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "/"
+    return None
+
+
+class ForkServer:
+    """The process that forks workers, seen from here."""
+
+    def __init__(self) -> None:
+        self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._log: IO[bytes] = os.fdopen(os.memfd_create("lltm_inline fork server", os.MFD_CLOEXEC), "r+b")
+        path = [entry for entry in sys.path if isinstance(entry, str)]
+        # PYTHONPATH would reach the compilers' Python too; and sys.path may have changed since this process began.
+        code = f"import sys; sys.path[:] = {path!r}; from lltm_inline.workers.forkserver import main; main({theirs.fileno()})"
+        try:
+            self._process = self._start(code, theirs.fileno())
+        except OSError as error:
+            self._link.close()
+            raise WorkerError(f"the worker could not be started: {error}") from error
+        finally:
+            theirs.close()
+        self._lock = threading.Lock()
+        self._numbers = 0
+        self._forked: dict[int, dict[str, Any]] = {}
+        self._endings: dict[int, Ending] = {}
+        self.ready = self.warm = False
+
+    def _start(self, code: str, file: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-c", code],
+            pass_fds=[file],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,  # Ctrl-C in a terminal is for us to pass on
+            cwd=_directory(),
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # numpy would start threads when it is imported
+        )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._link.fileno() >= 0 and self._process.poll() is None
+
+    def fileno(self) -> int:
+        return self._link.fileno()
+
+    def wait(self) -> None:
+        """Wait until it can fork.
+
+        Raises:
+            WorkerError: it cannot be started.
+        """
+        deadline = time.monotonic() + _START_SECONDS
+        while not self.ready:
+            raise_if_stopped()
+            readable([self.fileno()], _TICK)
+            self.poll()
+            if not self.ready and (not self.alive or time.monotonic() > deadline):
+                self.stop()
+                raise WorkerError(f"the worker could not be started: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "its process ended without a word"
+
+    def poll(self) -> None:
+        """Take in what it has to tell."""
+        with self._lock:
+            while True:
+                try:
+                    data = self._link.recv(_PACKET, socket.MSG_DONTWAIT)
+                except (BlockingIOError, ConnectionError):
+                    return
+                if not data:
+                    return
+                self._take_in(json.loads(data))
+
+    def _take_in(self, message: dict[str, Any]) -> None:
+        self.ready |= "ready" in message
+        self.warm |= "warm" in message and "pid" not in message
+        if "forked" in message:
+            self._endings.pop(message["pid"], None)  # of an earlier process with that number
+            self._forked[message["forked"]] = message
+        if "ended" in message:
+            ours = message["kind"] == "exit" and message["code"] == LOST
+            self._endings[message["ended"]] = Ending("garbled") if ours else Ending(message["kind"], message["code"])
+
+    def fork(self) -> Process:
+        """Fork a worker.
+
+        Raises:
+            WorkerError: the server is gone.
+        """
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        reading, writing = os.pipe()
+        box = BlackBox.create()
+        with self._lock:
+            self._numbers += 1
+            number = self._numbers
+        try:
+            packet = json.dumps({"fork": number}).encode()
+            socket.send_fds(self._link, [packet], [theirs.fileno(), writing, box.fileno()])
+            deadline = time.monotonic() + _FORK_SECONDS
+            while number not in self._forked:
+                raise_if_stopped()
+                readable([self.fileno()], _TICK)
+                self.poll()
+                if not self.alive:
+                    raise WorkerError(f"the fork server ended: {self._last_words()}")
+                if time.monotonic() > deadline:
+                    raise WorkerError(f"the fork server has not answered for {_FORK_SECONDS:.0f} s")
+        except BaseException as error:
+            mine.close()
+            os.close(reading)
+            box.close()
+            if isinstance(error, OSError):
+                raise WorkerError(f"no worker can be forked: {error}") from error
+            raise
+        finally:
+            theirs.close()
+            os.close(writing)
+        answer = self._forked.pop(number)
+        return Process(self, answer["pid"], mine, reading, box, warm=answer["warm"])
+
+    def ending_of(self, pid: int) -> Ending | None:
+        """Return how a worker ended, if it has."""
+        self.poll()
+        return self._endings.get(pid)
+
+    def stop(self) -> None:
+        """End it, and with it all its workers."""
+        self._link.close()
+        for ask, seconds in ((None, 0.2), (self._process.terminate, 2.0), (self._process.kill, None)):
+            if ask is not None:  # it is importing something, and does not look at its socket
+                ask()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+                return
