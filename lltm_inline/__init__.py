@@ -21,7 +21,7 @@ from .version import __version__ as __version__
 # What the rooms below leave to those above; nothing of it is imported here.
 above.install(
     html_of=f"{__name__}.show.views",
-    recover=f"{__name__}.recovery",
+    recover=f"{__name__}.journal.recovery",
     import_extension=f"{__name__}.extension",
 )
 

@@ -96,7 +96,7 @@ DIES = """
 import sys
 import lltm_inline as li
 from lltm_inline.ops.lltm.class_ import KERNEL
-from lltm_inline import signature
+from lltm_inline.source import signature
 if sys.argv[1] == "unchecked":
     signature.shared_names = lambda masked: ()
     KERNEL = KERNEL.replace(cpp=KERNEL.cpp.replace("TORCH_EXTENSION_NAME {", "everybody {"))

@@ -212,7 +212,7 @@ def test_another_notebook_of_the_same_name(room: Path, other: str, said: list[st
 def test_a_closed_notebook_is_no_other(room: Path) -> None:
     """Another notebook whose process has ended is not mentioned."""
     script = (
-        "import lltm_inline as li; from lltm_inline import journal; from tests import tiny; tiny.register();"
+        "import lltm_inline as li; from lltm_inline.journal import journal; from tests import tiny; tiny.register();"
         f"journal.turn_on({OTHER!r}); li.registry.register(tiny.kernel(2))"
     )
     root = Path(__file__).resolve().parents[1]
@@ -480,7 +480,7 @@ def test_many_processes_append_whole_lines(tmp_path: Path) -> None:
     """Processes that write at once, one of them trimming, lose and tear nothing of the latest."""
     file = tmp_path / "x.jsonl"
     script = (
-        "import sys; sys.path.insert(0, sys.argv[3]); from pathlib import Path; from journal_file import append, trim\n"
+        "import sys; sys.path.insert(0, sys.argv[3]); from pathlib import Path; from file import append, trim\n"
         "for n in range(100):\n"
         "    append(Path(sys.argv[1]), {'kernel': {'cpp': sys.argv[2] + str(n) + 'x' * 3000}, 'name': sys.argv[2]})\n"
         "    trim(Path(sys.argv[1]), 100) if n % 20 == 0 else None"

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 #: Where this package lies: a clone, if its pyproject.toml is there.
-_HOME = Path(__file__).resolve().parent.parent
+_HOME = Path(__file__).resolve().parents[2]
 
 #: Names of packages by thing and package manager. `{python}` stands for this interpreter's "3.11".
 PACKAGES = {

@@ -15,7 +15,7 @@ from .shell import running_shell
 # Red and green where IPython has them; else only bold: on the red ground of an error no colour can be read in every theme.
 _RED, _GREEN, _BOLD, _END = "\033[31m", "\033[32m", "\033[1m", "\033[0m"
 _COLOUR = re.compile("\033\\[\\d+m")
-_HERE = str(Path(__file__).resolve().parent)
+_HERE = str(Path(__file__).resolve().parents[1])
 #: IPython's own way to call a magic: the line is the whole cell again.
 _MAGIC = re.compile(r"get_ipython\(\)\.run_(?:cell|line)_magic\(")
 _MARKED = re.compile(r"^\s*-> +\d+ \|")

@@ -71,7 +71,7 @@ def input_checks(op: Op) -> tuple[InputCheck, ...]:
     """Say what is asked of each tensor input: a letter is what the first tensor that must be there says it is.
 
     Example:
-        >>> from .registry import registry
+        >>> from ..model.registry import registry
         >>> [(check.name, dict(check.tells)) for check in input_checks(registry.ops["lltm"])][:2]
         [('input', {'B': 0, 'F': 1}), ('weights', {})]
     """

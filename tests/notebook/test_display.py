@@ -41,7 +41,7 @@ def caught(function, *arguments):
 #: The line about what is being done, from its first moment on.
 LIVE = """
 import time
-from lltm_inline import progress
+from lltm_inline.base import progress
 
 progress.QUIET_SECONDS = 0.0
 with progress.LiveLine("at <work>") as line:
