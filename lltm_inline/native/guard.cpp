@@ -1,7 +1,7 @@
 // The guard: gives every tensor memory of its own between pages that fault when they are touched.
 //
-// It is compiled once per machine, in about a second, and called through `ctypes` by checking/guard.py. While it is switched on it
-// stands in the place of c10's CPU allocator:
+// It is compiled once per machine, in about a second, and called through `ctypes` by checking/guard.py. While it is switched on
+// it stands in the place of c10's CPU allocator:
 //
 //     no access, 4 MiB | slack  data  slack | no access, 4 MiB
 //

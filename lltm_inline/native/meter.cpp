@@ -1,8 +1,8 @@
 // The memory meter: is told of every allocation and every release of the CPU allocator.
 //
-// It is compiled once per machine, in a few seconds, and called through `ctypes` by measure/meter.py. c10's allocator reports to
-// whatever stands in a slot of the thread's debug information, the one that PyTorch's own profiler uses. The bytes are what was
-// asked for, exactly; nothing is sampled, and nothing is asked of the operating system.
+// It is compiled once per machine, in a few seconds, and called through `ctypes` by measure/meter.py. c10's allocator reports
+// to whatever stands in a slot of the thread's debug information, the one that PyTorch's own profiler uses. The bytes are what
+// was asked for, exactly; nothing is sampled, and nothing is asked of the operating system.
 //
 // Autograd carries the slot to the threads on which a backward runs. `at::parallel_for` does not carry it to its workers, so
 // the meter is put there by one parallel loop with a turn for each of them.
