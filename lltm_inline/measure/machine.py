@@ -9,7 +9,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,8 @@ from typing import Any
 import torch
 
 from ..base.arguments import plural
+from ..run.compare import dtype_name
+from ..run.function import Function
 
 _COPY_BYTES = 64 * 2**20
 _GEMM_SIZE = 768
@@ -62,6 +64,21 @@ def machine(device: str = "cpu") -> Machine:
     """
     name = torch.cuda.get_device_name(device) if device.startswith("cuda") and device != "cuda-cpu" else cpu_name()
     return Machine(name, torch.get_num_threads(), str(torch.__version__))
+
+
+def columns(function: Function, size: Sequence[int], dtype: torch.dtype) -> dict[str, Any]:
+    """Return what every row of a table says: which kernel at which size, and on what machine."""
+    here = machine(function.device)
+    return {
+        "kernel": function.kernel.label,
+        "op": function.op.name,
+        "size": function.op.named(size),
+        "dtype": dtype_name(dtype),
+        "device": function.device,
+        "threads": here.threads,
+        "torch": here.torch,
+        "cpu": here.cpu,
+    }
 
 
 @cache
