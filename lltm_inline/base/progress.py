@@ -66,14 +66,16 @@ def say(text: str, more: int = 0) -> None:
     emit("progress", text, more)
 
 
-class Progress(Protocol):
-    """Called with what is being done now, and with how much more of the whole is done."""
+#: What a user may give: called with a text whenever a step begins.
+Progress = Callable[[str], None]
+#: The same where the work can be counted: `progress(done, total, text)`; `done` only grows and ends at `total`.
+CountedProgress = Callable[[int, int, str], None]
+
+
+class Show(Protocol):
+    """Called with what is being done now, and with how much more of the whole is done: the one signature within."""
 
     def __call__(self, text: str, more: int = 0, /) -> None: ...
-
-
-#: What a user may give where the work can be counted: `progress(done, total, text)`; `done` only grows and ends at `total`.
-CountedProgress = Callable[[int, int, str], None]
 
 
 class LiveLine:
@@ -142,13 +144,13 @@ class Status(Shown):
 
 
 @contextmanager
-def showing(title: str, progress: Any, total: int = 0) -> Iterator[Progress]:
+def showing(title: str, progress: Any, total: int = 0) -> Iterator[Show]:
     """Yield a function to call with each step, which tells the user's own function, or a line on the screen.
 
     Args:
         title: what is done as a whole.
-        progress: what the user gave: a function of a text, or with a total a `CountedProgress`; None or True for a live line,
-            False for nothing.
+        progress: what the user gave: a `Progress`, or with a total a `CountedProgress`; None or True for a live line, False for
+            nothing.
         total: how much there is to do; 0 where nobody counts.
     """
     done = 0

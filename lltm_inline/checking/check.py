@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ..autopsy.crash import Crash
 from ..autopsy.facts import signal_name
-from ..base.progress import Event, Progress, showing
+from ..base.progress import Event, Progress, Show, showing
 from ..errors import CheckError
 from ..model.listeners import building, tell
 from ..model.registry import Kernel, registry, resolve
@@ -136,7 +136,7 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
     return report
 
 
-def require_right(kernels: Sequence[Kernel], setting: Setting, show: Progress, *, done: str = "timed") -> None:
+def require_right(kernels: Sequence[Kernel], setting: Setting, show: Show, *, done: str = "timed") -> None:
     """Run the full check on every kernel but the reference itself.
 
     Raises:
@@ -180,7 +180,7 @@ class _Unfinished:
     """A check under way: what its examination has told until now."""
 
     built: Built
-    show: Progress
+    show: Show
     started: float = field(default_factory=time.perf_counter)
     plan: tuple[str, ...] = ()
     section: str = ""

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from ..base.progress import CountedProgress, Event, Progress, emit, say, showing
+from ..base.progress import CountedProgress, Event, Show, emit, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import CrashError, InputError
@@ -140,7 +140,7 @@ class Plan:
 
 
 def time_built(
-    built: tuple[Built, ...], plan: Plan, setting: Setting, show: Progress, watch: Watch | None = None
+    built: tuple[Built, ...], plan: Plan, setting: Setting, show: Show, watch: Watch | None = None
 ) -> Timings:
     """Time kernels that are built; what was measured before a crash or Ctrl-C is not lost."""
     rows: list[Row] = []

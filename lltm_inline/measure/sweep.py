@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from ..base.arguments import boolean, did_you_mean, mapping, number, one_of, refusal, shown
-from ..base.progress import CountedProgress, Progress, showing
+from ..base.progress import CountedProgress, Show, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import BuildError, CheckError, CrashError, InputError
@@ -164,7 +164,7 @@ def _kernels_of(base: Kernel, values: Mapping[str, Sequence[int | float]]) -> li
     return [base.replace(params=params) for params in chosen]
 
 
-def _build(kernels: Sequence[Kernel], setting: Setting, show: Progress) -> tuple[tuple[Built, ...], dict[str, str]]:
+def _build(kernels: Sequence[Kernel], setting: Setting, show: Show) -> tuple[tuple[Built, ...], dict[str, str]]:
     """Build a kernel as it stands and its points; return what was built, and of each of the others why not.
 
     Raises:
@@ -203,7 +203,7 @@ class Comparison(Task):
 
 
 def _time(
-    built: tuple[Built, ...], plan: Plan, setting: Setting, show: Progress, ticks: int, watch: Watch | None = None
+    built: tuple[Built, ...], plan: Plan, setting: Setting, show: Show, ticks: int, watch: Watch | None = None
 ) -> Timings:
     """Time kernels against the kernel as it stands; this is so many ticks of the whole."""
     total = len(built) + _TICKS_OF_A_CASE
@@ -218,7 +218,7 @@ def _time(
     return time_built(built, plan, setting, part, watch)
 
 
-def _confirm(first: Timings, built: tuple[Built, ...], plan: Plan, setting: Setting, show: Progress) -> Row | None:
+def _confirm(first: Timings, built: tuple[Built, ...], plan: Plan, setting: Setting, show: Show) -> Row | None:
     """Time the fastest a second time, if it seems faster than the kernel as it stands."""
     faster = [row for row in first.rows if row.outcome == "faster"]
     if not faster:
