@@ -21,18 +21,18 @@ from typing import Any
 import torch
 from common import Results, arguments, li
 
+from lltm_inline.base.progress import Event, listening
 from lltm_inline.checking.postmortem import run_or_raise
 from lltm_inline.measure.audit import Auditor
 from lltm_inline.measure.benchmark import Plan, Timer
 from lltm_inline.measure.inputs import Ring
-from lltm_inline.measure.sample import Case, no_collection, warm_up
+from lltm_inline.measure.sample import Series, no_collection, warm_up
 from lltm_inline.measure.stats import ratio
 from lltm_inline.notebook.live import live_html
 from lltm_inline.run.executor import Task, prepare
 from lltm_inline.run.library import load_all
 from lltm_inline.run.setting import Setting
 from lltm_inline.tables.partial import Pace, Partial
-from lltm_inline.workers import steps
 
 
 @dataclass(frozen=True)
@@ -100,32 +100,32 @@ class Pairs(Task):
         functions, plan = load_all(self.built), self.plan
         op, (size,) = functions[0].op, plan.sizes
         ring = Ring(op, size, dtype=plan.dtype, device="cpu")
-        case = Case(ring, Auditor(op, ring, "", gradients=True), "both", "cpu", functions, plan.baseline)
+        series = Series(ring, Auditor(op, ring, "", gradients=True), "both", "cpu", functions, plan.baseline)
         timer = Timer(functions, plan, watched=True)
         timer.pace = pace = OneOfTwo()
-        never_clear(case)
+        never_clear(series)
         if not self.settles:
-            timer.settle = lambda case: None  # type: ignore[method-assign]
+            timer.settle = lambda series: None  # type: ignore[method-assign]
         rows: list[Any] = []
 
         def rows_now() -> list[Any]:
             if self.tells or not rows:  # what is not told is not made either
-                rows[:] = timer.rows(case, size, None)
+                rows[:] = timer.rows(series, size, None)
             return rows
 
-        with no_collection(), nullcontext() if self.tells else steps.told_to(lambda event: None):
-            warm_up(case)
-            timer.rounds(case, "", rows_now)
+        with no_collection(), nullcontext() if self.tells else listening(lambda event: None):
+            warm_up(series)
+            timer.rounds(series, "", rows_now)
         pairs = []
-        for samples in case.samples.values():
+        for samples in series.samples.values():
             for first, one, two in zip(pace.firsts, samples[1::2], samples[2::2], strict=False):
                 pairs.append((one, two) if first else (two, one))
         return pairs
 
 
-def never_clear(case: Case) -> None:
+def never_clear(series: Series) -> None:
     """Let rounds go on to the limit."""
-    case.__class__ = type("Endless", (Case,), {"is_clear": False})
+    series.__class__ = type("Endless", (Series,), {"is_clear": False})
 
 
 def after_telling(way: Way, rounds: int) -> tuple[list[float], list[float]]:
@@ -134,7 +134,7 @@ def after_telling(way: Way, rounds: int) -> tuple[list[float], list[float]]:
     built = prepare([li.registry[label] for label in KERNELS], setting)
     plan = Plan((SIZE,), KERNELS[0], ("both",), torch.float32, 10.0, rounds)
 
-    def on_event(event: steps.Event) -> None:
+    def on_event(event: Event) -> None:
         if event.kind == "partial":
             way.draw(Partial(tuple(event.values[0]), KERNELS[0], event.values[1]))
 

@@ -41,19 +41,19 @@ else:
 
 if TYPE_CHECKING:
     from .autopsy.crash import Crash
-    from .calling.call import call
-    from .calling.load import load
+    from .calling import call, load
     from .checking.check import check, gradcheck
     from .checking.report import Report
     from .lesson import self_check
     from .measure.benchmark import benchmark
     from .measure.memory import memory
-    from .measure.sweep import Sweep, sweep
+    from .measure.sweep import sweep
     from .notebook.live import live_benchmark
     from .notebook.panel import playground
     from .notebook.plot import plot
     from .run.function import Function
     from .tables.memory import Memory
+    from .tables.sweep import Sweep
     from .tables.timings import Timings
     from .workers.client import worker
     from .workers.limits import Limits
@@ -68,15 +68,15 @@ _LAZY = {
     "check": "checking.check",
     "gradcheck": "checking.check",
     "Function": "run.function",
-    "load": "calling.load",
+    "load": "calling",
     "Crash": "autopsy.crash",
     "Limits": "workers.limits",
-    "call": "calling.call",
+    "call": "calling",
     "worker": "workers.client",
     "Memory": "tables.memory",
     "memory": "measure.memory",
     "Report": "checking.report",
-    "Sweep": "measure.sweep",
+    "Sweep": "tables.sweep",
     "sweep": "measure.sweep",
     "Timings": "tables.timings",
 }

@@ -277,10 +277,10 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_all(device: str) -> int:
-    from .checking.check_many import survey, table
+    from .checking.check_many import check_many, table
 
     rows = []
-    for row in survey(list(li.registry.values()), device):
+    for row in check_many(list(li.registry.values()), device):
         rows.append(row)
         if not row.ok:
             print(row.details, flush=True)

@@ -246,7 +246,7 @@ def test_a_file_of_ones_own_that_cannot_be_checked(
 def few(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Leave only some kernels in the registry, with a check that finds one of them wrong; give the names that were checked."""
     import lltm_inline as li
-    from lltm_inline.checking import check_many as survey
+    from lltm_inline.checking import check_many
 
     checked: list[str] = []
 
@@ -263,15 +263,15 @@ def few(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     kernels = [registry[name] for name in ("lltm/python", "lltm/aten", "axpy/cpp", "lltm/cuda_extern")]
     monkeypatch.setattr(li.registry, "_current", {kernel.name: kernel for kernel in kernels})
-    monkeypatch.setattr(survey, "check", check)
-    return SimpleNamespace(checked=checked, survey=survey)
+    monkeypatch.setattr(check_many, "check", check)
+    return SimpleNamespace(checked=checked, check_many=check_many)
 
 
 def test_check_all(few: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """`check --all` checks every kernel that can run here, prints the reports of wrong ones, and ends with a table."""
     monkeypatch.setattr(torch.version, "cuda", None)
-    monkeypatch.setattr(few.survey, "build", lambda *_, **__: None)
-    monkeypatch.setattr(few.survey, "find_cuda", only_compiles)
+    monkeypatch.setattr(few.check_many, "build", lambda *_, **__: None)
+    monkeypatch.setattr(few.check_many, "find_cuda", only_compiles)
     assert main(["check", "--all"]) == 1
     assert few.checked == ["lltm/python on cpu", "lltm/aten on cpu", "axpy/cpp on cpu"]
     lines = capsys.readouterr().out.splitlines()
@@ -300,7 +300,7 @@ def test_check_all_with_more_and_with_less(
     from lltm_inline.errors import BuildError
 
     monkeypatch.delitem(registry._current, "lltm/aten")
-    monkeypatch.setattr(few.survey, "find_cuda", lambda **_: None)
+    monkeypatch.setattr(few.check_many, "find_cuda", lambda **_: None)
     assert main(["check", "--all"]) == 0
     assert few.checked[-1] == "lltm/cuda_extern on cuda"
     few.checked.clear()
@@ -308,7 +308,7 @@ def test_check_all_with_more_and_with_less(
     assert few.checked == ["lltm/python on cuda", "lltm/cuda_extern on cuda"]
     capsys.readouterr()
 
-    monkeypatch.setattr(few.survey, "find_cuda", only_compiles)
+    monkeypatch.setattr(few.check_many, "find_cuda", only_compiles)
     for error, words, code in (
         (ToolchainError("no nvcc"), "not tried            needs a CUDA device, and there is no nvcc to compile it", 0),
         (BuildError("expected ';'", kernel="lltm/cuda_extern"), "does not compile", 1),
@@ -317,7 +317,7 @@ def test_check_all_with_more_and_with_less(
         def build(*_: object, error: Exception = error, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr(few.survey, "build", build)
+        monkeypatch.setattr(few.check_many, "build", build)
         assert main(["check", "--all"]) == code
         printed = capsys.readouterr().out
         assert words in printed and printed.startswith("expected ';'") == (code == 1)

@@ -1,4 +1,4 @@
-"""Signs of life for whatever takes over a second.
+"""One way to say what is being done: whatever takes long tells its events, and signs of life are shown for it.
 
 In a terminal or notebook a live line with the elapsed time; in a pipe or a log one plain line per step.
 """
@@ -9,26 +9,73 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
 from .above import Shown
 from .shell import in_notebook
 
-#: Called as `progress(text)` whenever a step begins.
-Progress = Callable[[str], None]
-
-#: Called as `progress(done, total, text)`; `done` only grows and ends at `total`.
-CountedProgress = Callable[[int, int, str], None]
-
 QUIET_SECONDS = 1.0
 
 
-class Step(Protocol):
-    """Called with what is being done now, and with how much more of the whole is done."""
+@dataclass(frozen=True)
+class Event:
+    """What a task tells on its way.
 
-    def __call__(self, text: str, more: int = 0) -> None: ...
+    Attributes:
+        kind: `"progress"` (values: what is being done, and how much more of the whole is done), or a word of the task's own.
+        values: a section that is finished, rows that were measured.
+    """
+
+    kind: str
+    values: tuple[Any, ...] = ()
+
+
+Listener = Callable[[Event], None]
+_listener: ContextVar[Listener | None] = ContextVar("lltm_inline_listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Let the events of this block reach a function.
+
+    Example:
+        >>> with listening(print):
+        ...     say("comparing", 1)
+        Event(kind='progress', values=('comparing', 1))
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def emit(kind: str, *values: Any) -> None:
+    """Tell an event to whoever listens."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(Event(kind, values))
+
+
+def say(text: str, more: int = 0) -> None:
+    """Tell what is being done now, and how much more of the whole is done."""
+    emit("progress", text, more)
+
+
+#: What a user may give: called with a text whenever a step begins.
+Progress = Callable[[str], None]
+#: The same where the work can be counted: `progress(done, total, text)`; `done` only grows and ends at `total`.
+CountedProgress = Callable[[int, int, str], None]
+
+
+class Show(Protocol):
+    """Called with what is being done now, and with how much more of the whole is done: the one signature within."""
+
+    def __call__(self, text: str, more: int = 0, /) -> None: ...
 
 
 class LiveLine:
@@ -97,31 +144,28 @@ class Status(Shown):
 
 
 @contextmanager
-def showing(text: str, progress: Progress | bool | None) -> Iterator[Progress]:
-    """Yield a function to call with each step: the caller's own, a live line (None, True) or nothing (False)."""
-    if callable(progress):
-        progress(text)
-        yield progress
-    elif progress is False:
-        yield lambda _: None
-    else:
-        with LiveLine(text) as line:
-            yield line
+def showing(title: str, progress: Any, total: int = 0) -> Iterator[Show]:
+    """Yield a function to call with each step, which tells the user's own function, or a line on the screen.
 
-
-@contextmanager
-def counting(title: str, total: int, progress: CountedProgress | bool | None) -> Iterator[Step]:
-    """Yield a step function, which tells the caller's own function, or a line on the screen, how far of `total` we are."""
+    Args:
+        title: what is done as a whole.
+        progress: what the user gave: a `Progress`, or with a total a `CountedProgress`; None or True for a live line, False for
+            nothing.
+        total: how much there is to do; 0 where nobody counts.
+    """
     done = 0
     own = progress if callable(progress) else None
-    with showing(title, False if own else bool(progress is not False)) as show:
+    shown: AbstractContextManager[LiveLine | None] = nullcontext() if own or progress is False else LiveLine(title)
+    with shown as line:
 
-        def step(text: str, more: int = 0) -> None:
+        def tell(text: str, more: int = 0) -> None:
             nonlocal done
             done += more
             if own is not None:
-                own(done, total, text)
-            else:
-                show(f"{text} ({done / total:.0%})")
+                own(*((done, total, text) if total else (text,)))
+            elif line is not None:
+                line(f"{text} ({done / total:.0%})" if total else text)
 
-        yield step
+        if not total:
+            tell(title)
+        yield tell

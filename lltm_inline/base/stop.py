@@ -6,8 +6,9 @@ stopped through an event: whatever waits for a compiler or for the worker looks 
 
 from __future__ import annotations
 
+import select
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -56,3 +57,27 @@ def raise_if_stopped() -> None:
     if event is not None and event.is_set():
         event.clear()
         raise KeyboardInterrupt
+
+
+def readable(files: Iterable[int], seconds: float) -> set[int]:
+    """Wait until one of the file descriptors can be read, or was closed on the other side; return those.
+
+    Args:
+        files: file descriptors; negative ones are left out. `select` would fail for those above 1023, and `poll` does not.
+        seconds: to wait at most.
+
+    Raises:
+        KeyboardInterrupt: this thread was asked to stop.
+
+    Example:
+        >>> import os
+        >>> reading, writing = os.pipe()
+        >>> readable([reading], 0), os.write(writing, b"x"), readable([reading], 0) == {reading}
+        (set(), 1, True)
+    """
+    raise_if_stopped()
+    poll = select.poll()
+    for file in files:
+        if file >= 0:
+            poll.register(file, select.POLLIN)
+    return {file for file, _ in poll.poll(seconds * 1000)}

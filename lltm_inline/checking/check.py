@@ -5,20 +5,43 @@ A wrong kernel is a result, never an exception: whatever it raises becomes a fin
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from ..base.progress import Progress, Step
+from ..autopsy.crash import Crash
+from ..autopsy.facts import signal_name
+from ..base.device import DEVICES
+from ..base.progress import Event, Progress, Show, showing
 from ..errors import CheckError
 from ..model.listeners import building, tell
 from ..model.registry import Kernel, registry, resolve
-from ..run.built import require_device
-from ..run.cases import Size
-from ..run.choices import choose_check_sizes
-from ..run.setting import Setting
+from ..run.built import Built, mark_tried, require_device
+from ..run.cases import Case, Size, prime_size
+from ..run.executor import Task, prepare, run
+from ..run.setting import Setting, choose_check_sizes
+from ..workers.client import worker
 from ..workers.limits import Limits
-from .report import Report
-from .supervise import supervise
+from ..workers.outcome import Died
+from .examine import Examination
+from .interface import NO_NONSENSE, Try, is_safe, refusal_findings, refusals
+from .opcheck import warm_up
+from .postmortem import crash_of
+from .report import Finding, Report, Section
+from .runner import runner_of
+
+#: In all, for calls with nonsense that crash; each costs a worker.
+_MOST_CRASHES = 40
+#: A call with nonsense that takes longer hangs.
+_NONSENSE_SECONDS = 5.0
+_ENDINGS = {
+    "timeout": "hangs",
+    "memory": "takes too much memory",
+    "output": "prints without end",
+    "stopped": "stops the process",
+    "processes": "leaves processes",
+    "garbled": "cuts the worker off",
+}
 
 
 def check(
@@ -104,7 +127,7 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
     chosen = choose_check_sizes(registry.op_of(kernel), sizes)
     require_device(setting.device, kernel)
     with building([kernel]):
-        report = supervise(kernel, chosen, setting, gradients_only=gradients_only)
+        report = _report(kernel, chosen, setting, gradients_only=gradients_only)
     if report.crash is not None:
         tell(kernel, "crashed", report.headline)
     elif not report.ok:
@@ -114,13 +137,13 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
     return report
 
 
-def require_right(kernels: Sequence[Kernel], setting: Setting, step: Step, *, done: str = "timed") -> None:
+def require_right(kernels: Sequence[Kernel], setting: Setting, show: Show, *, done: str = "timed") -> None:
     """Run the full check on every kernel but the reference itself.
 
     Raises:
         CheckError: one of them is wrong; `.report` has the whole report. CrashError: one of them crashes.
     """
-    setting = replace(setting, progress=step)
+    setting = replace(setting, progress=show)
     for kernel in kernels:
         if kernel.python is not registry.op_of(kernel).reference:
             report = _check(kernel, None, setting, gradients_only=False)
@@ -128,4 +151,142 @@ def require_right(kernels: Sequence[Kernel], setting: Setting, step: Step, *, do
                 raise report.crash.error()
             if not report.ok:
                 raise CheckError(f"{report.headline}\nIt was not {done}. The whole report: e.report", report=report)
-        step(f"checked {kernel.label}", 1)
+        show(f"checked {kernel.label}", 1)
+
+
+def _report(kernel: Kernel, sizes: list[Size] | None, setting: Setting, *, gradients_only: bool) -> Report:
+    """Build a kernel, have it examined, and make a report also of one that crashes."""
+    # What opcheck needs is imported while the compiler runs; a worker was forked with it.
+    (built,) = prepare([kernel], setting, warm_up if setting.here else None)
+    with showing(f"{'gradcheck of' if gradients_only else 'checking'} {kernel.label}", setting.progress) as show:
+        so_far = _Unfinished(built, show)
+        try:
+            result = run(Examination((built,), sizes, gradients_only), setting, so_far.take)
+            report = replace(result.value, output=result.output)
+        except Died as died:
+            show(f"{kernel.label} crashed: looking for the smallest size")
+            report = so_far.report_of(died, setting)
+        asked = setting.here or gradients_only or report.crash is not None or is_safe(kernel, setting.device)
+        if not asked and NO_NONSENSE not in report["interface"].skipped:
+            report = _with_refusals(report, kernel, *_refusals(built, sizes, setting))
+    if DEVICES[setting.device].needs_gpu and not report.ok and not setting.here:
+        worker.renew()  # a fault on a GPU breaks the context for the life of the process
+    if report.crash is None and not setting.here:
+        mark_tried(built)
+    return report
+
+
+@dataclass
+class _Unfinished:
+    """A check under way: what its examination has told until now."""
+
+    built: Built
+    show: Show
+    started: float = field(default_factory=time.perf_counter)
+    plan: tuple[str, ...] = ()
+    section: str = ""
+    case: Case | None = None
+    sections: dict[str, Section] = field(default_factory=dict)
+    matrix: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def take(self, event: Event) -> None:
+        if event.kind == "progress":
+            self.show(*event.values)
+        elif event.kind == "plan":
+            # The worker may begin anew: what an earlier one told is forgotten.
+            self.plan, self.section, self.case = event.values[0], "", None
+            self.sections, self.matrix = {}, {}
+        elif event.kind == "section":
+            self.section, self.case = event.values[0], None
+        elif event.kind == "case":
+            self.case, column, cells = event.values
+            for quantity, cell in cells.items():
+                self.matrix.setdefault(quantity, {})[column] = cell
+        elif event.kind == "finished":
+            section, self.matrix = event.values
+            self.sections[section.name] = section
+
+    def report_of(self, died: Died, setting: Setting) -> Report:
+        """Make the report of a kernel that took the worker down, with all that was finished before."""
+        label, in_safety = self.built.kernel.label, self.section == "safety"
+        # The section safety goes from the smallest size on, between guard pages: that need not be done again.
+        crash = crash_of(died, self.built, setting, again=not in_safety, case=self.case, finished=tuple(self.sections))
+        if in_safety:
+            crash = replace(crash, smallest=crash.case)
+        name = "safety" if in_safety else "crash"
+        left = [section for section in self.plan if section not in self.sections and section != name]
+        text = f"{crash.sentence}{f': {crash.detail}' if crash.detail else ''}"
+        finding = Finding(label, name, crash.step, text, crash.case, crash.smallest, (crash.cause,))
+        skipped = tuple(f"{section}: the kernel had crashed" for section in left)
+        sections = [self.sections[section] for section in self.plan if section in self.sections]
+        sections.append(Section(name, 1, (finding,), skipped))
+        seconds = time.perf_counter() - self.started
+        matrix = self._marked(died, crash)
+        return Report(label, setting.device, tuple(sections), matrix, seconds, crash=crash, output=died.output)
+
+    def _marked(self, died: Died, crash: Crash) -> dict[str, dict[str, str]]:
+        """Enter the crash into the column of the case in which it happened."""
+        matrix = {quantity: dict(cells) for quantity, cells in self.matrix.items()}
+        if self.case is not None:
+            word = signal_name(died.ending.code) if died.ending.kind == "signal" else died.ending.kind
+            for quantity, cells in matrix.items():
+                if crash.step == "forward" or quantity.startswith("d_"):
+                    cells[self.case.group] = word
+        columns = list(dict.fromkeys(column for cells in matrix.values() for column in cells))
+        return {quantity: {c: cells.get(c, "") for c in columns} for quantity, cells in matrix.items()}
+
+
+@dataclass(frozen=True)
+class Refusals(Task):
+    """Calls with inputs that make no sense, from number `start` on."""
+
+    sizes: list[Size] | None
+    start: int
+
+    def run(self) -> None:
+        """Make them, each told before and after."""
+        runner = runner_of(self.built[0])
+        refusals(runner, self.sizes[0] if self.sizes else prime_size(runner.op), self.start)
+
+
+def _refusals(built: Built, sizes: list[Size] | None, setting: Setting) -> tuple[list[Try], str]:
+    """Hand the kernel inputs that make no sense, with a new worker after each crash, until one runs into a limit."""
+    setting = replace(setting, limits=replace(setting.limits or Limits(), seconds=_NONSENSE_SECONDS))
+    tries: list[Try] = []
+
+    def on_event(event: Event) -> None:
+        if event.kind == "try":
+            tries.append(Try(event.values[0], event.values[1], ""))
+        elif event.kind == "tried":
+            tries[-1] = tries[-1]._replace(verdict=event.values[0])
+
+    for _ in range(_MOST_CRASHES):
+        began = len(tries)
+        try:
+            run(Refusals((built,), sizes, began), setting, on_event, fresh=True)
+            break
+        except Died as died:
+            if len(tries) == began:
+                break  # it cannot even be loaded twice
+            # Also of a try that had ended: what it has damaged shows a little later.
+            tries[-1] = last = tries[-1]._replace(verdict=_how(died))
+            if died.ending.kind in ("timeout", "memory"):
+                return tries, f"other inputs that make no sense: it {last.verdict} with {last.argument} {last.what}"
+    return tries, ""
+
+
+def _how(died: Died) -> str:
+    """Say in a word or two how a call with nonsense ended."""
+    ending = died.ending
+    if ending.kind == "signal":
+        return f"crashes ({signal_name(ending.code)})"
+    return _ENDINGS.get(ending.kind) or f"ends the process (exit status {ending.code})"
+
+
+def _with_refusals(report: Report, kernel: Kernel, tries: Sequence[Try], untried: str) -> Report:
+    """Add what came of inputs that make no sense to the section `interface`."""
+    section = report["interface"]
+    findings = (*section.findings, *refusal_findings(kernel, tries))
+    skipped = (*section.skipped, untried) if untried else section.skipped
+    fuller = replace(section, cases=section.cases + len(tries), findings=findings, skipped=skipped)
+    return replace(report, sections=tuple(fuller if s is section else s for s in report.sections))

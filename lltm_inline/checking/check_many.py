@@ -21,8 +21,8 @@ _FAULTS = (BuildError, TemplateError, DefinitionError)
 
 
 @dataclass(frozen=True)
-class Row:
-    """What came of one kernel.
+class Checked:
+    """What came of one of many kernels.
 
     Attributes:
         kernel: label.
@@ -46,7 +46,7 @@ class Row:
         return self.verdict != "WRONG"
 
 
-def survey(kernels: Sequence[Kernel], device: str = "cpu") -> Iterator[Row]:
+def check_many(kernels: Sequence[Kernel], device: str = "cpu") -> Iterator[Checked]:
     """Check kernels, all of them before it is said which are wrong.
 
     Args:
@@ -70,21 +70,21 @@ def survey(kernels: Sequence[Kernel], device: str = "cpu") -> Iterator[Row]:
             yield _on_a_gpu(kernel)
 
 
-def _checked(kernel: Kernel, device: str) -> Row:
+def _checked(kernel: Kernel, device: str) -> Checked:
     started = time.perf_counter()
     try:
         report = check(kernel, device=device)
     except _FAULTS as error:
-        return Row(kernel.label, device, "WRONG", time.perf_counter() - started, "does not compile", str(error))
+        return Checked(kernel.label, device, "WRONG", time.perf_counter() - started, "does not compile", str(error))
     seconds = time.perf_counter() - started
     return (
-        Row(kernel.label, device, "right", seconds)
+        Checked(kernel.label, device, "right", seconds)
         if report.ok
-        else Row(kernel.label, device, "WRONG", seconds, "", str(report))
+        else Checked(kernel.label, device, "WRONG", seconds, "", str(report))
     )
 
 
-def _on_a_gpu(kernel: Kernel) -> Row:
+def _on_a_gpu(kernel: Kernel) -> Checked:
     """Check a kernel that has a CUDA text only: run it, or compile it, or say what is missing."""
     started = time.perf_counter()
     try:
@@ -95,17 +95,17 @@ def _on_a_gpu(kernel: Kernel) -> Row:
     try:
         build(kernel, device="cuda", compile_only=True)
     except ToolchainError:
-        return Row(kernel.label, "cuda", "not tried", note=f"{_NEEDS_GPU}, and there is no nvcc to compile it")
+        return Checked(kernel.label, "cuda", "not tried", note=f"{_NEEDS_GPU}, and there is no nvcc to compile it")
     except _FAULTS as error:
-        return Row(kernel.label, "cuda", "WRONG", time.perf_counter() - started, "does not compile", str(error))
-    return Row(kernel.label, "cuda", "compiles", time.perf_counter() - started, _NEEDS_GPU)
+        return Checked(kernel.label, "cuda", "WRONG", time.perf_counter() - started, "does not compile", str(error))
+    return Checked(kernel.label, "cuda", "compiles", time.perf_counter() - started, _NEEDS_GPU)
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Checked]) -> str:
     """Lay out rows as plain text, with a last line that counts.
 
     Example:
-        >>> print(table([Row("axpy/cpp", "cpu", "right", 1.25), Row("axpy/cuda", "cuda", "compiles", 6, "needs a CUDA device")]))
+        >>> print(table([Checked("axpy/cpp", "cpu", "right", 1.25), Checked("axpy/cuda", "cuda", "compiles", 6, "needs a CUDA device")]))
         axpy/cpp   cpu   right        1.2 s
         axpy/cuda  cuda  compiles     6.0 s  needs a CUDA device
         2 kernels: 1 right, 1 compiles

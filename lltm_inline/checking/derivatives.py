@@ -16,7 +16,7 @@ from ..run.function import as_tuple, differentiable
 from ..workers import steps
 from .explain import explain
 from .report import Finding
-from .runner import Call, Matrix, Outcome, Part, Runner, fill, one_line
+from .runner import Call, CaseResult, Matrix, Part, Runner, fill, one_line
 
 COLUMN = "gradcheck"
 
@@ -33,30 +33,26 @@ def derivatives(runner: Runner, sizes: Sequence[Size], matrix: Matrix) -> Part:
     count = 0
     for size in sizes:
         case = Case("", size, dtypes_of(runner.op)[0])
-        outcome = runner.run(case)
-        if outcome.skipped:
-            part.skipped.append(outcome.skipped)
+        result = runner.run(case)
+        if result.skipped:
+            part.skipped.append(result.skipped)
             continue
         count += 1
-        fill(matrix, COLUMN, outcome, ())
+        fill(matrix, COLUMN, result, ())
         known = {finding.quantity for finding in part.findings}
-        wrong = [name for name in ("forward", "backward", *runner.gradients) if name in outcome.wrong]
+        wrong = [name for name in ("forward", "backward", *runner.gradients) if name in result.wrong]
         part.findings.extend(explain(runner, [case], "gradcheck", name, case) for name in wrong if name not in known)
         # What changes its inputs has a wrong Jacobian by finite differences: that would be the wrong reason.
         part.findings.extend(
-            _finding(runner, quantity, text, case) for quantity, text in outcome.impure if quantity not in known
+            runner.finding(COLUMN, quantity, text, case) for quantity, text in result.impure if quantity not in known
         )
-        if not wrong and not outcome.impure:
+        if not wrong and not result.impure:
             count += 2
             found = [*_finite_differences(runner, case, matrix, part.skipped), *_second_derivative(runner, case)]
             part.findings.extend(finding for finding in found if finding.quantity not in known)
     for name in runner.outputs:
         matrix[name][COLUMN] = ""
     return part._replace(cases=count)
-
-
-def _finding(runner: Runner, quantity: str, text: str, case: Case) -> Finding:
-    return Finding(runner.kernel.label, "gradcheck", quantity, text, case.describe(runner.op))
 
 
 def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: list[str]) -> list[Finding]:
@@ -67,7 +63,7 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: lis
             "reference's in float64"
         )
         return []
-    call = runner.begin(case, Outcome())
+    call = runner.begin(case, CaseResult())
     if call is None:  # another case of this size has run out of memory since
         return []
     leaves = [leaf if given else leaf.detach() for leaf, given in zip(call.leaves, _given(call), strict=True)]
@@ -91,13 +87,13 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: lis
             f"finite differences at {', '.join(left)}, where the reference is not finite ({case.describe(runner.op)})"
         )
     try:
-        with runner.step("gradcheck", case, call):
+        with runner.step("gradcheck", call):
             torch.autograd.gradcheck(_where_finite(runner.function, call, finite), tuple(leaves))
     except Exception as error:
         quantity, text = _translate(str(error), runner)
         if quantity in matrix:
             matrix[quantity][COLUMN] = COLUMN
-        return [_finding(runner, quantity, text, case)]
+        return [runner.finding(COLUMN, quantity, text, case)]
     return []
 
 
@@ -143,7 +139,7 @@ def _where_finite(function: Callable[..., Any], call: Call, finite: Mapping[str,
 
 def _alive(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function; each call of it counts as a sign of life."""
-    steps.beat()
+    steps.monitor.beat()
     return function
 
 
@@ -175,7 +171,7 @@ def _second_derivative(runner: Runner, case: Case) -> list[Finding]:
 
 
 def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
-    call = runner.begin(case, Outcome())
+    call = runner.begin(case, CaseResult())
     if call is None:
         return []
     here = [leaf.cpu() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
@@ -184,7 +180,7 @@ def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
     if want is None:
         return []
     try:
-        with runner.step("gradcheck", case, call):
+        with runner.step("gradcheck", call):
             got = _twice(
                 runner.function,
                 call.leaves,
@@ -196,16 +192,18 @@ def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
         if not runner.kernel.double_backward:
             return []
         text = f"second derivative raises {one_line(error)}, although the kernel says double_backward=True"
-        return [_finding(runner, "second derivative", text, case)]
+        return [runner.finding(COLUMN, "second derivative", text, case)]
     cure = "let backward be differentiable itself, or raise (once_differentiable)"
     if got is None:
-        return [_finding(runner, "second derivative", f"second derivative is silently taken as zero: {cure}", case)]
+        return [
+            runner.finding(COLUMN, "second derivative", f"second derivative is silently taken as zero: {cure}", case)
+        ]
     names = [argument.name for argument in runner.op.signature.inputs] + [f"d_{name}" for name in runner.outputs]
     near = 1e-8 if case.dtype == torch.float64 else 1e-4
     for name, one, other in zip(names, got, want, strict=True):
         if other is not None and (one is None or not torch.allclose(one.cpu(), other, near, near, equal_nan=True)):
             text = f"second derivative for {name} is wrong without an error: {cure}"
-            return [_finding(runner, "second derivative", text, case)]
+            return [runner.finding(COLUMN, "second derivative", text, case)]
     return []
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from ..base.progress import emit, say
 from ..model.registry import Op
 from ..run.cases import Case, Size, edge_axis, layout_cases, prime_size, size_cases, subset_cases, with_extent
 from ..run.executor import Task
@@ -92,23 +93,23 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
     # What the case before has given goes along with the next: one message for each.
     column, cells = "", dict[str, str]()
     for case in cases:
-        steps.tell("case", case, column, cells)
-        outcome = runner.run(case)
-        if outcome.skipped:
-            if not outcome.refused:
-                untried = outcome.skipped  # the last says the most
+        emit("case", case, column, cells)
+        result = runner.run(case)
+        if result.skipped:
+            if not result.refused:
+                untried = result.skipped  # the last says the most
             elif not case.plain:  # that the kernel refuses a plain size, too, is tried in the section `interface`
-                skipped.append(outcome.skipped)
+                skipped.append(result.skipped)
         else:
             ran += 1
-            fill(matrix, case.group, outcome, runner.outputs)
+            fill(matrix, case.group, result, runner.outputs)
             column, cells = case.group, {name: row[case.group] for name, row in matrix.items()}
     return Part(ran, findings_of(runner, cases, structural=False), [*skipped, *([untried] if untried else [])])
 
 
 def _safety(runner: Runner, sizes: list[Size] | None) -> Part:
-    part = safety(runner, sizes, runner.note, trust=not steps.in_worker())
-    steps.rest()
+    part = safety(runner, sizes, trust=not steps.in_worker())
+    steps.monitor.end()
     return part
 
 
@@ -120,15 +121,15 @@ def _report(
 ) -> Report:
     begun = time.perf_counter()
     sections = {}
-    steps.tell("plan", tuple(order))
+    emit("plan", tuple(order))
     for name, part in parts.items():
-        steps.say(f"checking {runner.kernel.label}: {name}")
-        steps.tell("section", name)
+        say(f"checking {runner.kernel.label}: {name}")
+        emit("section", name)
         started = time.perf_counter()
         cases, findings, skipped, notes = part()
         seconds = time.perf_counter() - started
         sections[name] = Section(name, cases, tuple(findings), tuple(skipped), seconds, notes)
-        steps.tell("finished", sections[name], {name: dict(cells) for name, cells in matrix.items()})
+        emit("finished", sections[name], {name: dict(cells) for name, cells in matrix.items()})
     seen = {quantity: cells for quantity, cells in matrix.items() if any(cells.values())}
     return Report(
         runner.kernel.label, runner.device, tuple(sections[name] for name in order), seen, time.perf_counter() - begun

@@ -8,22 +8,20 @@ from dataclasses import replace
 
 import torch
 
-from ..run.cases import CHANNELS_LAST, VALUES, Case, Size, edge_axis, expect, size_text, with_extent
+from ..run.cases import CHANNELS_LAST, VALUES, Case, Size, edge_axis, expect, with_extent
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
 from .report import Finding
-from .runner import STRUCTURAL, Outcome, Runner
+from .runner import STRUCTURAL, CaseResult, Runner
 
 #: Extents tried, smallest first, when the smallest failing size is looked for.
 SMALLER = (*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 128)
 _WRONG_DTYPE = re.compile(r"expected scalar type (Float|Double) but found (Float|Double)")
 _DTYPES = {"Float": torch.float32, "Double": torch.float64}
 _WIDTHS = (2, 4, 8, 16, 32, 64)
+_STRIDES = "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them"
 _ADVICE = {
-    "transposed": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
-    "strided": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
-    "padded": "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
-    CHANNELS_LAST: "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them",
+    **dict.fromkeys(("transposed", "strided", "padded", CHANNELS_LAST), _STRIDES),
     "misaligned": "it relies on alignment: use unaligned vector loads",
     "expanded": "a gradient from .sum() has stride 0: call .contiguous() on it before reading through a pointer",
 }
@@ -61,15 +59,7 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
     found = [*(race or hints(mismatch, peers)), *_of_text(runner, mismatch, case)]
     found += _where(runner, cases, quantity, case) if case.plain else _unlike_plain(runner, quantity, case)
     smallest = smallest_size(runner, quantity, case)
-    return Finding(
-        runner.kernel.label,
-        section,
-        quantity,
-        mismatch.text,
-        case.describe(runner.op),
-        size_text(runner.op, smallest),
-        tuple(found),
-    )
+    return runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)
 
 
 def _race(runner: Runner, quantity: str, case: Case) -> list[str]:
@@ -89,16 +79,16 @@ def fails(runner: Runner, quantity: str, case: Case) -> Mismatch | None:
 
 def is_right(runner: Runner, quantity: str, case: Case) -> bool:
     """Tell whether a quantity was looked at in this case and right; a call (`forward`) is right if all that it gave is."""
-    outcome = runner.run(case)
+    result = runner.run(case)
     if quantity in ("forward", "backward"):
-        return not (outcome.wrong or outcome.skipped)
-    return quantity in outcome.seen and quantity not in outcome.wrong
+        return not (result.wrong or result.skipped)
+    return quantity in result.seen and quantity not in result.wrong
 
 
 def _may_be_right(runner: Runner, quantity: str, case: Case) -> bool:
     """Tell whether nothing speaks against a quantity in this case: it is right, not asked for, or refused by the reference."""
-    outcome = runner.run(case)
-    return outcome.refused if outcome.skipped else is_right(runner, quantity, case) or not outcome.wrong
+    result = runner.run(case)
+    return result.refused if result.skipped else is_right(runner, quantity, case) or not result.wrong
 
 
 def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
@@ -157,9 +147,9 @@ def lacks_backward(runner: Runner, case: Case) -> bool:
     interface = runner.function.interface
     if interface is None or interface.has_backward:
         return False
-    outcome = Outcome()
-    call = runner.begin(case, outcome)
-    return call is not None and runner.forward(call, case, outcome) and not any(o.requires_grad for o in call.outputs)
+    result = CaseResult()
+    call = runner.begin(case, result)
+    return call is not None and runner.forward(call, result) and not any(o.requires_grad for o in call.outputs)
 
 
 def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case) -> list[str]:

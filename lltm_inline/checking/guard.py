@@ -1,24 +1,27 @@
-"""Guarded memory: tensors between pages that fault when they are touched, and what was written beside them."""
+"""Guarded memory: tensors between pages that fault when they are touched, and calls of a kernel with such tensors."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..base.arguments import plural
 from ..base.progress import Progress
-from ..build.compiler import Build, run_jobs, verify
-from ..build.job import helper_job
-from ..build.toolchain import find_toolchain
+from ..build.compiler import Build
 from ..errors import LltmInlineError
 from ..native.layout import DamageRecord, RegionRecord
+from ..run.cases import Case, Expected, place
 from ..run.compare import dtype_name
+from ..run.function import as_tuple
+from ..run.library import load_helper
+from .runner import Runner, threads
 
 #: What fresh memory and the slack beside it hold, by the dtype that is computed in: signalling NaN, which arithmetic turns
 #: into quiet NaN of the same payload. So memory that was never written can be told from what was computed with it, and both
@@ -32,6 +35,17 @@ PATTERNS = {
 #: MKL and oneDNN were never seen to read beyond such a tensor (random sizes, with AVX-512, AVX2 and SSE).
 _ALIGNMENT = 64
 _MOST = 64
+_INTEGER, _WORD, _TEXT, _POINTER = ctypes.c_int64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_void_p
+#: What the library defines: result and arguments.
+_FUNCTIONS = {
+    "guard_start": (ctypes.c_int, ctypes.c_int, _WORD, _WORD, _WORD, _TEXT, _WORD),
+    "guard_stop": (_INTEGER,),
+    "guard_align": (None, _WORD),
+    "guard_expect": (None, _TEXT, _INTEGER, ctypes.POINTER(_WORD), ctypes.POINTER(_TEXT)),
+    "guard_name": (ctypes.c_int, _POINTER, _TEXT, _TEXT, _WORD, _INTEGER, ctypes.POINTER(_INTEGER)),
+    "guard_damages": (_INTEGER, ctypes.POINTER(DamageRecord), _INTEGER),
+    "guard_find": (ctypes.c_int, ctypes.c_size_t, _POINTER),
+}
 
 
 @dataclass(frozen=True)
@@ -65,8 +79,7 @@ class Damage:
         """`2 elements before the start of new_h (3, 5) float64, the nearest 3 elements away`."""
         where = "past the end" if self.behind else "before the start"
         away = f", {'the nearest ' * (self.elements > 1)}{self.distance} elements away" if self.distance > 1 else ""
-        count = f"{self.elements} element{'s' * (self.elements != 1)}"
-        return f"{count} {where} of {self.name} {self.shape} {self.dtype}{away}"
+        return f"{plural(self.elements, 'element')} {where} of {self.name} {self.shape} {self.dtype}{away}"
 
     @property
     def value(self) -> Any:
@@ -97,7 +110,7 @@ class Guard:
     """
 
     def __init__(self, built: Build | None = None, progress: Progress | bool | None = None) -> None:
-        self._library = _library(built or build_guard(progress))
+        self._library = load_helper("guard", _FUNCTIONS, built, progress)
         #: How many tensors the last context left unguarded, because the system gave no more address space.
         self.missed = 0
 
@@ -222,27 +235,73 @@ def _damage(found: DamageRecord) -> Damage:
     )
 
 
-def build_guard(progress: Progress | bool | None = None) -> Build:
-    """Build the guard, unless the cache has it."""
-    return run_jobs([helper_job("guard", find_toolchain())], progress)[0]
+@dataclass(eq=False)
+class Trial:
+    """One call of forward and backward between guard pages.
 
+    Attributes:
+        runner, case, expected: what is called, and what it should give.
+        results: outputs and gradients by name, with what the reference gives.
+        damages: what was written beside tensors, each with the step in which it was.
+    """
 
-@cache
-def _library(built: Build) -> ctypes.CDLL:
-    """Load the guard, once."""
-    verify(built)
-    library = ctypes.CDLL(str(built.path))
-    integer, pointer = ctypes.c_int64, ctypes.c_void_p
-    word, text = ctypes.c_uint64, ctypes.c_char_p
-    for name, result, arguments in (
-        ("guard_start", ctypes.c_int, (ctypes.c_int, word, word, word, text, word)),
-        ("guard_stop", integer, ()),
-        ("guard_align", None, (word,)),
-        ("guard_expect", None, (text, integer, ctypes.POINTER(word), ctypes.POINTER(text))),
-        ("guard_name", ctypes.c_int, (pointer, text, text, word, integer, ctypes.POINTER(integer))),
-        ("guard_damages", integer, (ctypes.POINTER(DamageRecord), integer)),
-        ("guard_find", ctypes.c_int, (ctypes.c_size_t, pointer)),
-    ):
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    return library
+    runner: Runner
+    case: Case
+    expected: Expected
+    results: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    damages: list[tuple[str, Damage]] = field(default_factory=list)
+
+    def run(self, guard: Guard) -> bool:
+        """Call the kernel, and tell whether forward came back; a context of the guard is entered.
+
+        What the kernel raises is the business of `parity`.
+        """
+        runner, case, expected = self.runner, self.case, self.expected
+
+        def put(name: str, value: Tensor, layout: str) -> Tensor:
+            """Copy a tensor into guarded memory in a layout; a misaligned one needs an element of room for that."""
+            laid = value if layout == "contiguous" else place(value, layout, "cpu").tensor
+            return guard.place(name, laid, stretch=int(layout == "misaligned"))
+
+        leaves = runner.leaves(case, expected.inputs, put)
+
+        def forward() -> tuple[Any, ...]:
+            with threads(runner.threads_for(case)):
+                return as_tuple(runner.function(*leaves))
+
+        outputs = self._call(guard, "forward", leaves, runner.outputs, expected.outputs, forward)
+        named = zip(runner.outputs, expected.grads, strict=True)
+        grads = [put(f"d_{name}", grad, case.grads) for name, grad in named]
+        if any(isinstance(output, Tensor) and output.requires_grad for output in outputs):
+            wanted = runner.wanted(leaves)
+            names, want = [runner.gradients[i] for i in wanted], [expected.gradients[i] for i in wanted]
+            backward = partial(runner.differentiate, case, expected.used, leaves, outputs, grads)
+            self._call(guard, "backward", leaves, names, want, backward)
+        return bool(outputs)
+
+    def _call(
+        self,
+        guard: Guard,
+        step: str,
+        leaves: Sequence[Any],
+        names: Sequence[str],
+        want: Sequence[Tensor | None],
+        function: Callable[[], Sequence[Any]],
+    ) -> Sequence[Any]:
+        """Make one call, and keep what it gives and what it damages."""
+        self.runner.note(step, self.case, leaves)
+        made = {name: tensor for name, tensor in zip(names, want, strict=True) if tensor is not None}
+        # For tensors that are written beside before they have a name.
+        itemsize = self.case.dtype.itemsize * (2 if any(tensor.is_complex() for tensor in made.values()) else 1)
+        guard.expect(step, {name: tensor.numel() * itemsize for name, tensor in made.items()})
+        found: Sequence[Any] = ()
+        try:
+            found = function()
+        except Exception as error:  # `parity` says what it raises; what it wrote until then is told here
+            self.runner.note_error(self.case, error)
+        for name, value, tensor in zip(names, want, found, strict=False):
+            if value is not None and isinstance(tensor, Tensor):
+                guard.name(name, tensor)
+                self.results[name] = (tensor.detach(), value)
+        self.damages += [(step, damage) for damage in guard.damages()]
+        return found

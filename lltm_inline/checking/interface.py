@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
+from ..base.progress import emit
 from ..model.registry import Kernel, Op
 from ..model.shapes import Shape
 from ..run.cases import (
@@ -26,7 +27,7 @@ from ..run.function import as_tuple, differentiable
 from ..workers import steps
 from .explain import findings_of
 from .report import Finding
-from .runner import Call, Outcome, Part, Runner, one_line
+from .runner import Call, CaseResult, Part, Runner, one_line
 
 
 def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
@@ -54,13 +55,13 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tupl
         Case("", size, dtypes_of(runner.op)[0]),
         *(case for case in subset_cases(runner.op, size) if any(case.wanted) and not case.used),
     ]:
-        call = runner.begin(case, Outcome())
+        call = runner.begin(case, CaseResult())
         seen = runner.run(case).wrong
         if call is None or "forward" in seen:
             continue
         try:
-            with runner.step("backward", case, call):
-                gradients = backward_itself(runner, call, case)
+            with runner.step("backward", call):
+                gradients = _backward_itself(runner, call)
         except Exception as error:
             # Where autograd raises too, the section `parity` tells it.
             if "backward" not in seen:
@@ -83,20 +84,17 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tupl
                 unwanted |= {name} if got is not None else set()
             elif text := _wrong_form(name, got, want, case.dtype):
                 texts.setdefault(name, (text, case))
-    label = runner.kernel.label
-    findings = [
-        Finding(label, "interface", name, text, case.describe(runner.op)) for name, (text, case) in texts.items()
-    ]
+    findings = [runner.finding("interface", name, text, case) for name, (text, case) in texts.items()]
     named = ", ".join(name for name in runner.gradients if name in unwanted)
     slow = f"backward computes {named} also where nobody wants it, which takes time: ask `wanted` first"
     return count, findings, (slow,) if unwanted else ()
 
 
-def backward_itself(runner: Runner, call: Call, case: Case) -> Sequence[Any] | None:
+def _backward_itself(runner: Runner, call: Call) -> Sequence[Any] | None:
     """Return what a kernel's own backward returns, ahead of what autograd makes of it; None where that is not to be had."""
     function, op = runner.function, runner.op
     grads = [place(grad, "contiguous", runner.device).tensor for grad in call.expected.grads]
-    wanted = case.wanted or (True,) * len(runner.gradients)
+    wanted = call.case.wanted or (True,) * len(runner.gradients)
     if function.interface is not None:
         if not function.interface.has_backward:
             return None
@@ -140,7 +138,7 @@ def _undeclared_shapes(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
             want = case.view if shape.any_rank and case.view is not None else shape(op.named(case.size))
             if tuple(got.shape) != want:
                 text = f"the op's reference returns {output.name} of shape {tuple(got.shape)}, the op declares {shape} = {want}"
-                return [Finding(runner.kernel.label, "interface", output.name, text, case.describe(op))]
+                return [runner.finding("interface", output.name, text, case)]
     return []
 
 
@@ -153,16 +151,13 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
             value.to(DEVICES[runner.device].tensors) if isinstance(value, Tensor) else value
             for value in make_inputs(runner.op, case)
         ]
-        with runner.step("forward", case):
-            if not _refuses(runner.function, inputs):
-                faults.append(case)
+        if _verdict(runner, case.describe(runner.op), inputs) == COMPUTES:
+            faults.append(case)
     if not faults:
         return len(refused), []
     why = runner.run(faults[0]).skipped.partition(": ")[2]
     text = "forward computes at a size where an error is due"
-    return len(refused), [
-        Finding(runner.kernel.label, "interface", "forward", text, faults[0].describe(runner.op), hints=(why,))
-    ]
+    return len(refused), [runner.finding("interface", "forward", text, faults[0], why)]
 
 
 #: How a try of `refusals` ends when the kernel raised, and when it did not.
@@ -209,11 +204,11 @@ def refusals(runner: Runner, size: Size, start: int = 0) -> list[Try]:
     tries = []
     for argument, what, inputs in nonsense[start:]:
         if told:
-            steps.tell("try", argument, what)
+            emit("try", argument, what)
         verdict = _verdict(runner, f"{argument} {what}", inputs)
         tries.append(Try(argument, what, verdict))
         if told:
-            steps.tell("tried", verdict)
+            emit("tried", verdict)
     return tries
 
 

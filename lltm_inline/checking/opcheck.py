@@ -13,7 +13,7 @@ import torch
 from ..run.cases import Case, Size, dtypes_of
 from .explain import lacks_backward
 from .report import Finding
-from .runner import RAISES, Outcome, Part, Runner, one_line
+from .runner import RAISES, CaseResult, Part, Runner, one_line
 
 _TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 _MEANING = {
@@ -50,12 +50,12 @@ def opcheck(runner: Runner, size: Size) -> Part:
         if told is not None and told.cell == RAISES:
             skipped["forward raises (see parity)"] = None
             continue
-        outcome = Outcome()
-        call = runner.begin(case, outcome)
+        given = CaseResult()
+        call = runner.begin(case, given)
         if call is None:
-            skipped[outcome.skipped] = None
+            skipped[given.skipped] = None
             continue
-        with runner.step("opcheck", case, call):
+        with runner.step("opcheck", call):
             results: dict[str, Any] = torch.library.opcheck(
                 operator, tuple(call.leaves), test_utils=_TESTS, raise_exception=False
             )
@@ -67,9 +67,7 @@ def opcheck(runner: Runner, size: Size) -> Part:
             count += 1
             if result != "SUCCESS" and name not in findings:
                 text = f"{name} of torch.library.opcheck fails: {one_line(result)}"
-                findings[name] = Finding(
-                    runner.kernel.label, "opcheck", "operator", text, case.describe(runner.op), hints=(_MEANING[name],)
-                )
+                findings[name] = runner.finding("opcheck", "operator", text, case, _MEANING[name])
     return Part(count, list(findings.values()), list(skipped))
 
 

@@ -9,16 +9,15 @@ from typing import Any
 from ..autopsy.crash import Crash, explain
 from ..autopsy.symbolize import symbolize
 from ..base.device import DEVICES
+from ..base.progress import Event, Listener, emit
 from ..errors import LltmInlineError
 from ..run.built import Built
 from ..run.cases import Case, size_cases
-from ..run.executor import REPEATED, OnEvent, Task, run
+from ..run.executor import REPEATED, Task, run
 from ..run.setting import Setting
-from ..workers import steps
 from ..workers.black_box import Evidence, Frame
 from ..workers.limits import Limits
 from ..workers.outcome import Died, Result
-from ..workers.steps import Event
 from .report import Finding
 from .runner import laboratory, runner_of
 from .safety import ascending, flush_cases, replay, smaller_cases
@@ -28,7 +27,7 @@ _REPLAY_SECONDS = 1.0
 
 
 def run_or_raise(
-    task: Task, setting: Setting, on_event: OnEvent = lambda event: None, *, tensors: Sequence[Any] = ()
+    task: Task, setting: Setting, on_event: Listener = lambda event: None, *, tensors: Sequence[Any] = ()
 ) -> Result:
     """Carry out a task, see `executor.run`.
 
@@ -63,11 +62,11 @@ class Replay(Task):
             empty = [known for known in plain if 0 in known.size]
             like = smaller_cases(runner.op, self.case) if self.case is not None and not self.case.plain else []
             cases = [*(known for known in plain if known not in empty), *like, *empty]
-            found = tuple(replay(runner, cases, runner.note, fatal=True).findings)
+            found = tuple(replay(runner, cases, fatal=True).findings)
             if found:
                 # What stays within the slack behind a tensor does not fault; without slack it does, and the line is known.
-                steps.tell("found", found)
-                replay(runner, flush_cases(runner.op), runner.note, fatal=True)
+                emit("found", found)
+                replay(runner, flush_cases(runner.op), fatal=True)
             return found
 
 

@@ -9,7 +9,7 @@ import torch
 
 from ..run.cases import Case, dtypes_of
 from .report import Finding
-from .runner import NEVER_BACK, Call, Matrix, Outcome, Part, Runner, fill
+from .runner import NEVER_BACK, Call, CaseResult, Matrix, Part, Runner, fill
 
 COLUMN = "called twice"
 _KEPT = "something is kept between calls: a static buffer, a cached tensor, a global"
@@ -28,7 +28,7 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
     for case in ran:
         for quantity, text in runner.run(case).impure:
             known = (quantity, text.partition(" in ")[0])
-            findings.setdefault(known, Finding(runner.kernel.label, "purity", quantity, text, case.describe(runner.op)))
+            findings.setdefault(known, runner.finding("purity", quantity, text, case))
     sizes = dict.fromkeys(
         (cases[0].size, next((case.size for case in cases if case.layout != "contiguous"), cases[0].size))
     )
@@ -45,7 +45,7 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
 
 
 def _finding(runner: Runner, quantity: str, text: str, case: Case) -> Finding:
-    return Finding(runner.kernel.label, "purity", quantity, text, case.describe(runner.op), "", (_KEPT,))
+    return runner.finding("purity", quantity, text, case, _KEPT)
 
 
 def _repeated(runner: Runner, case: Case, matrix: Matrix) -> list[Finding]:
@@ -61,18 +61,20 @@ def _repeated(runner: Runner, case: Case, matrix: Matrix) -> list[Finding]:
 
 def _in_place(runner: Runner, case: Case) -> list[Finding]:
     """Put other values into the tensors of a call and call again: what knows a tensor by its address takes it for the old one."""
-    other, first, later = replace(case, gain=0.5), Outcome(), Outcome()
+    other, first, later = replace(case, gain=0.5), CaseResult(), CaseResult()
     one, two = runner.begin(case, first), runner.begin(other, later)
-    if one is None or two is None or not runner.forward(one, case, first):
+    if one is None or two is None or not runner.forward(one, first):
         return []
     one.outputs = ()  # as a training loop lets go of them
-    for placed, value in zip(one.placed, two.expected.inputs, strict=True):
-        if placed is not None:
-            placed.tensor.copy_(value)
-    kept = [placed and replace(placed, before=placed.storage.view(torch.uint8).clone()) for placed in one.placed]
-    again = Call(two.expected, kept, one.leaves)
-    if runner.forward(again, other, later):
-        runner.backward(again, other, later)
+    for argument, value in zip(runner.op.signature.inputs, two.expected.inputs, strict=True):
+        if argument.name in one.placed:
+            one.placed[argument.name].tensor.copy_(value)
+    kept = {
+        name: replace(placed, before=placed.storage.view(torch.uint8).clone()) for name, placed in one.placed.items()
+    }
+    again = Call(other, two.expected, kept, one.leaves)
+    if runner.forward(again, later):
+        runner.backward(again, later)
     plain = runner.run(other)
     return [
         _finding(runner, quantity, f"{mismatch.text}, when the inputs of the last call are changed in place", case)
@@ -83,15 +85,15 @@ def _in_place(runner: Runner, case: Case) -> list[Finding]:
 
 def _interleaved(runner: Runner, case: Case, matrix: Matrix) -> list[Finding]:
     """Run forward twice before backward: buffers shared between calls show in the first call's results."""
-    first, second, later = Outcome(), Outcome(), Outcome()
+    first, second, later = CaseResult(), CaseResult(), CaseResult()
     other = replace(case, gain=0.5)
     one, two = runner.begin(case, first), runner.begin(other, second)
-    if one is None or two is None or not runner.forward(one, case, first) or not runner.forward(two, other, second):
+    if one is None or two is None or not runner.forward(one, first) or not runner.forward(two, second):
         return []
-    runner.compare_outputs(one, case, later)
-    gradients = runner.backward(one, case, later)
+    runner.compare_outputs(one, later)
+    gradients = runner.backward(one, later)
     kept = [gradient.clone() if gradient is not None else None for gradient in gradients]
-    runner.backward(two, other, second)
+    runner.backward(two, second)
     fill(matrix, COLUMN, later, runner.outputs)
     findings = []
     plain = runner.run(case)

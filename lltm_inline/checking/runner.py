@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -19,10 +19,12 @@ from ..run.cases import (
     Case,
     Expected,
     Placed,
+    Size,
     elements,
     expect,
     place,
     quantities,
+    size_text,
     tensor_inputs,
     tolerance,
 )
@@ -30,7 +32,7 @@ from ..run.compare import Mismatch, Tolerance, compare
 from ..run.function import Function, as_tuple, differentiable
 from ..run.library import load_built
 from ..workers import steps
-from ..workers.server import set_deterministic
+from ..workers.worker import Modes
 from .report import Finding
 
 #: Enough to show a race or a wrong cut of the work.
@@ -57,7 +59,7 @@ class Part(NamedTuple):
 
 
 @dataclass(eq=False)
-class Outcome:
+class CaseResult:
     """What one case gave.
 
     Attributes:
@@ -82,10 +84,11 @@ class Outcome:
 
 @dataclass(eq=False)
 class Call:
-    """One call of a kernel: what went in and what came out."""
+    """One call of a kernel: in which case, what went in, and what came out."""
 
+    case: Case
     expected: Expected
-    placed: list[Any]
+    placed: dict[str, Placed]
     leaves: list[Any]
     outputs: tuple[Any, ...] = ()
     grads: list[Placed] = field(default_factory=list)
@@ -99,20 +102,14 @@ def laboratory() -> Iterator[None]:
     but where a case asks for more: waking several for a few elements costs far more than the work, on a busy machine
     above all.
     """
-    enabled, warn_only = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
-    fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
-    with warnings.catch_warnings(), threads(1):
+    before = Modes.here()
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*deterministic.*")
-        set_deterministic(True, warn_only=True)
-        torch.utils.deterministic.fill_uninitialized_memory = True  # type: ignore[attr-defined]
+        replace(before, threads=1, deterministic=(True, True, True)).apply()
         try:
             yield
         finally:
-            set_deterministic(enabled, warn_only=warn_only)
-            torch.utils.deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]
+            before.apply()
 
 
 @contextmanager
@@ -138,7 +135,7 @@ def one_line(error: BaseException) -> str:
 def _raises(error: BaseException) -> str:
     """`raises RuntimeError: ...`; or that it ran out of the memory that the worker allows it."""
     if steps.is_out_of_memory(error):
-        limit = steps.memory_limit()
+        limit = steps.monitor.memory
         return (
             f"runs out of memory: it may take {limit / 2**30:.3g} GiB beyond its inputs (Limits.memory) and wants more "
             f"({one_line(error)})"
@@ -147,7 +144,7 @@ def _raises(error: BaseException) -> str:
 
 
 class Runner:
-    """One loaded kernel, its op, and the outcome of every case it was run on.
+    """One loaded kernel, its op, and the result of every case it was run on.
 
     Args:
         function: the kernel.
@@ -161,58 +158,69 @@ class Runner:
         self.gradients = [f"d_{tensor.name}" for tensor in self.op.signature.tensors]
         self.threads = torch.get_num_threads()
         self.exhausted: Case | None = None
-        self._outcomes: dict[Case, Outcome] = {}
+        self._results: dict[Case, CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
 
-    def run(self, case: Case) -> Outcome:
-        """Run a case, once; the outcome is remembered."""
-        outcome = self._outcomes.get(case)
-        if outcome is None:
-            outcome = self.run_again(case)
+    def run(self, case: Case) -> CaseResult:
+        """Run a case, once; the result is remembered."""
+        result = self._results.get(case)
+        if result is None:
+            result = self.run_again(case)
             # Threads that get in each other's way do not do so every time.
             for _ in range(_RERUNS if case.group == THREADS else 0):
-                if outcome.wrong or outcome.skipped:
+                if result.wrong or result.skipped:
                     break
-                outcome = self.run_again(case)
-            self._outcomes[case] = outcome
-        return outcome
+                result = self.run_again(case)
+            self._results[case] = result
+        return result
 
-    def run_again(self, case: Case, *, alone: bool = False) -> Outcome:
+    def run_again(self, case: Case, *, alone: bool = False) -> CaseResult:
         """Run a case whether it was run before or not; `alone` on one thread."""
         if alone:
             case = replace(case, group="")
-        outcome = Outcome()
-        call = self.begin(case, outcome)
-        if call is not None and self.forward(call, case, outcome):
-            self.backward(call, case, outcome)
-        return outcome
+        result = CaseResult()
+        call = self.begin(case, result)
+        if call is not None and self.forward(call, result):
+            self.backward(call, result)
+        return result
 
-    def begin(self, case: Case, outcome: Outcome) -> Call | None:
+    def begin(self, case: Case, result: CaseResult) -> Call | None:
         """Lay out the inputs of a case; None when the reference refuses it, or the memory is not enough for less."""
-        outcome.skipped = self.untried(case)
-        if outcome.skipped:
+        result.skipped = self.untried(case)
+        if result.skipped:
             return None
         try:
             expected = expect(self.op, case)
         except Exception as error:
-            outcome.refused = True
-            outcome.skipped = f"{case.describe(self.op)}: the reference refuses it ({one_line(error)})"
+            result.refused = True
+            result.skipped = f"{case.describe(self.op)}: the reference refuses it ({one_line(error)})"
             return None
-        placed: list[Any] = []
+        placed: dict[str, Placed] = {}
+
+        def put(name: str, value: Tensor, layout: str) -> Tensor:
+            placed[name] = place(value, layout, self.device)
+            return placed[name].tensor.detach()
+
+        leaves = self.leaves(case, expected.inputs, put)
+        return Call(case, expected, placed, leaves)
+
+    def leaves(self, case: Case, inputs: Sequence[Any], put: Callable[[str, Tensor, str], Tensor]) -> list[Any]:
+        """Lay out inputs as a case wants them, those that want a gradient ready for it.
+
+        Args:
+            case: says which layout, and which gradients.
+            inputs: of the op.
+            put: called with name, tensor and layout; returns a copy of it.
+        """
         wanted = iter(case.wanted or (True,) * len(self.gradients))
-        leaves: list[Any] = []
-        for argument, value in zip(self.op.signature.inputs, expected.inputs, strict=True):
-            if not isinstance(value, Tensor):
-                placed.append(None)
-                leaves.append(value)
-                if argument.is_tensor:
-                    next(wanted)
-                continue
-            layout = case.layout if case.only in ("", argument.name) else "contiguous"
-            placed.append(place(value, layout, self.device))
-            leaf = placed[-1].tensor.detach()
-            leaves.append(leaf.requires_grad_() if next(wanted) and differentiable(value) else leaf)
-        return Call(expected, placed, leaves)
+        leaves = []
+        for argument, value in zip(self.op.signature.inputs, inputs, strict=True):
+            want = next(wanted) if argument.is_tensor else False
+            leaf = value
+            if isinstance(value, Tensor):
+                leaf = put(argument.name, value, case.layout if case.only in ("", argument.name) else "contiguous")
+            leaves.append(leaf.requires_grad_() if want and differentiable(value) else leaf)
+        return leaves
 
     def untried(self, case: Case) -> str:
         """Say why a case is left out: one with no more elements has run out of memory, which takes a second each time."""
@@ -225,101 +233,115 @@ class Runner:
         if steps.is_out_of_memory(error):
             self.exhausted = case
 
-    def forward(self, call: Call, case: Case, outcome: Outcome) -> bool:
+    def forward(self, call: Call, result: CaseResult) -> bool:
         """Call the kernel and compare its outputs; False when there is nothing to go on with."""
         try:
-            with threads(self.threads_for(case)), self.step("forward", case, call):
+            with threads(self.threads_for(call.case)), self.step("forward", call):
                 call.outputs = as_tuple(self.function(*call.leaves))
         except Exception as error:
-            self.note_error(case, error)
-            outcome.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", RAISES)
+            self.note_error(call.case, error)
+            result.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", RAISES)
             return False
         want = call.expected.outputs
         if len(call.outputs) != len(want):
             sentence = f"forward returns {len(call.outputs)} tensors, want {len(want)}: {', '.join(self.outputs)}"
-            outcome.wrong["forward"] = Mismatch("forward", sentence, "count")
+            result.wrong["forward"] = Mismatch("forward", sentence, "count")
             return False
-        self.compare_outputs(call, case, outcome)
-        self._purity(call, outcome, "forward")
-        self._aliases(call, outcome)
+        self.compare_outputs(call, result)
+        self._purity(call, result, "forward")
+        self._aliases(call, result)
         return all(isinstance(output, Tensor) for output in call.outputs)
 
-    def step(self, name: str, case: Case, call: Call | None = None) -> AbstractContextManager[None]:
+    def step(self, name: str, call: Call) -> AbstractContextManager[None]:
         """Note, in a worker, what is being done, so that it can be told after a crash."""
 
         def describe() -> tuple[str, list[str]]:
-            if case not in self._words:
-                inputs = steps.describe(self.op, call.leaves) if call is not None else []
-                self._words[case] = case.describe(self.op), inputs
-            return self._words[case]
+            if call.case not in self._words:
+                self._words[call.case] = call.case.describe(self.op), steps.describe(self.op, call.leaves)
+            return self._words[call.case]
 
         return steps.step(name, self.kernel.label, describe)
 
-    def note(self, step: str, case: str, inputs: tuple[str, ...]) -> None:
-        """Note, in a worker, that a step of this kernel begins; for those who say what it is in words."""
-        steps.note(step, self.kernel.label, case, inputs)
+    def note(self, step: str, case: Case, leaves: Sequence[Any] = ()) -> None:
+        """Note that a step begins whose end is not noted: what it has damaged may end the process a little later."""
+        words = case.describe(self.op), steps.describe(self.op, leaves)
+        steps.monitor.begin(step, self.kernel.label, lambda: words)
 
     def threads_for(self, case: Case) -> int:
         return min(self.threads, _MOST_THREADS) if case.threaded else 1
 
-    def compare_outputs(self, call: Call, case: Case, outcome: Outcome) -> None:
+    def compare_outputs(self, call: Call, result: CaseResult) -> None:
         """Compare the outputs of a call as they are now."""
-        limit = tolerance(self.op, case)
-        for name, got, want, dtype in zip(
-            self.outputs, call.outputs, call.expected.outputs, call.expected.dtypes, strict=True
-        ):
-            self._compare(outcome, call.expected, name, got, want, dtype, limit)
-
-    def backward(self, call: Call, case: Case, outcome: Outcome) -> list[Tensor | None]:
-        """Differentiate the outputs and compare the gradients that are wanted."""
         expected = call.expected
-        leaves = tensor_inputs(self.op, call.leaves)
-        wanted = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor) and leaf.requires_grad]
+        for name, got, want, dtype in zip(self.outputs, call.outputs, expected.outputs, expected.dtypes, strict=True):
+            self.compare(call, result, name, got, want, dtype)
+
+    def backward(self, call: Call, result: CaseResult) -> list[Tensor | None]:
+        """Differentiate the outputs and compare the gradients that are wanted."""
+        case, expected = call.case, call.expected
+        wanted = self.wanted(call.leaves)
         if not wanted:
             for name, output in zip(self.outputs, call.outputs, strict=True):
                 if output.requires_grad:
-                    outcome.wrong[name] = Mismatch(
-                        name, f"{name} requires grad although no input does", "requires grad"
-                    )
+                    result.wrong[name] = Mismatch(name, f"{name} requires grad although no input does", "requires grad")
             return []
         call.grads = [place(grad, case.grads, self.device) for grad in expected.grads]
-        chosen = [
-            (output, grad.tensor)
-            for output, grad, use in zip(call.outputs, call.grads, expected.used, strict=True)
-            if use and output.requires_grad and output.shape == grad.tensor.shape
-        ]
-        found: Sequence[Tensor | None] = [None] * len(wanted)
         try:
-            if chosen:
-                heads, grads = zip(*chosen, strict=True)
-                with threads(self.threads_for(case)), self.step("backward", case, call):
-                    found = torch.autograd.grad(heads, [leaves[i] for i in wanted], grads, allow_unused=True)
+            with self.step("backward", call):
+                grads = [grad.tensor for grad in call.grads]
+                found = self.differentiate(case, expected.used, call.leaves, call.outputs, grads)
         except Exception as error:
-            self.note_error(case, error)
-            outcome.wrong["backward"] = Mismatch("backward", f"backward {_raises(error)}", RAISES)
+            self.note_error(call.case, error)
+            result.wrong["backward"] = Mismatch("backward", f"backward {_raises(error)}", RAISES)
             return []
-        limit = tolerance(self.op, case)
         for i, got in zip(wanted, found, strict=True):
             want = expected.gradients[i]
             assert want is not None
             if got is not None or want.count_nonzero():
-                self._compare(outcome, expected, self.gradients[i], got, want, leaves[i].dtype, limit)
+                dtype = tensor_inputs(self.op, call.leaves)[i].dtype
+                self.compare(call, result, self.gradients[i], got, want, dtype)
             else:
-                outcome.seen.append(self.gradients[i])
-        self._purity(call, outcome, "backward")
+                result.seen.append(self.gradients[i])
+        self._purity(call, result, "backward")
         return list(found)
 
-    def _compare(
+    def wanted(self, leaves: Sequence[Any]) -> list[int]:
+        """Return which of the tensor inputs want a gradient."""
+        tensors = tensor_inputs(self.op, leaves)
+        return [index for index, leaf in enumerate(tensors) if isinstance(leaf, Tensor) and leaf.requires_grad]
+
+    def differentiate(
         self,
-        outcome: Outcome,
-        expected: Expected,
-        name: str,
-        got: Any,
-        want: Tensor,
-        dtype: torch.dtype,
-        limit: Tolerance,
-    ) -> None:
-        outcome.seen.append(name)
+        case: Case,
+        used: Sequence[bool],
+        leaves: Sequence[Any],
+        outputs: Sequence[Any],
+        grads: Sequence[Tensor],
+    ) -> Sequence[Tensor | None]:
+        """Return the gradients that are wanted, for gradients of those outputs that are used and that have one."""
+        tensors, wanted = tensor_inputs(self.op, leaves), self.wanted(leaves)
+        chosen = [
+            (output, grad)
+            for output, grad, use in zip(outputs, grads, used, strict=False)
+            if use and isinstance(output, Tensor) and output.requires_grad and output.shape == grad.shape
+        ]
+        if not chosen or not wanted:
+            return [None] * len(wanted)
+        heads, incoming = zip(*chosen, strict=True)
+        with threads(self.threads_for(case)):
+            return torch.autograd.grad(heads, [tensors[index] for index in wanted], incoming, allow_unused=True)
+
+    def finding(
+        self, section: str, quantity: str, text: str, case: Case, *hints: str, smallest: Size | None = None
+    ) -> Finding:
+        """Make a finding about this kernel, seen in a case."""
+        size = size_text(self.op, smallest) if smallest is not None else ""
+        return Finding(self.kernel.label, section, quantity, text, case.describe(self.op), size, hints)
+
+    def compare(self, call: Call, result: CaseResult, name: str, got: Any, want: Tensor, dtype: torch.dtype) -> None:
+        """Compare one output or gradient of a call, and enter what is wrong with it."""
+        expected, limit = call.expected, tolerance(self.op, call.case)
+        result.seen.append(name)
         parts = self.op.parts.get(name.removeprefix("d_"), ())
         mismatch = compare(name, got, want, dtype, limit, parts)
         if mismatch is not None and mismatch.got is not None:
@@ -329,16 +351,12 @@ class Runner:
             if mismatch is not None and mismatch.want is not None:
                 mismatch = replace(mismatch, want=expected.to_be_told(name))
         if mismatch is not None:
-            outcome.wrong[name] = mismatch
+            result.wrong[name] = mismatch
 
-    def _purity(self, call: Call, outcome: Outcome, when: str) -> None:
-        named = [
-            (argument.name, placed)
-            for argument, placed in zip(self.op.signature.inputs, call.placed, strict=True)
-            if placed
-        ]
+    def _purity(self, call: Call, result: CaseResult, when: str) -> None:
+        named = list(call.placed.items())
         named += [(f"d_{name}", placed) for name, placed in zip(self.outputs, call.grads, strict=False)]
-        done = {name for name, _ in outcome.impure}
+        done = {name for name, _ in result.impure}
         for name, placed in named:
             changed = placed.changed()
             if changed is None or name in done:
@@ -351,23 +369,19 @@ class Runner:
             if inside:
                 what = "the incoming gradient" if name.startswith("d_") else "the input"
                 total = placed.tensor.numel()
-                outcome.impure.append((name, f"{when} changes {what} {name} in {inside} of {total} elements"))
+                result.impure.append((name, f"{when} changes {what} {name} in {inside} of {total} elements"))
             if outside:
-                outcome.impure.append((name, f"{when} writes outside of {name}: {outside} elements around it changed"))
+                result.impure.append((name, f"{when} writes outside of {name}: {outside} elements around it changed"))
 
-    def _aliases(self, call: Call, outcome: Outcome) -> None:
+    def _aliases(self, call: Call, result: CaseResult) -> None:
         for name, output in zip(self.outputs, call.outputs, strict=True):
             if not isinstance(output, Tensor) or not output.numel():
                 continue
-            for argument, placed in zip(self.op.signature.inputs, call.placed, strict=True):
-                if (
-                    placed
-                    and output.untyped_storage().data_ptr() == placed.storage.untyped_storage().data_ptr()
-                    and not self._reference_aliases(call, name)
-                ):
-                    outcome.impure.append(
-                        (name, f"{name} shares its memory with the input {argument.name}: return a new tensor")
-                    )
+            for given, placed in call.placed.items():
+                shares = output.untyped_storage().data_ptr() == placed.storage.untyped_storage().data_ptr()
+                if shares and not self._reference_aliases(call, name):
+                    text = f"{name} shares its memory with the input {given}: return a new tensor"
+                    result.impure.append((name, text))
 
     def _reference_aliases(self, call: Call, name: str) -> bool:
         inputs = call.expected.inputs
@@ -388,13 +402,13 @@ def matrix_of(op: Op, columns: Sequence[str]) -> Matrix:
     return {quantity: dict.fromkeys(columns, "") for quantity in quantities(op)}
 
 
-def fill(matrix: Matrix, column: str, outcome: Outcome, outputs: Sequence[str]) -> None:
-    """Enter an outcome into its column; the first thing that is wrong stays."""
+def fill(matrix: Matrix, column: str, result: CaseResult, outputs: Sequence[str]) -> None:
+    """Enter an result into its column; the first thing that is wrong stays."""
     for quantity, cells in matrix.items():
-        call = outcome.wrong.get("forward") or (outcome.wrong.get("backward") if quantity not in outputs else None)
-        mismatch = outcome.wrong.get(quantity) or call
+        call = result.wrong.get("forward") or (result.wrong.get("backward") if quantity not in outputs else None)
+        mismatch = result.wrong.get(quantity) or call
         if mismatch is not None:
             if cells[column] in ("", "ok"):
                 cells[column] = mismatch.cell
-        elif quantity in outcome.seen and not cells[column]:
+        elif quantity in result.seen and not cells[column]:
             cells[column] = "ok"

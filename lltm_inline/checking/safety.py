@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -27,15 +28,13 @@ from ..run.cases import (
     expect,
     prime_size,
     size_cases,
-    size_text,
     tolerance,
     with_extent,
 )
 from ..workers import steps
-from .guard import PATTERNS, Guard
-from .guarded import Note, Trial, silent
+from .guard import PATTERNS, Guard, Trial
 from .report import Finding
-from .runner import NEVER_BACK, Outcome, Part, Runner, one_line
+from .runner import NEVER_BACK, Call, CaseResult, Part, Runner, one_line
 
 #: Extents for which a tensor has no slack: its bytes are a multiple of c10's alignment in float32 already.
 _FLUSH = 16
@@ -67,19 +66,12 @@ def obtain(runner: Runner, trust: bool = False) -> tuple[Guard | None, str]:
         return None, f"guard pages: {one_line(error)}"
 
 
-def safety(
-    runner: Runner,
-    sizes: Sequence[Size] | None = None,
-    note: Note = silent,
-    *,
-    trust: bool = False,
-) -> Part:
+def safety(runner: Runner, sizes: Sequence[Size] | None = None, *, trust: bool = False) -> Part:
     """Run forward and backward between guard pages, at a handful of sizes, the smallest first.
 
     Args:
         runner: of the kernel.
         sizes: in place of the corner sizes.
-        note: told what comes before each call.
         trust: leave guard pages out, since the kernel runs in the caller's own process.
 
     Returns:
@@ -88,8 +80,8 @@ def safety(
     guard, why = obtain(runner, trust)
     cases = safety_cases(runner.op, sizes)
     if guard is None:
-        return _unguarded(runner, cases, note, why)
-    return replay(runner, cases, note, guard)
+        return _unguarded(runner, cases, why)
+    return replay(runner, cases, guard)
 
 
 def safety_cases(op: Op, sizes: Sequence[Size] | None = None) -> list[Case]:
@@ -158,20 +150,12 @@ def smaller_cases(op: Op, case: Case) -> list[Case]:
     return [*ascending(op, smaller), case]
 
 
-def replay(
-    runner: Runner,
-    cases: Sequence[Case],
-    note: Note = silent,
-    guard: Guard | None = None,
-    *,
-    fatal: bool = False,
-) -> Part:
-    """Run cases between guard pages in the order given; the last note before this process dies names the first that kills.
+def replay(runner: Runner, cases: Sequence[Case], guard: Guard | None = None, *, fatal: bool = False) -> Part:
+    """Run cases between guard pages in the order given. If this process dies, the step that was noted last names the first that kills.
 
     Args:
         runner: of the kernel.
         cases: of any kind, the smallest first (`ascending`, `smaller_cases`).
-        note: told what comes before each call.
         guard: the guard; None builds or loads it.
         fatal: a fault is what is looked for: where a trial shows something without one, go on to the page ahead.
 
@@ -179,7 +163,7 @@ def replay(
         LltmInlineError: there is no guard to be had.
     """
     guard = guard or Guard(runner.guard, progress=False)
-    steps.set_finder(guard.finder)
+    steps.monitor.set_finder(guard.finder)
     findings: dict[tuple[str, str], Finding] = {}
     count, skipped = 0, []
     for number, case in enumerate(cases):
@@ -196,7 +180,7 @@ def replay(
         for enter in (guard.at_end,) if case.threaded else (guard.at_end, guard.at_start):
             trial = Trial(runner, case, expected)
             with enter(case.dtype):
-                came_back |= trial.run(guard, note)
+                came_back |= trial.run(guard)
             if guard.missed:
                 skipped.append(f"guard pages around {guard.missed} tensors: the system gives no more address space")
             found = dict(_findings(trial))
@@ -218,23 +202,19 @@ def replay(
 def _findings(trial: Trial) -> Iterator[tuple[tuple[str, str], Finding]]:
     """Say what a trial shows, each with a key under which it is told once."""
     runner, case = trial.runner, trial.case
-    where, size = case.describe(runner.op), size_text(runner.op, case.size)
-
-    def finding(quantity: str, text: str, *hints: str) -> Finding:
-        return Finding(runner.kernel.label, "safety", quantity, text, where, size, hints)
-
+    finding = partial(runner.finding, "safety", smallest=case.size)
     for step, damage in trial.damages:
         quantity = damage.name if " " not in damage.name else step
         hints = ["look at the bounds of the loop that writes it: the indices of n elements are 0 to n - 1"]
         if damage.value is not None:
             hints.append(f"written there: {damage.value:.6g}")
         text = f"{step} writes {damage.text}"
-        yield (quantity, f"beside {damage.behind}"), finding(quantity, text, *hints)
+        yield (quantity, f"beside {damage.behind}"), finding(quantity, text, case, *hints)
     for name, (got, want) in trial.results.items():
         if got.shape != want.shape or _is_right(runner, case, got, want):
             continue
         for kind, text, advice in _look_at(trial, name):
-            yield (name, kind), finding(name, text, *([advice] if advice else []))
+            yield (name, kind), finding(name, text, case, *filter(None, [advice]))
             break
 
 
@@ -302,30 +282,28 @@ def _left_text(name: str, left: Tensor, what: str) -> str:
 def _unlike_ordinary(trial: Trial, name: str) -> str:
     """Say what is wrong between guard pages and right elsewhere: a NaN that lost its payload, a maximum that drops NaN."""
     runner, case, (got, want) = trial.runner, trial.case, trial.results[name]
-    outcome = Outcome()
-    runner._compare(outcome, trial.expected, name, got, want, got.dtype, tolerance(runner.op, case))
-    if name not in outcome.wrong or runner.run(case).wrong:
+    result = CaseResult()
+    runner.compare(Call(case, trial.expected, {}, []), result, name, got, want, got.dtype)
+    if name not in result.wrong or runner.run(case).wrong:
         return ""
     return (
-        f"{outcome.wrong[name].text}, in memory filled with NaN beside and within new tensors; right in ordinary memory"
+        f"{result.wrong[name].text}, in memory filled with NaN beside and within new tensors; right in ordinary memory"
     )
 
 
-def _unguarded(runner: Runner, cases: Sequence[Case], note: Note, why: str) -> Part:
+def _unguarded(runner: Runner, cases: Sequence[Case], why: str) -> Part:
     """Look at what a kernel leaves unwritten without guard pages: torch itself fills fresh memory with NaN."""
     findings: dict[str, Finding] = {}
     count = 0
     for case in cases:
-        note("forward", case.describe(runner.op), ())
-        outcome = runner.run(case)
-        count += outcome.came_back
-        for name, mismatch in outcome.wrong.items():
+        runner.note("forward", case)
+        result = runner.run(case)
+        count += result.came_back
+        for name, mismatch in result.wrong.items():
             if mismatch.got is None or mismatch.want is None or name in findings:
                 continue
             left = mismatch.got.isnan() & ~mismatch.want.isnan()
             if left.any():
                 text = _left_text(name, left, "NaN, as fresh memory is: never written, or computed from such")
-                findings[name] = Finding(
-                    runner.kernel.label, "safety", name, text, case.describe(runner.op), size_text(runner.op, case.size)
-                )
+                findings[name] = runner.finding("safety", name, text, case, smallest=case.size)
     return Part(count, list(findings.values()), [why] if count else [why, NEVER_BACK])

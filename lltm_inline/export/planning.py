@@ -17,7 +17,7 @@ from ..base.packages import install_command
 from ..base.progress import Progress
 from ..build.compiler import build
 from ..build.nvcc import find_nvcc
-from ..calling.load import load
+from ..calling import load
 from ..checking.check import check as check_kernel
 from ..checking.report import Report
 from ..errors import CheckError, DefinitionError, InputError, LltmInlineError, ToolchainError

@@ -3,5 +3,4 @@
 benchmark, memory, sweep   the verbs, each with its task
 inputs, sample, audit      fresh inputs for each call; rounds in turns; are the results still right
 stats, machine             medians with intervals; bandwidth and speed of this machine
-meter, stack               bytes that live at once
 """

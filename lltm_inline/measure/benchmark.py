@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from ..base.progress import CountedProgress, Step, counting
+from ..base.progress import CountedProgress, Event, Show, emit, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import CrashError, InputError
@@ -27,27 +27,23 @@ from ..model.listeners import building
 from ..model.registry import Cost, Kernel, Op, registry
 from ..run.built import Built, require_device
 from ..run.cases import size_text
-from ..run.choices import choose_baseline, choose_kernels, choose_sizes, require_timing
 from ..run.executor import Task, echo, prepare
 from ..run.function import Function
 from ..run.library import load_all
-from ..run.setting import Setting
+from ..run.setting import Setting, choose_baseline, choose_kernels, choose_sizes, require_timing
 from ..tables.partial import SECONDS_BETWEEN, Pace, Partial, Running, Watch, watch_of
 from ..tables.timings import DIRECTIONS, Row, Timings
-from ..workers import steps
 from ..workers.limits import Limits
-from ..workers.steps import Event
 from . import machine, sample
 from .audit import Auditor
-from .inputs import Ring
-from .sample import Case, no_collection, take_round, warm_up
+from .inputs import SEED, Ring
+from .sample import Series, no_collection, take_round, warm_up
 from .stats import FEWEST, quartiles, ratio
 
 _FEWEST_BEFORE_CLEAR = 16
 _AUDITED_SHARE = 1 / 8
 #: Steps of progress for a size in one direction.
 TICKS = 10
-_SEED = 2019
 #: In rounds that take longer than this, the few microseconds that a telling adds to the next sample do not matter.
 _SETTLED = 10e-3
 #: How often a round is told that brings the whole no further.
@@ -123,12 +119,12 @@ def benchmark(
     wanted = possible_directions(op, directions, cases[0], dtype, device)
     plan = Plan(cases, choose_baseline(chosen, baseline), wanted, dtype, seconds, rounds)
     total = len(chosen) * (1 + check) + len(cases) * len(wanted) * TICKS
-    with counting(f"benchmark of {op.name}", total, progress) as step:
+    with showing(f"benchmark of {op.name}", progress, total) as show:
         with building(chosen):
-            built = prepare(chosen, replace(setting, progress=step))
+            built = prepare(chosen, replace(setting, progress=show))
         if check:
-            require_right(chosen, setting, step)
-        return time_built(built, plan, setting, step, watch)
+            require_right(chosen, setting, show)
+        return time_built(built, plan, setting, show, watch)
 
 
 @dataclass(frozen=True)
@@ -144,24 +140,24 @@ class Plan:
 
 
 def time_built(
-    built: tuple[Built, ...], plan: Plan, setting: Setting, step: Step, watch: Watch | None = None
+    built: tuple[Built, ...], plan: Plan, setting: Setting, show: Show, watch: Watch | None = None
 ) -> Timings:
     """Time kernels that are built; what was measured before a crash or Ctrl-C is not lost."""
     rows: list[Row] = []
-    done = told = 0
+    done = shown = 0
     # The timer keeps the pace; this one only leaves out what has piled up behind a slow watcher, and comes all at once.
     pace = Pace(SECONDS_BETWEEN / 2)
 
     def on_event(event: Event) -> None:
-        nonlocal done, told
+        nonlocal done, shown
         if event.kind == "begin":  # maybe for the second time, in a new worker
             rows.clear()
             done = 0
-        elif event.kind == "step":
+        elif event.kind == "progress":
             text, more = event.values
             done += more
-            step(text, max(0, done - told))
-            told = max(told, done)
+            show(text, max(0, done - shown))
+            shown = max(shown, done)
         elif event.kind == "rows":
             rows.extend(event.values[0])
         elif event.kind == "partial" and watch is not None and pace.due:  # a slow watcher gets the newest only
@@ -195,7 +191,7 @@ class Timing(Task):
 
     def run(self) -> None:
         """Load the kernels and time them; the rows are told as they are known."""
-        steps.tell("begin")
+        emit("begin")
         timer = Timer(load_all(self.built), self.plan, self.watched)
         for size in self.plan.sizes:
             timer.size(size)
@@ -208,61 +204,61 @@ class Timer:
         self.functions, self.plan, self.watched = functions, plan, watched
         self.op, self.device = functions[0].op, functions[0].device
         self.pace, self._said = Pace(), Pace(_SAID_SECONDS)
-        self._unseen = random.Random(_SEED)
+        self._unseen = random.Random(SEED)
         self._number = 0
 
     def size(self, size: tuple[int, ...]) -> None:
         """Compare all kernels with the reference at a size, then time them in each direction."""
         plan = self.plan
-        ring = Ring(self.op, size, dtype=plan.dtype, device=self.device, seed=_SEED)
+        ring = Ring(self.op, size, dtype=plan.dtype, device=self.device)
         where = size_text(self.op, size)
         auditor = Auditor(self.op, ring, where, gradients=plan.directions != ("forward",))
         for function in self.functions:
-            steps.say(f"comparing {function.kernel.label} with the reference at {where}")
+            say(f"comparing {function.kernel.label} with the reference at {where}")
             auditor.before(function.kernel.label, function)
         peak = machine.peak(plan.dtype, self.device) if self.op.cost else None
         for direction in plan.directions:
             self._number += 1
-            case = Case(ring, auditor, direction, self.device, self.functions, plan.baseline)
-            rows = partial(self.rows, case, size, peak)
+            series = Series(ring, auditor, direction, self.device, self.functions, plan.baseline)
+            rows = partial(self.rows, series, size, peak)
             with no_collection():
-                warm_up(case)
-                self.rounds(case, f"timing {self.op.name} {direction} at {where}", rows)
-            steps.tell("rows", rows())
+                warm_up(series)
+                self.rounds(series, f"timing {self.op.name} {direction} at {where}", rows)
+            emit("rows", rows())
 
-    def rounds(self, case: Case, text: str, rows: Callable[[], list[Row]]) -> None:
+    def rounds(self, series: Series, text: str, rows: Callable[[], list[Row]]) -> None:
         """Take rounds until the answer is clear or the time is up."""
         plan = self.plan
         budget = plan.seconds * len(self.functions) / len(plan.directions)
-        order, spent, shown = random.Random(_SEED), 0.0, 0
+        order, spent, shown = random.Random(SEED), 0.0, 0
         for number in range(plan.rounds):
             start = sample.clock()
             # Which rounds are compared with the reference is not known ahead, so a kernel cannot behave for them.
-            take_round(case, order, audited=number == 0 or order.random() < _AUDITED_SHARE)
+            take_round(series, order, audited=number == 0 or order.random() < _AUDITED_SHARE)
             # What is told between rounds does not count: whoever watches must not change when they end.
             spent += (sample.clock() - start) / 1e9
             ticks = min(TICKS - 1, int(TICKS * max(spent / budget, number / plan.rounds)))
             if ticks > shown or self._said.due:
-                steps.say(f"{text}, round {number + 1}", ticks - shown)
+                say(f"{text}, round {number + 1}", ticks - shown)
                 shown = ticks
                 self._said.told()
             if spent > budget and (number + 1 >= FEWEST or spent > 3 * budget):
                 break
-            if number + 1 >= _FEWEST_BEFORE_CLEAR and number % 8 == 7 and case.is_clear:
+            if number + 1 >= _FEWEST_BEFORE_CLEAR and number % 8 == 7 and series.is_clear:
                 break
             if self.watched and self.pace.due:
                 under_way = rows()
-                steps.tell("partial", under_way, self._running(under_way[0], number + 1, spent, budget))
+                emit("partial", under_way, self._running(under_way[0], number + 1, spent, budget))
                 if spent < _SETTLED * (number + 1):
-                    self.settle(case)
+                    self.settle(series)
                 self.pace.told()
         # One more round that is compared and not counted: the kernels cannot tell it from the others.
-        take_round(case, order, audited=True, counted=False)
-        steps.say(text, TICKS - shown)
+        take_round(series, order, audited=True, counted=False)
+        say(text, TICKS - shown)
 
-    def settle(self, case: Case) -> None:
+    def settle(self, series: Series) -> None:
         """Take a round that does not count: a sample right after a telling takes 4 to 10 % longer, one after such a round 1 to 2 %."""
-        take_round(case, self._unseen, audited=False, counted=False)
+        take_round(series, self._unseen, audited=False, counted=False)
 
     def _running(self, row: Row, done: int, spent: float, budget: float) -> Running:
         plan = self.plan
@@ -271,38 +267,30 @@ class Timer:
         most = min(plan.rounds, affordable)
         return Running(row.size, row.direction, done, most, spent, budget, self._number, cases)
 
-    def rows(self, case: Case, size: tuple[int, ...], peak: machine.Peak | None) -> list[Row]:
-        """Sum up the samples of a case, a row for each kernel."""
-        return [self._row(case, size, function, peak) for function in self.functions]
+    def rows(self, series: Series, size: tuple[int, ...], peak: machine.Peak | None) -> list[Row]:
+        """Sum up the samples of a series, a row for each kernel."""
+        return [self._row(series, size, function, peak) for function in self.functions]
 
-    def _row(self, case: Case, size: tuple[int, ...], function: Function, peak: machine.Peak | None) -> Row:
+    def _row(self, series: Series, size: tuple[int, ...], function: Function, peak: machine.Peak | None) -> Row:
         label, baseline, dtype = function.kernel.label, self.plan.baseline, self.plan.dtype
-        samples = case.samples[label]
+        samples = series.samples[label]
         q1, median, q3 = quartiles(samples)
-        speedup, low, high = (1.0, 1.0, 1.0) if label == baseline else ratio(case.samples[baseline], samples)
+        speedup, low, high = (1.0, 1.0, 1.0) if label == baseline else ratio(series.samples[baseline], samples)
         cost = self.op.cost_at(dtype.itemsize, size)
-        here = machine.machine(self.device)
         return Row(
-            kernel=label,
-            op=self.op.name,
-            size=self.op.named(size),
-            direction=case.direction,
-            dtype=str(dtype).removeprefix("torch."),
-            device=self.device,
+            **machine.columns(function, size, dtype),
+            direction=series.direction,
             median=median,
             q1=q1,
             q3=q3,
             samples=len(samples),
-            calls=case.calls[label],
+            calls=series.calls[label],
             speedup=speedup,
             speedup_low=low,
             speedup_high=high,
-            **_rates(cost, case.direction, median, peak) if cost and peak else {},
+            **_rates(cost, series.direction, median, peak) if cost and peak else {},
             flags=function.build.flags if function.build else (),
-            threads=here.threads,
-            torch=here.torch,
             compiler=function.build.compiler if function.build else "",
-            cpu=here.cpu,
         )
 
 

@@ -9,7 +9,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,8 @@ import torch
 
 from ..base.arguments import plural
 from ..base.device import DEVICES
+from ..run.compare import dtype_name
+from ..run.function import Function
 
 _COPY_BYTES = 64 * 2**20
 _GEMM_SIZE = 768
@@ -63,6 +65,21 @@ def machine(device: str = "cpu") -> Machine:
     """
     name = torch.cuda.get_device_name(device) if DEVICES[device].needs_gpu else cpu_name()
     return Machine(name, torch.get_num_threads(), str(torch.__version__))
+
+
+def columns(function: Function, size: Sequence[int], dtype: torch.dtype) -> dict[str, Any]:
+    """Return what every row of a table says: which kernel at which size, and on what machine."""
+    here = machine(function.device)
+    return {
+        "kernel": function.kernel.label,
+        "op": function.op.name,
+        "size": function.op.named(size),
+        "dtype": dtype_name(dtype),
+        "device": function.device,
+        "threads": here.threads,
+        "torch": here.torch,
+        "cpu": here.cpu,
+    }
 
 
 @cache

@@ -9,36 +9,42 @@ What is done, and why:
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import TracebackType
 
 import torch
 
 from ..base.device import DEVICES
-from ..base.progress import CountedProgress, counting
+from ..base.progress import CountedProgress, Progress, say, showing
 from ..build.compiler import Build
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import CheckError
 from ..model.listeners import building
 from ..model.registry import Kernel, Op, registry
+from ..run.built import build_helper
 from ..run.cases import size_text
-from ..run.choices import choose_baseline, choose_kernels, choose_sizes, require_timing
 from ..run.executor import Task, echo, prepare
 from ..run.function import Function
-from ..run.library import load_all
-from ..run.setting import Setting
+from ..run.library import load_all, load_helper
+from ..run.setting import Setting, choose_baseline, choose_kernels, choose_sizes, require_timing
 from ..tables.memory import Memory, MemoryRow
 from ..workers import steps
 from ..workers.limits import Limits
 from . import machine
 from .audit import Auditor
-from .inputs import Ring
-from .meter import Meter, build_meter
+from .inputs import Ring, Stack, layer_sizes
 from .sample import no_collection
-from .stack import Stack, layer_sizes
 
-_SEED = 2019
+#: What the library defines: result and arguments.
+_FUNCTIONS = {
+    "meter_start": (ctypes.c_void_p, ctypes.c_int64),
+    "meter_now": (ctypes.c_int64, ctypes.c_void_p),
+    "meter_peak": (ctypes.c_int64, ctypes.c_void_p),
+    "meter_stop": (None, ctypes.c_void_p),
+}
 
 
 def memory(
@@ -104,16 +110,16 @@ def memory(
         layer_sizes(op, size, depth)
     against = choose_baseline(chosen, baseline)
     total = len(chosen) * (1 + check) + len(cases) * len(chosen)
-    with counting(f"memory of {op.name}", total, progress) as step:
+    with showing(f"memory of {op.name}", progress, total) as show:
         with building(chosen):
-            built = prepare(chosen, replace(setting, progress=step))
-        meter = None if DEVICES[device].needs_gpu else build_meter(compiler, step)
+            built = prepare(chosen, replace(setting, progress=show))
+        meter = None if DEVICES[device].needs_gpu else build_helper("meter", compiler, show)
         if check:
-            require_right(chosen, setting, step, done="measured")
+            require_right(chosen, setting, show, done="measured")
         result = run_or_raise(
             Measurement(built, cases, dtype, depth, meter),
             setting,
-            lambda event: step(*event.values) if event.kind == "step" else None,
+            lambda event: show(*event.values) if event.kind == "progress" else None,
         )
         echo(result.output)
         return Memory(result.value, against)
@@ -137,9 +143,9 @@ class Measurement(Task):
             stack = place.prepare(functions)
             for function in functions:
                 label = function.kernel.label
-                steps.say(f"measuring {label} at {place.where}")
+                say(f"measuring {label} at {place.where}")
                 rows.append(place.measure(function, stack))
-                steps.say(f"measured {label} at {place.where}", 1)
+                say(f"measured {label} at {place.where}", 1)
         return tuple(rows)
 
 
@@ -161,11 +167,11 @@ class _Place:
 
     def prepare(self, functions: Sequence[Function]) -> Stack:
         """Compare every kernel with the reference, and make what the measurement needs."""
-        ring = Ring(self.op, self.size, dtype=self.dtype, device=self.device, seed=_SEED)
+        ring = Ring(self.op, self.size, dtype=self.dtype, device=self.device)
         auditor = Auditor(self.op, ring, self.where, gradients=True, done="measured")
         for function in functions:
             auditor.before(function.kernel.label, function, times=1)
-        return Stack(self.op, self.size, self.depth, dtype=self.dtype, device=self.device, seed=_SEED)
+        return Stack(self.op, self.size, self.depth, dtype=self.dtype, device=self.device)
 
     def measure(self, function: Function, stack: Stack) -> MemoryRow:
         """Run forward and backward once for warming up, then once under the meter.
@@ -186,22 +192,8 @@ class _Place:
                     left = meter.now
         except Exception as error:
             raise CheckError(f"'{label}' failed at {self.where}: {error}\nIt was not measured.") from error
-        here = machine.machine(self.device)
-        return MemoryRow(
-            kernel=label,
-            op=self.op.name,
-            size=self.op.named(self.size),
-            depth=self.depth,
-            dtype=str(self.dtype).removeprefix("torch."),
-            device=self.device,
-            held=held,
-            outputs=own,
-            peak=peak,
-            left=left,
-            threads=here.threads,
-            torch=here.torch,
-            cpu=here.cpu,
-        )
+        columns = machine.columns(function, self.size, self.dtype)
+        return MemoryRow(**columns, depth=self.depth, held=held, outputs=own, peak=peak, left=left)
 
 
 def _bytes_of(outputs: Sequence[torch.Tensor], stack: Stack) -> int:
@@ -211,3 +203,71 @@ def _bytes_of(outputs: Sequence[torch.Tensor], stack: Stack) -> int:
     }
     blocks = {output.untyped_storage().data_ptr(): output.untyped_storage().nbytes() for output in outputs}
     return sum(size for block, size in blocks.items() if block not in given)
+
+
+class Meter:
+    """Counts the bytes of tensors made since it was entered and not yet gone. Use it as a context.
+
+    On a CPU it hears of each block that c10's allocator gives out or takes back: by this thread, by the threads of
+    `at::parallel_for`, and by those on which autograd runs. Blocks that were there before do not count, also when they
+    are released. On a GPU it reads the statistics of torch's caching allocator, which rounds each block up to 512 bytes.
+
+    Args:
+        device: `cpu` or `cuda`.
+        built: its library for the CPU; None builds it.
+        progress: as for `build`; the first meter on a machine takes a few seconds to compile.
+
+    Example:
+        >>> with Meter(progress=False) as meter:
+        ...     kept = torch.empty(1000)
+        ...     del kept
+        ...     kept = torch.empty(10)
+        ...     print(meter.now, meter.peak)
+        40 4000
+    """
+
+    def __init__(
+        self, device: str = "cpu", built: Build | None = None, progress: Progress | bool | None = None
+    ) -> None:
+        self._device = device
+        self._library = None if DEVICES[device].needs_gpu else load_helper("meter", _FUNCTIONS, built, progress)
+        self._handle: int | None = None
+        self._before = self._now = self._peak = 0
+
+    def __enter__(self) -> Meter:
+        if self._library is not None:
+            self._handle = self._library.meter_start(torch.get_num_threads())
+        else:
+            torch.cuda.synchronize(self._device)
+            torch.cuda.reset_peak_memory_stats(self._device)
+            self._before, self._handle = torch.cuda.memory_allocated(self._device), 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._read()
+        if self._library is not None:
+            self._library.meter_stop(self._handle)
+        self._handle = None
+
+    def _read(self) -> None:
+        if self._handle is None:
+            return
+        if self._library is not None:
+            self._now, self._peak = (int(f(self._handle)) for f in (self._library.meter_now, self._library.meter_peak))
+        else:
+            self._now = int(torch.cuda.memory_allocated(self._device)) - self._before
+            self._peak = int(torch.cuda.max_memory_allocated(self._device)) - self._before
+
+    @property
+    def now(self) -> int:
+        """The bytes that live now; afterwards, those that lived at the end."""
+        self._read()
+        return self._now
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that lived at one time."""
+        self._read()
+        return self._peak

@@ -36,8 +36,8 @@ def clock() -> int:
 
 
 @dataclass
-class Case:
-    """One size and direction under way.
+class Series:
+    """One size and direction under way: what is timed, and what its rounds have given until now.
 
     By label: the samples in seconds a call, the timed calls of one sample, and the untimed calls that lead it.
     """
@@ -63,11 +63,11 @@ class Case:
         return bool(others) and all(is_clear(*ratio(base, self.samples[label])) for label in others)
 
 
-def take_round(case: Case, order: random.Random, *, audited: bool, counted: bool = True) -> None:
+def take_round(series: Series, order: random.Random, *, audited: bool, counted: bool = True) -> None:
     """Take one sample of every kernel, in random order.
 
     Args:
-        case: what is timed; its samples grow.
+        series: what is timed; its samples grow.
         order: draws the order.
         audited: compare the results of the last timed call with the reference.
         counted: keep the sample.
@@ -75,22 +75,22 @@ def take_round(case: Case, order: random.Random, *, audited: bool, counted: bool
     Raises:
         CheckError: a result is wrong.
     """
-    for function in order.sample(case.functions, len(case.functions)):
+    for function in order.sample(series.functions, len(series.functions)):
         label = function.kernel.label
-        calls, lead = case.calls[label], case.leads[label]
-        sets = case.ring.refill(calls + lead)
-        elapsed, results, gradients = _sample(function, sets, lead, case)
+        calls, lead = series.calls[label], series.leads[label]
+        sets = series.ring.refill(calls + lead)
+        elapsed, results, gradients = _sample(function, sets, lead, series)
         if audited:
             when = "It was right before it was timed: does it keep results? Its times were thrown away."
-            if case.direction != "backward":
-                case.auditor.outputs(label, results, sets[-1], when=when)
-            if case.direction != "forward":
-                case.auditor.gradients(label, gradients, sets[-1], when=when)
+            if series.direction != "backward":
+                series.auditor.outputs(label, results, sets[-1], when=when)
+            if series.direction != "forward":
+                series.auditor.gradients(label, gradients, sets[-1], when=when)
         if counted:
-            case.samples.setdefault(label, []).append(max(elapsed, 1) / calls / 1e9)
+            series.samples.setdefault(label, []).append(max(elapsed, 1) / calls / 1e9)
 
 
-def _sample(function: Function, sets: Sequence[InputSet], lead: int, case: Case) -> tuple[int, Any, Any]:
+def _sample(function: Function, sets: Sequence[InputSet], lead: int, series: Series) -> tuple[int, Any, Any]:
     """Time one call on each set but the first `lead`; return nanoseconds and what the last call gave.
 
     The calls that lead are of the same kind and not timed: they put the kernel's own code, threads and temporary
@@ -101,34 +101,34 @@ def _sample(function: Function, sets: Sequence[InputSet], lead: int, case: Case)
     """
     label = function.kernel.label
     try:
-        with steps.step("benchmark", label, case.describe):
-            return _timed(function, sets, lead, case)
+        with steps.step("benchmark", label, series.describe):
+            return _timed(function, sets, lead, series)
     except Exception as error:
         # It was compared before, so this is no plain mistake: it comes with the calls before it, or with their number.
         text = f"'{label}' failed while it was timed: {type(error).__name__}: {error}"
         raise CheckError(f"{text}\nIt was right before it was timed: does it keep results?") from error
 
 
-def _timed(function: Function, sets: Sequence[InputSet], lead: int, case: Case) -> tuple[int, Any, Any]:
-    where = case.ring.differentiable
+def _timed(function: Function, sets: Sequence[InputSet], lead: int, series: Series) -> tuple[int, Any, Any]:
+    where = series.ring.differentiable
     results = gradients = None
-    graphs = [_pick(function(*one.inputs), where) for one in sets] if case.direction == "backward" else []
-    with torch.set_grad_enabled(case.direction != "forward"):
+    graphs = [_pick(function(*one.inputs), where) for one in sets] if series.direction == "backward" else []
+    with torch.set_grad_enabled(series.direction != "forward"):
         for first, last in ((0, lead), (lead, len(sets))):
             timed = sets[first:last]
-            synchronize(case.device)
+            synchronize(series.device)
             start = clock()
-            if case.direction == "forward":
+            if series.direction == "forward":
                 for one in timed:
                     results = function(*one.inputs)
-            elif case.direction == "backward":
+            elif series.direction == "backward":
                 for outputs, one in zip(graphs[first:last], timed, strict=True):
                     gradients = torch.autograd.grad(outputs, one.wanted, one.grads, allow_unused=True)
             else:
                 for one in timed:
                     results = function(*one.inputs)
                     gradients = torch.autograd.grad(_pick(results, where), one.wanted, one.grads, allow_unused=True)
-            synchronize(case.device)
+            synchronize(series.device)
             elapsed = clock() - start
     return elapsed, results, gradients
 
@@ -140,22 +140,22 @@ def _pick(results: Any, where: Sequence[int]) -> Any:
     return results if len(where) == len(results) else [results[index] for index in where]
 
 
-def warm_up(case: Case) -> None:
+def warm_up(series: Series) -> None:
     """Call every kernel until it has warmed up, and choose how many calls make one sample.
 
     All kernels get the same number, that of the fastest, unless a sample would become too long.
     """
     once = {}
-    for function in case.functions:
+    for function in series.functions:
         times: list[int] = []
         while len(times) < _WARM_CALLS[0] or (sum(times) < _WARM_SECONDS * 1e9 and len(times) < _WARM_CALLS[1]):
-            times.append(_sample(function, case.ring.refill(1), 0, case)[0])
+            times.append(_sample(function, series.ring.refill(1), 0, series)[0])
         once[function.kernel.label] = max(min(times), 1) / 1e9
     most = math.ceil(SAMPLE_SECONDS / min(once.values()))
     for label, seconds in once.items():
-        case.leads[label] = int(seconds < _LONGEST_LEAD)
+        series.leads[label] = int(seconds < _LONGEST_LEAD)
         longest = int(max(_LONGEST_SAMPLE, SAMPLE_SECONDS) / seconds)
-        case.calls[label] = max(1, min(most, longest, case.ring.capacity - 1))
+        series.calls[label] = max(1, min(most, longest, series.ring.capacity - 1))
 
 
 @contextmanager

@@ -11,7 +11,6 @@ What is done, and why:
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +18,8 @@ from typing import Any
 
 import torch
 
-from ..base.arguments import boolean, mapping, number, one_of, refusal, shown
-from ..base.progress import CountedProgress, Step, counting
+from ..base.arguments import boolean, did_you_mean, mapping, number, one_of, refusal, shown
+from ..base.progress import CountedProgress, Show, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import BuildError, CheckError, CrashError, InputError
@@ -28,10 +27,9 @@ from ..model.listeners import nobody_told
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, require_device
 from ..run.cases import size_text
-from ..run.choices import choose_sizes, require_timing
 from ..run.executor import Task, prepare
 from ..run.library import load_built
-from ..run.setting import Setting
+from ..run.setting import Setting, choose_sizes, require_timing
 from ..tables.partial import Watch, watch_of
 from ..tables.sweep import Point, Sweep
 from ..tables.timings import DIRECTIONS, Row, Timings
@@ -41,12 +39,9 @@ from .benchmark import TICKS as _TICKS_OF_A_CASE
 from .benchmark import Plan, possible_directions, time_built
 from .inputs import Ring
 
-__all__ = ["Point", "Sweep", "sweep"]
-
 #: More points than this take minutes, and no picture of them can be read.
 MOST_POINTS = 64
 _TICKS, _CONFIRM_TICKS = 100, 25
-_SEED = 2019
 
 
 def sweep(
@@ -105,11 +100,11 @@ def sweep(
     plan = Plan((at,), base.label, possible[-1:], dtype, seconds, rounds)
     kernels = _kernels_of(base, values)
     total = 1 + len(kernels) + _TICKS + _CONFIRM_TICKS
-    with counting(f"sweep of {base.label}", total, progress) as step, nobody_told():
+    with showing(f"sweep of {base.label}", progress, total) as show, nobody_told():
         setting = replace(setting, progress=False)
-        built, problems = _build([base, *kernels], setting, step)
+        built, problems = _build([base, *kernels], setting, show)
         for one in built:
-            step(f"comparing {one.kernel.label} with the reference", 1)
+            show(f"comparing {one.kernel.label} with the reference", 1)
             try:
                 if check:
                     require_right([one.kernel], setting, lambda text, more=0: None)
@@ -118,10 +113,10 @@ def sweep(
                 if one.kernel.label == base.label:
                     raise
                 problems[one.kernel.label] = _reason(error, one.kernel.label)
-        step("compared", len(problems))
+        show("compared", len(problems))
         timed = tuple(one for one in built if one.kernel.label not in problems)
-        first = _time(timed, plan, setting, step, _TICKS, watch)
-        confirmed = _confirm(first, timed, plan, setting, step)
+        first = _time(timed, plan, setting, show, _TICKS, watch)
+        confirmed = _confirm(first, timed, plan, setting, show)
     rows = {row.kernel: row for row in first.rows}
     points = tuple(
         Point(dict(zip(values, combination, strict=True)), one.label, rows.get(one.label), problems.get(one.label, ""))
@@ -134,14 +129,13 @@ def _values_of(kernel: Kernel, params: Any) -> dict[str, tuple[int | float, ...]
     """Look at what is to be tried.
 
     Raises:
-        InputError: so.
+        InputError: a param that the kernel does not have, values that are no numbers, or too many of them.
     """
     given = mapping("params", params, "a dict of lists of numbers by name, {'UNROLL': [1, 2, 4]}")
     has = f"it has {', '.join(kernel.params)}" if kernel.params else "it has none"
     for name in given:
         if name not in kernel.params:
-            near = difflib.get_close_matches(name, kernel.params, n=1, cutoff=0.5) if len(name) < 200 else []
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, kernel.params)
             raise InputError(f"kernel {kernel.label!r} has no param {shown(name)}.{hint} I{has[1:]}")
     if not 1 <= len(given) <= 2:
         raise refusal("params", params, f"one or two of the params of {kernel.label!r} ({has})")
@@ -162,7 +156,7 @@ def _kernels_of(base: Kernel, values: Mapping[str, Sequence[int | float]]) -> li
     """Make a revision for each combination; none if one of them cannot be a param.
 
     Raises:
-        DefinitionError: so.
+        DefinitionError: one of them cannot.
     """
     chosen = [dict(zip(values, combination, strict=True)) for combination in itertools.product(*values.values())]
     for params in chosen:  # what is looked at here does not count as a revision yet
@@ -170,7 +164,7 @@ def _kernels_of(base: Kernel, values: Mapping[str, Sequence[int | float]]) -> li
     return [base.replace(params=params) for params in chosen]
 
 
-def _build(kernels: Sequence[Kernel], setting: Setting, step: Step) -> tuple[tuple[Built, ...], dict[str, str]]:
+def _build(kernels: Sequence[Kernel], setting: Setting, show: Show) -> tuple[tuple[Built, ...], dict[str, str]]:
     """Build a kernel as it stands and its points; return what was built, and of each of the others why not.
 
     Raises:
@@ -179,7 +173,7 @@ def _build(kernels: Sequence[Kernel], setting: Setting, step: Step) -> tuple[tup
     left = {one.label: one for one in kernels}
     problems: dict[str, str] = {}
     while True:
-        step(f"building {len(left)} points")
+        show(f"building {len(left)} points")
         try:
             return prepare(list(left.values()), setting), problems
         except BuildError as error:
@@ -203,36 +197,36 @@ class Comparison(Task):
         """
         (built,), plan = self.built, self.plan
         (size,) = plan.sizes
-        ring = Ring(built.op, size, dtype=plan.dtype, device=built.device, seed=_SEED)
+        ring = Ring(built.op, size, dtype=plan.dtype, device=built.device)
         auditor = Auditor(built.op, ring, size_text(built.op, size), gradients=plan.directions != ("forward",))
         auditor.before(built.kernel.label, load_built(built))
 
 
 def _time(
-    built: tuple[Built, ...], plan: Plan, setting: Setting, step: Step, ticks: int, watch: Watch | None = None
+    built: tuple[Built, ...], plan: Plan, setting: Setting, show: Show, ticks: int, watch: Watch | None = None
 ) -> Timings:
     """Time kernels against the kernel as it stands; this is so many ticks of the whole."""
     total = len(built) + _TICKS_OF_A_CASE
-    done = shown = 0
+    done = said = 0
 
-    def told(text: str, more: int = 0) -> None:
-        nonlocal done, shown
+    def part(text: str, more: int = 0) -> None:
+        nonlocal done, said
         done += more
-        step(text, ticks * done // total - shown)
-        shown = ticks * done // total
+        show(text, ticks * done // total - said)
+        said = ticks * done // total
 
-    return time_built(built, plan, setting, told, watch)
+    return time_built(built, plan, setting, part, watch)
 
 
-def _confirm(first: Timings, built: tuple[Built, ...], plan: Plan, setting: Setting, step: Step) -> Row | None:
+def _confirm(first: Timings, built: tuple[Built, ...], plan: Plan, setting: Setting, show: Show) -> Row | None:
     """Time the fastest a second time, if it seems faster than the kernel as it stands."""
     faster = [row for row in first.rows if row.outcome == "faster"]
     if not faster:
-        step("timed", _CONFIRM_TICKS)
+        show("timed", _CONFIRM_TICKS)
         return None
     label = max(faster, key=lambda row: row.speedup).kernel
     pair = tuple(one for one in built if one.kernel.label in (plan.baseline, label))
-    second = _time(pair, plan, setting, step, _CONFIRM_TICKS)
+    second = _time(pair, plan, setting, show, _CONFIRM_TICKS)
     return second.select(kernel=label).rows[0]
 
 

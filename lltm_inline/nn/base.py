@@ -94,7 +94,7 @@ class KernelModule(torch.nn.Module):
         """Return the kernel's function for the device of `input`; the first call on a device builds it."""
         device = "cuda" if input.is_cuda else "cpu"
         if device not in self._functions:
-            from ..calling.load import load
+            from ..calling import load
 
             self._functions[device] = load(self._kernel, device=device)
         return self._functions[device]

@@ -277,7 +277,7 @@ def _require_sizes(options: CellOptions) -> None:
     """Refuse sizes that do not fit the op, before anything is made."""
     op = registry.ops.get(options.name.partition("/")[0])
     if op is not None and (options.sizes or options.every_size):
-        from ..run.choices import choose_sizes
+        from ..run.setting import choose_sizes
 
         choose_sizes(op, options.sizes or None)
 

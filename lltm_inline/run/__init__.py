@@ -2,10 +2,9 @@
 
 Kernel ──build_all──> Built ──> Task ──executor.run──> events, then a result, or `Died`
 
-setting     how a kernel is built and run: made in the first line of each public function, handed on whole
+setting     how kernels are built and run, made in the first line of each public function and handed on whole; and on what
 built       a kernel with its library and all that loads it in any process; library loads it into this one
 executor    carries out a task in this process or in the worker; a task does not know in which
 function    a loaded kernel, to be called; fake is what torch.compile sees of it
 cases       the inputs on which a kernel is tried; compare holds its results against the reference
-choices     the kernels, sizes and numbers that somebody asks for
 """

@@ -121,6 +121,11 @@ def _build(
     ]
 
 
+def build_helper(name: str, compiler: str | None = None, progress: Any = None) -> Build:
+    """Build a library of ours, see `lltm_inline.native`, unless the cache has it."""
+    return run_jobs([helper_job(name, find_toolchain(compiler))], progress)[0]
+
+
 #: Libraries that the worker has run for this process, by digest and hash: remembered also where the disk takes no record.
 _tried: set[tuple[str, str]] = set()
 

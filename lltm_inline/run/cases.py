@@ -31,18 +31,18 @@ GAIN = 30.0
 VIEWS = ((), (3, 5), (2, 3, 5), (2, 1, 3, 4), (2, 1, 3, 2, 5), (1, 2, 1, 3, 2, 2))
 #: Every remainder modulo 32, and so modulo 4, 8 and 16, that `EDGES` leaves out.
 REMAINDERS = tuple(n for n in range(33, 65) if n % 32 not in {edge % 32 for edge in EDGES})
-#: Larger cases cost more than they tell.
+#: Larger cases take more time than they are worth.
 _MOST_ELEMENTS = 420_000
 #: The groups of the cases that are large enough for several threads, and run on as many as torch has; those of the second
 #: are run again and again, as threads do not get in each other's way every time.
 MANY, THREADS = "many", "threads"
 MANY_ROWS, MANY_ELEMENTS = 301, 50_021
 THREADS_ROWS, THREADS_ELEMENTS, _MOST_OF_THREADS = (4099, 2053, 1031, 509), 33_001, 100_000
-#: Above the size at which kernels take to another way.
+#: Above the size at which kernels change to another method.
 HUGE_ROWS, HUGE_ELEMENTS = (4099, 33), 133_337
-#: However much large inputs amplify rounding: beyond it the reference's own rounding is asked for.
+#: The largest tolerance for large inputs, which amplify rounding. Beyond it the reference's own rounding counts.
 _MOST_SLACK = 0.05
-#: However much a gradient cancels in double precision: float32 arithmetic inside of it is further off than that.
+#: The most that is excused where a gradient cancels in double precision: float32 arithmetic inside of it is further off.
 _MOST_LEFT, _SHAKES = 1e-9, 8
 LAYOUTS = ("transposed", "strided", "padded", "misaligned")
 CHANNELS_LAST = "channels last"
@@ -384,14 +384,14 @@ class Expected:
         return want if narrow is None else torch.where(narrow.isfinite(), want, narrow)
 
     def excused(self, name: str, got: Tensor) -> Tensor:
-        """Say which values of a quantity that differ are right all the same, for want of an answer to hold them against.
+        """Say which values of a quantity that differ are right all the same, since there is no answer to compare them with.
 
         For the largest numbers there is none where anything on the reference's own way is not finite.
 
         Where the reference in double precision is finite, and in the case's own dtype is not, the kernel may be as it is
         there. Where it is NaN for inputs that are finite, it overflows on the way, and a kernel may be better. Gradients of
-        and beside inf and NaN depend on the order of operations; and so do the digits of a sum of the largest numbers, of which
-        only that they are finite can be held against a kernel.
+        and beside inf and NaN depend on the order of operations; and so do the digits of a sum of the largest numbers: a kernel
+        is wrong there only if they are not finite.
         """
         want = self.wide[name]
         assert want is not None

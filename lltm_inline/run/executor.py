@@ -12,15 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.progress import Listener, listening
 from ..model.registry import Kernel
-from ..workers import steps
 from ..workers.client import worker
 from ..workers.outcome import Died, Result
-from ..workers.steps import Event
 from .built import Built, build_all
 from .setting import Setting
-
-OnEvent = Callable[[Event], None]
 
 #: The endings that come again, and at once, when the kernel is run again.
 REPEATED = ("signal", "exit")
@@ -38,7 +35,7 @@ class Task(ABC):
 
     @abstractmethod
     def run(self, *tensors: Any) -> Any:
-        """Do it in this process, whichever that is; say with `steps.tell` what happens on the way."""
+        """Do it in this process, whichever that is; say with `emit` what happens on the way."""
 
 
 def prepare(
@@ -55,7 +52,7 @@ def prepare(
 def run(
     task: Task,
     setting: Setting,
-    on_event: OnEvent = lambda event: None,
+    on_event: Listener = lambda event: None,
     *,
     tensors: Sequence[Any] = (),
     fresh: bool = False,
@@ -75,19 +72,20 @@ def run(
         BaseException: whatever the task raised.
     """
     if setting.here:
-        with steps.told_to(on_event):
+        with listening(on_event):
             return Result(task.run(*tensors), "")
     return _run_in_worker(task, setting, on_event, tensors, fresh)
 
 
-def _run_in_worker(task: Task, setting: Setting, on_event: OnEvent, tensors: Sequence[Any], fresh: bool) -> Result:
+def _run_in_worker(task: Task, setting: Setting, on_event: Listener, tensors: Sequence[Any], fresh: bool) -> Result:
     """Carry out a task in the worker, and once more in a fresh one if it died there after other kernels had run in it.
 
     One of those may have damaged the memory of the process: then this task is right in a fresh one, and they are named.
     """
+    who = frozenset(f"{one.kernel.label} {hash(one.kernel)}" for one in task.built)
     named: dict[str, Any] = {
         "op": task.built[0].op,
-        "who": frozenset(f"{one.kernel.label} {hash(one.kernel)}" for one in task.built),
+        "who": who,
         "limits": setting.limits,
         "recorder": next((one.helpers["recorder"] for one in task.built if one.helpers), None),
         "tensors": tensors,
@@ -96,10 +94,11 @@ def _run_in_worker(task: Task, setting: Setting, on_event: OnEvent, tensors: Seq
     try:
         return worker.run(task.run, **named, fresh=fresh)
     except Died as died:
-        if not died.strangers or died.ending.kind not in REPEATED or died.from_outside:
+        others = died.earlier - who
+        if not others or died.ending.kind not in REPEATED or died.from_outside:
             raise
-        own = [f"{name.partition(' ')[0]} itself" for name in sorted(died.earlier - died.strangers)]
-        suspects = ", ".join([*own, *sorted({name.partition(" ")[0] for name in died.strangers})])
+        own = [f"{name.partition(' ')[0]} itself" for name in sorted(died.earlier & who)]
+        suspects = ", ".join([*own, *sorted({name.partition(" ")[0] for name in others})])
     result = worker.run(task.run, **named, fresh=True)
     labels = ", ".join(one.kernel.label for one in task.built)
     warnings.warn(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, cast
@@ -13,19 +14,21 @@ from typing import Any, cast
 import torch
 from torch.library import register_fake
 
+from ..base.progress import say
 from ..build.compiler import Build, verify
 from ..build.failures import failure_of
 from ..model.registry import Argument, Op
 from ..source.binding import schemas
 from ..source.signature import Interface
 from ..workers import steps
-from .built import Built
+from .built import Built, build_helper
 from .fake import Fake
 from .function import Function, as_tuple
 
 # By digest: a library is never unloaded, so a second load of the same thing is the first one's.
 _functions: dict[str, Function] = {}
 _bridges: dict[str, Any] = {}
+_helpers: dict[str, ctypes.CDLL] = {}
 _loading = threading.RLock()  # operators can be registered once only
 
 
@@ -58,13 +61,33 @@ def load_all(built: Sequence[Built]) -> list[Function]:
     functions = []
     for one in built:
         functions.append(load_built(one))
-        steps.say(f"loaded {one.kernel.label}", 1)
+        say(f"loaded {one.kernel.label}", 1)
     return functions
 
 
 def is_loaded(built: Built) -> bool:
     """Tell whether this process has loaded the library of a kernel."""
     return built.job is not None and built.job.key in _functions
+
+
+def load_helper(
+    name: str, functions: Mapping[str, tuple[Any, ...]], built: Build | None = None, progress: Any = None
+) -> ctypes.CDLL:
+    """Load a library of ours that is called through ctypes, once.
+
+    Args:
+        name: of it, see `lltm_inline.native`.
+        functions: the result and the arguments of each, by name.
+        built: the library; None builds it, unless the cache has it.
+        progress: as for `build`.
+    """
+    built = built or build_helper(name, progress=progress)
+    if built.digest not in _helpers:
+        verify(built)
+        _helpers[built.digest] = library = ctypes.CDLL(str(built.path))
+        for function, (result, *arguments) in functions.items():
+            getattr(library, function).restype, getattr(library, function).argtypes = result, arguments
+    return _helpers[built.digest]
 
 
 def _attach(bridge: Build) -> Callable[..., None]:

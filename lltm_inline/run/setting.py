@@ -1,12 +1,18 @@
-"""How kernels are built and run: what all public verbs ask for, looked at once and handed on as one value."""
+"""What public verbs are asked for, looked at before anything is built: a `Setting`, kernels, sizes and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.arguments import boolean, require_choices
+import psutil
+
+from ..base.arguments import LARGEST, boolean, number, real_dtype, refusal, require_choices, shown
+from ..errors import InputError
+from ..model.registry import Kernel, Op, resolve
+from ..tables.timings import DIRECTIONS
 from ..workers import steps
 from ..workers.limits import Limits, require_limits
 
@@ -52,3 +58,119 @@ class Setting:
     def here(self) -> bool:
         """Whether kernels run in this process. In the worker they do: it may die of them."""
         return self.trust or steps.in_worker()
+
+
+def choose_sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | None) -> list[tuple[int, ...]]:
+    """Bring sizes into the order of the op's letters; None takes the op's own.
+
+    Raises:
+        InputError: there are none, or one does not fit the letters.
+    """
+    if sizes is not None and (not isinstance(sizes, Sequence) or isinstance(sizes, str | bytes)):
+        raise refusal("sizes", sizes, f"a list of sizes, numbers for ({', '.join(op.letters)})")
+    given = list(op.benchmark_sizes if sizes is None else sizes)
+    if not given:
+        raise InputError(
+            f"op {op.name!r} has no benchmark sizes: give sizes=[...], numbers for ({', '.join(op.letters)})"
+        )
+    return list(dict.fromkeys(_size_of(op, size) for size in given))
+
+
+def choose_check_sizes(
+    op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | None
+) -> list[tuple[int, ...]] | None:
+    """Look at the sizes of a check; None stands for the corner sizes.
+
+    Raises:
+        InputError: the list is empty, or one of them does not fit the letters.
+    """
+    if sizes is None:
+        return None
+    if isinstance(sizes, Sequence) and not isinstance(sizes, str | bytes) and not len(sizes):
+        raise InputError(f"check of op {op.name!r}: sizes is empty; leave it out for the corner sizes")
+    return choose_sizes(op, sizes)
+
+
+def _size_of(op: Op, size: Any) -> tuple[int, ...]:
+    """Bring one size into the order of the op's letters."""
+    if isinstance(size, Mapping):
+        if set(size) != set(op.letters):
+            given = ", ".join(
+                letter if isinstance(letter, str) and len(letter) < 9 else shown(letter) for letter in size
+            )
+            raise InputError(f"size {shown(dict(size))} names {given}, want {', '.join(op.letters)}")
+        size = tuple(size[letter] for letter in op.letters)
+    if not isinstance(size, Sequence) or isinstance(size, str | bytes):
+        raise InputError(f"sizes is a list of sizes, such as [(16, 32, 128)]; got {shown(size)} in it")
+    if not op.allows(size):
+        raise InputError(f"size {tuple(size)} of op {op.name!r}: a tensor would have a negative extent")
+    elements = sum(math.prod(shape(op.named(size))) for shape in op.shape_of.values())
+    room = psutil.virtual_memory().total
+    if elements > LARGEST // 16 or elements * 4 > room:  # even in the smallest dtype that is checked
+        raise InputError(
+            f"size {tuple(size)} of op {op.name!r} has {elements:.3g} elements, "
+            f"more than fit into the memory of this machine ({room / 2**30:.0f} GiB)"
+        )
+    return tuple(size)
+
+
+def choose_kernels(
+    kernels: Sequence[Kernel | str] | Kernel | str, *, verb: str = "time", done: str = "timed"
+) -> list[Kernel]:
+    """Look up what was asked for: one or more kernels of one op, none of them twice.
+
+    Raises:
+        InputError: none, one twice, or kernels of several ops.
+        UnknownKernelError: a label that the registry does not have.
+    """
+    if not isinstance(kernels, Kernel | str | list | tuple):
+        raise refusal("kernels", kernels, "a list of kernels or labels, such as ['lltm/python', 'lltm/fused']")
+    given = [kernels] if isinstance(kernels, Kernel | str) else list(kernels)
+    chosen = [resolve(kernel, "kernels: one") for kernel in given]
+    if not chosen:
+        raise InputError(f"no kernel to {verb}: give one or more labels, such as ['lltm/python', 'lltm/fused']")
+    labels = [kernel.label for kernel in chosen]
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        raise InputError(f"{', '.join(twice)} is given twice; each kernel is {done} once")
+    if len({kernel.op for kernel in chosen}) > 1:
+        raise InputError(f"kernels of several ops cannot be compared: {', '.join(labels)}")
+    return chosen
+
+
+def require_timing(
+    *, dtype: Any, check: Any, seconds: Any = 1.0, rounds: Any = 1, directions: Any = DIRECTIONS
+) -> None:
+    """Look at what is `benchmark`'s and `memory`'s own.
+
+    Raises:
+        InputError: a number, dtype or list that makes no sense.
+    """
+    real_dtype(dtype)
+    boolean("check", check)
+    try:
+        number("seconds", seconds, positive=True)
+    except InputError:
+        raise refusal("seconds", seconds, "a positive time") from None
+    if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
+        raise refusal("rounds", rounds, "at least one round")
+    if not isinstance(directions, list | tuple) or not directions or any(one not in DIRECTIONS for one in directions):
+        raise refusal("directions", directions, f"some of {', '.join(DIRECTIONS)}")
+
+
+def choose_baseline(kernels: Sequence[Kernel], baseline: Kernel | str | None) -> str:
+    """Return the label of the baseline: what was asked for, else the reference if it is there, else the first.
+
+    Raises:
+        InputError: the baseline is not among the kernels.
+    """
+    labels = [kernel.label for kernel in kernels]
+    if baseline is None:
+        reference = f"{kernels[0].op}/python"
+        return reference if reference in labels else labels[0]
+    if not isinstance(baseline, Kernel | str):
+        raise refusal("baseline", baseline, "a kernel or a label")
+    label = baseline if isinstance(baseline, str) else baseline.label
+    if label not in labels:
+        raise InputError(f"baseline {shown(label)} is not among the kernels: {', '.join(labels)}")
+    return label

@@ -127,7 +127,7 @@ def watch_of(value: Any) -> Watch | None:
     """Refuse a `watch` that is neither a function nor None; a class is no function.
 
     Raises:
-        InputError: so.
+        InputError: it is another.
     """
     if value is None or (callable(value) and not isinstance(value, type)):
         return value

@@ -3,10 +3,10 @@
 notebook ──spawn──> fork server ──fork, 10 ms──> worker ──dies of a kernel──> the fork server says how; the next is forked
 
 client       the caller's side: the one worker of this process, and a new one when it has died
-fork_client  the caller's side of the fork server; process, watch: of one worker and its limits
+fork_client  the caller's side of the fork server; process: one worker, held to its limits
 forkserver   the process that imports torch once, starts no thread, and forks workers
-server       the worker's side: runs requests one after another
+worker       the worker's side: runs requests one after another, and notes their steps in the black box
 channel      messages and tensors between the two; safe_pickle reads only what is expected
-steps        what the worker is doing at each moment, written into the black box
-black_box    memory that outlives a crash; recorder fills in signal, address and frames
+steps        where a task says which step of a kernel begins and ends: a worker's monitor is told
+black_box    memory that outlives a crash; the recorder fills in signal, address and frames
 """

@@ -23,13 +23,15 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from ..native.layout import KINDS, Record, Records, RegionRecord
 
 _SLOT_BYTES = 8192
 _SLOTS_AT = 64
-RECORDS_AT = 20480  # the recorder maps its part itself: whole pages
+_RECORDS_AT = 20480  # the recorder maps its part itself: whole pages
 _TURN, _BEAT, _LENGTH, _PID = map(struct.Struct, ("=Q", "=Qd", "=I", "=q"))
 _TURN_AT, _BEAT_AT = 0, 8
 _SEPARATOR = "\0"
@@ -130,8 +132,8 @@ class Evidence:
     cpu: float = 0.0
 
 
-_SIZE = -(-(RECORDS_AT + ctypes.sizeof(Records)) // mmap.PAGESIZE) * mmap.PAGESIZE
-_DEATH_AT, _WHERE_AT = (RECORDS_AT + getattr(Records, name).offset for name in ("death", "where"))
+_SIZE = -(-(_RECORDS_AT + ctypes.sizeof(Records)) // mmap.PAGESIZE) * mmap.PAGESIZE
+_DEATH_AT, _WHERE_AT = (_RECORDS_AT + getattr(Records, name).offset for name in ("death", "where"))
 
 
 class BlackBox:
@@ -189,11 +191,6 @@ class BlackBox:
         self.beat()  # first: a reader in between must not find the new step with the old time, and take it for late
         self._publish(_SEPARATOR.join((step, kernel, case, *inputs)))
 
-    def describe(self, inputs: Sequence[str]) -> None:
-        """Say what the inputs of the present step are, where that was not known when it began. No beat."""
-        state = self.read()
-        self._publish(_SEPARATOR.join((state.step, state.kernel, state.case, *inputs)))
-
     def beat(self) -> None:
         """Show that the step is alive: its time counts from now."""
         self._beats += 1
@@ -244,7 +241,7 @@ class BlackBox:
         Raises:
             ProcessLookupError: it has ended.
         """
-        if _PID.unpack_from(self._memory, RECORDS_AT)[0] != process:
+        if _PID.unpack_from(self._memory, _RECORDS_AT)[0] != process:
             return None
         before = _TURN.unpack_from(self._memory, _WHERE_AT)[0]
         os.kill(process, signal.SIGUSR1)
@@ -254,11 +251,6 @@ class BlackBox:
                 return self._evidence(_WHERE_AT)
             time.sleep(0.001)
         return None
-
-    def clear(self) -> None:
-        """Forget everything, before another worker gets it."""
-        self._memory[:] = bytes(_SIZE)
-        self._turn = self._beats = 0
 
     def _evidence(self, place: int) -> Evidence | None:
         for _ in range(100):
@@ -308,3 +300,37 @@ def _frames(record: Record) -> tuple[Frame, ...]:
 def _region(record: RegionRecord) -> Region:
     shape = tuple(record.shape[: max(0, record.ndim)])
     return Region(_text(record.name), record.base, record.nbytes, record.itemsize, shape, _text(record.dtype))
+
+
+class Recorder:
+    """The crash recorder, `native/recorder.cpp`: from now on the death of this process is recorded. On the main thread, once.
+
+    Args:
+        library: the built recorder.
+        black_box: where the record goes. It is mapped for the recorder anew, for as long as the process lives.
+
+    Raises:
+        RuntimeError: it was installed before, or there is no memory for it.
+    """
+
+    def __init__(self, library: Path | str, black_box: BlackBox) -> None:
+        self._library = loaded = ctypes.CDLL(str(library))
+        loaded.recorder_size.restype = ctypes.c_uint64
+        loaded.recorder_install.argtypes = (ctypes.c_int, ctypes.c_int64)
+        loaded.recorder_set_finder.argtypes, loaded.recorder_set_finder.restype = (ctypes.c_void_p,), None
+        if loaded.recorder_size() != ctypes.sizeof(Records):
+            raise RuntimeError(
+                f"the recorder writes {loaded.recorder_size()} bytes, and the black box has {ctypes.sizeof(Records)}"
+            )
+        failed = loaded.recorder_install(black_box.fileno(), _RECORDS_AT)
+        if failed:
+            reason = "it was installed before" if failed == 1 else "no memory for it"
+            raise RuntimeError(f"the recorder could not be installed: {reason}")
+
+    def set_finder(self, function: Any) -> None:
+        """Have a function asked for the tensor around a faulting address.
+
+        Args:
+            function: of another library, `int (uintptr_t address, Region* region)`, safe in signal handlers; None for none.
+        """
+        self._library.recorder_set_finder(None if function is None else ctypes.cast(function, ctypes.c_void_p))

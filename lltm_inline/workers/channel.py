@@ -30,7 +30,7 @@ from torch.autograd.function import BackwardCFunction
 from ..errors import InputError
 from ..model.registry import Op, registry
 from .modules import when_dropped
-from .safe_pickle import Careful
+from .safe_pickle import SafeUnpickler
 from .safe_pickle import unwrap as unwrap
 
 _HEADER = struct.Struct("<QI")
@@ -304,7 +304,7 @@ class Reader:
         del self._data[:end]
         file = self._files.pop(0) if files else None
         try:
-            message, parcels = pickle.loads(payload) if self._trusted else Careful(io.BytesIO(payload)).load()
+            message, parcels = pickle.loads(payload) if self._trusted else SafeUnpickler(io.BytesIO(payload)).load()
             return message, _unpack(parcels, file)
         finally:
             if file is not None:

@@ -8,17 +8,16 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base.progress import Listener
 from ..build.compiler import Build
 from ..errors import WorkerError
 from ..model.registry import Op
 from .channel import dump
-from .fork_client import ForkServer
+from .fork_client import ForkClient
 from .limits import Limits
-from .outcome import Died, Result
-from .process import OnEvent, Process
-from .server import Request, Surroundings
-
-__all__ = ["Died", "OnEvent", "Result", "Worker", "worker"]
+from .outcome import Result
+from .process import Process
+from .worker import Request, Surroundings
 
 
 class Worker:
@@ -36,7 +35,7 @@ class Worker:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._owner = os.getpid()
-        self._server: ForkServer | None = None
+        self._server: ForkClient | None = None
         self._idle: Process | None = None
         self._busy: list[Process] = []
 
@@ -62,7 +61,7 @@ class Worker:
             self._fork_safe()
             if self._server is None or not self._server.alive:
                 self._discard()
-                self._server = ForkServer()
+                self._server = ForkClient()
 
     def run(
         self,
@@ -72,7 +71,7 @@ class Worker:
         tensors: Sequence[Any] = (),
         limits: Limits | None = None,
         recorder: Build | None = None,
-        on_event: OnEvent = lambda event: None,
+        on_event: Listener = lambda event: None,
         fresh: bool = False,
         who: frozenset[str] = frozenset(),
         **named: Any,
@@ -88,7 +87,7 @@ class Worker:
             recorder: the library that records crashes.
             on_event: called with what the function tells on its way.
             fresh: in a process in which nothing else has run.
-            who: the kernels that run, for the blame.
+            who: the kernels that run, so that a crash can be told from one that an earlier kernel has caused.
 
         Raises:
             Died: the worker ended, or passed a limit and was ended.
@@ -124,7 +123,7 @@ class Worker:
             assert self._server is not None
             try:
                 self._server.wait()
-                return self._server.fork()
+                return Process(self._server, self._server.fork())
             except WorkerError:
                 self._discard()
                 if last:

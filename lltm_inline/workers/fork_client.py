@@ -10,15 +10,13 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
-from ..base.stop import raise_if_stopped
+from ..base.stop import readable
 from ..errors import WorkerError
 from .black_box import BlackBox
 from .forkserver import LOST
 from .outcome import Ending
-from .polling import readable
-from .process import Process
 
 _TICK = 0.05
 #: How long the fork server may take to import torch, on a laptop that is busy.
@@ -36,7 +34,25 @@ def _directory() -> str | None:
     return None
 
 
-class ForkServer:
+class Fork(NamedTuple):
+    """A worker that was forked just now.
+
+    Attributes:
+        pid: its number.
+        link: for requests and answers.
+        output: file descriptor of what it prints.
+        box: its black box.
+        warm: whether it was forked with all that any check needs.
+    """
+
+    pid: int
+    link: socket.socket
+    output: int
+    box: BlackBox
+    warm: bool
+
+
+class ForkClient:
     """The process that forks workers, seen from here."""
 
     def __init__(self) -> None:
@@ -89,7 +105,6 @@ class ForkServer:
         """
         deadline = time.monotonic() + _START_SECONDS
         while not self.ready:
-            raise_if_stopped()
             readable([self.fileno()], _TICK)
             self.poll()
             if not self.ready and (not self.alive or time.monotonic() > deadline):
@@ -123,7 +138,7 @@ class ForkServer:
             ours = message["kind"] == "exit" and message["code"] == LOST
             self._endings[message["ended"]] = Ending("garbled") if ours else Ending(message["kind"], message["code"])
 
-    def fork(self) -> Process:
+    def fork(self) -> Fork:
         """Fork a worker.
 
         Raises:
@@ -140,7 +155,6 @@ class ForkServer:
             socket.send_fds(self._link, [packet], [theirs.fileno(), writing, box.fileno()])
             deadline = time.monotonic() + _FORK_SECONDS
             while number not in self._forked:
-                raise_if_stopped()
                 readable([self.fileno()], _TICK)
                 self.poll()
                 if not self.alive:
@@ -158,7 +172,7 @@ class ForkServer:
             theirs.close()
             os.close(writing)
         answer = self._forked.pop(number)
-        return Process(self, answer["pid"], mine, reading, box, warm=answer["warm"])
+        return Fork(answer["pid"], mine, reading, box, answer["warm"])
 
     def ending_of(self, pid: int) -> Ending | None:
         """Return how a worker ended, if it has."""

@@ -23,7 +23,7 @@ import traceback
 from contextlib import suppress
 from typing import Any
 
-from .polling import readable
+from ..base.stop import readable
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _PACKET = 1 << 16
@@ -33,7 +33,7 @@ _NEEDED = (
         "lltm_inline.checking.check",
         "lltm_inline.measure.benchmark",
         "lltm_inline.measure.memory",
-        "lltm_inline.workers.server",
+        "lltm_inline.workers.worker",
     ),
     "torch.fx.experimental.symbolic_shapes",  # the first gradient imports it
 )
@@ -59,14 +59,14 @@ def main(control: int) -> None:
     link = socket.socket(fileno=control)
     for name in _NEEDED:
         importlib.import_module(name)  # what it raises is in the log, where the other side looks for it
-    Server(link).run()
+    ForkServer(link).run()
 
 
 def _send(link: socket.socket, message: dict[str, Any]) -> None:
     link.send(json.dumps(message).encode())
 
 
-class Server:
+class ForkServer:
     """Forks workers and tells of their end."""
 
     def __init__(self, link: socket.socket) -> None:
@@ -153,7 +153,7 @@ class Server:
             os.dup2(output, 2)
             for file in (nothing, output):
                 os.close(file)
-            from .server import serve
+            from .worker import serve
 
             serve(requests, box)
             status = 0

@@ -38,7 +38,7 @@ class Died(Exception):
         evidence: what the recorder saw; None without a recorder, or where there was nothing to see.
         output: what had been printed.
         busy: share of the time in which it computed at the end, or would have; None where that was not measured.
-        earlier: what had run in it before; strangers: what else had. They may be to blame.
+        earlier: the kernels that had run in it before: one of them may have caused it.
         seconds: from the beginning of the step to the end.
     """
 
@@ -51,11 +51,10 @@ class Died(Exception):
         *,
         busy: float | None = None,
         earlier: frozenset[str] = frozenset(),
-        strangers: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(ending)
         self.ending, self.state, self.evidence, self.output = ending, state, evidence, output
-        self.busy, self.earlier, self.strangers = busy, earlier, strangers
+        self.busy, self.earlier = busy, earlier
         #: Whether it was ended by somebody else, and not by what it did.
         self.from_outside = ending.kind == "signal" and ending.code in _FROM_OUTSIDE and evidence is None
         self.seconds = max(0.0, time.monotonic() - state.started) if state.started else 0.0

@@ -1,77 +1,59 @@
-"""One worker, seen from the caller's process: gets a request, is waited for, interrupted and ended."""
+"""One worker, seen from the caller's process: gets a request, is waited for, held to its limits, interrupted and ended."""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
-from ..base.stop import raise_if_stopped
+from ..base.progress import Event, Listener
+from ..base.stop import readable
 from ..base.trace import WORKER_NOTE, shorten
-from .black_box import BlackBox, Evidence
+from .black_box import Evidence, State
 from .channel import Reader, send, unwrap
+from .fork_client import Fork, ForkClient
 from .limits import Limits
-from .outcome import Ending, Result
-from .polling import readable
-from .server import Answer
-from .steps import Event, ProcessesLeft
-from .watch import Watch, busy_seconds
+from .outcome import Died, Ending, Result
+from .steps import ProcessesLeft
+from .worker import Answer
 
 _TICK = 0.05
 _GRACE = 0.2
 _WHERE_SECONDS, _DRAIN_SECONDS = 0.15, 0.001
-
-OnEvent = Callable[[Event], None]
-
-
-class Server(Protocol):
-    """What a worker needs of the fork server."""
-
-    warm: bool
-
-    @property
-    def alive(self) -> bool:
-        """Whether it runs."""
-
-    def fileno(self) -> int:
-        """Return what becomes readable when it has something to tell."""
-
-    def ending_of(self, pid: int) -> Ending | None:
-        """Return how a worker ended, if it has."""
+_PIPE_BYTES = 1 << 20
+#: Of what a kernel prints the beginning and the end are kept, however much lies between.
+_HEAD, _TAIL = 32 << 10, 32 << 10
 
 
 class Process:
-    """One worker, seen from here."""
+    """One worker, seen from here.
 
-    def __init__(
-        self, server: Server, pid: int, link: socket.socket, output: int, box: BlackBox, *, warm: bool
-    ) -> None:
-        self.server, self.pid, self.box, self.warm = server, pid, box, warm
+    Attributes:
+        warm: whether it was forked with all that any check needs.
+        output_file: file descriptor of what it prints; -1 when this is closed.
+        served: the kernels that have run in it, and those that run now; earlier: those before.
+    """
+
+    def __init__(self, server: ForkClient, fork: Fork) -> None:
+        self.server = server
+        self.pid, self._link, self.output_file, self.box, self.warm = fork
         self.served: frozenset[str] = frozenset()
         self.earlier: frozenset[str] = frozenset()
-        self._who: frozenset[str] = frozenset()
-        self._link = link
-        self._output_file = output
         self._spent = False
-        self._reader = Reader(link, trusted=False)
-        os.set_blocking(output, False)
-
-    @property
-    def strangers(self) -> frozenset[str]:
-        """What else has run in it than what is running now."""
-        return self.earlier - self._who
+        self._reader = Reader(self._link, trusted=False)
+        os.set_blocking(self.output_file, False)
 
     def run(
         self,
         message: Any,
         tensors: Sequence[Any],
         limits: Limits,
-        on_event: OnEvent,
+        on_event: Listener,
         who: frozenset[str],
     ) -> Result:
         """Send a request and wait for its answer.
@@ -81,27 +63,27 @@ class Process:
             KeyboardInterrupt: on Ctrl-C; the worker is gone then.
             BaseException: whatever the request raised.
         """
-        self._who, self.earlier, self.served = who, self.served, self.served | who
-        watch = Watch(self, limits)
+        self.earlier, self.served = self.served, self.served | who
+        watchdog = Watchdog(self, limits)
         try:
             with suppress(ConnectionError):  # it died while idle, or is just dying: the wait finds out how
                 send(self._link, message, tensors)
-            answer, results = self._wait(watch, on_event)
+            answer, results = self._wait(watchdog, on_event)
         except KeyboardInterrupt as interrupt:
-            raise self._interrupted(watch, on_event) from interrupt
+            raise self._interrupted(watchdog, on_event) from interrupt
         except BaseException:
             self.kill()
             raise
         if answer.raised is not None:
             if answer.raised.kind is ProcessesLeft:
-                died = watch.died(Ending("processes", self._count_descendants()))
+                died = watchdog.died(Ending("processes", self._count_descendants()))
                 self.kill()  # and with it what it has left
                 raise died
             if answer.no_memory:
-                raise watch.died(Ending("memory", limits.memory))
-            raise self._as_raised(answer, watch)
-        self._spent |= watch.output_ended
-        return Result(tuple(results) if answer.tensors else answer.value, watch.output.text)
+                raise watchdog.died(Ending("memory", limits.memory))
+            raise self._as_raised(answer, watchdog)
+        self._spent |= watchdog.output_ended
+        return Result(tuple(results) if answer.tensors else answer.value, watchdog.output.text)
 
     def _count_descendants(self) -> int:
         import psutil
@@ -111,37 +93,36 @@ class Process:
         except psutil.Error:  # it has ended by now
             return 0
 
-    def _as_raised(self, answer: Answer, watch: Watch) -> BaseException:
+    def _as_raised(self, answer: Answer, watchdog: Watchdog) -> BaseException:
         assert answer.raised is not None
         # A fault on a GPU breaks the context for the life of the process.
-        self._spent |= watch.output_ended or "CUDA error" in answer.raised.text
+        self._spent |= watchdog.output_ended or "CUDA error" in answer.raised.text
         error = unwrap(answer.raised)
         if isinstance(error, SystemExit):  # of a kernel in Python: it must not end this process
             status = error.args[0] if error.args else 0
-            return watch.died(Ending("exit", status if isinstance(status, int) else 1))
+            return watchdog.died(Ending("exit", status if isinstance(status, int) else 1))
         if isinstance(error, KeyboardInterrupt):  # nobody has pressed a key here
             error = RuntimeError(f"the kernel raised KeyboardInterrupt {answer.raised.text}".rstrip())
         if answer.context:
             error.add_note(answer.context)
         error.add_note(f"{WORKER_NOTE}{answer.raised.traceback.rstrip()}")
         shorten(error)
-        error.output = watch.output.text  # type: ignore[attr-defined]
+        error.output = watchdog.output.text  # type: ignore[attr-defined]
         return error
 
-    def _wait(self, watch: Watch, on_event: OnEvent) -> tuple[Answer, list[Any]]:
+    def _wait(self, watchdog: Watchdog, on_event: Listener) -> tuple[Answer, list[Any]]:
         """Wait for the answer; drain what is printed; look at the limits."""
         listening = True
         while True:
-            raise_if_stopped()
-            speaking = -1 if watch.output_ended else self._output_file
+            speaking = -1 if watchdog.output_ended else self.output_file
             ready = readable([speaking, self.server.fileno(), self._link.fileno() if listening else -1], _TICK)
-            watch.drain()
+            watchdog.drain()
             if self._link.fileno() in ready:
                 listening = self._feed()
-            while (message := self._message(watch)) is not None:
+            while (message := self._message(watchdog)) is not None:
                 answer, tensors = message
                 if isinstance(answer, Answer):
-                    watch.drain()
+                    watchdog.drain()
                     return answer, tensors
                 if isinstance(answer, Event):
                     _pass_on(answer, on_event)
@@ -151,8 +132,8 @@ class Process:
             if ending is not None:
                 if listening and self._feed_rest():
                     continue  # it had answered
-                raise watch.died(ending)
-            watch.look()
+                raise watchdog.died(ending)
+            watchdog.look()
 
     def _feed(self) -> bool:
         try:
@@ -166,7 +147,7 @@ class Process:
             pass
         return self._reader.complete
 
-    def _message(self, watch: Watch) -> tuple[Any, list[Any]] | None:
+    def _message(self, watchdog: Watchdog) -> tuple[Any, list[Any]] | None:
         """Return the next message.
 
         Raises:
@@ -177,15 +158,15 @@ class Process:
         except KeyboardInterrupt:
             raise
         except Exception:  # whatever damaged bytes make of the pickle
-            raise watch.died(Ending("garbled")) from None
+            raise watchdog.died(Ending("garbled")) from None
 
-    def _interrupted(self, watch: Watch, on_event: OnEvent) -> KeyboardInterrupt:
+    def _interrupted(self, watchdog: Watchdog, on_event: Listener) -> KeyboardInterrupt:
         """Stop the work: ask first, so that what was measured comes back, and wait no longer than a person would notice."""
         interrupt = KeyboardInterrupt()
         try:
             os.kill(self.pid, signal.SIGINT)
-            watch.only_until(time.monotonic() + _GRACE)
-            answer, _ = self._wait(watch, on_event)
+            watchdog.only_until(time.monotonic() + _GRACE)
+            answer, _ = self._wait(watchdog, on_event)
             if answer.raised is not None and isinstance(error := unwrap(answer.raised), KeyboardInterrupt):
                 interrupt = error
         except (Exception, KeyboardInterrupt):
@@ -196,22 +177,6 @@ class Process:
         shorten(interrupt)
         return interrupt
 
-    def where(self, drain: Callable[[], None]) -> tuple[Evidence | None, float | None]:
-        """Ask the worker where it is, and for how much of the time it computes.
-
-        What it prints meanwhile is drained: it would wait for that, and for nothing else.
-        """
-        before, started = busy_seconds(self.pid), time.monotonic()
-        try:
-            evidence = self.box.ask(self.pid, _WHERE_SECONDS)
-        except ProcessLookupError:
-            return None, None
-        while (rest := started + _WHERE_SECONDS - time.monotonic()) > 0:
-            drain()
-            time.sleep(min(rest, _DRAIN_SECONDS))
-        after, passed = busy_seconds(self.pid), time.monotonic() - started
-        return evidence, None if before is None or after is None else (after - before) / passed
-
     def kill(self) -> None:
         """End it with everything that it has started."""
         if self.server.ending_of(self.pid) is None:  # else its number may be somebody else's by now
@@ -220,27 +185,169 @@ class Process:
         self.close()
 
     def close(self) -> None:
-        if self._output_file >= 0:
+        if self.output_file >= 0:
             self._link.close()
-            os.close(self._output_file)
-            self._output_file = -1
+            os.close(self.output_file)
+            self.output_file = -1
             self._reader.close()
             self.box.close()
 
     @property
     def usable(self) -> bool:
         """Whether it waits for requests, and has been forked with all that it needs."""
-        alive = self._output_file >= 0 and self.server.alive and self.server.ending_of(self.pid) is None
+        alive = self.output_file >= 0 and self.server.alive and self.server.ending_of(self.pid) is None
         return alive and not self._spent and (self.warm or not self.server.warm)
 
-    @property
-    def output_file(self) -> int:
-        return self._output_file
 
-
-def _pass_on(event: Event, on_event: OnEvent) -> None:
+def _pass_on(event: Event, on_event: Listener) -> None:
     if event.kind == "warning":
         text, category = event.values
         warnings.warn(text, category, stacklevel=2)
     else:
         on_event(event)
+
+
+class Watchdog:
+    """Holds one request to its limits: the time of a step, shared memory, and what is printed. RLIMIT_DATA does the other memory."""
+
+    def __init__(self, process: Process, limits: Limits) -> None:
+        self._process, self._limits = process, limits
+        self._deadline = float("inf")
+        self._begun = time.monotonic()
+        self._shared, self._beats = _shared_bytes(process.pid), 0
+        self._last = State()
+        self.output, self.output_ended = Output(), False
+        self.drain()
+        self.output = Output()  # what threads of an earlier kernel have printed since is not this one's
+
+    def only_until(self, deadline: float) -> None:
+        """Set an end to the whole request."""
+        self._deadline = deadline
+
+    def drain(self) -> None:
+        """Take in what was printed."""
+        while True:
+            try:
+                data = os.read(self._process.output_file, _PIPE_BYTES)
+            except BlockingIOError:
+                return
+            if not data:  # it has closed what it prints to
+                self.output_ended = True
+                return
+            self.output.add(data)
+            if self.output.count > self._limits.output:
+                return  # a kernel that prints without end would keep us here
+
+    def look(self) -> None:
+        """Compare with the limits.
+
+        Raises:
+            Died: one of them was passed; the worker was ended.
+        """
+        now = time.monotonic()
+        if now > self._deadline:
+            raise self._ended(Ending("timeout"))
+        if self.output.count > self._limits.output:
+            raise self._ended(Ending("output", self._limits.output), where=True)
+        state = self._state()
+        shared = _shared_bytes(self._process.pid)
+        if state.beats != self._beats:
+            self._shared, self._beats = shared, state.beats  # what was there before a step is not the step's
+        if state.step and shared - self._shared > self._limits.memory:
+            raise self._ended(Ending("memory", self._limits.memory))  # at once: it may be taking more and more
+        limit = self._limits.seconds_of(state.step)
+        since = max(state.started, self._begun)
+        if now - since > limit and self._state().beats == state.beats:
+            raise self._ended(Ending("timeout", seconds=limit), where=True)
+
+    def _state(self) -> State:
+        """Read what it is doing; a kernel that has written zeros over the black box does not stop the clock by that."""
+        state = self._process.box.read()
+        if state.beats >= self._last.beats:
+            self._last = state
+        return self._last
+
+    def _ended(self, ending: Ending, *, where: bool = False) -> Died:
+        evidence, busy = self.where() if where else (None, None)
+        state = self._process.box.read()
+        self.drain()
+        self._process.kill()
+        return self._died(ending, state, evidence, busy)
+
+    def where(self) -> tuple[Evidence | None, float | None]:
+        """Ask the worker where it is, and for how much of the time it computes.
+
+        What it prints meanwhile is drained: it would wait for that, and for nothing else.
+        """
+        before, started = _busy_seconds(self._process.pid), time.monotonic()
+        try:
+            evidence = self._process.box.ask(self._process.pid, _WHERE_SECONDS)
+        except ProcessLookupError:
+            return None, None
+        while (rest := started + _WHERE_SECONDS - time.monotonic()) > 0:
+            self.drain()
+            time.sleep(min(rest, _DRAIN_SECONDS))
+        after, passed = _busy_seconds(self._process.pid), time.monotonic() - started
+        return evidence, None if before is None or after is None else (after - before) / passed
+
+    def died(self, ending: Ending) -> Died:
+        """Make what is known of a worker that has ended by itself."""
+        self.drain()
+        box = self._process.box
+        return self._died(ending, box.read(), box.evidence(), None)
+
+    def _died(self, ending: Ending, state: State, evidence: Evidence | None, busy: float | None) -> Died:
+        return Died(ending, state, evidence, self.output.text, busy=busy, earlier=self._process.earlier)
+
+
+class Output:
+    """Keeps the first and the last of what is added, and counts all of it.
+
+    Example:
+        >>> output = Output(head=3, tail=4)
+        >>> output.add(b"abcdefghij")
+        >>> output.text
+        'abc\\n... 3 bytes left out ...\\nghij'
+    """
+
+    def __init__(self, head: int = _HEAD, tail: int = _TAIL) -> None:
+        self._most_head, self._most_tail = head, tail
+        self._head, self._tail = bytearray(), bytearray()
+        self.count = 0
+
+    def add(self, data: bytes) -> None:
+        """Add what was printed."""
+        self.count += len(data)
+        room = self._most_head - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        del self._tail[: -self._most_tail]
+
+    @property
+    def text(self) -> str:
+        """What was printed, with a note where something was left out."""
+        left_out = self.count - len(self._head) - len(self._tail)
+        between = f"\n... {left_out} bytes left out ...\n".encode() if left_out else b""
+        return (bytes(self._head) + between + bytes(self._tail)).decode(errors="replace")
+
+
+def _shared_bytes(pid: int) -> int:
+    """Return the resident memory that RLIMIT_DATA does not count: what is shared with other processes and belongs to no file."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            return next((int(line.split()[1]) * 1024 for line in file if line.startswith(b"RssShmem:")), 0)
+    except (OSError, ValueError, IndexError):  # it has ended
+        return 0
+
+
+def _busy_seconds(pid: int) -> float | None:
+    """Return how long the threads of a process have run, or waited for a processor that others had; None when it has ended."""
+    with suppress(OSError, ValueError):  # a kernel without these numbers, or it has just ended
+        threads = [Path(entry, "schedstat").read_text().split() for entry in os.scandir(f"/proc/{pid}/task")]
+        return sum(int(ran) + int(waited) for ran, waited, _ in threads) / 1e9
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):
+        return None

@@ -17,7 +17,7 @@ from ..errors import made_again
 _PLAIN = {"complex", "slice", "range", "bytearray", "set", "frozenset"}
 
 
-class Careful(pickle.Unpickler):
+class SafeUnpickler(pickle.Unpickler):
     """Knows data of ours, torch's dtypes, and exceptions; anything else is refused."""
 
     def find_class(self, module: str, name: str) -> Any:
@@ -92,7 +92,7 @@ def _arguments(error: BaseException) -> tuple[Any, ...]:
 def _is_portable(value: Any) -> bool:
     """Tell whether a value can be sent from a worker and is known on the other side."""
     try:
-        Careful(io.BytesIO(pickle.dumps(value, protocol=5))).load()
+        SafeUnpickler(io.BytesIO(pickle.dumps(value, protocol=5))).load()
     except Exception:  # whatever the user's objects raise
         return False
     return True
@@ -104,7 +104,7 @@ def unwrap(raised: Raised) -> BaseException:
     Where this process does not know its class, it becomes one of the nearest class that it derives from.
     """
     try:
-        args, state = Careful(io.BytesIO(raised.made_of)).load()
+        args, state = SafeUnpickler(io.BytesIO(raised.made_of)).load()
     except Exception:  # whatever the user's objects raise; or something that this process does not know
         args, state = (raised.text,), {}
     if raised.kind is not None:

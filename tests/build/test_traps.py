@@ -21,7 +21,7 @@ from torch.utils import cpp_extension
 
 from lltm_inline.build import cache, compiler, job, toolchain
 from lltm_inline.build.compiler import build
-from lltm_inline.calling.load import load
+from lltm_inline.calling import load
 from lltm_inline.errors import BuildError, DefinitionError, InputError, ToolchainError
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.source.template import render

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.checking import interface, supervise
+from lltm_inline.base.progress import Event
+from lltm_inline.checking import check as module
+from lltm_inline.checking import interface
 from lltm_inline.checking.check import check
 from lltm_inline.checking.report import Report
 from lltm_inline.model.registry import Kernel, registry
@@ -18,7 +20,6 @@ from lltm_inline.run.setting import Setting
 from lltm_inline.workers import steps
 from lltm_inline.workers.black_box import State
 from lltm_inline.workers.outcome import Died, Ending
-from lltm_inline.workers.steps import Event
 
 pytestmark = pytest.mark.usefixtures("tiny")
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("tiny")
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], tuple[Report, list[int]]]:
     """Give `checked(n)`: the report of a kernel that runs out of memory from n elements on, and when it did."""
-    monkeypatch.setattr(steps, "_memory", 2**30)  # as in a worker
+    monkeypatch.setattr(steps.monitor, "memory", 2**30)  # as in a worker
 
     def checked(most: int) -> tuple[Report, list[int]]:
         failed: list[int] = []
@@ -82,10 +83,10 @@ def test_nonsense_that_hangs_ends_the_asking(monkeypatch: pytest.MonkeyPatch) ->
         asked.append(function.__self__.start)
         on_event(Event("try", ("x", f"in dtype {len(asked)}")))
         how = Ending("signal", 11) if len(asked) == 1 else Ending("timeout", seconds=5.0)
-        raise Died(how, State(), None, "", busy=math.nan, earlier=frozenset(), strangers=frozenset())
+        raise Died(how, State(), None, "", busy=math.nan)
 
-    monkeypatch.setattr(supervise.worker, "run", run)
+    monkeypatch.setattr(module.worker, "run", run)
     kernel = Kernel("tiny/stable", python=torch.neg)
-    tries, untried = supervise._refusals(Built(kernel, registry.ops["tiny"], "cpu"), None, Setting())
+    tries, untried = module._refusals(Built(kernel, registry.ops["tiny"], "cpu"), None, Setting())
     assert [one.verdict for one in tries] == ["crashes (SIGSEGV)", "hangs"] and asked == [0, 1]
     assert untried == "other inputs that make no sense: it hangs with x in dtype 2"

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 import lltm_inline as li
+from lltm_inline import calling
 from lltm_inline.build import cache
-from lltm_inline.calling import load
 from lltm_inline.errors import CheckError, CrashError, InputError
 from lltm_inline.model.registry import Kernel, Op
 from lltm_inline.tables.timings import Row
@@ -105,7 +105,7 @@ def test_load_tries_the_library_in_the_worker_first(x: torch.Tensor) -> None:
 def test_checked_library_is_not_tried_out_again(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a check has run, or a record in the cache names, is loaded at once; also where the disk takes no record."""
     tried: list[str] = []
-    monkeypatch.setattr(load, "_try_out", lambda built, _: tried.append(built.kernel.label))
+    monkeypatch.setattr(calling, "_try_out", lambda built, _: tried.append(built.kernel.label))
     checked, recorded, new = (tiny(2, text=f"{STABLE}// {name}\n", variant=name) for name in ("a", "b", "c"))
     with monkeypatch.context() as full_disk:
         full_disk.setattr(cache, "mark_proven", lambda *_: None)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 import torch
 
-from lltm_inline.calling.load import load
+from lltm_inline.calling import load
 from lltm_inline.errors import DefinitionError, InputError, ToolchainError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.function import Function

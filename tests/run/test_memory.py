@@ -12,9 +12,8 @@ import torch
 import lltm_inline as li
 from lltm_inline.checking.report import Finding, Report, Section
 from lltm_inline.errors import CheckError, InputError
-from lltm_inline.measure.memory import memory
-from lltm_inline.measure.meter import Meter
-from lltm_inline.measure.stack import Stack, layer_sizes
+from lltm_inline.measure.inputs import Stack, layer_sizes
+from lltm_inline.measure.memory import Meter, memory
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.tables.memory import Memory, MemoryRow
 from tests.tiny import forget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.calling.load import load
+from lltm_inline.calling import load
 from lltm_inline.checking.guard import Guard
 from lltm_inline.checking.runner import Part, Runner, laboratory
 from lltm_inline.checking.safety import obtain, replay, safety, safety_cases, smaller_cases
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.cases import MANY, Case
-from lltm_inline.workers.client import Died, worker
+from lltm_inline.workers.client import worker
+from lltm_inline.workers.outcome import Died
+from lltm_inline.workers.steps import describe
 from tests.tiny import forget
 
 #: y = 2x, by way of a temporary. DEFECT in the environment says what is wrong, where, and with which tensor: `read 1 x` reads
@@ -110,16 +112,28 @@ def python(function: Any) -> Runner:
     return Runner(load(kernel, progress=False, trust=True))
 
 
-def look(runner: Runner, sizes: Sequence[tuple[int, ...]] | None = SIZES, **options: Any) -> Part:
+def look(
+    runner: Runner,
+    sizes: Sequence[tuple[int, ...]] | None = SIZES,
+    note: Callable[..., None] | None = None,
+    **options: Any,
+) -> Part:
     """Run the section in this process."""
+    one = fresh(runner)
+    one.note = note or one.note
     with laboratory():
-        return safety(fresh(runner), sizes, **options)
+        return safety(one, sizes, **options)
 
 
 def noting(kernel: Kernel, path: Path) -> None:
     """Run the section, and keep the last note in a file."""
     runner = Runner(load(kernel, progress=False, trust=True))
-    look(runner, note=lambda step, case, inputs: path.write_text("|".join((step, case, *inputs))) and None)
+
+    def note(step: str, case: Case, inputs: Sequence[Any]) -> None:
+        words = describe(runner.op, inputs)
+        path.write_text("|".join((step, case.describe(runner.op), *words)))
+
+    look(runner, note=note)
 
 
 def last_note(runner: Runner, path: Path) -> tuple[str, list[str]]:
@@ -336,8 +350,10 @@ def test_smaller_cases_lead_to_the_smallest():
 def test_any_case_can_be_replayed(poked, case):
     """Layouts, gradients that are not wanted, no elements, several threads."""
     notes: list[str] = []
+    runner = fresh(poked)
+    runner.note = lambda step, case, inputs: notes.append(step)
     with laboratory():
-        part = replay(fresh(poked), [case], lambda step, text, inputs: notes.append(step))
+        part = replay(runner, [case])
     assert part == Part(1, [], [])
     assert set(notes) == ({"forward"} if case.wanted else {"forward", "backward"})
 

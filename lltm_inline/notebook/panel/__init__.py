@@ -22,7 +22,7 @@ from ...errors import LltmInlineError, ToolchainError
 from ...journal import journal
 from ...model.kernel import Kernel
 from ...model.registry import registry
-from ...run.choices import choose_sizes
+from ...run.setting import choose_sizes
 from ...source.choose import kernel_or_first
 from ...source.template import devices_of
 from ...workers.client import worker

@@ -25,7 +25,7 @@ from ...measure.benchmark import benchmark
 from ...measure.inputs import Ring
 from ...model.kernel import Kernel
 from ...model.registry import registry
-from ...run.choices import choose_sizes
+from ...run.setting import choose_sizes
 from ...source.template import devices_of
 from ...tables.partial import Partial
 from ...tables.timings import Timings

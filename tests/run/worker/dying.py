@@ -212,14 +212,14 @@ _CHILD = (
     PREAMBLE
     + """
 import ctypes, mmap, os
-from lltm_inline.workers.recorder import install
+from lltm_inline.workers.black_box import Recorder
 
 recorder, library, function, finder, box, stop = sys.argv[2:]
 libc, earlier = ctypes.CDLL(None), b"what was there before is taken down"
 if function.startswith("exits"):
     libc.__cxa_atexit(ctypes.cast(libc.puts, ctypes.c_void_p), ctypes.c_char_p(earlier), None)
 box = BlackBox.open(int(box))
-installed = install(recorder, box)
+installed = Recorder(recorder, box)
 box.note("forward", "lltm/fused@2", "case", ("x (7,) float64",))
 loaded = ctypes.CDLL(library)
 if finder:

@@ -12,11 +12,12 @@ from typing import Any
 
 import torch
 
+from lltm_inline.base.progress import emit
 from lltm_inline.build import cache, job
 from lltm_inline.errors import BuildError
 from lltm_inline.run import built
 from lltm_inline.workers import steps
-from lltm_inline.workers.server import Tensors
+from lltm_inline.workers.worker import StepMonitor, Tensors
 
 
 class PrivateError(Exception):
@@ -114,7 +115,7 @@ def fork(generations: int, seconds: float) -> None:
 def tell_and_return(count: int) -> int:
     """Tell of every number on the way."""
     for number in range(count):
-        steps.tell("number", number)
+        emit("number", number)
     return count
 
 
@@ -163,9 +164,9 @@ def daemonise() -> int:
 def blank_the_box(file: int) -> None:
     """Write zeros over the black box, and loop."""
     with steps.step("forward", "op/x"):
-        assert steps._box is not None
+        assert isinstance(steps.monitor, StepMonitor)
         time.sleep(0.3)  # until the caller has seen that a step has begun
-        steps._box._memory[:64] = bytes(64)
+        steps.monitor.box._memory[:64] = bytes(64)
         while True:
             pass
 

@@ -23,10 +23,11 @@ import pytest
 import torch
 
 from lltm_inline.errors import BuildError, InputError, WorkerError
-from lltm_inline.workers import channel
-from lltm_inline.workers import safe_pickle as careful
-from lltm_inline.workers.client import Died, Worker
+from lltm_inline.workers import channel, safe_pickle
+from lltm_inline.workers.client import Worker
 from lltm_inline.workers.limits import Limits
+from lltm_inline.workers.outcome import Died
+from lltm_inline.workers.process import Watchdog
 from tests.run.worker import jobs
 
 
@@ -188,7 +189,7 @@ ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 requests, kept = socket.socketpair()
 box = BlackBox.create()
 socket.send_fds(ours, [b'{"fork": 1}'], [requests.fileno(), 2, box.fileno()])
-server = forkserver.Server(theirs)
+server = forkserver.ForkServer(theirs)
 server._to_import = ["kills"]
 sys.path.insert(0, sys.argv[1])
 server.run()
@@ -233,11 +234,20 @@ def test_time_limit_is_kept(worker: Worker) -> None:
 
 def test_who_is_asked_where_it_is_does_not_wait_for_its_own_output(worker: Worker) -> None:
     """What is printed is read also while the share of time is measured in which it computes."""
+
+    class Counting(Watchdog):
+        drained = 0
+
+        def drain(self) -> None:
+            self.drained += 1
+            super().drain()
+
     worker.run(os.getpid)
-    process, read = worker._idle, []
-    assert process is not None
-    process.where(lambda: read.append(os.getpid()))
-    assert len(read) > 1
+    assert worker._idle is not None
+    watchdog = Counting(worker._idle, Limits())
+    before = watchdog.drained
+    watchdog.where()
+    assert watchdog.drained > before + 1
 
 
 def test_output_limit_is_kept(worker: Worker) -> None:
@@ -457,7 +467,7 @@ def test_only_known_data_are_taken_from_a_worker(worker: Worker) -> None:
 def test_builtins_that_do_something_are_refused(name: str) -> None:
     """Only plain containers and exceptions are known by name."""
     with pytest.raises(pickle.UnpicklingError):
-        careful.Careful(io.BytesIO()).find_class("builtins", name)
+        safe_pickle.SafeUnpickler(io.BytesIO()).find_class("builtins", name)
 
 
 def test_nonsense_on_the_line_is_refused() -> None:

@@ -283,11 +283,11 @@ def test_no_core_is_dumped(recorder: Path, tmp_path: Path) -> None:
     """Whatever the limit is, the worker does not spend its last seconds on writing its memory to a disk."""
     code = f"""{PREAMBLE}
 import ctypes, os, resource
-from lltm_inline.workers.recorder import install
+from lltm_inline.workers.black_box import Recorder
 hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
 resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 if not (child := os.fork()):
-    install(sys.argv[2], BlackBox.create())
+    Recorder(sys.argv[2], BlackBox.create())
     ctypes.string_at(0)
 _, status = os.waitpid(child, 0)
 print(os.WTERMSIG(status), os.WCOREDUMP(status))
@@ -300,11 +300,11 @@ print(os.WTERMSIG(status), os.WCOREDUMP(status))
 def test_it_is_installed_once_and_fits(recorder: Path) -> None:
     """A second installation is refused with a reason; the two sides agree on every byte of the record."""
     code = f"""{PREAMBLE}
-from lltm_inline.workers.recorder import install
+from lltm_inline.workers.black_box import Recorder
 box = BlackBox.create()
-install(sys.argv[2], box)
+Recorder(sys.argv[2], box)
 try:
-    install(sys.argv[2], box)
+    Recorder(sys.argv[2], box)
 except RuntimeError as error:
     print(error)
 """

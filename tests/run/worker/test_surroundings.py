@@ -16,9 +16,9 @@ import pytest
 import torch
 
 from lltm_inline.model.registry import registry
-from lltm_inline.workers import safe_pickle as careful
+from lltm_inline.workers import safe_pickle
 from lltm_inline.workers.client import Worker
-from lltm_inline.workers.server import Modes
+from lltm_inline.workers.worker import Modes
 from tests.run.worker import jobs
 
 Write = Callable[[str, str], ModuleType]
@@ -190,7 +190,7 @@ def test_exceptions_of_a_notebook_come_back_as_themselves(worker: Worker, monkey
 )
 def test_builtin_exceptions_are_made_again_whole(error: Exception) -> None:
     """With what their constructors make of their arguments."""
-    again = careful.unwrap(careful.wrap(error, ""))
+    again = safe_pickle.unwrap(safe_pickle.wrap(error, ""))
     assert type(again) is type(error)
     assert str(again) == str(error) and repr(again) == repr(error)
     assert getattr(again, "filename", None) == getattr(error, "filename", None)
@@ -198,7 +198,7 @@ def test_builtin_exceptions_are_made_again_whole(error: Exception) -> None:
 
 def test_arguments_that_are_unknown_here_do_not_hide_the_exception() -> None:
     """Then its text is its argument."""
-    raised = careful.wrap(ValueError("the text"), "")
-    damaged = careful.Raised(raised.names, pickle.dumps((print,)), raised.text, "")
-    again = careful.unwrap(damaged)
+    raised = safe_pickle.wrap(ValueError("the text"), "")
+    damaged = safe_pickle.Raised(raised.names, pickle.dumps((print,)), raised.text, "")
+    again = safe_pickle.unwrap(damaged)
     assert type(again) is ValueError and again.args == ("the text",)

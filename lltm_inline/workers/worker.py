@@ -18,15 +18,17 @@ from typing import Any
 
 import torch
 
+from ..base.progress import emit, listening
 from ..build.compiler import Build, verify
 from ..errors import InputError
 from . import steps
-from .black_box import BlackBox, State
+from .black_box import BlackBox, Recorder, State
 from .channel import Reader, require_travellers, send
 from .modules import Modules
 from .safe_pickle import Raised, wrap
 
 _libc = ctypes.CDLL(None)
+_USUAL_STACK, _LARGEST_STACK = 8 << 20, 64 << 20
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Modes:
             # Setting one makes every call of torch slower, that of the CPU too: take it back instead.
             torch.set_default_device(None if self.device.type == "cpu" else self.device)
         enabled, warn_only, fill = self.deterministic
-        set_deterministic(enabled, warn_only=warn_only)
+        _set_deterministic(enabled, warn_only=warn_only)
         torch.utils.deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]
         for kind, switched_on, dtype in self.autocast:
             torch.set_autocast_enabled(kind, switched_on)
@@ -75,7 +77,7 @@ class Modes:
 
 
 # What torch.use_deterministic_algorithms calls, after it has imported the whole of torch._inductor (1.4 s) to tell it too.
-set_deterministic = torch._C._set_deterministic_algorithms
+_set_deterministic = torch._C._set_deterministic_algorithms
 
 
 @dataclass(frozen=True)
@@ -163,26 +165,24 @@ def serve(requests: int, box: int) -> None:
             stream.reconfigure(line_buffering=True)  # so that lines stand in the order in which they were written
     link = socket.socket(fileno=requests)
     link.setblocking(True)
-    black_box = BlackBox.open(box)
-    steps.install(black_box, lambda event: send(link, event))
-    reader = Reader(link, trusted=True)
-    owner = os.getpid()
-    modules = Modules()
-    while _serve_one(link, reader, black_box, modules, owner):
-        pass
+    monitor = StepMonitor(BlackBox.open(box))
+    steps.install(monitor)
+    reader, modules = Reader(link, trusted=True), Modules()
+    with listening(lambda event: send(link, event) if monitor.is_owner else None):
+        while _serve_one(link, reader, monitor, modules):
+            pass
 
 
-def _serve_one(link: socket.socket, reader: Reader, box: BlackBox, modules: Modules, owner: int) -> bool:
+def _serve_one(link: socket.socket, reader: Reader, monitor: StepMonitor, modules: Modules) -> bool:
     """Wait for a request and answer it; nothing of either is kept. False at the end of the connection."""
     try:
         while (message := reader.message()) is None:
             if not reader.feed():
                 return False
-        answer, results = _attempt(*message, box, modules)
+        answer, results = _attempt(*message, monitor, modules)
     except (RuntimeError, MemoryError) as error:  # a tensor for which the GPU has no room
         answer, results = Answer(raised=wrap(error, traceback.format_exc())), ()
-    if os.getpid() != owner:  # a process that the kernel has forked
-        os._exit(0)
+    monitor.end_copies()
     sys.stdout.flush()
     sys.stderr.flush()
     _libc.fflush(None)
@@ -193,7 +193,7 @@ def _serve_one(link: socket.socket, reader: Reader, box: BlackBox, modules: Modu
 
 
 def _attempt(
-    sent: tuple[Surroundings, bytes], tensors: Sequence[Any], box: BlackBox, modules: Modules
+    sent: tuple[Surroundings, bytes], tensors: Sequence[Any], monitor: StepMonitor, modules: Modules
 ) -> tuple[Answer, Sequence[Any]]:
     """Do what is asked; return an answer and its tensors, whatever happens."""
     keep_step = False
@@ -201,7 +201,7 @@ def _attempt(
     try:
         surroundings.apply()
         modules.refresh()
-        answer = _answer(_unpickled(body), tensors, box)
+        answer = _answer(_unpickled(body), tensors, monitor)
         if not answer.tensors:
             return answer, ()
         require_travellers(answer.value)
@@ -209,13 +209,13 @@ def _attempt(
     except BaseException as error:
         no_memory = isinstance(error, MemoryError | RuntimeError) and steps.is_out_of_memory(error)
         keep_step = no_memory or isinstance(error, steps.ProcessesLeft)
-        steps.limit_memory(0)  # there must be some for the answer
+        monitor.limit_memory(0)  # there must be some for the answer
         raised = wrap(error, traceback.format_exc())
-        return Answer(raised=raised, context=_context(error, box.read()), no_memory=no_memory), ()
+        return Answer(raised=raised, context=_context(error, monitor.box.read()), no_memory=no_memory), ()
     finally:
-        steps.limit_memory(0)
+        monitor.limit_memory(0)
         if not keep_step:  # or it has still to be read
-            box.note("")
+            monitor.box.note("")
 
 
 def _unpickled(body: bytes) -> Request:
@@ -240,16 +240,16 @@ def _context(error: BaseException, state: State) -> str:
     return f"{where}: {steps.NO_EXCEPTION}" if steps.is_unknown(error) else where
 
 
-def _answer(request: Request, tensors: Sequence[Any], box: BlackBox) -> Answer:
+def _answer(request: Request, tensors: Sequence[Any], monitor: StepMonitor) -> Answer:
     if request.recorder is not None:
-        _record(request.recorder, box)
-    steps.limit_memory(request.memory)
+        monitor.record_crashes(request.recorder)
+    monitor.limit_memory(request.memory)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         value = request.function(*request.arguments, *tensors, **request.named)
     for one in caught:
         category = one.category if one.category.__module__ in ("builtins", "lltm_inline.errors") else UserWarning
-        steps.tell("warning", str(one.message), category)
+        emit("warning", str(one.message), category)
     return Answer(value, tensors=isinstance(value, Tensors))
 
 
@@ -257,15 +257,89 @@ class Tensors(tuple[Any, ...]):
     """A result that is to travel as shared memory."""
 
 
-_recording = False
+class StepMonitor(steps.Monitor):
+    """Notes the steps of this worker in its black box, and holds each of them to its limit of memory.
+
+    Args:
+        box: the black box.
+    """
+
+    def __init__(self, box: BlackBox) -> None:
+        self.box = box
+        self._owner = os.getpid()
+        self._recorder: Recorder | None = None
+        self._had_children = False
+        self._most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether this is the worker itself, and no process that a kernel has forked."""
+        return os.getpid() == self._owner
+
+    def end_copies(self) -> None:
+        """End a process that a kernel has forked: it must not go on as if it were the worker."""
+        if not self.is_owner:
+            os._exit(0)
+
+    def begin(self, step: str, kernel: str, words: steps.Words) -> None:
+        self.end_copies()
+        case, inputs = words()
+        if self.memory:
+            self._set_limit(self._data_bytes() + self.memory + _stacks())
+        self._had_children = _has_children()
+        self.box.note(step, kernel, case, inputs)
+
+    def beat(self) -> None:
+        self.box.beat()
+
+    def end(self) -> None:
+        self.end_copies()
+        if _has_children() and not self._had_children:
+            raise steps.ProcessesLeft
+        self._set_limit(resource.RLIM_INFINITY)
+        self.box.note("")
+
+    def set_finder(self, address: int) -> None:
+        if self._recorder is not None:
+            self._recorder.set_finder(address)
+
+    def record_crashes(self, library: Build) -> None:
+        """Install the crash recorder: one for the life of a process."""
+        if self._recorder is None:
+            verify(library)
+            self._recorder = Recorder(library.path, self.box)
+
+    def limit_memory(self, count: int) -> None:
+        """Let each step take this many bytes beyond what is in use when it begins; 0 for no limit."""
+        self.memory = count
+        if not count:
+            self._set_limit(resource.RLIM_INFINITY)
+
+    def _set_limit(self, count: int) -> None:
+        if self._most != resource.RLIM_INFINITY and not 0 <= count <= self._most:
+            count = self._most
+        resource.setrlimit(resource.RLIMIT_DATA, (count, self._most))
+
+    def _data_bytes(self) -> int:
+        """Return the writable private memory of this process, which is what RLIMIT_DATA counts."""
+        try:
+            return int(os.pread(self._statm, 256, 0).split()[5]) * resource.getpagesize()
+        except (OSError, IndexError):  # a kernel has closed the file
+            self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+            return self._data_bytes()
 
 
-def _record(recorder: Build, box: BlackBox) -> None:
-    """Install the crash recorder: one for the life of a process."""
-    global _recording
-    if not _recording:
-        from .recorder import install
+def _has_children() -> bool:
+    """Tell whether this process has started others that it has not waited for."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
-        verify(recorder)
-        steps.install_recorder(install(recorder.path, box).set_finder)
-        _recording = True
+
+def _stacks() -> int:
+    """Return the memory that stacks of threads may still take: RLIMIT_DATA counts all of it, used or not."""
+    size = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    return torch.get_num_threads() * (size if 0 < size < _LARGEST_STACK else _USUAL_STACK)
