@@ -19,7 +19,7 @@ from ..build.compiler import Build
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import CheckError
-from ..model.listeners import building
+from ..model.outcomes import noting
 from ..model.registry import Kernel, Op, registry
 from ..run.cases import size_text
 from ..run.choices import choose_baseline, choose_kernels, choose_sizes, require_timing
@@ -104,7 +104,7 @@ def memory(
     against = choose_baseline(chosen, baseline)
     total = len(chosen) * (1 + check) + len(cases) * len(chosen)
     with counting(f"memory of {op.name}", total, progress) as step:
-        with building(chosen):
+        with noting(chosen):
             built = prepare(chosen, replace(setting, progress=step))
         meter = build_meter(compiler, step) if device == "cpu" else None
         if check:

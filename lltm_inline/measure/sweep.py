@@ -24,7 +24,6 @@ from ..base.progress import CountedProgress, Step, counting
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import BuildError, CheckError, CrashError, InputError
-from ..model.listeners import nobody_told
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, require_device
 from ..run.cases import size_text
@@ -105,7 +104,7 @@ def sweep(
     plan = Plan((at,), base.label, possible[-1:], dtype, seconds, rounds)
     kernels = _kernels_of(base, values)
     total = 1 + len(kernels) + _TICKS + _CONFIRM_TICKS
-    with counting(f"sweep of {base.label}", total, progress) as step, nobody_told():
+    with counting(f"sweep of {base.label}", total, progress) as step, registry.no_notes():
         setting = replace(setting, progress=False)
         built, problems = _build([base, *kernels], setting, step)
         for one in built:
