@@ -16,7 +16,7 @@ from .base.progress import Progress, showing
 from .checking.postmortem import run_or_raise
 from .checking.runner import Runner, runner_of, threads
 from .errors import CrashError, InputError
-from .model.listeners import building
+from .model.outcomes import noting
 from .model.registry import Kernel, Op, registry, resolve
 from .run.built import Built, build_all, is_tried, mark_tried, require_device
 from .run.cases import THREADS, Case, make_inputs, place, size_cases
@@ -73,7 +73,7 @@ def load(
     setting = Setting(device, compiler, cflags, progress, trust, limits)
     kernel = resolve(kernel)
     require_device(device, kernel)
-    with building([kernel]):
+    with noting([kernel]):
         # The worker imports torch, which takes about as long as a compiler.
         (built,) = build_all([kernel], setting, None if setting.here else worker.warm)
         with _trying:

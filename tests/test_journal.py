@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
+from lltm_inline import journal
 from lltm_inline.build import cache
 from lltm_inline.errors import CacheError, InputError, UnknownKernelError
-from lltm_inline.journal import journal
 from lltm_inline.journal.file import Run, append, read, started, trim
 from lltm_inline.model.kernel import Kernel
-from lltm_inline.model.listeners import tell
+from lltm_inline.model.registry import registry
 from tests import tiny as tiny_module
 
 BOOK = "/lessons/first.ipynb"
@@ -212,7 +212,7 @@ def test_another_notebook_of_the_same_name(room: Path, other: str, said: list[st
 def test_a_closed_notebook_is_no_other(room: Path) -> None:
     """Another notebook whose process has ended is not mentioned."""
     script = (
-        "import lltm_inline as li; from lltm_inline.journal import journal; from tests import tiny; tiny.register();"
+        "import lltm_inline as li; from lltm_inline import journal; from tests import tiny; tiny.register();"
         f"journal.turn_on({OTHER!r}); li.registry.register(tiny.kernel(2))"
     )
     root = Path(__file__).resolve().parents[1]
@@ -244,14 +244,14 @@ def test_states_come_back(room: Path) -> None:
     """What became of a revision is known after a restart too."""
     journal.turn_on(BOOK)
     make(2, 3, 5)
-    journal.mark("tiny/stable@1", "wrong", "d_x differs")
-    journal.mark("tiny/stable@2", "built")
-    journal.mark("tiny/stable@2", "right")
-    assert journal.state("tiny/stable@1") == ("wrong", "d_x differs")
+    registry.note(registry["tiny/stable@1"], "wrong", "d_x differs")
+    registry.note(registry["tiny/stable@2"], "built")
+    registry.note(registry["tiny/stable@2"], "right")
+    assert registry.state("tiny/stable@1") == ("wrong", "d_x differs")
     restart()
-    assert journal.state("tiny/stable@1") == ("new", "")
+    assert registry.state("tiny/stable@1") == ("new", "")
     li.registry.recover()
-    assert journal.state("tiny/stable@1") == ("wrong", "d_x differs") and journal.state("tiny/stable@2")[0] == "right"
+    assert registry.state("tiny/stable@1") == ("wrong", "d_x differs") and registry.state("tiny/stable@2")[0] == "right"
 
 
 def test_edits_that_were_built_come_back_and_are_not_current(room: Path) -> None:
@@ -260,15 +260,15 @@ def test_edits_that_were_built_come_back_and_are_not_current(room: Path) -> None
     first, second = make(2, 3)
     edited, other = (second.replace(params={"FACTOR": factor}) for factor in (5, 7))
     second.replace(params={"FACTOR": 9})
-    tell(edited, "built")
-    tell(other, "wrong", "y differs")
-    tell(other, "built")
-    tell(Kernel("tiny/nobody", cpp=tiny_module.STABLE), "built")
-    tell(li.registry["tiny/python"], "right")
+    registry.note(edited, "built")
+    registry.note(other, "wrong", "y differs")
+    registry.note(other, "built")
+    registry.note(Kernel("tiny/nobody", cpp=tiny_module.STABLE), "built")
+    registry.note(li.registry["tiny/python"], "right")
     restart()
     back = li.registry.recover()
     assert back == (first, second, edited, other) and li.registry["tiny/stable"] == second
-    assert journal.state(edited.label)[0] == "built" and journal.state(other.label) == ("wrong", "y differs")
+    assert registry.state(edited.label)[0] == "built" and registry.state(other.label) == ("wrong", "y differs")
     li.registry.register(edited)
     restart()
     assert li.registry.recover() and li.registry["tiny/stable"] == edited, "since then it is registered"
@@ -278,7 +278,7 @@ def test_edits_of_what_ships_come_back_and_are_not_current(room: Path) -> None:
     """What was built of a shipped kernel's edit comes back, also into another notebook; what ships stays the current one."""
     journal.turn_on(BOOK)
     edited = li.registry["axpy/aten"].replace(doc="tried", flags=("-O1",))
-    tell(edited, "built")
+    registry.note(edited, "built")
     for session, every in ((BOOK, False), (OTHER, True)):
         restart(session)
         assert edited in li.registry.recover("axpy", every=every)
@@ -406,8 +406,8 @@ def test_disk_that_cannot_be_written(room: Path, monkeypatch: pytest.MonkeyPatch
         make(2, 3, 5)
     assert len(told) == 1 and journal.trouble()
     assert li.registry["tiny/stable"].label == "tiny/stable@2"
-    journal.mark("tiny/stable@2", "right")
-    assert journal.state("tiny/stable@2") == ("right", "")
+    registry.note(registry["tiny/stable@2"], "right")
+    assert registry.state("tiny/stable@2") == ("right", "")
     monkeypatch.undo()
     assert sum(path.stat().st_size for path in room.glob("*")) == size, "no half line is left"
 
@@ -419,16 +419,16 @@ def test_nothing_is_left_out_once_it_can_be_written(
     """What the warning advises keeps all revisions, with what became of them, and not only those that follow."""
     journal.turn_on(BOOK)
     with monkeypatch.context() as broken, pytest.warns(RuntimeWarning, match="not written to the journal"):
-        broken.setattr("lltm_inline.journal.journal.append", full)
+        broken.setattr("lltm_inline.journal.append", full)
         make(2, 3)
-        journal.mark("tiny/stable@1", "right")
+        registry.note(registry["tiny/stable@1"], "right")
     if how == "another cache":
         monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "other"))
     li.registry.register(li.registry["tiny/stable"].replace(params={"FACTOR": 5}))
     assert not journal.trouble()
     restart()
     assert [k.params["FACTOR"] for k in li.registry.recover()] == [2, 3, 5]
-    assert journal.state("tiny/stable@1") == ("right", "") and li.registry["tiny/stable"].label == "tiny/stable@2"
+    assert registry.state("tiny/stable@1") == ("right", "") and li.registry["tiny/stable"].label == "tiny/stable@2"
 
 
 def test_another_cache_gets_all_of_it(room: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -301,7 +301,7 @@ def test_a_cell_that_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
         made = Op("recell", "(Tensor x) -> Tensor y", reference, shapes, lambda randn, N: (randn(N),))
         return registry.register(made), registry.register(Kernel("recell/cpp", cpp=text, params={"A": factor}))
 
-    for table in ("_ops", "_shipped", "_current"):
+    for table in ("_ops", "_first", "_current"):
         monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
     first = cell(2, "one")
     second = cell(3, "two")

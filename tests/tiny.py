@@ -11,7 +11,7 @@ import torch
 
 from lltm_inline import native
 from lltm_inline.build import cache
-from lltm_inline.model.kernel import _revisions
+from lltm_inline.model.kernel import revisions
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.native import text
 
@@ -71,7 +71,7 @@ def kernel(factor: float = 2, text: str = STABLE, variant: str = "stable", **fie
 
 def forget(op: str) -> None:
     """Take an op, its kernels and their revisions out of the registry."""
-    for table in (registry._ops, registry._shipped, registry._current, registry._admitted, _revisions):
+    for table in (registry._ops, registry._first, registry._current, registry._states, revisions):
         for name in [name for name in table if name.partition("/")[0] == op]:
             del table[name]
 

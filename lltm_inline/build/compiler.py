@@ -27,7 +27,7 @@ from ..base.stop import raise_if_stopped
 from ..base.trace import shorten
 from ..diagnosis.diagnostics import Diagnostic, parse
 from ..errors import CacheError, InputError, LltmInlineError
-from ..model.listeners import building
+from ..model.outcomes import noting
 from ..model.registry import Kernel, resolve
 from ..source.template import require_text
 from ..version import __version__
@@ -177,7 +177,7 @@ def build(
     kernels = [resolve(item) for item in ([kernel] if isinstance(kernel, Kernel | str) else kernel)]
     _check_device(kernels, device, compile_only)
     toolchain = find_toolchain(compiler, cflags, device, compile_only=compile_only)
-    with building(kernels):
+    with noting(kernels):
         jobs = [make_job(item, toolchain) for item in kernels]
         builds = run_jobs(compile_checks(jobs) if compile_only else [*jobs, *_bridge_of(jobs, toolchain)], progress)
     return builds[0] if isinstance(kernel, Kernel | str) else builds[: len(jobs)]

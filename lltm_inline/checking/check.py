@@ -14,7 +14,7 @@ from ..autopsy.facts import signal_name
 from ..base.device import DEVICES
 from ..base.progress import Event, Progress, Show, showing
 from ..errors import CheckError
-from ..model.listeners import building, tell
+from ..model.outcomes import noting
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, mark_tried, require_device
 from ..run.cases import Case, Size, prime_size
@@ -122,18 +122,18 @@ def gradcheck(
 
 
 def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting, *, gradients_only: bool) -> Report:
-    """Look at the kernel and the sizes, check, and tell what came of it."""
+    """Look at the kernel and the sizes, check, and note what came of it."""
     kernel = resolve(kernel)
     chosen = choose_check_sizes(registry.op_of(kernel), sizes)
     require_device(setting.device, kernel)
-    with building([kernel]):
+    with noting([kernel]):
         report = _report(kernel, chosen, setting, gradients_only=gradients_only)
     if report.crash is not None:
-        tell(kernel, "crashed", report.headline)
+        registry.note(kernel, "crashed", report.headline)
     elif not report.ok:
-        tell(kernel, "wrong", report.headline)
+        registry.note(kernel, "wrong", report.headline)
     elif not gradients_only:  # which would be only a part of what makes a kernel right
-        tell(kernel, "right")
+        registry.note(kernel, "right")
     return report
 
 

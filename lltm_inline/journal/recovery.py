@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from .. import journal
 from ..base.arguments import boolean, did_you_mean, shown, string
 from ..errors import CacheError, LltmInlineError, UnknownKernelError
-from ..model.kernel import Kernel, put_revisions, revisions_of
-from ..model.registry import Recovered, fit, registry
-from . import journal
+from ..model.kernel import Kernel, revisions
+from ..model.registry import Recovered, State, fit, registry
 from .file import Line, read
 
 
@@ -30,7 +30,7 @@ class _Found:
     run: int
     time: float
     kernel: Kernel
-    state: tuple[str, str] | None
+    state: State | None
     is_aside: bool = False
 
 
@@ -121,7 +121,7 @@ def _found_in(lines: Sequence[Line], session: str) -> tuple[list[_Found], dict[s
                 found[places[label]] = replace(found[places[label]], is_aside=False)
         elif str(line.get("label")) in places:
             place = places[str(line["label"])]
-            found[place] = replace(found[place], state=(str(line.get("state")), str(line.get("hint", ""))))
+            found[place] = replace(found[place], state=State(str(line.get("state")), str(line.get("hint", ""))))
     return found, current, unreadable
 
 
@@ -160,16 +160,12 @@ def _bring_back(
     last = _last(latest, here, current, own)
     if registry.get(name) != last:
         registry.register(last)
-    for item in latest.values():
-        label = here[item.kernel].label
-        if item.state is not None and journal.state(label)[0] == "new":
-            journal.restore_state(label, item.state)
     return [here[item.kernel] for item in latest.values()]
 
 
 def _numbered(name: str, found: Sequence[_Found], own: str, notes: list[str]) -> dict[Kernel, Kernel]:
-    """Give each revision its number, or the next free one; what this process has made keeps its own."""
-    history = list(registry.history(name)) if name in registry else list(revisions_of(name))
+    """Put revisions into the history, each with its number or the next free one; what this process has made keeps its own."""
+    history = registry.history(name) if name in registry else revisions.get(name, [])
     taken = {kernel.revision: kernel for kernel in history}
     here = {kernel: kernel for kernel in history}
     # Where two runs of the notebook have given one number, the later one keeps it.
@@ -185,11 +181,8 @@ def _numbered(name: str, found: Sequence[_Found], own: str, notes: list[str]) ->
             notes.append(
                 f"{item.kernel.label} of {journal.title(item.session)} is {moved.label} here: its number was taken"
             )
-    put_revisions(name, [taken[number] for number in sorted(taken)])
-    for item in found:
-        registry.admit(here[item.kernel])
-    if name not in registry:
-        registry.register(taken[min(taken)])
+    states = {here[item.kernel].label: item.state or State() for item in found}
+    registry.bring_back([taken[number] for number in sorted(taken)], states)
     return here
 
 

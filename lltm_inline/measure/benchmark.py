@@ -23,7 +23,7 @@ from ..base.progress import CountedProgress, Event, Show, emit, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import CrashError, InputError
-from ..model.listeners import building
+from ..model.outcomes import noting
 from ..model.registry import Cost, Kernel, Op, registry
 from ..run.built import Built, require_device
 from ..run.cases import size_text
@@ -120,11 +120,12 @@ def benchmark(
     plan = Plan(cases, choose_baseline(chosen, baseline), wanted, dtype, seconds, rounds)
     total = len(chosen) * (1 + check) + len(cases) * len(wanted) * TICKS
     with showing(f"benchmark of {op.name}", progress, total) as show:
-        with building(chosen):
+        with noting(chosen):
             built = prepare(chosen, replace(setting, progress=show))
-        if check:
-            require_right(chosen, setting, show)
-        return time_built(built, plan, setting, show, watch)
+        with noting(chosen):
+            if check:
+                require_right(chosen, setting, show)
+            return time_built(built, plan, setting, show, watch)
 
 
 @dataclass(frozen=True)

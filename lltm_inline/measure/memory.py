@@ -22,7 +22,7 @@ from ..build.compiler import Build
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import CheckError
-from ..model.listeners import building
+from ..model.outcomes import noting
 from ..model.registry import Kernel, Op, registry
 from ..run.built import build_helper
 from ..run.cases import size_text
@@ -111,7 +111,7 @@ def memory(
     against = choose_baseline(chosen, baseline)
     total = len(chosen) * (1 + check) + len(cases) * len(chosen)
     with showing(f"memory of {op.name}", progress, total) as show:
-        with building(chosen):
+        with noting(chosen):
             built = prepare(chosen, replace(setting, progress=show))
         meter = None if DEVICES[device].needs_gpu else build_helper("meter", compiler, show)
         if check:

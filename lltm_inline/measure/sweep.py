@@ -23,7 +23,6 @@ from ..base.progress import CountedProgress, Show, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import BuildError, CheckError, CrashError, InputError
-from ..model.listeners import nobody_told
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, require_device
 from ..run.cases import size_text
@@ -100,7 +99,7 @@ def sweep(
     plan = Plan((at,), base.label, possible[-1:], dtype, seconds, rounds)
     kernels = _kernels_of(base, values)
     total = 1 + len(kernels) + _TICKS + _CONFIRM_TICKS
-    with showing(f"sweep of {base.label}", progress, total) as show, nobody_told():
+    with showing(f"sweep of {base.label}", progress, total) as show, registry.no_notes():
         setting = replace(setting, progress=False)
         built, problems = _build([base, *kernels], setting, show)
         for one in built:

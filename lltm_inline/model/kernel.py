@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -193,7 +193,7 @@ class Kernel(Shown):
                     name, changes[name], _TABLES[name], where=f"kernel {self.label!r}", error=DefinitionError
                 )
                 changes[name] = {**getattr(self, name), **given}
-        return _record(self, replace(self, **changes, parent=self.label))
+        return revise(self, replace(self, **changes))
 
     def __str__(self) -> str:
         if self.python is not None:
@@ -350,31 +350,17 @@ def _edit_message(kernel: Kernel, old: str, places: list[tuple[str, int]]) -> st
     return f"{shown(old, 200)} occurs nowhere in kernel {kernel.label!r}, want exactly 1 place.{hint}"
 
 
-# Every revision made in this process, by name, in order, behind the kernel that was edited first. Revision numbers come
-# from here: the same content always has the same number, two different edits never share one.
-_revisions: dict[str, list[Kernel]] = {}
-
-
-def _record(base: Kernel, kernel: Kernel) -> Kernel:
-    revisions = _revisions.setdefault(base.name, [base])
-    for known in revisions:
-        if known == kernel and known.doc == kernel.doc:
-            return known
-    kernel = replace(kernel, revision=max(known.revision for known in revisions) + 1)
-    revisions.append(kernel)
-    return kernel
+#: Every revision made in this process, by name, in order, behind the kernel that was edited first. It is the registry's; it
+#: stands here as each edit takes its number from it: the same content always has the same number, two edits never share one.
+revisions: dict[str, list[Kernel]] = {}
 
 
 def revise(base: Kernel, entry: Kernel) -> Kernel:
-    """Make of a kernel that was written anew the next revision of the one of that name."""
-    return _record(base, replace(entry, parent=base.label))
-
-
-def revisions_of(name: str) -> tuple[Kernel, ...]:
-    """List what was made of a kernel in this process, the kernel itself first; nothing when it was never edited."""
-    return tuple(_revisions.get(name, ()))
-
-
-def put_revisions(name: str, kernels: Sequence[Kernel]) -> None:
-    """Set what `revisions_of` lists for a kernel, after a restart."""
-    _revisions[name] = list(kernels)
+    """Make of a kernel that was written anew the next revision of `base`; the same content again is the same revision."""
+    known = revisions.setdefault(base.name, [base])
+    for one in known:
+        if one == entry and one.doc == entry.doc:
+            return one
+    made = replace(entry, revision=max(one.revision for one in known) + 1, parent=base.label)
+    known.append(made)
+    return made

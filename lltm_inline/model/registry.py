@@ -1,27 +1,47 @@
-"""The one table that holds ops and kernels, and what differs between two of them."""
+"""The one table of ops, kernels and revisions: what each was edited from, which is current, what became of it; and diffs."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..base.above import Shown, above
 from ..base.arguments import did_you_mean, first_line, nearest, nearest_first, refusal, shown
 from ..errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
-from .kernel import BINDINGS, Kernel, revise, revisions_of
+from .kernel import BINDINGS, Kernel, revise, revisions
 from .op import Argument, Cost, Op, Schema
 
 __all__ = [
-    "BINDINGS", "Argument", "Cost", "Diff", "Kernel", "Op", "Recovered", "Registry", "Schema", "diff", "fit", "registry",
-    "resolve",
+    "BINDINGS", "Argument", "Cost", "Diff", "Kernel", "Op", "Recovered", "Registry", "Schema", "State", "diff", "fit",
+    "registry", "resolve",
 ]  # fmt: skip
 
 _Entry = TypeVar("_Entry", Op, Kernel)
+
+
+class State(NamedTuple):
+    """What became of a revision.
+
+    Attributes:
+        name: `new`, `built`, `failed`, `right`, `wrong` or `crashed`.
+        hint: why, in one line.
+    """
+
+    name: str = "new"
+    hint: str = ""
+
+
+#: Called with the kernel that is registered, then the current one of its name, or with a kernel and what became of it.
+Listener = Callable[[Kernel, State | None], None]
+
+_is_quiet: ContextVar[bool] = ContextVar("lltm_inline_is_quiet", default=False)
 
 
 class Registry(Mapping[str, Kernel], Shown):
@@ -29,10 +49,11 @@ class Registry(Mapping[str, Kernel], Shown):
 
     def __init__(self) -> None:
         self._ops: dict[str, Op] = {}
-        self._shipped: dict[str, Kernel] = {}
+        self._first: dict[str, Kernel] = {}  # by name, revision 0
         self._current: dict[str, Kernel] = {}
-        self._watchers: list[Callable[[Kernel], None]] = []
-        self._admitted: dict[str, Kernel] = {}  # by label
+        self._listeners: list[Listener] = []
+        self._states: dict[str, State] = {}  # by label, of the revisions that somebody has registered, built or checked
+        self._shipped: frozenset[str] = frozenset()
         self._adopted: dict[str, Op] = {}
         self._executed: dict[str, Any] = {}  # by op: the execution of the module that has registered it
         self._reloaded: set[str] = set()
@@ -78,24 +99,23 @@ class Registry(Mapping[str, Kernel], Shown):
             return entry
         op = self.op_of(entry)
         fit(entry, op)
-        known = self._shipped.get(entry.name)
+        known = self._first.get(entry.name)
         is_run_again = _is_of_a_cell(op) or op.name in self._reloaded
         if known is not None and known != entry and is_run_again and entry.revision == 0:
             if entry.python is None:
                 entry = revise(self._current[entry.name], entry)
             elif known.python is not None:  # a function has no revisions
-                del self._shipped[entry.name]
+                del self._first[entry.name]
                 known = None
         if entry.revision == 0 and known is not None and known != entry:
             raise DuplicateKernelError(
                 f"kernel {entry.name!r} is registered already. To change it: registry[{entry.name!r}].replace(cpp=...); "
                 "to add another: choose another variant name"
             )
-        self._shipped.setdefault(entry.name, entry)
+        self._first.setdefault(entry.name, entry)
         self._current[entry.name] = entry
-        self.admit(entry)
-        for told in self._watchers:
-            told(entry)
+        self._states.setdefault(entry.label, State())
+        self._tell(entry, None)
         return entry
 
     def _register_op(self, op: Op) -> None:
@@ -118,26 +138,80 @@ class Registry(Mapping[str, Kernel], Shown):
             raise DuplicateKernelError(f"op {op.name!r} is registered already; choose another name")
         self._ops[op.name] = op
         self._executed[op.name] = execution
-        self._shipped.pop(f"{op.name}/python", None)
+        self._first.pop(f"{op.name}/python", None)
         self.register(Kernel(f"{op.name}/python", python=op.reference, doc=op.doc))
 
-    def watch(self, told: Callable[[Kernel], None]) -> None:
-        """Call a function with every kernel that is registered from now on; the journal does."""
-        if told not in self._watchers:
-            self._watchers.append(told)
+    def listen(self, listener: Listener) -> None:
+        """Call a function with what is registered from now on, and what becomes of each revision; the journal does."""
+        if listener not in self._listeners:
+            self._listeners.append(listener)
 
-    def unwatch(self, told: Callable[[Kernel], None]) -> None:
-        """Undo `watch`."""
-        if told in self._watchers:
-            self._watchers.remove(told)
+    def unlisten(self, listener: Listener) -> None:
+        """Undo `listen`."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)
 
-    def admit(self, kernel: Kernel) -> None:
-        """Take note that somebody wants this revision, without making it the current one."""
-        self._admitted[kernel.label] = kernel
+    def _tell(self, kernel: Kernel, state: State | None) -> None:
+        for listener in tuple(self._listeners):
+            listener(kernel, state)
 
-    def is_admitted(self, kernel: Kernel) -> bool:
-        """Tell whether a revision was ever registered or brought back; the points of a sweep never are."""
-        return kernel.label in self._admitted
+    def note(self, kernel: Kernel, state: str, hint: str = "") -> None:
+        """Take note of what became of a revision, a `State`; build, check and benchmark do.
+
+        Only of one that its label stands for: a kernel that was never registered, nor made of one that was, can have any name.
+        That a kernel compiles is no news of one that was checked.
+        """
+        if _is_quiet.get() or self.get(f"{kernel.name}@{kernel.revision}") != kernel:
+            return
+        before, now = self.state(kernel.label), State(state, hint)
+        if now != before and (state != "built" or before.name in ("new", "failed")):
+            self._states[kernel.label] = now
+            self._tell(kernel, now)
+
+    @contextmanager
+    def no_notes(self) -> Iterator[None]:
+        """Take no note of kernels that nobody wrote, such as the points of a sweep."""
+        token = _is_quiet.set(True)
+        try:
+            yield
+        finally:
+            _is_quiet.reset(token)
+
+    def state(self, label: str) -> State:
+        """Return what became of a revision, as far as this process knows."""
+        return self._states.get(label, State())
+
+    def is_noted(self, kernel: Kernel) -> bool:
+        """Tell whether a revision was ever registered, built, checked or brought back; the points of a sweep never are."""
+        return kernel.label in self._states
+
+    def mark_shipped(self) -> None:
+        """Take note that what is registered now comes with the package."""
+        self._shipped = frozenset(self)
+
+    def is_shipped(self, kernel: Kernel) -> bool:
+        """Tell whether a kernel comes with the package.
+
+        Example:
+            >>> registry.is_shipped(registry["axpy/cpp@0"])
+            True
+        """
+        return kernel.revision == 0 and kernel.name in self._shipped
+
+    def bring_back(self, history: Sequence[Kernel], states: Mapping[str, State]) -> None:
+        """Let these be the revisions of a name, oldest first: those that this process made, and those of one before it.
+
+        Args:
+            history: the revisions. Where none of that name is registered, the first becomes the current one.
+            states: what became of those that are brought back, by label; what this process has found itself stays.
+        """
+        name = history[0].name
+        revisions[name] = list(history)
+        for label, state in states.items():
+            if self.state(label).name == "new":
+                self._states[label] = state
+        if name not in self:
+            self.register(history[0])
 
     def recover(self, op_or_name: str | None = None, *, every: bool = False) -> Recovered:
         """Bring back the revisions that this notebook made before its kernel was restarted, from the journal in the cache.
@@ -189,11 +263,11 @@ class Registry(Mapping[str, Kernel], Shown):
 
     def snapshot(self) -> tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]:
         """Return what is registered now, for `restore`."""
-        return dict(self._ops), dict(self._shipped), dict(self._current)
+        return dict(self._ops), dict(self._first), dict(self._current)
 
     def restore(self, snapshot: tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]) -> None:
         """Let exactly that be registered which was when `snapshot` was taken: in a worker, where modules are imported anew."""
-        tables: tuple[dict[str, Any], ...] = (self._ops, self._shipped, self._current)
+        tables: tuple[dict[str, Any], ...] = (self._ops, self._first, self._current)
         for table, before in zip(tables, snapshot, strict=True):
             table.clear()
             table.update(before)
@@ -205,9 +279,29 @@ class Registry(Mapping[str, Kernel], Shown):
             UnknownKernelError: no kernel of that name.
         """
         name = self[name].name
-        first = self._shipped.get(name)
-        made = revisions_of(name)
+        first = self._first.get(name)
+        made = tuple(revisions.get(name, ()))
         return made if first is None or first in made else (first, *made)
+
+    def parent_of(self, kernel: Kernel) -> Kernel | None:
+        """Return what a kernel was edited from, or None."""
+        try:
+            return self.revision_of(kernel.parent) if kernel.parent else None
+        except UnknownKernelError:  # it is gone
+            return None
+
+    def before(self, kernel: Kernel) -> Kernel | None:
+        """Return the revision of the same name to which one goes back from this one; None from the first.
+
+        That is what it was edited from, else the one before it.
+
+        Example:
+            >>> registry.before(registry["axpy/cpp@0"]) is None
+            True
+        """
+        earlier = [one for one in self.history(kernel.name) if one.revision < kernel.revision]
+        found = [one for one in earlier if one.label == kernel.parent] or earlier
+        return found[-1] if found else None
 
     def __getitem__(self, name: str) -> Kernel:
         if not isinstance(name, str):
@@ -217,7 +311,7 @@ class Registry(Mapping[str, Kernel], Shown):
         base, at, revision = name.partition("@")
         if not at and base in self._current:
             return self._current[base]
-        for kernel in (self._shipped.get(base), *revisions_of(base)):
+        for kernel in (self._first.get(base), *revisions.get(base, ())):
             if kernel is not None and str(kernel.revision) == revision:
                 return kernel
         raise UnknownKernelError(self._miss(name, base))

@@ -8,25 +8,24 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.arguments import nearest, shown
 from ..base.device import DEVICES
-from ..build.compiler import Build, build
-from ..errors import BuildError, CheckError, CrashError, InputError, TemplateError, UnknownKernelError
-from ..journal import journal
+from ..build.compiler import Build
+from ..checking.report import Report
+from ..errors import BuildError, CheckError, InputError, TemplateError, UnknownKernelError
 from ..model.kernel import Kernel
-from ..model.listeners import building, headline, is_about
+from ..model.outcomes import is_about
 from ..model.registry import Diff, diff, fit, registry
+from ..run.setting import Setting, choose_sizes
 from ..show import diff_source, fold, page, paragraph, tick
 from ..source.template import devices_of
+from .live import Notebook, Terminal
 from .options import KINDS, CellOptions, suggestion
-from .slot import Notebook, Slot, Terminal
-
-if TYPE_CHECKING:
-    from ..tables.partial import Partial
+from .pipeline import Order, carry_out
 
 _PYTHON = re.compile(
     r"\s*(def \w+\(.*:|class \w+.*:|import [\w.]+( as \w+)?|from [\w.]+ import .*|@\w[\w.]*)\s*(#.*)?$"
@@ -247,66 +246,50 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
         InputError, DefinitionError, UnknownKernelError: what the cell says makes no sense; nothing was registered.
     """
     against = [registry[label] for label in options.against]
-    _require_sizes(options)
+    op = registry.ops.get(options.name.partition("/")[0])
+    if op is not None and (options.sizes or options.every_size):
+        choose_sizes(op, options.sizes or None)  # those that do not fit are refused before anything is made
     kernel = kernel_of(options, text_of(body, lines_ahead))
     is_new = kernel.name not in registry
     registry.register(kernel)
-    device = options.device or devices_of(kernel)[0]
+    setting = Setting(options.device or devices_of(kernel)[0], progress=screen.progress)
+
+    def benchmark() -> dict[str, Any]:
+        return {
+            "kernels": [*(against or _opponents(kernel)), kernel],
+            "sizes": _sizes(kernel, options),
+            "seconds": options.seconds,
+            "check": not options.check,
+            "watch": screen.watch,
+        }
+
+    order = Order(kernel, setting, options.check, benchmark if options.benchmark else None)
     try:
-        with screen.busy(f"building {kernel.label}") as busy, building([kernel]):
-            built = _build(kernel, device, options, busy)
+        with screen:
+            for found in carry_out(order):
+                screen.show(_outcome(kernel, found, is_new, options) if isinstance(found, Build) else found)
+                if isinstance(found, Report) and not found.ok:
+                    raise found.crash.error() if found.crash else CheckError(found.headline, report=found)
     except BuildError as error:
         screen.show(error)
         for note in (_new(kernel) if is_new and not options.source else "", _kept(kernel, options)):
-            if note and note not in getattr(error, "__notes__", ()):
+            if note and error.kernel == kernel.label and note not in getattr(error, "__notes__", ()):
                 error.add_note(note)
         raise
     except TemplateError as error:
-        if kernel.revision:
+        if kernel.revision and is_about(kernel, str(error)):
             error.add_note(f"%kernel revert {kernel.name} goes back to what it was edited from")
         raise
-    screen.show(_outcome(kernel, built, is_new, _kept(kernel, options)))
-    if options.check:
-        _check(kernel, device, screen)
-    if options.benchmark:
-        _benchmark(kernel, against, options, device, screen)
     return kernel
 
 
-def _require_sizes(options: CellOptions) -> None:
-    """Refuse sizes that do not fit the op, before anything is made."""
-    op = registry.ops.get(options.name.partition("/")[0])
-    if op is not None and (options.sizes or options.every_size):
-        from ..run.setting import choose_sizes
-
-        choose_sizes(op, options.sizes or None)
-
-
-def _build(kernel: Kernel, device: str, options: CellOptions, busy: Slot | None) -> Build:
-    """Build a kernel; where it is to run afterwards, the worker starts meanwhile, and what watches over it is built too."""
-    import torch
-
-    from ..run.built import require_device
-    from ..run.executor import prepare
-    from ..run.setting import Setting
-
-    if options.check or options.benchmark:
-        require_device(device, kernel)
-        library = prepare([kernel], Setting(device, progress=busy))[0].library
-        assert library is not None  # a cell has a text
-        return library
-    # Without a GPU a CUDA text can still be compiled.
-    compile_only = DEVICES[device].needs_gpu and not torch.cuda.is_available()
-    return build(kernel, device=device, compile_only=compile_only, progress=busy)
-
-
-def _outcome(kernel: Kernel, built: Build, is_new: bool, kept: str) -> Outcome:
-    parent = parent_of(kernel)
+def _outcome(kernel: Kernel, built: Build, is_new: bool, options: CellOptions) -> Outcome:
+    parent = registry.parent_of(kernel)
     difference = diff(parent, kernel) if parent is not None else None
     new = ""
     if is_new and parent is None:
         new = _new(kernel) or f"{kernel.name} is a new kernel."
-    return Outcome(kernel.label, built, difference, "; ".join(filter(None, [kept, new])))
+    return Outcome(kernel.label, built, difference, "; ".join(filter(None, [_kept(kernel, options), new])))
 
 
 def _new(kernel: Kernel) -> str:
@@ -326,7 +309,7 @@ def _kept(kernel: Kernel, options: CellOptions) -> str:
     for name in ("flags", "saves"):
         values = getattr(kernel, name)
         origin = _origin(kernel, name)
-        if values and getattr(options, name) is None and not journal.is_shipped(origin):
+        if values and getattr(options, name) is None and not registry.is_shipped(origin):
             takes = "them" if len(values) > 1 or name == "flags" else "it"
             parts.append(f"{name} {' '.join(values)}, kept from {origin.label}; --{name}= takes {takes} away")
     return "; ".join(parts)
@@ -336,55 +319,11 @@ def _origin(kernel: Kernel, name: str) -> Kernel:
     """Find the revision, going back from one to what it was edited from, that brought the value of a field."""
     seen = {kernel.label}
     while True:
-        parent = parent_of(kernel)
+        parent = registry.parent_of(kernel)
         if parent is None or parent.label in seen or getattr(parent, name) != getattr(kernel, name):
             return kernel
         seen.add(parent.label)
         kernel = parent
-
-
-def parent_of(kernel: Kernel) -> Kernel | None:
-    """Return what a kernel was edited from, or None."""
-    try:
-        return registry.revision_of(kernel.parent) if kernel.parent else None
-    except UnknownKernelError:
-        return None
-
-
-def _check(kernel: Kernel, device: str, screen: Terminal | Notebook) -> None:
-    from ..checking.check import check
-
-    with screen.busy(f"checking {kernel.label}") as busy:
-        report = check(kernel, device=device, progress=busy)
-    screen.show(report)
-    if report.crash is not None:
-        raise report.crash.error()
-    if not report.ok:
-        raise CheckError(report.headline, report=report)
-
-
-def _benchmark(
-    kernel: Kernel, against: Sequence[Kernel], options: CellOptions, device: str, screen: Terminal | Notebook
-) -> None:
-    from ..measure.benchmark import benchmark
-
-    try:
-        with screen.busy(f"benchmark of {kernel.op}") as busy:
-            timings = benchmark(
-                [*(against or _opponents(kernel)), kernel],
-                _sizes(kernel, options),
-                device=device,
-                seconds=options.seconds,
-                check=not options.check,
-                progress=None if busy is None else lambda done, total, text: busy(text),
-                watch=None if busy is None else _watch(busy),
-            )
-    except (CheckError, CrashError) as error:
-        text, state = headline(error), "crashed" if isinstance(error, CrashError) else "wrong"
-        if is_about(kernel, text) and journal.state(kernel.label)[0] != state:  # found while it was timed
-            journal.mark(kernel, state, text)
-        raise
-    screen.show(timings)
 
 
 def _sizes(kernel: Kernel, options: CellOptions) -> Sequence[tuple[int, ...]] | None:
@@ -394,16 +333,14 @@ def _sizes(kernel: Kernel, options: CellOptions) -> Sequence[tuple[int, ...]] | 
     return registry.op_of(kernel).benchmark_sizes[:1] or None
 
 
-def _watch(busy: Slot) -> Callable[[Partial], None]:
-    """Draw what is known of a benchmark until now."""
-    from .live import live_html
-
-    return lambda partial: busy.picture(live_html(partial))
-
-
 def _opponents(kernel: Kernel) -> list[Kernel]:
     """Choose what a kernel is timed against: what it was edited from, or the reference."""
-    parent = parent_of(kernel)
-    if parent is not None and parent.op == kernel.op and parent != kernel and journal.state(parent.label)[0] in _FAIR:
+    parent = registry.parent_of(kernel)
+    if (
+        parent is not None
+        and parent.op == kernel.op
+        and parent != kernel
+        and registry.state(parent.label).name in _FAIR
+    ):
         return [parent]
     return [registry[f"{kernel.op}/python"]]

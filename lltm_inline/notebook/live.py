@@ -1,13 +1,15 @@
-"""Timings while they come in: one figure in the notebook, drawn anew in its place until the rounds are over."""
+"""Outputs of a cell that are drawn anew in their place: timings while they come in, and what is being done, until it is done."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base.arguments import progress_of, string
 from ..base.shell import in_notebook, running_shell
-from ..errors import CrashError, InputError
+from ..errors import BuildError, CrashError, InputError
 from ..measure.benchmark import benchmark
 from ..model.registry import Kernel
 from ..show import Html, fold, page, paragraph, tag
@@ -15,10 +17,34 @@ from ..show.views.measured import verdict_note
 from ..tables.partial import Pace, Partial, watch_of
 from ..tables.timings import Timings
 from .bars import WIDTH, picture
-from .slot import Output
+from .pipeline import Began
 
 #: A step of progress is drawn when nothing else was for so long: while rounds run, what is drawn are the timings.
 _IDLE_SECONDS = 0.6
+#: What takes no longer needs no line about itself; afterwards its line is drawn so often.
+_QUIET_SECONDS = 0.4
+_BETWEEN_SECONDS = 0.25
+
+
+class Output:
+    """One output of a cell, drawn anew in its place."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether anything was drawn yet."""
+        return self._handle is not None
+
+    def show(self, what: Any, *, raw: bool = False) -> None:
+        """Draw something; `raw` data are texts by their MIME type."""
+        from IPython.display import display
+
+        if self._handle is None:
+            self._handle = display(what, raw=raw, display_id=True)
+        else:
+            self._handle.update(what, raw=raw)
 
 
 def live_html(timings: Timings, *, text: str = "", width: int = WIDTH) -> str:
@@ -171,3 +197,112 @@ class LivePicture:
     def _update(self, data: dict[str, str]) -> None:
         self._output.show(data, raw=True)
         self._pace.told()
+
+
+class Terminal:
+    """Shows results as text, one after the other. The functions that run print their own progress."""
+
+    progress = None
+    watch = None
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def show(self, what: Any) -> None:
+        """Print a result. Of a failed build the traceback says everything."""
+        if not isinstance(what, BuildError | Began):
+            print(what)
+
+
+class Notebook:
+    """Shows results in a cell. While something runs a line says what, and for how long; then the result takes its place."""
+
+    def __init__(self) -> None:
+        self._line: _RunningLine | None = None
+
+    def __enter__(self) -> Notebook:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
+        if self._line is not None and not isinstance(error, BuildError):  # which is shown in its place
+            self._line.fail()
+
+    def show(self, what: Any) -> None:
+        """Begin a line about what has begun, or show a result in the place of the last one."""
+        if isinstance(what, Began):
+            self._line = _RunningLine(what.text)
+            return
+        line, self._line = self._line or _RunningLine(""), None
+        line.settle(_Card(what) if isinstance(what, BuildError) else what)
+
+    def progress(self, text: str) -> None:
+        """Say what is being done."""
+        if self._line is not None:
+            self._line.text = text
+
+    def watch(self, timings: Partial) -> None:
+        """Draw what is known of a benchmark until now."""
+        if self._line is not None:
+            self._line.fragment = live_html(timings)
+
+
+class _RunningLine:
+    """One output: a line with the elapsed time, drawn by a thread; for the first moment nothing."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.fragment = text, ""
+        self._started = time.monotonic()
+        self._output = Output()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lltm_inline running", daemon=True)
+        self._thread.start()
+
+    def settle(self, result: Any) -> None:
+        """Show the result in its place."""
+        self._over.set()
+        self._thread.join()
+        self._output.show(result)
+
+    def fail(self) -> None:
+        """Say when it ended without a result, if anything was shown."""
+        self._over.set()
+        self._thread.join()
+        if self._output.is_shown:
+            self._output.show(_Line(f"{self.text}: ended after {self._elapsed():.1f} s", ""))
+
+    def _run(self) -> None:
+        wait = _QUIET_SECONDS
+        while not self._over.wait(wait):
+            self._output.show(_Line(f"{self.text} · {self._elapsed():.1f} s", self.fragment))
+            wait = _BETWEEN_SECONDS
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started
+
+
+class _Line:
+    """A line about what is being done."""
+
+    def __init__(self, text: str, fragment: str) -> None:
+        self._text, self._fragment = text, fragment
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        return page(paragraph(self._text, cls="li-faint"), Html(self._fragment))
+
+
+class _Card:
+    """A failed build as an output of its cell: the message as text, the card of `BuildError` as HTML."""
+
+    def __init__(self, error: BuildError) -> None:
+        self._error = error
+
+    def __repr__(self) -> str:
+        return f"{type(self._error).__name__}: {self._error}"
+
+    def _repr_html_(self) -> str:
+        return str(self._error._repr_html_())

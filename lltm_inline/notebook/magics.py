@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import journal
 from ..errors import BuildError, CheckError, CrashError, LltmInlineError
-from ..journal import journal
 from ..journal.recovery import waiting
-from ..model.listeners import headline
+from ..model.outcomes import headline
 from . import completion
 from .cell import run
+from .live import Notebook, Terminal
 from .options import help_of_options, parse
-from .slot import Notebook, Terminal
 from .verbs import help_of_verbs, perform
 
 _RED, _END = "\033[31m", "\033[0m"

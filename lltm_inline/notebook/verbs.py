@@ -8,11 +8,9 @@ from typing import Any
 
 from ..base.arguments import shown
 from ..errors import InputError, UnknownKernelError
-from ..journal import journal
 from ..model.kernel import Kernel
 from ..model.registry import diff, registry
 from ..show import Cell, badge, join, page, table
-from .cell import parent_of
 from .options import KINDS, laid_out, require_plain, suggestion
 
 #: Puts a text into the next cell.
@@ -102,7 +100,7 @@ def _diff(words: Sequence[str], _: NextCell) -> Any:
     if len(words) == 2:
         return diff(words[0], words[1])
     kernel = registry[words[0]]
-    parent = parent_of(kernel)
+    parent = registry.parent_of(kernel)
     if parent is None:
         raise InputError(f"%kernel diff: {kernel.label} was edited from nothing; name two kernels to compare them")
     return diff(parent, kernel)
@@ -167,9 +165,9 @@ def history(name: str) -> History:
     current = registry[name.partition("@")[0]]
     rows = []
     for kernel in registry.history(current.name):
-        if not registry.is_admitted(kernel) and journal.state(kernel.label)[0] == "new":
+        if not registry.is_noted(kernel):
             continue  # such as the points of a sweep
-        parent = parent_of(kernel)
+        parent = registry.parent_of(kernel)
         changed = diff(parent, kernel).lines if parent is not None else 0
         is_current = kernel.revision == current.revision
         rows.append(Revision(kernel.label, parent.label if parent else "", changed, _state(kernel), is_current))
@@ -180,9 +178,9 @@ _STATES = {"built": "compiles", "failed": "does not compile", "right": "right", 
 
 
 def _state(kernel: Kernel) -> str:
-    state, _ = journal.state(kernel.label)
+    state = registry.state(kernel.label).name
     if state == "new":
-        return "ships" if journal.is_shipped(kernel) else "not built"
+        return "ships" if registry.is_shipped(kernel) else "not built"
     return _STATES.get(state, state)
 
 
@@ -194,15 +192,10 @@ def _revert(words: Sequence[str], _: NextCell) -> History:
     """Make an earlier revision the current one: the one that is named, or what the current one was edited from."""
     kernel = registry[words[0]]
     if "@" not in words[0]:
-        parent = parent_of(kernel)
-        if parent is None or parent.name != kernel.name:
-            earlier = [other for other in registry.history(kernel.name) if other.revision < kernel.revision]
-            if not earlier:
-                raise InputError(
-                    f"%kernel revert: {kernel.label} is the first revision; there is nothing to go back to"
-                )
-            parent = earlier[-1]
-        kernel = parent
+        before = registry.before(kernel)
+        if before is None:
+            raise InputError(f"%kernel revert: {kernel.label} is the first revision; there is nothing to go back to")
+        kernel = before
     registry.register(kernel)
     return history(kernel.name)
 

@@ -5,5 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
+from ..model.registry import registry
+
 #: The room of each op, with its OP and its KERNELS.
 ROOMS = tuple(import_module(f".{room.name}", __name__) for room in iter_modules(__path__) if room.ispkg)
+registry.mark_shipped()

@@ -13,7 +13,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.errors import DefinitionError, FileError, InputError, LltmInlineError, UnknownKernelError
-from lltm_inline.model.kernel import _revisions
+from lltm_inline.model.kernel import revisions
 from lltm_inline.model.registry import Kernel, registry
 from tests.cuda_twin import CUDA_ON_CPU, launches_as_loops
 from tests.tiny import STABLE
@@ -27,11 +27,11 @@ MODULE = (
 @pytest.fixture(autouse=True)
 def _registry_as_before() -> Iterator[None]:
     """Take out of the registry what a test has imported."""
-    before, revisions = registry.snapshot(), dict(_revisions)
+    before, made = registry.snapshot(), dict(revisions)
     yield
     registry.restore(before)
-    for name in [name for name in _revisions if name not in revisions]:
-        del _revisions[name]
+    for name in [name for name in revisions if name not in made]:
+        del revisions[name]
 
 
 def extension(directory: Path, text: str, setup: str = "CppExtension('tiny_cpp', ['tiny.cpp'])") -> Path:

@@ -27,7 +27,7 @@ from lltm_inline.errors import (
 from lltm_inline.export.cpp import cpp_files
 from lltm_inline.export.exported import origin_file
 from lltm_inline.export.plan import HOWS, Extra, Part, Plan
-from lltm_inline.model.kernel import _revisions
+from lltm_inline.model.kernel import revisions
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.source.template import devices_of, render
 from tests.properties.malformed import ANYTHING, PROFILE, TEXTS, answer
@@ -44,11 +44,11 @@ SHIPPED = [name for name, kernel in registry.items() if kernel.python is None]
 @pytest.fixture(autouse=True)
 def _registry_as_before() -> Iterator[None]:
     """Take out of the registry what a test has imported."""
-    before, revisions = registry.snapshot(), {name: list(made) for name, made in _revisions.items()}
+    before, made = registry.snapshot(), {name: list(each) for name, each in revisions.items()}
     yield
     registry.restore(before)
-    _revisions.clear()
-    _revisions.update(revisions)
+    revisions.clear()
+    revisions.update(made)
 
 
 def exported(kernel: Kernel, directory: Path, how: str = "setuptools", device: str = "") -> Path:
@@ -93,7 +93,7 @@ def test_every_shipped_kernel(name: str, tmp_path: Path) -> None:
     kernel = registry[name]
     exported(kernel, tmp_path)
     assert only(registry.import_extension(tmp_path)) is kernel
-    for table in (registry._shipped, registry._current, _revisions):
+    for table in (registry._first, registry._current, revisions):
         table.pop(name, None)
     back = only(registry.import_extension(tmp_path))
     assert back == kernel and back.doc == kernel.doc and back.revision == 0 and registry[name] is back

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
+from lltm_inline import journal
 from lltm_inline.errors import BuildError, DefinitionError, InputError, TemplateError, UnknownKernelError
-from lltm_inline.journal import journal
 from lltm_inline.model.kernel import Kernel
-from lltm_inline.model.listeners import is_about
+from lltm_inline.model.outcomes import is_about
 from lltm_inline.notebook.cell import kernel_of, run, text_of
 from lltm_inline.notebook.completion import complete
+from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.magics import _CELL_HELP, _LINE_HELP
 from lltm_inline.notebook.options import HELP_WIDTH, OPTIONS, CellOptions, parse
-from lltm_inline.notebook.slot import Terminal
 from lltm_inline.notebook.verbs import VERBS, history, perform
 from tests.tiny import BROKEN, STABLE
 
@@ -277,12 +277,12 @@ def test_impossible_kernels_are_refused(op: Any, line: str, error: type[Exceptio
 def test_function_and_magic_are_twins(noted: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """`run` in a terminal prints what a notebook shows, and marks what became of each revision."""
     made = run(parse("tiny/twin --params FACTOR=2 --check"), STABLE[1:], Terminal())
-    assert made is li.registry["tiny/twin"] and journal.state("tiny/twin") == ("right", "")
+    assert made is li.registry["tiny/twin"] and li.registry.state("tiny/twin") == ("right", "")
     printed = capsys.readouterr().out
     assert printed.startswith("tiny/twin: ") and "check of tiny/twin on cpu: right" in printed
     with pytest.raises(BuildError):
         run(parse("tiny/twin"), BROKEN[1:], Terminal())
-    assert journal.state("tiny/twin@1")[0] == "failed" and "FACTORY" in journal.state("tiny/twin@1")[1]
+    assert li.registry.state("tiny/twin@1")[0] == "failed" and "FACTORY" in li.registry.state("tiny/twin@1")[1]
     assert [row.state for row in history("tiny/twin").revisions] == ["right", "does not compile"]
     assert capsys.readouterr().out == "", "the exception says it"
 
@@ -300,9 +300,9 @@ def test_history_knows_what_functions_found(noted: Any) -> None:
         li.check(broken)
     li.benchmark([first], [(4,)], seconds=0.01)
     assert [row.state for row in history("tiny/stable").revisions] == ["right", "WRONG", "compiles", "does not compile"]
-    assert "FACTORY" in journal.state(broken.label)[1] and journal.state("tiny/stable@1")[1]
+    assert "FACTORY" in li.registry.state(broken.label)[1] and li.registry.state("tiny/stable@1")[1]
     li.check(Kernel("tiny/stable", cpp=BROKEN.replace("FACTORY", "2"), params={"FACTOR": 9}, api="stable"))
-    assert journal.state("tiny/stable")[0] == "right", "another kernel of that name is not this one"
+    assert li.registry.state("tiny/stable")[0] == "right", "another kernel of that name is not this one"
 
 
 def test_history_has_no_points_of_a_sweep(noted: Any) -> None:
@@ -334,7 +334,7 @@ def test_slots_that_do_not_fit_name_the_way_back(noted: Any) -> None:
     with pytest.raises(TemplateError) as error:
         run(parse("tiny/stable --slots NOBODY=3"), STABLE[1:], Terminal())
     assert error.value.__notes__ == ["%kernel revert tiny/stable goes back to what it was edited from"]
-    assert journal.state("tiny/stable@1")[0] == "failed"
+    assert li.registry.state("tiny/stable@1")[0] == "failed"
     perform("revert tiny/stable", print)
     assert li.registry["tiny/stable"].label == "tiny/stable"
 
@@ -428,7 +428,7 @@ def test_revision_table_shows_itself(op: Any) -> None:
     """A history is text and a table with a caption and headings."""
     first = li.registry["tiny/stable"]
     li.registry.register(first.replace(params={"A": 1}))
-    journal.mark("tiny/stable@1", "wrong", "x")
+    li.registry.note(li.registry["tiny/stable@1"], "wrong", "x")
     table = history("tiny/stable")
     assert "-> tiny/stable@1            WRONG            1 line from tiny/stable" in str(table)
     page = table._repr_html_()

@@ -11,17 +11,24 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
+from lltm_inline import journal
 from lltm_inline.autopsy.crash import Crash
 from lltm_inline.diagnosis.diagnostics import Diagnostic
 from lltm_inline.errors import InputError, ToolchainError, UnknownKernelError
-from lltm_inline.journal import journal
 from lltm_inline.notebook import panel
 from lltm_inline.notebook.bars import picture
 from lltm_inline.notebook.panel.board import card_of, folded, log_text
-from lltm_inline.notebook.panel.controls import controls_of
-from lltm_inline.notebook.panel.marks import fix_of, fixed, mark_of_crash, marks_of, marks_of_words, without_place
+from lltm_inline.notebook.panel.editor import (
+    controls_of,
+    fix_of,
+    fixed,
+    mark_of_crash,
+    marks_of,
+    marks_of_words,
+    without_place,
+)
 from lltm_inline.notebook.panel.session import Session
-from lltm_inline.notebook.panel.snapshot import snapshot
+from lltm_inline.notebook.panel.widget import snapshot
 from lltm_inline.source.choose import kernel_or_first
 from lltm_inline.tables.timings import Timings
 from tests.html_checks import read

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline.journal import journal
+from lltm_inline import journal
+from lltm_inline.notebook import pipeline
 from lltm_inline.notebook.panel import verbs
 from lltm_inline.notebook.panel.capture import captured
-from lltm_inline.notebook.panel.session import Session
-from lltm_inline.notebook.panel.texts import PanelSetting
+from lltm_inline.notebook.panel.session import PanelSetting, Session
 from tests.conftest import HEAVY
 from tests.stopping import PATIENCE, SLEEPY, compilers, until
 from tests.tiny import BROKEN, STABLE
@@ -50,7 +50,7 @@ def session(tiny: Callable[..., li.Kernel]) -> Iterator[Session]:
 
 def panel(kernel: li.Kernel) -> Session:
     """Make a panel that spends little time on timing, in small sizes."""
-    return Session(kernel, setting=PanelSetting(sizes=[(7,), (100,)], seconds=0.05), verbs=verbs.VERBS)
+    return Session(kernel, setting=PanelSetting(sizes=[(7,), (100,)], seconds=0.05), work=verbs.work)
 
 
 def do(session: Session, verb: str, **message: Any) -> Mapping[str, Any]:
@@ -106,7 +106,9 @@ def test_a_compile_error_is_marked_and_its_hint_mends_it(session: Session) -> No
     [mark] = state["marks"]
     assert BROKEN.split("\n")[mark["line"] - 1] == "  return times(x, FACTORY);" and "FACTOR" in mark["advice"]
     assert "did not compile" in logged(session)[-1] and "full log" in state["report"] and "FACTORY" in state["report"]
-    assert states(session) == [(0, "shipped"), (1, "failed")] and state["revisions"][-1]["hint"] == "1 error"
+    assert states(session) == [(0, "shipped"), (1, "failed")] and state["revisions"][-1]["hint"].endswith(
+        "in this scope"
+    )
     generation = state["generation"]
     answer = session.handle({"do": "apply", "mark": 0})
     assert answer == {"tell": "focus", "kind": "cpp", "line": mark["line"]}
@@ -160,7 +162,7 @@ def test_a_text_that_is_no_kernel_is_refused(session: Session) -> None:
 def test_a_wrong_kernel_shows_which_gradient(session: Session) -> None:
     """Check of a wrong gradient shows the report, and Benchmark refuses to time it."""
     do(session, "check", texts={"cpp": WRONG})
-    assert states(session)[-1] == (1, "wrong") and "finding" in session.state["revisions"][-1]["hint"]
+    assert states(session)[-1] == (1, "wrong") and "d_x" in session.state["revisions"][-1]["hint"]
     assert "d_x" in logged(session)[-1] and "d_x" in session.state["report"]
     assert logged_after(session, "benchmark") == "tiny/stable@1 was not timed: it is wrong"
     assert not session.state["plot"]
@@ -387,7 +389,7 @@ def test_an_unexpected_exception_is_shown_and_leaves_the_panel_usable(
         raise ZeroDivisionError("nobody expects this")
 
     with monkeypatch.context() as patched:
-        patched.setattr(verbs, "build", fail)
+        patched.setattr(verbs, "carry_out", fail)
         assert logged_after(session, "build") == "unexpected ZeroDivisionError: nobody expects this"
     assert "Traceback" in session.state["details"] and "nobody expects this" in session.state["report"]
     assert "is right in" in logged_after(session, "build") and not session.state["details"]
@@ -513,7 +515,7 @@ def test_a_cuda_text_without_a_gpu_is_only_compiled(session: Session, monkeypatc
         return built
 
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setattr(verbs, "build", compile_only)
+    monkeypatch.setattr(pipeline, "build", compile_only)
     one = panel(li.registry["axpy/cuda"])
     assert logged_after(one, "build").endswith("it compiles, and needs a GPU to run")
     assert asked == [("axpy/cuda", "cuda", True)] and len(logged(one)) == 1

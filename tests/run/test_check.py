@@ -51,7 +51,7 @@ def op() -> Iterator[Op]:
     )
     registry.register(op)
     yield op
-    for table in (registry._ops, registry._shipped, registry._current):
+    for table in (registry._ops, registry._first, registry._current):
         for name in [name for name in table if name.partition("/")[0] == "small"]:
             del table[name]
 

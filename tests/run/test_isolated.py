@@ -198,7 +198,7 @@ def local_op() -> Iterator[Op]:
     op = Op("local", "(Tensor x) -> Tensor y", reference, {"x": "N", "y": "N"})
     li.registry.register(op)
     yield op
-    for table in (li.registry._ops, li.registry._shipped, li.registry._current):
+    for table in (li.registry._ops, li.registry._first, li.registry._current):
         for name in [name for name in table if name.partition("/")[0] == "local"]:
             del table[name]
 

@@ -1,4 +1,4 @@
-"""Each thing is made once and handed on: one cell that checks and times renders, looks and hashes once."""
+"""Each thing is made once and handed on: who checks and times, in a cell or in the panel, renders, looks and hashes once."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
+from lltm_inline import journal
 from lltm_inline.build import cache, job
-from lltm_inline.journal import journal
 from lltm_inline.notebook.cell import run
+from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.options import parse
-from lltm_inline.notebook.slot import Terminal
+from lltm_inline.notebook.panel import verbs
+from lltm_inline.notebook.panel.session import PanelSetting, Session
 from lltm_inline.run import built
 from tests.run.worker import jobs
+from tests.stopping import PATIENCE
 from tests.tiny import STABLE
 
 
@@ -45,3 +48,16 @@ def test_one_cell_renders_looks_and_hashes_once(counts: dict[str, int], capsys: 
     assert "check of tiny/once on cpu: right" in capsys.readouterr().out
     assert counts == {"render": 1, "find_toolchain": 1, "hash_file": 1}
     assert li.worker.run(jobs.counts_of_calls).value == {"render": 0, "find_toolchain": 0, "hash_file": 1}
+
+
+def test_three_buttons_render_look_and_hash_once(tiny: Any, counts: dict[str, int]) -> None:
+    """Build alone, then Check, then Benchmark, of one text: each goes on with what was made."""
+    first = li.registry.register(tiny(2, text=f"{STABLE}// first\n", variant="first"))
+    panel = Session(first, setting=PanelSetting(sizes=[(7,)], seconds=0.05), work=verbs.work)
+    panel.right.add((first, "cpu"))
+    panel.edit({"cpp": f"{STABLE}// three buttons\n"}, options={"check_first": False})
+    for verb in ("build", "check", "benchmark"):
+        panel.handle({"do": verb})
+        assert panel.wait(PATIENCE) and not [line for line in panel.state["log"] if line["level"] == "bad"]
+        assert counts == {"render": 1, "find_toolchain": 1, "hash_file": 1}, verb
+    assert "tiny/first@1" in panel.state["timings"]

@@ -1,6 +1,6 @@
 """`li.playground`: edit, build, check and time a kernel in a panel below a notebook's cell.
 
-controls, marks, board -> session -> verbs -> widget <- snapshot; only the widget needs a widget library.
+board, editor, capture -> session -> verbs; the widget shows a session, and it alone needs a widget library.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from ... import journal
 from ...base.arguments import number, one_of, require_choices
 from ...base.packages import pip_command
 from ...base.shell import in_notebook, running_shell
@@ -19,7 +20,6 @@ from ...build.header import header_flags
 from ...build.job import make_job
 from ...build.toolchain import find_toolchain
 from ...errors import LltmInlineError, ToolchainError
-from ...journal import journal
 from ...model.kernel import Kernel
 from ...model.registry import registry
 from ...run.setting import choose_sizes
@@ -84,9 +84,8 @@ def playground(
     if sizes is not None:
         choose_sizes(registry.op_of(chosen), sizes)
     _require_notebook(chosen)
-    from .session import Session
-    from .texts import PanelSetting
-    from .verbs import VERBS
+    from .session import PanelSetting, Session
+    from .verbs import work
     from .widget import Playground
 
     _warm(chosen, compiler)
@@ -96,7 +95,7 @@ def playground(
         registry[chosen.name] if newest else chosen,
         device,
         PanelSetting(sizes, compiler, seconds),
-        verbs=VERBS,
+        work=work,
         note=note,
         draft=newest,
     )

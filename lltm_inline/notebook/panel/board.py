@@ -1,20 +1,28 @@
-"""What the panel shows, as plain values. Listeners are called with those that change.
+"""What the panel shows of a kernel and of what is done with it, as plain values. Listeners are called with those that change.
 
 Of errors the log shows the beginning, and all is behind a fold.
 """
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from typing import Any
 
+from ... import journal
 from ...base.arguments import plural
 from ...errors import LltmInlineError
+from ...model.kernel import Kernel
+from ...model.op import Op
+from ...model.registry import registry
 from ...show import fold, note, page, plain, tag
 
+#: Revisions shown as buttons, beside the one that ships.
+_MOST_REVISIONS = 12
 _MOST_LOG = 50
 #: Of a message the log shows the beginning; the card beside it has all.
 _MOST_LINES = 4
@@ -148,3 +156,41 @@ def width_of(asked: object, before: int) -> int:
     if not isinstance(asked, int | float) or asked != asked:
         return before or _WIDTH
     return int(min(max(asked, _NARROWEST), _WIDEST))
+
+
+def texts_of(kernel: Kernel) -> dict[str, str]:
+    """Return what the editor shows of a kernel: its texts by kind; of one in Python its source, which cannot be edited."""
+    if kernel.python is None:
+        return dict(kernel.sources)
+    try:
+        return {"python": textwrap.dedent(inspect.getsource(kernel.python))}
+    except (OSError, TypeError):  # Python does not know it
+        name = getattr(kernel.python, "__qualname__", kernel.python)
+        return {"python": f"# {kernel.label} is the Python function {name}\n"}
+
+
+def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
+    """List the last revisions, what ships and the kernel itself, with what is known of each."""
+    history = registry.history(kernel.name)
+    kept = {one.label: one for one in (history[0], *history[-_MOST_REVISIONS:], kernel)}
+    revisions = []
+    for one in sorted(kept.values(), key=lambda one: one.revision):
+        state, hint = registry.state(one.label)
+        if state == "new" and one.revision == 0:
+            state = "shipped"
+        revisions.append({"label": one.label, "number": one.revision, "state": state, "hint": hint})
+    return revisions
+
+
+def left_of(kernel: Kernel) -> journal.Draft | None:
+    """Return the text that was left in the editor of a kernel, if it fits the kernel."""
+    found = journal.draft(kernel.name)
+    if found is None or kernel.python is not None or set(found.texts) != set(kernel.sources):
+        return None
+    return found if all(isinstance(text, str) for text in found.texts.values()) else None
+
+
+def variants_of(op: Op) -> list[dict[str, Any]]:
+    """List the kernels of an op, with the name, the variant, and whether there is a text to edit."""
+    kernels = [kernel for kernel in registry.values() if kernel.op == op.name]
+    return [{"name": one.name, "label": one.variant, "editable": one.python is None} for one in kernels]

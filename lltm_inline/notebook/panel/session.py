@@ -9,43 +9,37 @@ import contextlib
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import torch
-
+from ... import journal
 from ...base.arguments import refusal, shown
-from ...base.device import DEVICES
 from ...base.stop import stoppable
 from ...errors import DefinitionError, InputError, UnknownKernelError
-from ...journal import journal
 from ...model.kernel import Kernel
 from ...model.op import Op
 from ...model.registry import diff, registry
 from ...source.template import devices_of
-from .board import IDLE, Board, card_of, width_of
+from .board import IDLE, Board, card_of, left_of, revisions_of, texts_of, variants_of, width_of
 from .capture import captured
-from .controls import controls_of
-from .marks import fixed
-from .texts import PanelSetting, before, left_of, revisions_of, texts_of, variants_of
+from .editor import controls_of, fixed
 
 
 @dataclass(frozen=True)
-class Task:
-    """What a verb works on: a kernel and device as they were when the button was pressed."""
+class PanelSetting:
+    """How the panel builds and times.
 
-    verb: str
-    kernel: Kernel
-    device: str
-    check_first: bool
-    session: Session = field(repr=False)
+    Attributes:
+        sizes: of the benchmark; None for the op's own.
+        compiler: as for `build`.
+        seconds: of the benchmark, for each kernel and size.
+    """
 
-    @property
-    def can_run(self) -> bool:
-        """Whether the kernel can be run on this machine, and not only compiled."""
-        return not DEVICES[self.device].needs_gpu or torch.cuda.is_available()
+    sizes: Sequence[Any] | None = None
+    compiler: str | None = None
+    seconds: float = 0.5
 
 
 class Session(Board):
@@ -55,7 +49,7 @@ class Session(Board):
         kernel: that is shown first.
         device: `cpu` or `cuda`; None for the first that the kernel has a text for.
         setting: how to build and time.
-        verbs: what its buttons do, by name.
+        work: makes what `build`, `check` or `benchmark` does with a kernel: a function without arguments.
         note: for the journal's place in the panel.
         draft: begin with the text that was left in the editor, if there is one.
 
@@ -71,13 +65,13 @@ class Session(Board):
         device: str | None = None,
         setting: PanelSetting | None = None,
         *,
-        verbs: Mapping[str, Callable[[Task], None]] = {},
+        work: Callable[[Session, str, Kernel], Callable[[], None]] = lambda session, verb, kernel: lambda: None,
         note: str = "",
         draft: bool = True,
     ) -> None:
         super().__init__()
         self.setting = setting or PanelSetting()
-        self._verbs = verbs
+        self._work = work
         self.op: Op = registry.op_of(kernel)
         #: Kernels that this panel has seen to be right, by device.
         self.right: set[tuple[Kernel, str]] = set()
@@ -89,7 +83,7 @@ class Session(Board):
         if kernel.name not in registry or kernel not in registry.history(kernel.name):
             registry.register(kernel)
         self._base = kernel
-        self._device = ""
+        self.device = ""
         self.tell(title=self.op.name, journal={"saved": 0, "note": note, "notebook": journal.notebook()})
         self._show(kernel, device, draft=draft)
 
@@ -184,7 +178,7 @@ class Session(Board):
             if name is None and revision is None:
                 self._choose_device(self._base, device)
                 self._current()
-                self.log(f"{self._base.label} is meant for {self._device} now")
+                self.log(f"{self._base.label} is meant for {self.device} now")
                 return
             label = self._base.name if name is None else name
             kernel = registry[label if revision is None else f"{label}@{revision}"]
@@ -192,21 +186,21 @@ class Session(Board):
                 raise InputError(f"this panel is of op {self.op.name!r}: {kernel.label!r} needs a panel of its own")
             edited = self.state["dirty"] and kernel.name == self._base.name
             kept = self._keep() if edited else ""
-            self._show(kernel, device or self._device, draft=revision is None)
+            self._show(kernel, device or self.device, draft=revision is None)
             if not self.state["dirty"] and (kept or not edited):  # else there was more to say, and it has been said
                 self.log(_with_kept(f"{self._base.label} is in the editor", kept))
 
     def revert(self) -> None:
         """Throw the edits away; where there are none, go back to the revision that this one was edited from."""
         with self.lock:
-            back = self._base if self.state["dirty"] else before(self._base)
+            back = self._base if self.state["dirty"] else registry.before(self._base)
             if back is None:
                 self.log(f"{self._base.label} is the first revision: there is nothing to go back to")
                 return
             kept = self._keep()
             if back.python is None:
                 registry.register(back)
-            self._show(back, self._device, draft=False)
+            self._show(back, self.device, draft=False)
             self.log(_with_kept(f"{back.label} is the current revision", kept))
 
     def _keep(self) -> str:
@@ -237,7 +231,7 @@ class Session(Board):
             elif self.state["dirty"]:
                 other = self._base
             else:
-                other = before(self._base) or self._base
+                other = registry.before(self._base) or self._base
             found = diff(other, after)
             if self.state["dirty"]:
                 head, name = f"+++ {after.label} ", "the editor"
@@ -298,7 +292,7 @@ class Session(Board):
                 if kernel.label in known:
                     self.log(f"this text is {kernel.label}")
                 self._record(kernel)
-            task = Task(verb, kernel, self._device, bool(self.state["options"]["check_first"]), self)
+            work = self._work(self, verb, kernel)
             self._stop = threading.Event()
             self.running = True
             self.tell(
@@ -310,8 +304,8 @@ class Session(Board):
             self._current()
             # In the context of the message that asked for it: ipykernel sends answers, and so the next messages of the
             # browser (Stop!), the way that this one came, past a cell that runs in the main thread.
-            context, work = contextvars.copy_context(), (self._run, self._verbs[verb], task, self._stop)
-            self._thread = threading.Thread(target=context.run, args=work, name=f"lltm_inline {verb}", daemon=True)
+            context, run = contextvars.copy_context(), (self._run, work, self._stop)
+            self._thread = threading.Thread(target=context.run, args=run, name=f"lltm_inline {verb}", daemon=True)
             self._thread.start()
 
     def _record(self, kernel: Kernel) -> None:
@@ -322,10 +316,10 @@ class Session(Board):
         self.tell(diff="", report=self._outcomes.get(kernel.label, {"report": ""})["report"])
         self.tell(dirty=self._differs())
 
-    def _run(self, verb: Callable[[Task], None], task: Task, stop: threading.Event) -> None:
+    def _run(self, work: Callable[[], None], stop: threading.Event) -> None:
         try:
             with stoppable(stop), captured(self.log):
-                verb(task)
+                work()
         except KeyboardInterrupt:
             self.log(f"{self.part} was stopped after {time.monotonic() - self.began:.1f} s")
         except BaseException as error:  # nobody else would see it: the thread is the panel's own
@@ -396,11 +390,11 @@ class Session(Board):
 
     def _choose_device(self, kernel: Kernel, device: str | None) -> None:
         devices = devices_of(kernel)
-        if device is not None and device != self._device and device not in devices:
+        if device is not None and device != self.device and device not in devices:
             raise InputError(
                 f"kernel {kernel.label!r} has no text for device {shown(device)}: it has {', '.join(devices)}"
             )
-        self._device = device if device is not None and device in devices else devices[0]
+        self.device = device if device is not None and device in devices else devices[0]
 
     def _differs(self) -> bool:
         """Tell whether the editor holds another text, or other params, than the kernel."""
@@ -410,7 +404,7 @@ class Session(Board):
     def _current(self) -> None:
         base = self._base
         kinds = list(self.state["texts"])
-        current = {"name": base.name, "label": base.label, "device": self._device, "kinds": kinds}
+        current = {"name": base.name, "label": base.label, "device": self.device, "kinds": kinds}
         self.tell(current={**current, "revision": base.revision}, devices=list(devices_of(base)))
         self.revisions()
 

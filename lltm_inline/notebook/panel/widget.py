@@ -1,7 +1,13 @@
-"""The panel as a widget: traits and messages between a `Session` and the browser, and nothing else."""
+"""The panel as a widget: traits and messages between a `Session` and the browser; and what is seen where no widgets are.
+
+That is a picture of the panel as HTML, in an output of its own beside the panel's. A notebook file keeps this output; a static
+export shows it, and so does a page whose kernel has gone. While the panel itself is on the page it hides it, by its name.
+"""
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +16,12 @@ import traitlets
 
 from ... import show
 from ...errors import FileError
+from ...show import Html, page, paragraph, source, tag
+from .board import initial_state
 from .session import Session
-from .snapshot import Snapshot
 
 _STATIC = Path(__file__).parent / "static"
+_LANGUAGES = {"cuda": "cuda", "python": "python"}
 #: What the browser writes, too.
 _SHARED = ("texts", "params", "options")
 
@@ -32,39 +40,17 @@ def _asset(name: str) -> str:
         ) from error
 
 
-class Playground(anywidget.AnyWidget):
+#: The values of a session, and besides them `seen`, the generation of which the browser's texts and params are an edit (None
+#: before its first), and `snapshot`, the name of what stands for the panel where it cannot be shown.
+_TRAITS = {name: traitlets.Any().tag(sync=True) for name in (*initial_state(), "seen", "snapshot")}
+
+
+class Playground(type("Traits", (anywidget.AnyWidget,), _TRAITS)):  # type: ignore[misc]
     """What `li.playground` returns; shows itself in JupyterLab, Notebook 7 and VS Code.
 
     Args:
         session: what it shows.
     """
-
-    title = traitlets.Unicode().tag(sync=True)
-    variants: Any = traitlets.List().tag(sync=True)
-    devices: Any = traitlets.List().tag(sync=True)
-    current = traitlets.Dict().tag(sync=True)
-    revisions: Any = traitlets.List().tag(sync=True)
-    texts = traitlets.Dict().tag(sync=True)
-    generation = traitlets.Int().tag(sync=True)
-    #: The generation of which the browser's texts and params are an edit; None before its first.
-    seen: Any = traitlets.Int(None, allow_none=True).tag(sync=True)
-    params = traitlets.Dict().tag(sync=True)
-    controls: Any = traitlets.List().tag(sync=True)
-    options = traitlets.Dict().tag(sync=True)
-    marks: Any = traitlets.List().tag(sync=True)
-    busy = traitlets.Dict().tag(sync=True)
-    log: Any = traitlets.List().tag(sync=True)
-    report = traitlets.Unicode().tag(sync=True)
-    timings = traitlets.Unicode().tag(sync=True)
-    plot = traitlets.Unicode().tag(sync=True)
-    verdict = traitlets.Unicode().tag(sync=True)
-    diff = traitlets.Unicode().tag(sync=True)
-    details = traitlets.Unicode().tag(sync=True)
-    journal = traitlets.Dict().tag(sync=True)
-    worker = traitlets.Dict().tag(sync=True)
-    dirty = traitlets.Bool().tag(sync=True)
-    #: The name of what stands for the panel where it cannot be shown.
-    snapshot = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, session: Session) -> None:
         self._esm = _asset("panel.js")
@@ -118,3 +104,46 @@ class Playground(anywidget.AnyWidget):
     def __repr__(self) -> str:
         # All that is seen of the widget where no widgets are: in a static export, or on a page that has not loaded them.
         return f"panel of {self.session.state['current']['label']}: run the cell in a live notebook"
+
+
+def snapshot(state: Mapping[str, Any], name: str = "") -> Html:
+    """Show the text of a panel, and below it what was last said of it and timed.
+
+    Args:
+        state: of its session.
+        name: by which the panel hides it.
+    """
+    label, device = state["current"]["label"], state["current"]["device"]
+    texts = [
+        source(text, language=_LANGUAGES.get(kind, "cpp"), label=f"{label}, {kind}")
+        for kind, text in state["texts"].items()
+    ]
+    edited = ", edited and not built" if state["dirty"] else ""
+    head = paragraph(tag("b", label), f" on {device}{edited}, as it stood in the panel")
+    picture = tag("pre", Html(state["plot"]), cls="li-picture") if state["plot"] else ""
+    return tag("div", page(head, *texts, Html(state["report"]), picture, Html(state["timings"])), cls=name)
+
+
+class Snapshot:
+    """The output; drawn with the first `show`, and then anew in its place."""
+
+    def __init__(self) -> None:
+        #: The class of its element.
+        self.name = f"lltm-of-{uuid.uuid4().hex[:12]}"
+        self._handle: Any = None
+
+    def show(self, state: Mapping[str, Any]) -> None:
+        """Draw it below the cell that runs; a second time for a second panel of the same session."""
+        from IPython.display import DisplayHandle
+
+        if self._handle is None:
+            self._handle = DisplayHandle(self.name)
+        self._handle.display(self._data(state), raw=True)
+
+    def update(self, state: Mapping[str, Any]) -> None:
+        """Draw it anew, if it is shown."""
+        if self._handle is not None:
+            self._handle.update(self._data(state), raw=True)
+
+    def _data(self, state: Mapping[str, Any]) -> dict[str, str]:
+        return {"text/html": snapshot(state, self.name), "text/plain": f"the text of {state['current']['label']}"}

@@ -1,0 +1,92 @@
+"""A kernel is built, checked and timed, in this order: what a cell asks for and a button of the panel, each of which shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..base.device import DEVICES
+from ..build.compiler import Build, build
+from ..checking.check import check
+from ..checking.report import Report
+from ..measure.benchmark import benchmark
+from ..model.kernel import Kernel
+from ..model.outcomes import noting
+from ..run.built import build_all, require_device
+from ..run.executor import prepare
+from ..run.setting import Setting
+from ..tables.timings import Timings
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done with a kernel.
+
+    Attributes:
+        kernel: what is built; one in Python is not.
+        setting: with what and for which device; `progress` is called with a text.
+        check: check it, too.
+        benchmark: time it, too: returns the arguments of `benchmark` by name, and is called once the kernel is known to work.
+    """
+
+    kernel: Kernel
+    setting: Setting
+    check: bool = False
+    benchmark: Callable[[], Mapping[str, Any]] | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether the kernel is not only built."""
+        return self.check or self.benchmark is not None
+
+
+@dataclass(frozen=True)
+class Began:
+    """A part of an order has begun: `build`, `check` or `benchmark`."""
+
+    part: str
+    text: str
+
+
+def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings]:
+    """Do what an order says, and yield each part as it begins, and what came of it; a kernel that is wrong is not timed.
+
+    Raises:
+        BuildError, TemplateError: it does not compile.
+        CheckError, CrashError: it is wrong, or crashes, only when it is timed.
+        ToolchainError: it cannot be run on this machine.
+        InputError: arguments of `benchmark` that make no sense.
+    """
+    kernel, setting = order.kernel, order.setting
+    how: dict[str, Any] = {"device": setting.device, "compiler": setting.compiler}
+    if kernel.python is None:
+        yield Began("build", f"build of {kernel.label}")
+        yield _build(order, how)
+    if order.check:
+        yield Began("check", f"check of {kernel.label}")
+        report = check(kernel, progress=setting.progress, **how)
+        yield report
+        if not report.ok:
+            return
+    if order.benchmark is not None:
+        arguments = order.benchmark()
+        yield Began("benchmark", f"benchmark of {kernel.label}")
+        tell = setting.progress
+        counted = (lambda done, total, text: tell(text)) if callable(tell) else tell
+        yield benchmark(**arguments, progress=counted, **how)
+
+
+def _build(order: Order, how: Mapping[str, Any]) -> Build:
+    """Build a kernel with all that is needed to run it, so that what follows makes nothing twice; without a GPU it compiles."""
+    kernel, setting = order.kernel, order.setting
+    if DEVICES[setting.device].needs_gpu and not order.runs and not torch.cuda.is_available():
+        return build(kernel, compile_only=True, progress=setting.progress, **how)
+    require_device(setting.device, kernel)
+    with noting([kernel]):
+        [built] = prepare([kernel], setting) if order.runs else build_all([kernel], setting)
+    library = built.library
+    assert library is not None  # it has a text
+    return library
