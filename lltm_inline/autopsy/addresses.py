@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..base.arguments import plural
+
 if TYPE_CHECKING:
     from ..workers.black_box import Region
 
@@ -101,7 +103,7 @@ def _distance(element: int, count: int, size: int, unit: str) -> str:
     if 0 <= element < count:
         return ""
     beyond = element - count + 1 if element >= 0 else -element
-    text = f"{beyond} {unit}{'s' * (beyond != 1)}"
+    text = plural(beyond, unit)
     if size > 1 and beyond * size >= _FAR:
         text += f" ({bytes_text(beyond * size)})"
     return f"{text} {'past the end' if element >= 0 else 'before the start'}"
@@ -112,4 +114,4 @@ def bytes_text(count: int) -> str:
     for size, unit in _UNITS:
         if count >= size:
             return f"{count / size:.3g} {unit}"
-    return f"{count} byte{'s' * (count != 1)}"
+    return plural(count, "byte")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
+from ..base.arguments import plural
 from .addresses import bytes_text
-from .facts import HEAP_WORDS, Facts
+from .facts import HEAP_WORDS, Facts, Rule, always, among, both, dies_of, ended, first, has, in_any, near, prints
 from .happened import COMPUTES, INPUTS, LOCKS, OUTPUTS, SLEEPS, WAITS
-from .rules import Rule, always, among, both, dies_of, ended, first, has, in_any, near, prints
 
 _SEGV_ACCERR, _FPE_INTDIV, _BUS_ADRALN = 2, 1, 1
 _VECTORS = r"Vectorized<|\b_mm\d*_|\b__m(?:128|256|512)|\bvld1|\bvst1"
@@ -49,8 +49,7 @@ def _loop_with_equals(facts: Facts) -> bool:
 
 
 def _elements(facts: Facts) -> str:
-    count = facts.reach.count if facts.reach else 0
-    return f"{count} element{'s' * (count != 1)}"
+    return plural(facts.reach.count if facts.reach else 0, "element")
 
 
 def _past(facts: Facts) -> bool:

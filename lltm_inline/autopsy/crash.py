@@ -7,16 +7,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..base.above import Shown
+from ..base.arguments import plural
 from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..diagnosis.source_text import GENERATED
 from ..errors import CrashError, TimeoutError
 from .causes import cause_of
 from .facts import Facts
 from .happened import detail_of, what_of
-from .loops import empty_loops
-from .macro import body_at, line_in_body
-from .names import calls_of
-from .symbolize import Place
+from .lines import in_empty_loop, in_macro
+from .symbolize import Place, calls_of
 
 if TYPE_CHECKING:
     from ..tables.timings import Row
@@ -197,7 +196,7 @@ def explain(
     if asserted and facts.place is None and asserted.file in sources:
         # Without debug information the assertion itself says where it stands.
         facts = replace(facts, places=(Place(asserted.file, asserted.line, ""),))
-    facts, hidden = _in_macro(_in_empty_loop(facts))
+    facts, hidden = in_macro(in_empty_loop(facts))
     place, touched = facts.place, facts.reach
     return Crash(
         kernel=kernel,
@@ -231,30 +230,7 @@ def tail(output: str, count: int) -> str:
     """
     lines = output.rstrip("\n").split("\n")
     left = len(lines) - count
-    return "\n".join([f"({left} line{'s' * (left != 1)} left out)", *lines[-count:]] if left > 0 else lines)
-
-
-def _in_empty_loop(facts: Facts) -> Facts:
-    """Put the line of a loop that does nothing first, where the text has only one; the binding's lines are not its place."""
-    if not facts.still:
-        return facts
-    texts = {file: text for file, text in facts.sources.items() if not file.endswith(GENERATED)}
-    found = [Place(file, line, "") for file, text in texts.items() for line in empty_loops(text)]
-    own = tuple(place for place in facts.places if not place.file.endswith(GENERATED))
-    return replace(facts, places=(*found, *own) if len(found) == 1 else own)
-
-
-def _in_macro(facts: Facts) -> tuple[Facts, str]:
-    """Move a place from a macro's own line into its body, or say which lines the macro hides."""
-    place = facts.place
-    body = body_at(facts.sources.get(place.file, ""), place.line) if place else None
-    if place is None or body is None:
-        return facts, ""
-    line = line_in_body(facts, *body)
-    if line is None:
-        return facts, f"the macro there hides in which of the lines {body[0]} to {body[1]}"
-    rest = [other for other in facts.places if (other.file, other.line) != (place.file, place.line)]
-    return replace(facts, places=(replace(place, line=line), *rest)), ""
+    return "\n".join([f"({plural(left, 'line')} left out)", *lines[-count:]] if left > 0 else lines)
 
 
 def _name(kernel: str, place: Place) -> str:

@@ -1,10 +1,13 @@
-"""What is known about the end of a worker, and the questions that the rules ask of it."""
+"""What is known about the end of a worker, and the form of the tables that say something about it.
+
+A table is a list of rules, sentences in order, each with when it is the one to say.
+"""
 
 from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -66,8 +69,8 @@ class Facts:
         output: what it had printed.
         limits: what it was allowed.
         calls: functions of the C library that it was in, the innermost first.
-        cpu_share: share of the time in which it computed when time was up, or would have; None where nobody looked.
-        memory: bytes beyond what the inputs need, when last looked at; None where nobody looked.
+        cpu_share: share of the time in which it computed, when time was up; None where that was not measured.
+        memory: bytes beyond what the inputs need, when last looked at; None where that was not measured.
     """
 
     ending: Ending
@@ -256,3 +259,68 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+#: When a sentence is the one to say.
+Test = Callable[[Facts], object]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A sentence, or who writes it, and when it is the one to say."""
+
+    applies: Test
+    sentence: str | Callable[[Facts], str]
+
+    def __call__(self, facts: Facts) -> str:
+        return self.sentence if isinstance(self.sentence, str) else self.sentence(facts)
+
+
+def first(rules: Sequence[Rule], facts: Facts) -> str:
+    """Return the sentence of the first rule that applies, or nothing."""
+    return next((rule(facts) for rule in rules if rule.applies(facts)), "")
+
+
+def among(rules: Sequence[Rule]) -> Callable[[Facts], str]:
+    """Make a table the sentence of a rule in another table."""
+    return lambda facts: first(rules, facts)
+
+
+def always(facts: Facts) -> bool:
+    """Apply to everything: the last rule of a table."""
+    return True
+
+
+def ended(*kinds: str) -> Test:
+    """Apply to endings of these kinds."""
+    return lambda facts: facts.kind in kinds
+
+
+def dies_of(*names: str) -> Test:
+    """Apply to these signals."""
+    return lambda facts: facts.signal in names
+
+
+def prints(pattern: str) -> Test:
+    """Apply where the pattern stands in what a library said before it ended the process."""
+    return lambda facts: facts.signal == "SIGABRT" and re.search(pattern, facts.last_words)
+
+
+def has(pattern: str) -> Test:
+    """Apply where the pattern stands in the code of the user's texts."""
+    return lambda facts: facts.has(pattern)
+
+
+def near(pattern: str) -> Test:
+    """Apply where the pattern stands close to where it happened."""
+    return lambda facts: facts.near(pattern)
+
+
+def in_any(*names: str) -> Test:
+    """Apply where the worker was in one of these functions of the C library."""
+    return lambda facts: not set(names).isdisjoint(facts.calls)
+
+
+def both(*tests: Test) -> Test:
+    """Apply where all of the tests do."""
+    return lambda facts: all(test(facts) for test in tests)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .addresses import bytes_text
-from .facts import Facts, signal_name
-from .rules import Rule, always, ended, first, prints
+from .facts import Facts, Rule, always, ended, first, prints, signal_name
 
 #: Up to the one and from the other share of a processor on, a kernel waits and computes.
 WAITS, COMPUTES = 0.1, 0.5
@@ -77,10 +76,6 @@ def _exit(facts: Facts) -> str:
     return f"exit({facts.evidence.status if facts.evidence else facts.ending.code})"
 
 
-def _plural(count: int, noun: str, ending: str = "s") -> str:
-    return f"{count} {noun}{ending * (count != 1)}"
-
-
 _WHAT = (
     Rule(lambda f: f.called_exit and f.kind != "exit", lambda f: f"{_exit(f)}, and then {_signal(f) or 'a time-out'}"),
     Rule(lambda f: f.uncaught, _uncaught),
@@ -96,7 +91,7 @@ _WHAT = (
     Rule(ended("output"), lambda f: f"too much output: more than {bytes_text(f.ending.code)}"),
     Rule(ended("stopped"), lambda f: f"{signal_name(f.ending.code)} (stopped from outside)"),
     Rule(ended("garbled"), "its answers cannot be read"),
-    Rule(ended("processes"), lambda f: f"it left {_plural(f.ending.code, 'child process', 'es')}"),
+    Rule(ended("processes"), lambda f: f"it left {f.ending.code} child process{'es' * (f.ending.code != 1)}"),
     Rule(always, lambda f: f.kind),
 )
 

@@ -1,7 +1,11 @@
-"""From addresses to lines of the user's text, by what the compiler left in the library (`-g1`)."""
+"""From addresses to lines of the user's text, by what the compiler left in the library (`-g1`), and to names of the C library.
+
+A worker is a copy of what this process would be, so the C library lies in the same file here, though at another address.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
@@ -43,7 +47,7 @@ def symbolize(frames: Iterable[Frame], library: Path | str) -> list[Place]:
         library: the built kernel; frames in other files are left out.
 
     Returns:
-        The innermost first, inlined calls included. Lines of headers are left out, so the first is the one to blame. Empty
+        The innermost first, inlined calls included. Lines of headers are left out, so the first is where it happened. Empty
         where the machine has neither addr2line (binutils) nor llvm-symbolizer.
     """
     path = os.path.realpath(library)
@@ -92,3 +96,57 @@ def _own_name(path: str) -> str | None:
     name = "/".join(path.split("/")[-2:])
     is_file = name == "??" or name.endswith((".cpp", ".cu")) or os.path.exists(path)
     return None if is_file else name
+
+
+class _Info(ctypes.Structure):
+    _fields_ = [
+        ("path", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    ]
+
+
+def calls_of(frames: Iterable[Frame]) -> tuple[str, ...]:
+    """Name the functions of the C library among the frames, the innermost first.
+
+    Args:
+        frames: of a crash, as path and offset.
+
+    Returns:
+        Names such as `malloc` and `pthread_mutex_lock`; a frame that belongs to no exported function has none.
+    """
+    library = _c_library()
+    if library is None:
+        return ()
+    path, base = library
+    names = [_name(base + frame.offset) for frame in frames if _same(frame.path, path)]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _c_library() -> tuple[str, int] | None:
+    """Where this process has its C library: path and address."""
+    try:
+        anywhere = ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p).value
+    except (OSError, AttributeError):
+        return None
+    info = _look_up(anywhere or 0)
+    return (info.path.decode(errors="replace"), info.base) if info and info.path and info.base else None
+
+
+def _same(one: str, other: str) -> bool:
+    return one.rpartition("/")[2] == other.rpartition("/")[2]
+
+
+def _name(address: int) -> str:
+    info = _look_up(address)
+    symbol = info.symbol.decode(errors="replace") if info and info.symbol else ""
+    # One function has several names there: `free` is also `__libc_free`, `nanosleep` also `__nanosleep`.
+    return symbol.removeprefix("__libc_").removeprefix("__GI_").removeprefix("__")
+
+
+def _look_up(address: int) -> _Info | None:
+    info = _Info()
+    look = ctypes.CDLL(None).dladdr
+    look.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Info)]
+    return info if look(address, ctypes.byref(info)) else None

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from ..base.above import Shown
-from ..base.arguments import boolean, refusal, require_choices
+from ..base.arguments import boolean, plural, refusal, require_choices
 from ..base.device import DEVICES
 from ..base.progress import Progress, showing
 from ..base.stop import raise_if_stopped
@@ -37,10 +37,10 @@ from .failures import (
     failure_of,
     filesystem_failure,
     passing_failure,
+    refuse_devices,
     remember_failure,
     remembered_failure,
 )
-from .includes import refuse_devices
 from .inline import compile_job
 from .job import Job, compile_checks, helper_job, make_job
 from .toolchain import Toolchain, find_toolchain
@@ -95,8 +95,8 @@ class Build(Shown):
         how = "from the cache" if self.cached else f"built with {self.compiler}"
         lines = [f"{self.kernel}: {how} in {self.seconds:.2f} s  ({' '.join(self.flags)})", *map(str, self.warnings)]
         if self.printed:
-            count = self.printed.count("\n") + 1
-            lines.append(f"All that the compiler printed, {count} line{'s' * (count != 1)}: print(build.printed)")
+            count = plural(self.printed.count("\n") + 1, "line")
+            lines.append(f"All that the compiler printed, {count}: print(build.printed)")
         return "\n".join(lines)
 
     __repr__ = __str__

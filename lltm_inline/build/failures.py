@@ -1,17 +1,19 @@
-"""Builds that failed: what is raised, and what is remembered of them."""
+"""Builds that fail, or that would never end: what is raised, and what is remembered of them."""
 
 from __future__ import annotations
 
 import errno
+import os
 import re
 import shutil
+import stat
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..diagnosis.diagnostics import Diagnostic, describe, parse
+from ..diagnosis.diagnostics import Diagnostic, describe, excerpt_of, parse
 from ..errors import BuildError, CacheError, LltmInlineError
 from ..model.registry import diff, registry
 from ..version import __version__
@@ -89,7 +91,7 @@ def _full_disk(job: Job, reason: str) -> CacheError:
     places = [str(cache.cache_dir())]
     with suppress(OSError):  # it is tried out by writing there
         places.append(tempfile.gettempdir())
-    free = [f"{_mib(shutil.disk_usage(place).free)} free in {place}" for place in dict.fromkeys(places)]
+    free = [f"{shutil.disk_usage(place).free / 2**20:,.1f} MiB free in {place}" for place in dict.fromkeys(places)]
     return CacheError(
         f"no space to build {job.label!r}: {reason} ({', '.join(free)}). Make room, for example with: "
         f"python -m lltm_inline cache clear. Or set LLTM_INLINE_CACHE to a directory on another disk"
@@ -100,10 +102,6 @@ def _removed(job: Job) -> CacheError:
     return CacheError(
         f"the cache directory {cache.cache_dir()} was removed while {job.label!r} was being built. Build it again"
     )
-
-
-def _mib(number: float) -> str:
-    return f"{number / 2**20:,.1f} MiB"
 
 
 def remembered_failure(job: Job, manifest: Mapping[str, Any], directory: Path) -> BuildError:
@@ -155,3 +153,63 @@ def _build_error(job: Job, diagnostics: Sequence[Diagnostic], log: str) -> Build
         log=log,
     )
     return BuildError(message, kernel=job.label, diagnostics=diagnostics, log=log)
+
+
+# A compiler that reads a device or a pipe never ends, or eats all memory.
+_INCLUDE = re.compile(r"\s*#\s*(?:include|include_next|import|embed)\s*(?:\"([^\"]+)\"|<([^>]+)>)")
+_LINE_DIRECTIVE = re.compile(r"#line (\d+) \"([^\"]*)\"")
+
+_NO_FILES = (
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISDIR, "a directory"),
+)
+
+
+def refuse_devices(job: Job) -> None:
+    """Refuse a text that includes a device, a named pipe, a socket or a directory.
+
+    Only what a text itself names is seen; what comes through a macro or another header ends with the time limit of the build.
+
+    Raises:
+        BuildError: with the place in the user's own text; nothing was compiled.
+    """
+    for text in (job.text, job.cuda):
+        for name, line, path in _includes(text):
+            kind = _kind(path, job.cflags)
+            if kind:
+                column = 1
+                excerpt = excerpt_of(job.sources.get(name, ""), line, column)
+                message = f"{path!r} is {kind}, not a file: it cannot be included"
+                found = Diagnostic(job.label, name, line, 0, "error", message, (), excerpt)
+                raise BuildError(
+                    f"kernel {job.label!r} includes what is no file; nothing was compiled\n  {found}",
+                    kernel=job.label,
+                    diagnostics=(found,),
+                )
+
+
+def _includes(text: str) -> Iterator[tuple[str, int, str]]:
+    """Yield file and line, as `#line` counts them, and path of every include."""
+    name, number = "", 0
+    for line in text.split("\n"):
+        number += 1
+        if directive := _LINE_DIRECTIVE.match(line):
+            name, number = directive[2], int(directive[1]) - 1
+        elif include := _INCLUDE.match(line):
+            yield name, number, include[1] or include[2]
+
+
+def _kind(path: str, cflags: tuple[str, ...]) -> str:
+    """Say what a path leads to, if that is no file: from where the text is compiled, or from a directory of `-I`."""
+    starts = [str(cache.cache_dir() / "tmp" / "workspace"), *(flag[2:] for flag in cflags if flag.startswith("-I"))]
+    for start in starts:
+        try:
+            # The workspace is not there yet: its `..` has to be taken away by name.
+            mode = os.stat(os.path.normpath(os.path.join(start, path))).st_mode
+        except (OSError, ValueError):
+            continue
+        return next((kind for test, kind in _NO_FILES if test(mode)), "")
+    return ""

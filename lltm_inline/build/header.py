@@ -115,7 +115,7 @@ def start(toolchain: Toolchain, prelude: str) -> subprocess.Popen[bytes] | None:
     )
 
 
-def is_to_blame(log: str) -> bool:
+def is_cause_of(log: str) -> bool:
     """Tell whether a compiler's complaint is about the precompiled header itself."""
     return bool(
         re.search(r"AST file|PCH file|precompiled header|prelude\.h\.(?:gch|pch)['\"]? ?(?::|not|is|was|has)", log)

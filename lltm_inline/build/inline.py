@@ -57,14 +57,14 @@ _Result = TypeVar("_Result")
 def _with_header(job: Job, compile: Callable[[Sequence[str]], _Result]) -> _Result:
     """Compile with the flags of the precompiled header, if there is one.
 
-    A damaged or outdated header (a system header was upgraded) must not stand between a user and her kernel: it is
-    thrown away, and the text is compiled without.
+    A damaged or outdated header (a system header was upgraded) does not keep a kernel from being built: it is thrown
+    away, and the text is compiled without.
     """
     precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
     try:
         return compile(precompiled)
     except RuntimeError as error:
-        if not precompiled or not header.is_to_blame(str(error)):
+        if not precompiled or not header.is_cause_of(str(error)):
             raise
     header.discard(job.toolchain, job.prelude or "")
     return compile(())

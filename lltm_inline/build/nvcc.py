@@ -27,7 +27,7 @@ _COMPILE_ONLY = "To compile-check the kernel without running it: li.build(kernel
 # 940: a function that returns nothing at its end; undefined behaviour is an error in CUDA texts as it is in C++ ones.
 _FLAGS = ("-O3", "-Xcompiler=-fvisibility=hidden", "--diag-error=940")
 
-#: Headers that a torch without CUDA, or a CUDA without its libraries, lacks, and of which a text needs but the names.
+#: Headers that a torch without CUDA, or a CUDA without its libraries, lacks. A text needs only the names in them.
 #: They come after all other directories (`-idirafter`), so where the real header is, it is the one that is read.
 STAND_INS = {
     "c10/cuda/impl/cuda_cmake_macros.h": "#define C10_CUDA_BUILD_SHARED_LIBS\n",

@@ -2,7 +2,8 @@
 
     planning           names, kernels, extra tensors; the kernel is right   ->  plan.Plan
     cpp                csrc/: the kernel's file, its checks, operators and autograd
-    python, reference  the package: function, fake kernels, module, and what it is compared with
+    python, fake       the package: function and module, and what tracers ask of them
+    reference          what it is compared with
     project            what builds, tests, times and explains it
     exported           what was written, and kernel.json, which the way back reads (`lltm_inline.extension`)
     write              all of it or nothing
@@ -49,7 +50,7 @@ def export(
     Args:
         kernel_or_op: a kernel or its label; of an op by name, its fused or C++ variant.
         to: a directory that does not exist or is empty.
-        how: what builds it. `"setuptools"`: a package that pip installs. `"stable"`: likewise, on LibTorch's stable ABI, one
+        how: what builds it. `"setuptools"`: a package that pip installs. `"stable"`: such a package on LibTorch's stable ABI, one
             wheel for many versions of Python and torch; for kernels with `api="stable"`. `"cmake"`: a shared library for
             `torch.ops.load_library` and a C++ program that calls it. `"load"`: plain files that
             `torch.utils.cpp_extension.load` compiles when the package is imported.

@@ -154,7 +154,7 @@ class _View:
         inputs = self.op.signature.inputs
         as_float = [f"to_float({one.name})" if one.is_tensor else one.name for one in inputs]
         values = {"schemas": operator_schemas(plan), "as_float": as_float}
-        if plan.style != "library":
+        if plan.style == "pybind11" or plan.autograd_in_python:
             return self.render(f"csrc/ops_{plan.style}.cpp", **values)
         if not plan.interface.has_backward:
             return self.render("csrc/ops_composite.cpp", **values)
@@ -232,7 +232,7 @@ class _View:
 
     def example(self) -> str:
         """Write the program that calls the operators without Python."""
-        plan, op, stable = self.plan, self.op, self.plan.style == "stable"
+        plan, op, raw = self.plan, self.op, self.plan.autograd_in_python
         values = self._values()
         tensors = {one.name: op.shape_of[one.name].dims for one in op.signature.tensors if values[one.name] is not None}
         spelled = " ".join(map(str, [dim for dims in tensors.values() for dim in dims]))
@@ -243,13 +243,13 @@ class _View:
         if plan.devices[0] == "cuda":
             options = f", at::device(at::kCUDA).dtype({dtype or 'at::kFloat'})"
             headers.append("ATen/Context.h")
-        if stable:
+        if raw:
             headers.append("ATen/ops/ones_like.h")
         elif len(self.outputs) > 1:
             headers.append("ATen/TensorOperators.h")  # for the sum of which it goes backward
         if plan.custom:
             headers += ["ATen/core/ivalue.h", "ATen/ops/allclose.h", "torch/custom_class.h", "torch/serialize.h"]
-        trained = op.parameters or (tuple(one.name for one in op.signature.tensors) if stable else tuple(tensors))
+        trained = op.parameters or (tuple(one.name for one in op.signature.tensors) if raw else tuple(tensors))
         incoming = [f"at::ones_like({output})" for output in self.outputs]
         return self.render(
             "example/main.cpp",
@@ -258,8 +258,8 @@ class _View:
             options=options,
             tensors=tensors,
             numbers={one.name: repr(values[one.name]).lower() for one in op.signature.inputs if not one.is_tensor},
-            trained=() if stable else op.parameters or [one.name for one in op.signature.tensors],
-            traced=f"d_{trained[0]}" if stable else trained[0],
+            trained=() if raw else op.parameters or [one.name for one in op.signature.tensors],
+            traced=f"d_{trained[0]}" if raw else trained[0],
             handed=[*incoming, *(one.name for one in plan.saved), *["true"] * len(plan.gradients)],
             types=lambda arguments: [cpp_type(argument, "aten") for argument in arguments],
             parameters=lambda arguments: self.parameters(arguments, api="aten"),
@@ -317,7 +317,7 @@ def operator_schemas(plan: Plan) -> list[str]:
     names = {"call": op, "forward": f"{op}_forward", "backward": f"{op}_backward"}
     if not plan.interface.has_backward:
         del names["forward"], names["backward"]
-    elif plan.style != "library":
+    elif plan.autograd_in_python:
         del names["call"]
     spelled = schemas(plan.kernel, plan.op, plan.interface, plan.taken)
     return [name + spelled[kind].removeprefix(kind) for kind, name in names.items()]

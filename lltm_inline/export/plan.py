@@ -9,14 +9,14 @@ from functools import cached_property
 from ..model.registry import Argument, Kernel, Op
 from ..model.reserved import is_reserved
 from ..model.shapes import Shape
+from ..source.custom_classes import CustomClass, custom_class
 from ..source.signature import Interface, backward_arguments, find_function, mask
 from ..source.template import is_torch_free
-from .custom_class import CustomClass, custom_class
 
 #: The ways out: what builds the exported files.
 HOWS = ("setuptools", "cmake", "load", "stable")
 
-#: How an exported kernel is bound: in C++ with its autograd; on the stable ABI, with autograd in Python; by pybind11, likewise.
+#: How an exported kernel is bound: in C++ with its autograd; on the stable ABI, or by pybind11, with autograd in Python.
 STYLES = ("library", "stable", "pybind11")
 
 
@@ -184,6 +184,16 @@ class Plan:
     def free(self, name: str) -> str:
         """Return a name for a local variable of C++: with an underscore where something has it already."""
         return f"{name}_" if name in self._named else name
+
+    @property
+    def autograd_in_python(self) -> bool:
+        """Whether Python connects `forward` and `backward`: on the stable ABI and with pybind11 C++ cannot."""
+        return self.style != "library" and self.interface.has_backward
+
+    @property
+    def operator(self) -> str:
+        """The operator that the function in Python calls, of which tracers know."""
+        return f"{self.op.name}_forward" if self.autograd_in_python else self.op.name
 
     @property
     def labels(self) -> str:

@@ -282,7 +282,7 @@ def _extras_of(parts: Sequence[Part], op: Op, given: Sequence[str] | None) -> tu
         The extra tensors, and what there is to say where they could not be found out.
 
     Raises:
-        InputError: as many shapes as there are extra tensors are wanted, in the op's letters.
+        InputError: another number of shapes than there are extra tensors, or a letter that the op has not.
     """
     kernel, count = parts[0].kernel, parts[0].interface.extras
     if given is not None:

@@ -1,4 +1,4 @@
-"""The Python package of an export: the op as a function and as a module, its fake kernels and autograd, and its reference."""
+"""The Python package of an export: the op as a function and as a module, its autograd, and its reference; `fake` has its fake kernels."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ import torch
 from ..errors import InputError
 from ..model.op import Argument, Op
 from ..model.shapes import Shape
-from ..run.cases import prime_size
-from ..run.compare import dtype_name
-from .letters import Letters, in_letters, letters_from
+from .fake import fakes_of, in_letters
 from .plan import Plan
 from .reference import reference_text, tolerances_of
 from .render import WIDTH, inner, render, rows
@@ -26,8 +24,6 @@ _TAKEN = {"ctx", "extension", "name", "self", "tensor", "wanted"}
 #: Names that a module needs for something else.
 _TAKEN_BY_MODULES = {*dir(torch.nn.Module()), "device", "dtype", "reset_parameters"}
 _ANNOTATIONS = {"Tensor": "Tensor", "Tensor?": "Tensor | None", "float": "float", "int": "int", "bool": "bool"}
-#: In `output_dtypes`: real where the inputs are complex.
-_REAL = "real"
 _SECTION = re.compile(r"(Args|Returns|Raises|Yields|Examples?|Notes?|Source|References?|Attributes|Warnings?):\s*(.*)")
 
 
@@ -275,7 +271,7 @@ def _narrow(paragraph: str) -> str:
 
 
 def _words_of_ops(plan: Plan) -> dict[str, Any]:
-    fakes = _fakes(plan)
+    fakes = fakes_of(plan)
     lines = [*fakes.get("forward", ()), *fakes.get("backward", ())]
     words: dict[str, Any] = {
         "fakes": fakes,
@@ -283,7 +279,7 @@ def _words_of_ops(plan: Plan) -> dict[str, Any]:
         "taken": [f"{one.name}: {_ANNOTATIONS[one.type]}" for one in plan.taken]
         + [f"{flag}: bool" for flag in plan.wanted],
     }
-    if plan.style == "library" or not plan.interface.has_backward:
+    if not plan.autograd_in_python:
         return words
     message = f'"{plan.name}: {plan.op.name} has no second derivative: its backward is not differentiable"'
     stable, once = plan.style == "stable", not plan.kernel.double_backward
@@ -368,141 +364,3 @@ def _flags(plan: Plan) -> tuple[str, list[str]]:
         return star + (f"{needed}[:{len(places)}]" if lines or len(places) < len(inputs) else needed), lines
     lines.append(f"wanted = [{rows(f'{needed}[{index}]' for index in places)}]")
     return f"{star}wanted", lines
-
-
-def _fakes(plan: Plan) -> dict[str, Any]:
-    """Write the bodies of the fake kernels, and what they need; nothing for what is traced through ATen."""
-    if plan.style == "pybind11" or (plan.style == "library" and not plan.interface.has_backward):
-        return {}
-    forward = _fake_forward(plan)
-    own_backward = plan.interface.has_backward and not plan.kernel.double_backward
-    extents = Letters(any_shape=f"{plan.first}.shape").arguments(plan.op.shape_of[plan.first])
-    return {
-        "forward": forward,
-        "backward": _fake_backward(plan) if own_backward else [],
-        "checks_shapes": any("_check_shape(" in line for line in forward),
-        "unknown": f"{plan.first}.new_empty({extents})" if any("_unknown_shape(" in line for line in forward) else "",
-    }
-
-
-def output_dtypes(op: Op) -> tuple[str, ...]:
-    """Say which dtype each output has: empty for that of the inputs, `"real"`, or a name such as `"int64"`.
-
-    The reference tells, called at a small size in the widest dtype.
-
-    Example:
-        >>> import lltm_inline as li
-        >>> output_dtypes(li.registry.ops["complex_abs2"])
-        ('real',)
-    """
-    widest: torch.dtype = getattr(torch, op.dtypes[-1])
-    real = widest.to_real()
-    generator = torch.Generator().manual_seed(0)
-    inputs = op.make_inputs(lambda *shape: torch.randn(shape, dtype=real, generator=generator), prime_size(op))
-    names = {real: _REAL, widest: ""}
-    return tuple(names.get(output.dtype, dtype_name(output.dtype)) for output in op.run_reference(*inputs))
-
-
-def _fake_forward(plan: Plan) -> list[str]:
-    """Write the fake kernel of `OP_forward`: look at the shapes, and make empty results."""
-    op, shape_of, first = plan.op, plan.op.shape_of, plan.first
-    required = [(a.name, shape_of[a.name]) for a in op.signature.inputs if a.type == "Tensor"]
-    shapes = [*(shape_of[output.name] for output in op.signature.outputs), *(extra.shape for extra in plan.extras)]
-    dtypes = [*output_dtypes(op), *(extra.dtype for extra in plan.extras)]
-    looked_at = [shape_of[a.name] for a in op.signature.tensors]
-    letters = letters_from(required, [shape for shape in (*looked_at, *shapes) if shape is not None])
-    lines = [*letters.lines, *_checks(op, letters)]
-    for name, shape, dtype in zip(plan.results, shapes, dtypes, strict=True):
-        made = f'_unknown_shape("{name}")'
-        if shape is not None:
-            made = _empty(first, letters.arguments(shape), _dtype(first, dtype, op))
-        lines.append(f"{name} = {made}")
-    if len(plan.results) == 1:
-        return [*lines[:-1], f"return {lines[-1].partition(' = ')[2]}"]
-    return [*lines, f"return {', '.join(plan.results)}"]
-
-
-def _checks(op: Op, letters: Letters) -> list[str]:
-    """Write a check of each input whose shape is not what the letters were taken from."""
-    lines = []
-    for argument in op.signature.tensors:
-        name, shape = argument.name, op.shape_of[argument.name]
-        if name in letters.checked or letters.any_shape == f"{name}.shape":
-            continue
-        extents = [f"*{letters.any_shape}"] if shape.any_rank else map(str, shape.dims)
-        call = "_check_shape(" + ", ".join([f'"{name}"', name, *extents]) + ")"
-        lines += [call] if argument.type == "Tensor" else [f"if {name} is not None:", f"    {call}"]
-    return lines
-
-
-def _fake_backward(plan: Plan) -> list[str]:
-    """Write the fake kernel of `OP_backward`: an empty gradient where one is wanted."""
-    op, shape_of, taken = plan.op, plan.op.shape_of, plan.taken
-    tensors, outputs = op.signature.tensors, op.signature.outputs
-    shapes = [
-        *(shape_of[output.name] for output in outputs),
-        *(shape_of.get(name) for name in plan.kernel.saves),
-        *(extra.shape for extra in plan.extras),
-    ]
-    # The tensors that are always among the arguments.
-    pairs = zip(taken, shapes, strict=True)
-    known = [(argument.name, shape) for argument, shape in pairs if shape is not None and argument.type == "Tensor"]
-    needed = [shape_of[tensor.name] for tensor in tensors]
-    lines: list[str] = []
-    letters = letters_from(known, needed)
-    if not all(map(letters.tells, needed)) and len(outputs) == 1 and taken[0].type == "Tensor?":
-        # No gradient comes in, none goes out.
-        lines += [f"if {taken[0].name} is None:", f"    return {', '.join(['None'] * len(tensors))}"]
-        known = [(taken[0].name, shape_of[outputs[0].name]), *known]
-        letters = letters_from(known, needed)
-    like = _like(plan, [name for name, _ in known])
-    untold = [tensor for tensor, shape in zip(tensors, needed, strict=True) if not letters.tells(shape)]
-    if untold or not like:
-        return _not_traced(plan, (untold or list(tensors))[0])
-    name, dtype = like
-    if letters.any_shape and dict(known)[name].any_rank:
-        letters.any_shape = f"{name}.shape"
-    gradients = [
-        f"{_empty(name, letters.arguments(shape), dtype)} if {flag} else None"
-        for shape, flag in zip(needed, plan.wanted, strict=True)
-    ]
-    lines += letters.lines
-    if len(gradients) == 1:
-        return [*lines, f"return {gradients[0]}"]
-    return [*lines, "return (", *(f"    {gradient}," for gradient in gradients), ")"]
-
-
-def _like(plan: Plan, present: Sequence[str]) -> tuple[str, str] | None:
-    """Choose the tensor from which gradients take device and dtype, and say how they differ from it in dtype."""
-    op = plan.op
-    inputs = {tensor.name for tensor in op.signature.tensors}
-    by_output = dict(zip((f"d_{output.name}" for output in op.signature.outputs), output_dtypes(op), strict=True))
-    saved = [argument.name for argument in plan.taken if argument.name in inputs]
-    same = [name for name in (*saved, *(name for name, dtype in by_output.items() if not dtype)) if name in present]
-    if same:
-        return same[0], ""
-    complex_of = [name for name, dtype in by_output.items() if dtype == _REAL and name in present]
-    return (complex_of[0], f"{complex_of[0]}.dtype.to_complex()") if complex_of else None
-
-
-def _not_traced(plan: Plan, tensor: Argument) -> list[str]:
-    """Write the error of a backward that is not told the shape of a gradient."""
-    shape = in_letters(plan.op.shape_of[tensor.name])
-    given = ", ".join(argument.name for argument in plan.taken)
-    return [
-        "raise NotImplementedError(",
-        f'    "{plan.name}: backward cannot be traced: the shape of d_{tensor.name}, {shape}, does not follow from what it is "',
-        f"    \"given ({given}). Add '{tensor.name}' to the kernel's saves, and export anew\"",
-        ")",
-    ]
-
-
-def _dtype(first: str, dtype: str, op: Op) -> str:
-    widest = op.dtypes[-1]
-    if dtype == _REAL or (widest.startswith("complex") and dtype == dtype_name(getattr(torch, widest).to_real())):
-        return f"{first}.dtype.to_real()"
-    return f"torch.{dtype}" if dtype else ""
-
-
-def _empty(like: str, extents: str, dtype: str) -> str:
-    return f"{like}.new_empty({extents}{', dtype=' * bool(dtype)}{dtype})"

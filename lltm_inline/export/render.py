@@ -22,7 +22,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 
-from ..build.directory import cache_dir
+from ..build.cache import cache_dir
 from ..errors import CacheError
 from .plan import Plan
 
@@ -74,7 +74,7 @@ def _environment() -> Environment:
     )
     with suppress(CacheError, OSError):  # there is no cache to keep them in
         compiled = cache_dir() / "templates"
-        compiled.mkdir(exist_ok=True)
+        compiled.mkdir(mode=0o700, exist_ok=True)
         made.bytecode_cache = _Compiled(str(compiled))
     made.filters |= {"listed": listed, "rows": rows, "inner": inner, "quoted": quoted, "names": names}
     made.filters |= {"turned": turned, "structured": structured, "prose": lambda text: comment(" ".join(text.split()))}

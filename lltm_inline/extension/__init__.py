@@ -20,7 +20,7 @@ from ..model.kernel import Kernel, revise
 from ..model.registry import fit
 from ..source.template import devices_of, render
 from .classic import kernel_of
-from .exported import Returned, kernels_of
+from .returned import Returned, kernels_of
 from .setup_py import read_setup
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def import_extension(registry: Registry, directory: Any, op: Any, variant: Any) 
 
     Raises:
         InputError: no extension there; an argument of the wrong kind.
-        FileError, DefinitionError, UnknownKernelError: as there.
+        FileError, DefinitionError, UnknownKernelError: as `Registry.import_extension` says.
     """
     path = path_of("directory", directory)
     for name, value in (("op", op), ("variant", variant)):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..base.arguments import plural
 from ..errors import DefinitionError
 from ..model.registry import Op
 from ..source.signature import Function, aliases_in, find_function, meant
@@ -172,7 +173,7 @@ class _Matching:
             return names
         if len(names) != len(self.inputs):
             raise self.error(
-                f"{forward.name!r} takes {len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)}), op {self.op.name!r} has "
+                f"{forward.name!r} takes {plural(len(names), 'argument')} ({', '.join(names)}), op {self.op.name!r} has "
                 f"{len(self.inputs)}: {', '.join(self.inputs)}"
             )
         for position, (name, want) in enumerate(zip(names, self.inputs, strict=True), 1):

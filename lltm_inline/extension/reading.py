@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..source.signature import Function, find_function, mask, split
+from ..source.signature import Function, closing, find_function, mask, split
 
 _MODULE = re.compile(r"\bPYBIND11_MODULE\s*\(")
 _DEF = re.compile(r'\.def\s*\(\s*"(\w+)"\s*,\s*(?:torch::wrap_pybind_function\s*\(\s*)?(&?\s*[\w:]+|[^,()]*)')
@@ -49,16 +49,6 @@ def find_module(text: str) -> Module | None:
     # The names are strings, which the mask has blanked: what is code there is looked up here.
     found = [(one[1], one[2]) for one in _DEF.finditer(text, opening, end) if masked[one.start()] == "."]
     return Module(match.start(), end, {name: what.strip().removeprefix("&").strip() for name, what in found})
-
-
-def closing(masked: str, opening: int) -> int:
-    """Return the place behind the bracket that closes the one at `opening`; the end of the text if none does."""
-    depth = 0
-    for match in re.finditer(r"[(){}\[\]]", masked[opening:]):
-        depth += 1 if match[0] in "({[" else -1
-        if depth == 0:
-            return opening + match.end()
-    return len(masked)
 
 
 @dataclass(frozen=True)

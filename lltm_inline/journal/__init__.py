@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.shell import running_shell
-from ..build.cache import digest
-from ..build.directory import cache_dir
+from ..build.cache import cache_dir, digest
 from ..errors import LltmInlineError
 from ..model.kernel import Kernel
 from ..model.registry import State, registry

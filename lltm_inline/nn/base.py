@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from ..base.arguments import integer, real_dtype, refusal, shown
+from ..base.device import DEVICES
 from ..errors import InputError
 from ..model.registry import Kernel, resolve
+from ..source.template import devices_of
 
 # Which extents of a tensor a module prescribes.
 ALL, ALL_BUT_FIRST, LAST, CHANNELS = slice(None), slice(1, None), slice(-1, None), slice(1, -2)
@@ -92,7 +94,8 @@ class KernelModule(torch.nn.Module):
 
     def _load(self, input: Tensor) -> Any:
         """Return the kernel's function for the device of `input`; the first call on a device builds it."""
-        device = "cuda" if input.is_cuda else "cpu"
+        place = "cuda" if input.is_cuda else "cpu"
+        device = next((one for one in devices_of(self._kernel) if DEVICES[one].tensors == place), place)
         if device not in self._functions:
             from ..calling import load
 
@@ -102,7 +105,7 @@ class KernelModule(torch.nn.Module):
     def _check(self, name: str, value: Any, like: Tensor, which: slice, extents: tuple[int, ...], shape: str) -> None:
         """Refuse an argument of another kind than the parameter `like`, or of other extents than the module prescribes.
 
-        Kernels check what they are given, too, but against their first argument: they would blame the parameters.
+        Kernels check what they are given, too, but against their first argument: their message would name the parameters.
         """
         if (
             isinstance(value, Tensor)

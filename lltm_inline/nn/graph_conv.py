@@ -25,7 +25,7 @@ class GraphConv(KernelModule):
 
     Attributes:
         weight: (F, O), uniform in +-1/sqrt(O) at first. Not transposed, unlike that of `torch.nn.Linear`.
-        bias: (O), likewise.
+        bias: (O), in the same range.
 
     Raises:
         UnknownKernelError: no kernel of that label.

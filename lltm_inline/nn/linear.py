@@ -28,7 +28,7 @@ class Linear(KernelModule, torch.nn.Linear):
 
     Attributes:
         weight: (O, I), uniform in +-1/sqrt(I) at first.
-        bias: (O), likewise, or None.
+        bias: (O), in the same range, or None.
 
     Raises:
         UnknownKernelError: no kernel of that label.

@@ -26,7 +26,7 @@ class LLTM(KernelModule):
 
     Attributes:
         weights: (3S, S+F), uniform in +-1/sqrt(S) at first; rows of input gate, output gate and candidate cell.
-        bias: (3S), likewise.
+        bias: (3S), in the same range.
 
     Raises:
         UnknownKernelError: no kernel of that label.

@@ -175,7 +175,7 @@ class Fake:
     def _results(self, size: Size, dtype: torch.dtype, view: tuple[int, ...] | None = None) -> tuple[Tensor, ...]:
         """Run the kernel's forward, in a thread of its own: this one is in the middle of tracing."""
         # Generators draw real numbers; ops of complex tensors make them from those.
-        real = {torch.complex64: torch.float32, torch.complex128: torch.float64}.get(dtype, dtype)
+        real = dtype.to_real()
 
         def run() -> tuple[Tensor, ...]:
             inputs = make_inputs(self.op, Case("", size, real, view=view))

@@ -151,7 +151,7 @@ def table(
 
     Args:
         head: the names of the columns: text, HTML or a `Cell`; empty for none.
-        rows: cells likewise.
+        rows: the cells of each row, in the same form.
         caption: what the table shows.
         label: of the region that scrolls; the caption unless given.
         hide_caption: leave the caption to screen readers, where a line above says the same.
@@ -201,7 +201,7 @@ def bar(
 
     Args:
         share: how much of the width it fills, 0 to 1.
-        low: where the whisker begins, likewise.
+        low: where the whisker begins, 0 to 1.
         high: where it ends.
         label: what it shows, for screen readers; without one they pass it over, as a text beside it says the same.
         kind: `good`, `bad` or `plain`.

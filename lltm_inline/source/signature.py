@@ -458,6 +458,16 @@ def _closings(text: str) -> dict[int, int]:
     return pairs
 
 
+def closing(masked: str, opening: int) -> int:
+    """Return the place behind the bracket that closes the one at `opening`; the end of the text if none does."""
+    depth = 0
+    for match in re.compile(r"[(){}\[\]]").finditer(masked, opening):
+        depth += 1 if match[0] in "({[" else -1
+        if depth == 0:
+            return match.end()
+    return len(masked)
+
+
 def split(text: str) -> list[str]:
     """Split at commas that stand outside of brackets."""
     parts, depth, start = [], 0, 0

@@ -17,7 +17,6 @@ import pytest
 from lltm_inline.base.flags import complaint
 from lltm_inline.build import cache
 from lltm_inline.build.compiler import build, run_jobs, verify
-from lltm_inline.build.directory import ROOMS
 from lltm_inline.build.job import Job
 from lltm_inline.build.toolchain import find_toolchain, validated_cflags
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, InputError
@@ -77,7 +76,7 @@ def test_directories_above_are_made_private(tmp_path: Path, monkeypatch: pytest.
         path = cache.cache_dir()
     finally:
         os.umask(before)
-    for place in (tmp_path / "a", tmp_path / "a" / "b", path, *(path / room for room in ROOMS)):
+    for place in (tmp_path / "a", tmp_path / "a" / "b", path, *(path / room for room in cache.ROOMS)):
         assert stat.S_IMODE(place.stat().st_mode) == 0o700, place
 
 

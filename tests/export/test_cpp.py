@@ -231,6 +231,28 @@ def test_lists_break_where_they_must() -> None:
     assert text == "  f(\n" + f"      {'x' * 50}, {'x' * 50},\n" + f"      {'x' * 50}, {'x' * 50});"
 
 
+_TURNED = "torch::stable::Tensor forward(const torch::stable::Tensor& x) { return torch::stable::transpose(x, 0, 1); }"
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        *("axpy/cpp", "sin_add/aten", "cube/aten", "lltm/fused", "lltm/stable", "lltm/cuda"),
+        Kernel("turned/stable", cpp=_TURNED, api="stable"),
+    ],
+    ids=lambda kernel: kernel if isinstance(kernel, str) else kernel.name,
+)
+def test_what_python_calls_is_there(kernel: Kernel | str) -> None:
+    """Each operator that Python calls, or tells something of, is one that C++ defines and implements."""
+    turned = Op("turned", "(Tensor x) -> Tensor y", lambda x: x.t(), {"x": "B F", "y": "F B"})
+    plan = make_plan(kernel, op=None if isinstance(kernel, str) else turned)
+    python, cpp = ("\n".join(files(plan).values()) for files in (python_files, cpp_files))
+    called = set(re.findall(rf"torch\.ops\.{plan.name}\.(\w+)\.default|\"{plan.name}::(\w+)\"", python))
+    names = {one or other for one, other in called}
+    assert names and {name for name in names if f'm.impl("{name}",' not in cpp} == set()
+    assert {name for name in names if not re.search(rf'm\.def\(\s*"{name}\(', cpp)} == set()
+
+
 def test_a_kernel_for_two_devices_cannot_be_one_composite() -> None:
     """What differentiates through ATen is one function for all devices: two texts are refused."""
     text = "at::Tensor forward(const at::Tensor& x, const at::Tensor& y) { return x + y; }"

@@ -21,6 +21,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.export.exported import Exported
+from tests import tiny
 from tests.quick import QUICK
 
 _SECONDS = 900
@@ -188,6 +189,30 @@ def test_load(shell: Shell) -> None:
     """The package compiles itself when it is imported first, and only then."""
     export = exported(shell, "axpy/cpp", "load")
     assert " passed" in type_all(shell, export, CXX=QUICK)
+
+
+def product(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    """Multiply two matrices."""
+    return x @ w
+
+
+@pytest.mark.full
+def test_stable_without_backward(shell: Shell) -> None:
+    """A kernel made of calls of the stable ABI is one operator, into which autograd and torch.compile look."""
+    li.registry.register(
+        li.Op("product", "(Tensor x, Tensor w) -> Tensor y", product, {"x": "N F", "w": "F O", "y": "N O"})
+    )
+    text = """
+    #include <torch/csrc/stable/ops.h>
+    using torch::stable::Tensor;
+    Tensor forward(const Tensor& x, const Tensor& w) { return torch::stable::matmul(x, w); }
+    """
+    try:
+        kernel = li.Kernel("product/stable", cpp=text, api="stable")
+        export = li.export(kernel, shell.directory / "product", "load", check=False)
+        assert " passed" in type_all(shell, export)
+    finally:
+        tiny.forget("product")
 
 
 def test_origin(shell: Shell) -> None:

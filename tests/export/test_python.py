@@ -24,9 +24,9 @@ from torch import Tensor
 
 import lltm_inline as li
 from lltm_inline.errors import InputError
-from lltm_inline.export.letters import letters_from
+from lltm_inline.export.fake import letters_from, output_dtypes
 from lltm_inline.export.plan import Extra, Part, Plan
-from lltm_inline.export.python import module_arguments, output_dtypes, python_files
+from lltm_inline.export.python import module_arguments, python_files
 from lltm_inline.model.registry import Kernel, Op
 from lltm_inline.model.shapes import Shape
 from lltm_inline.run.cases import Case, make_inputs, prime_size
@@ -247,18 +247,14 @@ def test_letters_that_do_not_follow(package: Callable[..., ModuleType]) -> None:
         ops._fake_backward(torch.empty(3), True)
 
 
-def test_stable_kernel_without_backward(package: Callable[..., ModuleType]) -> None:
-    """On the stable ABI nothing is traced through ATen: the operator has a fake kernel also where there is no backward."""
-    text = "torch::stable::Tensor forward(const torch::stable::Tensor& x) { return {}; }"
-    op = Op("tripled", "(Tensor x) -> Tensor y", lambda x: 3 * x, {"x": "O 3O+1", "y": "O 3O+1"})
-    plan = plan_of(Kernel("tripled/made", cpp=text, api="stable"), op)
-    files = python_files(plan)
-    assert "noqa: E741" in files[f"{plan.name}/ops.py"]
-    assert "register_autograd" not in files[f"{plan.name}/ops.py"]
-    ops = importlib.import_module(f"{package(plan).__name__}.ops")
-    assert ops._fake_forward(torch.empty(2, 7)).shape == (2, 7)
-    with pytest.raises(RuntimeError, match=r"tripled: x has shape \[2, 9\], want \[2, 7\]"):
-        ops._fake_forward(torch.empty(2, 9))
+def test_stable_kernel_without_backward() -> None:
+    """It is made of calls of the stable ABI, so that autograd and tracers look into it: Python has nothing to add."""
+    text = "torch::stable::Tensor forward(const torch::stable::Tensor& x) { return torch::stable::transpose(x, 0, 1); }"
+    op = Op("turned", "(Tensor x) -> Tensor y", lambda x: x.t(), {"x": "B F", "y": "F B"})
+    plan = plan_of(Kernel("turned/made", cpp=text, api="stable"), op)
+    ops = python_files(plan)[f"{plan.name}/ops.py"]
+    assert "register_autograd" not in ops and "register_fake" not in ops
+    assert f'torch.library.register_autocast("{plan.name}::turned", "cpu", torch.float32)' in ops
 
 
 def test_extra_of_unknown_shape(package: Callable[..., ModuleType]) -> None:

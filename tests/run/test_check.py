@@ -255,6 +255,21 @@ def test_pattern_of_an_error_hints_at_its_cause(got: torch.Tensor, words: str) -
 
 
 @pytest.mark.parametrize(
+    ("got", "want", "words"),
+    [
+        (torch.tensor([3, 6, 9]), torch.tensor([1, 2, 3]), ["got is 3 times want throughout"]),
+        (torch.tensor([True, True]), torch.tensor([True, False]), []),
+    ],
+    ids=["counts", "flags"],
+)
+def test_whole_numbers_have_patterns_too(got: torch.Tensor, want: torch.Tensor, words: list[str]) -> None:
+    """Outputs that are counts, indices or flags are reported as wrong as any others."""
+    mismatch = compare("i", got, want, got.dtype, Tolerance(1e-12, 1e-12))
+    assert mismatch is not None and "differs in" in mismatch.text
+    assert hints(mismatch, {}) == words
+
+
+@pytest.mark.parametrize(
     ("wrong", "words"),
     [
         ([(0, 0), (2, 1)], "in 2 of 24 elements, all in the input gate and output gate, columns 0:2; worst [2, 1]"),

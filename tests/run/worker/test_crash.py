@@ -14,8 +14,7 @@ import pytest
 
 from lltm_inline.autopsy.addresses import bytes_text, reach
 from lltm_inline.autopsy.crash import Crash, explain, tail
-from lltm_inline.autopsy.names import calls_of
-from lltm_inline.autopsy.symbolize import Place
+from lltm_inline.autopsy.symbolize import Place, calls_of
 from lltm_inline.checking.postmortem import _with_findings, _with_replay
 from lltm_inline.checking.report import Finding, Report, Section
 from lltm_inline.errors import CrashError, LltmInlineError, TimeoutError
@@ -36,7 +35,7 @@ def test_each_ending_is_named(name: str) -> None:
 def test_every_sentence_is_reached() -> None:
     """The endings reach every rule with a fixed sentence: nobody has added one that nothing leads to."""
     from lltm_inline.autopsy import causes, happened
-    from lltm_inline.autopsy.rules import Rule
+    from lltm_inline.autopsy.facts import Rule
 
     fixed = {
         rule.sentence
