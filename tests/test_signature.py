@@ -50,6 +50,12 @@ def test_right_text_has_no_problem(op: Op) -> None:
     assert (interface.extras, interface.has_backward) == (0, True)
 
 
+@pytest.mark.parametrize("line", ["import numpy as np", "include <cmath>", "from math import pi", "using std::max;"])
+def test_line_that_is_no_cpp_is_left_to_the_compiler(line: str, op: Op) -> None:
+    """What stands ahead of `forward` and is no C++ is no part of the type that it returns."""
+    assert problems(f"{line}\n{ALL}", op) == []
+
+
 @pytest.mark.parametrize(
     "spelling",
     [

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
+from .advice_tensors import in_place_of_tensor
 from .compiler_log import Record
-from .names import nearest
-from .rules import Rules, line_at, text_of
-from .source_text import definition, mask
+from .names import arguments, nearest, split_arguments
+from .rules import Rules
+from .source_text import definition, mask, position
 
 rules = Rules()
 
@@ -23,8 +23,8 @@ _LAUNCH = "kernel<<<blocks, threads, 0, stream>>>(arguments)"
 
 
 @rules.rule(r"calling the __host__ function '(\w+)' from the (__\w+__)")
-def _host_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    place = definition(text_of(record, sources), match[1])
+def _host_function(match: re.Match[str], record: Record) -> str:
+    place = definition(record.text, match[1])
     if place:
         return f"'{match[1]}' is compiled for the CPU only: write __device__ in front of it, in line {place[0]}."
     return (
@@ -32,32 +32,30 @@ def _host_function(match: re.Match[str], record: Record, sources: Mapping[str, s
     )
 
 
-@rules.rule(r"calling the (__device__|__global__) function '(\w+)' from the __host__")
-def _device_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return f"'{match[2]}' exists on the GPU only: write __host__ __device__ in front of it to have it on both sides."
+rules.table(r"""
+calling the (?:__device__|__global__) function '(\w+)' from the __host__
+    '\1' exists on the GPU only: write __host__ __device__ in front of it to have it on both sides.
+""")
 
 
 @rules.rule(r"a host function call cannot be configured")
-def _not_a_kernel(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    name = re.search(r"(\w+)\s*(?:<[^<>]*>)?\s*<<<", line_at(record, sources))
-    place = definition(text_of(record, sources), name[1]) if name else None
+def _not_a_kernel(match: re.Match[str], record: Record) -> str:
+    name = re.search(r"(\w+)\s*(?:<[^<>]*>)?\s*<<<", record.row)
+    place = definition(record.text, name[1]) if name else None
     where = f", in line {place[0]}" if place else ""
     what = f"'{name[1]}'" if name else "the function that is launched here"
     return f"Only a __global__ function can be launched: write __global__ in front of {what}{where}."
 
 
-rules.fixed(r"a __global__ function call must be configured", f"A kernel is launched: {_LAUNCH}.")
-rules.fixed(
-    r"a __global__ function must have a void return type", "A kernel returns nothing: it writes through a pointer."
-)
-rules.fixed(r"expected '>>>'", f"A launch has three brackets on each side: {_LAUNCH}.")
-rules.fixed(
-    r"to 'dim3'|configuration argument|too many arguments in execution configuration",
-    _BETWEEN,
-)
 rules.table(r"""
-expression must be a modifiable lvalue
-    What stands on the left is const, or no variable: look at its declaration.
+a __global__ function call must be configured
+    A kernel is launched: kernel<<<blocks, threads, 0, stream>>>(arguments).
+a __global__ function must have a void return type
+    A kernel returns nothing: it writes through a pointer.
+expected '>>>'
+    A launch has three brackets on each side: kernel<<<blocks, threads, 0, stream>>>(arguments).
+to 'dim3'|configuration argument|too many arguments in execution configuration
+    Between <<< and >>> stand the blocks, the threads of a block, the bytes of shared memory, and the stream.
 unsupported GNU version|unsupported clang version
     Choose an older compiler: compiler='g++-12', say.
 Unsupported gpu architecture
@@ -65,29 +63,45 @@ Unsupported gpu architecture
 """)
 
 
-@rules.rule(r"no instance of function template '(\w+)' matches the argument list")
-def _launch_arguments(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    notes = [note for note in record.notes if f"'{match[1]}'" in note.message]
-    if not notes:
+@rules.rule(
+    r"(?:no instance of function template|function) '(\w+)' (?:matches the|cannot be called with the given) argument list"
+    r".*argument types are: \((.*)\)"
+)
+def _launch_arguments(match: re.Match[str], record: Record) -> str:
+    name, place = match[1], definition(record.text, match[1])
+    own = re.search(rf"(?:template\s*<([^<>{{}};]*)>)?[^<>{{}};]*\b{name}\s*\(([^{{}};()]*)\)\s*\{{", mask(record.text))
+    if place is None or own is None:
         return ""
-    where = f"those of '{match[1]}' in line {notes[0].line}"
-    number = re.search(r"argument #(\d+) does not match", notes[0].message)
-    if number:
-        return f"Argument {number[1]} does not fit: compare the arguments with {where}."
-    if "number of parameters" in notes[0].message:
-        return f"There are too many or too few: compare the arguments with {where}."
-    return f"The template's types do not follow from the arguments: compare these with {where}."
+    where = f"'{name}' of line {place[0]}"
+    takes, gives = split_arguments(own[2]), split_arguments(match[2])
+    if len(takes) != len(gives):
+        return f"{where} takes {arguments(len(takes))}, and is given {len(gives)}."
+    types = re.findall(r"\w+(?=\s*(?:,|$))", own[1] or "")
+    lost = next((one for one in types if not re.search(rf"\b{one}\b", own[2])), "")
+    if lost and not re.search(rf"\b{name}\s*<(?!<)", record.code):
+        return f"The arguments do not tell the template's {lost}: name it, {name}<...><<<blocks, threads>>>(...)."
+    if number := re.search(r"argument #(\d+) does not match", record.said):
+        wanted, given = takes[int(number[1]) - 1], gives[int(number[1]) - 1]
+        kind = "scalar_t" if types and "scalar_t" in record.text else "float"
+        target = re.sub(rf"\b(?:{'|'.join(types)})\b", kind, wanted.removesuffix(re.split(r"\W", wanted)[-1]))
+        cure = in_place_of_tensor(target, record) if "at::Tensor" in given else ""
+        return cure or f"Argument {number[1]} of {where} is {wanted}, and this is {given}."
+    return f"Compare the arguments with those of {where}."
 
 
-@rules.rule(r"function '(\w+)' cannot be called with the given argument list")
-def _plain_launch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    place = definition(text_of(record, sources), match[1])
-    return f"Compare the arguments with those of '{match[1]}' in line {place[0]}." if place else ""
+@rules.rule(r"expression must be a modifiable lvalue")
+def _read_only(match: re.Match[str], record: Record) -> str:
+    name = re.match(r"\w*", record.code[max(record.column - 1, 0) :])
+    found = re.search(rf"\bconst\b[^,;(){{}}]*\b({name[0]})\b", mask(record.text)) if name and name[0] else None
+    if found is None:
+        return "What stands on the left is const, or no variable: look at its declaration."
+    line = position(record.text, found.start(1))[0]
+    return f"'{found[1]}' of line {line} is const: take that const away if it has to be written."
 
 
 @rules.rule(r"too many arguments in function call")
-def _configuration(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    code = mask(line_at(record, sources))
+def _configuration(match: re.Match[str], record: Record) -> str:
+    code = record.code
     return _BETWEEN if code.find("<<<") < record.column - 1 <= code.find(">>>") else ""
 
 
@@ -99,11 +113,11 @@ expression must have a constant value
 
 
 @rules.rule(r"'(\w+)' (?:was not declared|does not name)|undeclared identifier '(\w+)'")
-def _keyword(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _keyword(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2]
-    if "__global__" not in text_of(record, sources) and not name.startswith("__"):
+    if "__global__" not in record.text and not name.startswith("__"):
         return ""
-    shared = re.search(rf"\b__shared__\s+({name}\s*\[[^\]]*\])", line_at(record, sources))
+    shared = re.search(rf"\b__shared__\s+({name}\s*\[[^\]]*\])", record.row)
     if shared:
         return f"Its type is missing: __shared__ float {shared[1]}, say."
     if f"{name}_sync" in _KEYWORDS:
@@ -115,6 +129,10 @@ def _keyword(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
 rules.table(r"""
 no operator '.*' matches these operands.*\b(?:uint3|dim3)\b
     threadIdx, blockIdx and blockDim hold three numbers: blockIdx.x * blockDim.x + threadIdx.x.
+declaration is incompatible with previous
+  in extern\s+__shared__\s+(\w+)\s+(\w+)\s*\[
+    All kernels share one '\2', and it has one type: write extern __shared__ __align__(8) char bytes[]; and then
+    \1* \2 = reinterpret_cast<\1*>(bytes).
 initializer not allowed for __shared__
     A __shared__ array begins without values: let its threads set it, then call __syncthreads().
 return value type does not match the function type
@@ -123,18 +141,18 @@ return value type does not match the function type
 
 
 @rules.rule(r"expected an expression|must have (?:arithmetic|integral)|cannot determine which instance|expected '\('")
-def _launch_brackets(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _launch_brackets(match: re.Match[str], record: Record) -> str:
     """Suspect the brackets of a launch, where a kernel's name has two of them, or none behind."""
-    code = mask(line_at(record, sources))
+    code = record.code
     name = re.search(r"(\w+)\s*(?:<[^<>]*>)?\s*<<", code)
-    if name is None or not re.search(rf"__global__[^;{{}}]*\b{name[1]}\b", mask(text_of(record, sources))):
+    if name is None or not re.search(rf"__global__[^;{{}}]*\b{name[1]}\b", mask(record.text)):
         return ""
     return f"A kernel is launched with three brackets on each side: {_LAUNCH}."
 
 
 @rules.rule(r"no instance of overloaded function '(atomic\w+|cudaMalloc)'.*argument types are: \(([^,]*),")
-def _address(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    first = re.search(rf"\b{match[1]}\s*\(\s*([^(),]+),", mask(line_at(record, sources)))
+def _address(match: re.Match[str], record: Record) -> str:
+    first = re.search(rf"\b{match[1]}\s*\(\s*([^(),]+),", record.code)
     if first is None or match[2].count("*") > (match[1] == "cudaMalloc"):
         return ""
     return f"'{match[1]}' takes the address of what it changes: {match[1]}(&{first[1].strip()}, ...)."
@@ -144,24 +162,20 @@ rules.table(r"""
 ^expected '?;
   in ^\s+.*\b__(?:global|device)__\s.*\w\s*\([^;]*\)\s*\{
     A function cannot stand inside another: move the kernel out, to file scope.
+argument of type '(.*?)' is incompatible with parameter of type '(.*?)'
+    A value of type \1 stands where \2 is wanted: compare the arguments with the function's parameters.
 """)
 
 
-rules.fixed(
-    r"argument of type '(.*?)' is incompatible with parameter of type '(.*?)'",
-    r"A value of type \1 stands where \2 is wanted: compare the arguments with the function's parameters.",
-)
-
-
 @rules.rule(r"'(\w+)' was not declared|undeclared identifier '(\w+)'")
-def _no_launch_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _no_launch_function(match: re.Match[str], record: Record) -> str:
     """Tell why the cpp text does not see a function of the CUDA text."""
     if not record.file.endswith("(cpp)"):
         return ""
     name, kernel = match[1] or match[2], record.file.removesuffix("(cpp)")
-    near = nearest(name, re.findall(r"void (\w+)\(const at::Tensor&", sources.get(f"{kernel}(launchers)", "")))
+    near = nearest(name, re.findall(r"void (\w+)\(const at::Tensor&", record.sources.get(f"{kernel}(launchers)", "")))
     if near:
         return f"Did you mean '{near}'?"
-    if not re.search(rf"(?<!\w){name}\s*\(", mask(sources.get(f"{kernel}(cuda)", ""))):
+    if not re.search(rf"(?<!\w){name}\s*\(", mask(record.sources.get(f"{kernel}(cuda)", ""))):
         return ""
     return f"'{name}' of the cuda text is no launch function: those end in a parameter of type cudaStream_t."

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from .compiler_log import Record
 from .names import is_near, nearest
-from .rules import Rules, code_at, line_at, text_of
+from .rules import Rules
 from .source_text import at_file_scope, definition, heads_around, line_of, mask, position, words
 
 rules = Rules()
@@ -30,39 +29,33 @@ def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
 
 # Python
 
-_PYTHON_LINES = (
-    (r"\bPYBIND11_MODULE\b", "The binding is generated from the op: leave out this block of PYBIND11_MODULE."),
-    (
-        r"\bis\s+(?:not\s+)?None\b",
-        "'is None' is Python: x.has_value() asks an optional, x.defined() a tensor, and p == nullptr a pointer.",
-    ),
-    (
-        r"\braise\s+\w",
-        'C++ has no raise: TORCH_CHECK(condition, "text") stops with a text where the condition is false.',
-    ),
-    (r"\bassert\s+[^(\s]", 'A condition is checked with TORCH_CHECK(condition, "text").'),
-    (
-        r"(?<![\w\"'])[fF]\"",
-        'f"..." is Python: in TORCH_CHECK commas stand between the parts, elsewhere + and std::to_string(x).',
-    ),
-)
-
-
-@rules.rule(r"^expected |was not declared|undeclared|unknown type|does not name")
-def _python_line(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    line = line_at(record, sources)
-    return next((cure for python, cure in _PYTHON_LINES if re.search(python, line)), "")
-
-
-@rules.rule(r"'int'|character constant too long|multi-character")
-def _single_quotes(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"(?<![\w'])'([^'\\]{2,})'", line_at(record, sources))
-    return f'A text stands in double quotes in C++: "{found[1]}".' if found else ""
+rules.table(r"""
+^expected |was not declared|undeclared|unknown type|does not name
+  in \bPYBIND11_MODULE\b
+    The binding is generated from the op: leave out this block of PYBIND11_MODULE.
+  in \bis\s+(?:not\s+)?None\b
+    'is None' is Python: x.has_value() asks an optional, x.defined() a tensor, and p == nullptr a pointer.
+  in \braise\s+\w
+    C++ has no raise: TORCH_CHECK(condition, "text") stops with a text where the condition is false.
+  in \bassert\s+[^(\s]
+    A condition is checked with TORCH_CHECK(condition, "text").
+  in \bif\s*\(.*\)\s*then\b
+    C++ has no then: behind the ( ) of an if comes what is to be done, in { }.
+  in ^\s*(?:end|fi|done)\s*;?\s*$
+    A block ends with '}'.
+  in ^\s*include\s*(?=[<"])
+    A # is missing: #include.
+  line (?<![\w"'])[fF]"
+    f"..." is Python: in TORCH_CHECK commas stand between the parts, elsewhere + and std::to_string(x).
+'int'|character constant too long|multi-character
+  line (?<![\w'])'([^'\\]{2,})'
+    A text stands in double quotes in C++: "\1".
+""")
 
 
 @rules.rule(_STUCK)
-def _python_division(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    text = text_of(record, sources)
+def _python_division(match: re.Match[str], record: Record) -> str:
+    text = record.text
     # The comment cuts a statement short, which then goes on in the next line: there a compiler may stumble.
     before = max(
         (number for number, line in enumerate(text.split("\n")[: record.line - 1], 1) if line.strip()), default=1
@@ -75,57 +68,43 @@ def _python_division(match: re.Match[str], record: Record, sources: Mapping[str,
     return ""
 
 
-#: What PyTorch has as methods of tensors, and C++ as words of its own.
-_DTYPES = {name: f"k{name.title()}" for name in ("double", "float", "int", "long", "short", "bool", "char")}
-
-
 @rules.rule(r"^expected unqualified-id")
-def _dtype_as_method(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(rf"\.\s*({'|'.join(_DTYPES)})\s*\(", code_at(record, sources))
-    return f"{found[1]} is a word of C++, and no method: write x.to(at::{_DTYPES[found[1]]})." if found else ""
+def _dtype_as_method(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"\.\s*(double|float|int|long|short|bool|char)\s*\(", record.code)
+    return f"{found[1]} is a word of C++, and no method: write x.to(at::k{found[1].title()})." if found else ""
 
 
 rules.table(r"""
 ^expected |^unexpected '
   in (?:=|return|\()\s*[^;=]*[\w)\]]\s+if\b.*\belse\b
     C++ writes this choice as: condition ? value : other.
+^expected '\('
+  in \bfor\s+(\w+)\s+in\b
+    A loop over numbers is: for (int64_t \1 = 0; \1 < n; ++\1) { ... }.
+  in \bfor\s+\w
+    A loop over numbers is: for (int64_t i = 0; i < n; ++i) { ... }.
+  in \b(if|while|switch)\s+(?!constexpr\b)\w
+    What stands behind '\1' needs ( ) around it.
 """)
 
 
-@rules.rule(r"^expected '\('")
-def _condition(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"\b(if|while|switch|for)\s+(?!constexpr\b)(\w+)(\s+in\b)?", code_at(record, sources))
-    if not found:
-        return ""
-    if found[1] == "for":
-        counter = found[2] if found[3] else "i"
-        return f"A loop over numbers is: for (int64_t {counter} = 0; {counter} < n; ++{counter}) {{ ... }}."
-    return f"What stands behind '{found[1]}' needs ( ) around it."
-
-
 @rules.rule(r"^expected |was not declared|undeclared")
-def _keyword_misspelt(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    code = code_at(record, sources)
+def _keyword_misspelt(match: re.Match[str], record: Record) -> str:
+    code = record.code
     found = re.match(r"\s*(?:\}\s*)?(\w+)\s*\((?=.*;.*\)|.*\)\s*\{\s*$)", code)
     keywords = ("for", "while", "if", "switch")
-    if found is None or found[1] in keywords or definition(text_of(record, sources), found[1]):
+    if found is None or found[1] in keywords or definition(record.text, found[1]):
         return ""
     near = [word for word in keywords if is_near(found[1], word) or sorted(found[1]) == sorted(word)]
     return f"Did you mean '{near[0]}'?" if near else ""
 
 
-@rules.rule(r"^expected |was not declared|undeclared|unknown type")
-def _annotation(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(
-        r"(?:^\s*|[(,]\s*)(?!default\b|public\b|private\b)(\w+)\s*:\s*(float|int|double|bool|(?:at::|torch\.)?Tensor)\b",
-        code_at(record, sources),
-    )
-    return (
-        f"In C++ the type stands ahead of the name: {found[2].replace('torch.', 'at::')} {found[1]}." if found else ""
-    )
-
-
 rules.table(r"""
+^expected |was not declared|undeclared|unknown type
+  in (?:^\s*|[(,]\s*)(?!default\b|public\b|private\b)(\w+)\s*:\s*(float|int|double|bool)\b
+    In C++ the type stands ahead of the name: \2 \1.
+  in (?:^\s*|[(,]\s*)(?!default\b|public\b|private\b)(\w+)\s*:\s*(?:at::|torch\.)?Tensor\b
+    In C++ the type stands ahead of the name: at::Tensor \1.
 ^expected (?:primary-)?expression(?: before ':'|$)|^expected (?:an expression|a statement)
   in ^\s*(?:\}\s*)?(?:if|for|while|else)\b.*:\s*$
     Take away the ':': a block of C++ stands in { }.
@@ -133,8 +112,8 @@ rules.table(r"""
 
 
 @rules.rule(r"invalid preprocessing directive|unrecognized preprocessing directive")
-def _hash(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.match(r"\s*#\s*(\w+)", line_at(record, sources))
+def _hash(match: re.Match[str], record: Record) -> str:
+    found = re.match(r"\s*#\s*(\w+)", record.row)
     near = nearest(found[1], _DIRECTIVES) if found else ""
     return f"Did you mean #{near}?" if near else "A comment begins with //; a # begins an instruction such as #include."
 
@@ -147,8 +126,8 @@ rules.table(r"""
 
 
 @rules.rule(r"\bconver(?:t|sion)\b")
-def _several_values(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"\breturn\b([^;{]*);", code_at(record, sources))
+def _several_values(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"\breturn\b([^;{]*);", record.code)
     inside = found[1].strip() if found else ""
     if inside.startswith("{"):
         return ""
@@ -163,36 +142,26 @@ rules.table(r"""
 expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'
   in (\w+)\s*\[([^\[\]:?]*)(?<!:):(?!:)([^\[\]:]*)\]
     C++ has no slices in [ ]: rows a to b of a tensor are \1.slice(0, a, b), column j is \1.select(1, j).
-""")
-
-
-@rules.rule(r"empty character constant|missing terminating ' character|^expected ")
-def _three_quotes(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if re.match(r"\s*(?:'''|\"\"\")", line_at(record, sources)):
-        return "Three quotes are Python: a comment of several lines stands between /* and */."
-    return ""
-
-
-rules.table(r"""
+empty character constant|missing terminating ' character|^expected\b
+  line ^\s*(?:'{3}|"{3})
+    Three quotes are Python: a comment of several lines stands between /* and */.
 ^expected (?:identifier|variable name|an identifier|expression|an expression|'\{' before|body of lambda)
 capture list$
   in (?:=|\breturn\b|[(,])\s*\[\s*(?:-?[\d.]+f?|\w+\s*,[^\[\]]*)?[^\[\]&=]*\]\s*[;,)]
     A list of values stands in braces: {1, 2, 3}.
+^expected
+  in =\s*\{[^{}]*\}\s*\*
+    A list is not repeated by *: std::vector<float> v(n, 0.0f) holds a value n times.
+  in \b(\w+_cast)\s*<([^<>]*)>\s*(\w+(?:\[[^\]]*\])?)
+    The value of a cast stands in ( ): \1<\2>(\3).
 ^expected identifier before|^expected unqualified-id before '\['|^brackets are not allowed here|^expected an identifier
   in \b(float|double|int|int64_t|bool)\s*\[\w*\]\s*\w+\s*\(
     A function cannot return an array: it returns a std::array<\1, 3>, or writes through a pointer.
   in \b(float|double|int|int64_t|bool)\s*\[(\w*)\]\s*(\w+)
     The brackets of an array stand behind its name: \1 \3[\2].
-""")
-
-
-@rules.rule(r"comparison between pointer and integer|operand types are incompatible")
-def _character(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"[=!]=\s*\"(\\?[^\"])\"", line_at(record, sources))
-    return f"A single character stands in single quotes: '{found[1]}'." if found else ""
-
-
-rules.table(r"""
+comparison between pointer and integer|operand types are incompatible
+  line [=!]=\s*"(\\?[^"])"
+    A single character stands in single quotes: '\1'.
 stray '@'|unexpected character|unrecognized token|^expected
   in [\w)\]]\s*@\s*[\w(]
     C++ has no @ for matrices: write at::matmul(a, b).
@@ -204,17 +173,12 @@ has no initializer|requires an initializer|cannot deduce 'auto' type|was not dec
     The '...' stands for what is yet to be written: put an expression in its place.
 """)
 
-
 # Punctuation
 
-
-@rules.rule(r"before '==' token|^invalid '==' at end of declaration|^expected ")
-def _double_equals(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    begins = re.match(r"\s*(?:const )?[\w:]+[*&]*\s+[*&]?\w+\s*==", code_at(record, sources))
-    return "A single '=' gives a value: '==' only compares." if begins and "return" not in begins[0] else ""
-
-
 rules.table(r"""
+before '==' token|^invalid '==' at end of declaration|^expected\b
+  in ^\s*(?!return\b)(?:const )?[\w:]+[*&]*\s+[*&]?\w+\s*==
+    A single '=' gives a value: '==' only compares.
 ^expected (?:primary-)?expression|^expected an expression
   in [\w)\]]\s*(?:([<>!=+*/-])\s+=(?!=)|=\s+([<>])(?!=))
     Write \1\2= without a blank in it.
@@ -234,8 +198,8 @@ _OPERATORS = {"=<": "<=", "=>": ">=", "===": "==", "!==": "!=", "<>": "!=", "=*"
 
 
 @rules.rule(r"^expected (?:primary-)?expression|^expected an expression|unary '\*'")
-def _operator_misspelt(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"(?<=[\w)\] ])(===|!==|=<|=>|<>|=/|=\*(?= ))\s*[\w(-]", code_at(record, sources))
+def _operator_misspelt(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"(?<=[\w)\] ])(===|!==|=<|=>|<>|=/|=\*(?= ))\s*[\w(-]", record.code)
     return f"C++ writes {_OPERATORS[found[1]]}, not {found[1]}." if found else ""
 
 
@@ -250,13 +214,11 @@ rules.table(r"""
     r"^expected (?:primary-)?expression(?: before '\.'|$)|^unexpected namespace name '\w+'|type name is not allowed"
     r"|does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot operator on a type"
 )
-def _dot_behind_namespace(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"(?<![\w.:>])(std|at|torch|c10)\.(\w+)", code_at(record, sources))
+def _dot_behind_namespace(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"(?<![\w.:>])(std|at|torch|c10)\.(\w+)", record.code)
     if not found:
-        for name, member in re.findall(r"(?<![\w.:>])([A-Za-z_]\w*)\.(\w+)", code_at(record, sources)):
-            kind = re.search(
-                rf"\b(enum|struct|class|namespace)\s+(?:class\s+|struct\s+)?{name}\b", mask(text_of(record, sources))
-            )
+        for name, member in re.findall(r"(?<![\w.:>])([A-Za-z_]\w*)\.(\w+)", record.code):
+            kind = re.search(rf"\b(enum|struct|class|namespace)\s+(?:class\s+|struct\s+)?{name}\b", mask(record.text))
             if kind and kind[1] in ("struct", "class"):
                 return f"'{name}' is a type, and only its objects have members: {name} g; and then g.{member}."
             if kind:
@@ -267,8 +229,8 @@ def _dot_behind_namespace(match: re.Match[str], record: Record, sources: Mapping
 
 
 @rules.rule(r".")
-def _single_colon(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"(?<![\w:?])\b(std|at|torch|c10):(?!:)\s*(\w+)", code_at(record, sources))
+def _single_colon(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"(?<![\w:?])\b(std|at|torch|c10):(?!:)\s*(\w+)", record.code)
     return (
         f"A namespace takes two colons, '::': write {found[1]}::{found[2]}."
         if found and record.severity == "error"
@@ -277,34 +239,39 @@ def _single_colon(match: re.Match[str], record: Record, sources: Mapping[str, st
 
 
 @rules.rule(r"^expected unqualified-id|^expected a declaration")
-def _semicolon_behind_head(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    before = code_at(record, sources)[: max(record.column - 1, 0)]
+def _semicolon_behind_head(match: re.Match[str], record: Record) -> str:
+    before = record.code[: max(record.column - 1, 0)]
     if re.search(r"\)\s*;\s*$", before):
         return "Take away the ';' ahead of this '{': it ends the function before its body."
     return ""
 
 
 @rules.rule(_STUCK + r"|redefinition|redeclaration|conflicting|unused")
-def _parts_of_for(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    head = _bracketed(code_at(record, sources), r"\bfor\s*\(")
+def _parts_of_for(match: re.Match[str], record: Record) -> str:
+    head = _bracketed(record.code, r"\bfor\s*\(")
     if head is None or not re.search("[=;]", head[0]) or head[0].count(";") == 2 or re.search(r"\{|[^:]:[^:]", head[0]):
         return ""
     return "The three parts of a for are separated by two ';': for (int64_t i = 0; i < n; ++i)."
 
 
 @rules.rule(_STUCK + r"|label")
-def _head_and_more(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    code = code_at(record, sources)
+def _head_and_more(match: re.Match[str], record: Record) -> str:
+    code = record.code
     head = _bracketed(code, r"\b(?:if|while)\s*\(")
     if head and re.match(r"(?:&&|\|\||==|!=|<=?|>=?|(?:and|or)\b)", head[1]):
         return "All of the condition stands in one more pair of ( ): if ((a) && (b))."
-    if found := re.search(r"\breduction\s*\((?:\s*[-+*]\s*,)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)", code):
-        return f"A reduction names its operator: reduction(+ : {found[1]})."
-    if re.search(r"\belse\s*\(.*\)\s*\{", code):
-        return "else takes no condition: write else if (...)."
-    if re.match(r"\s*(?!for\b)[\w:]+[\w:<>*&\s]*\s\w+\s*\([^()]*\w\s*;[^()]*\)\s*\{?\s*$", code):
-        return "The parameters of a function are separated by ','."
     return ""
+
+
+rules.table(r"""
+^expected |^unexpected '|label
+  in \breduction\s*\((?:\s*[-+*]\s*,)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)
+    A reduction names its operator: reduction(+ : \1).
+  in \belse\s*\(.*\)\s*\{
+    else takes no condition: write else if (...).
+  in ^\s*(?!for\b)[\w:]+[\w:<>*&\s]*\s\w+\s*\([^()]*\w\s*;[^()]*\)\s*\{?\s*$
+    The parameters of a function are separated by ','.
+""")
 
 
 _TYPE = (
@@ -317,59 +284,57 @@ _WORDS = (
 )
 
 
-@rules.rule(r"^expected |declar|^invalid parameter name|literal operator|invalid suffix|invalid digit|keyword")
-def _bad_name(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    code = code_at(record, sources)
-    if word := re.search(rf"{_TYPE}\s+[*&]*({_WORDS})\s*[=;,)\[]", code):
-        return f"'{word[1]}' is a word of C++ itself: choose another name."
-    if re.search(rf"{_TYPE}\s+[*&]*\d+[A-Za-z_]\w*\s*[=;,)\[]", code):
-        return "A name does not begin with a digit."
-    if name := re.search(rf"{_TYPE}\s+[*&]*(\w+)\s*[-.+]\s*(\w+)\s*=(?!=)", code):
-        return f"A name has letters, digits and _ only, as in {name[1]}_{name[2]}."
-    if "expected" in match[0] and re.match(rf"\s*{_TYPE}\s+\w+\s*(?:=[^;()]*)?,\s*{_TYPE}\s+\w+", code):
-        return "A declaration has one type: put a ';' in place of the ',', and the second one begins anew."
-    return ""
+@rules.rule(r"^unexpected type name|^expected (?:primary-expression before|'\(' for function-style cast|expression$)")
+def _dependent(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"(\w+)(\.|->)(\w+)<\s*$", record.code[: max(record.column - 1, 0)])
+    if found is None:
+        return ""
+    return f"What '{found[1]}' is depends on a template, so say that a type follows: {found[1]}{found[2]}template {found[3]}<...>()."
 
 
-@rules.rule(
-    r"^unexpected type name|^expected (?:primary-expression before '[\w.)]|'\(' for function-style cast|expression$)"
-    r"|^expected parentheses around type"
+rules.table(
+    r"""
+^expected |declar|^invalid parameter name|literal operator|invalid suffix|invalid digit|keyword
+  in TYPE\s+[*&]*(WORDS)\s*[=;,)\[]
+    '\1' is a word of C++ itself: choose another name.
+  in TYPE\s+[*&]*\d+[A-Za-z_]\w*\s*[=;,)\[]
+    A name does not begin with a digit.
+  in TYPE\s+[*&]*(\w+)\s*[-.+]\s*(\w+)\s*=(?!=)
+    A name has letters, digits and _ only, as in \1_\2.
+^expected\b
+  in ^\s*TYPE\s+\w+\s*(?:=[^;()]*)?,\s*TYPE\s+\w+
+    A declaration has one type: put a ';' in place of the ',', and the second one begins anew.
+^unexpected type name|^expected (?:primary-expression before '[\w.)]|'\(' for function-style cast|expression$)
+^expected parentheses around type
+  in ^\s+template\s*<
+    A template stands outside of functions: move it out.
+  in ([\w:]+<[^<>;()]*>)\.(\w+)\s*\(
+    Behind a type stands '::', not a dot: \1::\2(...).
+  in \bAT_DISPATCH_\w+\(\s*TYPE\s*,
+    A dispatch takes the dtype of a tensor: x.scalar_type().
+  in (\w*data_ptr|item|accessor)\s*\(\s*(\w+)\s*[,)]
+    The type stands in < >: \1<\2>().
+  in \bsizeof\s+(TYPE)
+    The type stands in ( ): sizeof(\1).
+  in (?:\breturn|=)\s*(float|double|int|int64_t|bool)\s+(\w+)\s*[;)*/+-]
+    A value is converted with ( ): \1(\2).
+  in \b(?:to|dtype|zeros|ones|empty|full|TensorOptions)\s*\((?:[^;]*[^\w;])?TYPE\s*[,)]|[=!]=\s*TYPE\s*\)
+    A dtype is named by a constant: at::kFloat, at::kDouble, at::kLong, ...
+  in \w\s*\((?:[^()]*,)?\s*TYPE\s+[*&]*\w+\s*[,)]
+    In a call the arguments stand without their types.
+""".replace("TYPE", _TYPE).replace("WORDS", _WORDS)
 )
-def _type_for_value(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    code = code_at(record, sources)
-    if re.match(r"\s+template\s*<", code):
-        return "A template stands outside of functions: move it out."
-    if found := re.search(r"([\w:]+<[^<>;()]*>)\.(\w+)\s*\(", code):
-        return f"Behind a type stands '::', not a dot: {found[1]}::{found[2]}(...)."
-    if re.search(rf"\bAT_DISPATCH_\w+\(\s*{_TYPE}\s*,", code):
-        return "A dispatch takes the dtype of a tensor: x.scalar_type()."
-    if found := re.search(r"(\w*data_ptr|item|accessor)\s*\(\s*(\w+)\s*[,)]", code):
-        return f"The type stands in < >: {found[1]}<{found[2]}>()."
-    if found := re.search(rf"\bsizeof\s+({_TYPE})", code):
-        return f"The type stands in ( ): sizeof({found[1]})."
-    if found := re.search(r"(?:\breturn|=)\s*(float|double|int|int64_t|bool)\s+(\w+)\s*[;)*/+-]", code):
-        return f"A value is converted with ( ): {found[1]}({found[2]})."
-    if found := re.search(r"(\w+)(\.|->)(\w+)<\s*$", code[: max(record.column - 1, 0)]):
-        return f"What '{found[1]}' is depends on a template, so say that a type follows: {found[1]}{found[2]}template {found[3]}<...>()."
-    if re.search(
-        rf"\b(?:to|dtype|zeros|ones|empty|full|TensorOptions)\s*\((?:[^;]*[^\w;])?{_TYPE}\s*[,)]|[=!]=\s*{_TYPE}\s*\)",
-        code,
-    ):
-        return "A dtype is named by a constant: at::kFloat, at::kDouble, at::kLong, ..."
-    if re.search(rf"\w\s*\((?:[^()]*,)?\s*{_TYPE}\s+[*&]*\w+\s*[,)]", code):
-        return "In a call the arguments stand without their types."
-    return ""
 
 
 @rules.rule(
     r"^expected (?:unqualified-id|a declaration|constr)|does not name a type|^unknown type name|requires a type specifier"
 )
-def _outside(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _outside(match: re.Match[str], record: Record) -> str:
     """Tell of a statement at file scope."""
-    text = text_of(record, sources)
+    text = record.text
     if not at_file_scope(text, record.line) or not re.match(
         r"\s*(?:(?:for|if|while|switch|return|do|else)\b|[\w.]+(?:\[[^\]]*\])*\s*(?:[-+*/]?=(?!=)|\+\+|--))|std::\w+\s*<<",
-        code_at(record, sources),
+        record.code,
     ):
         return ""
     if re.match(r"\s*#\s*define\b.*[^\\\s]\s*$", line_of(mask(text), record.line - 1)):
@@ -387,21 +352,21 @@ rules.table(r"""
 @rules.rule(
     r"unable to find numeric literal|no matching literal operator|invalid suffix '|user-defined literal operator not found"
 )
-def _number_on_name(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    text = text_of(record, sources)
-    if found := re.search(r"(?<!\w)(\d+)_(\d+)", code_at(record, sources)):
+def _number_on_name(match: re.Match[str], record: Record) -> str:
+    text = record.text
+    if found := re.search(r"(?<!\w)(\d+)_(\d+)", record.code):
         return f"The digits of a number are grouped with ', not with _: {found[1]}'{found[2]}."
-    for number, name in re.findall(r"(?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)", code_at(record, sources)):
+    for number, name in re.findall(r"(?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)", record.code):
         if name in words(text):
             return f"A product needs its *: {number} * {name}."
     return ""
 
 
 @rules.rule(_STUCK + r"|was not declared|undeclared")
-def _define(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _define(match: re.Match[str], record: Record) -> str:
     """Find the macro of this line whose definition has a slip in it, and show that."""
-    text = mask(text_of(record, sources))
-    here = set(re.findall(r"\w+", code_at(record, sources)))
+    text = mask(record.text)
+    here = set(re.findall(r"\w+", record.code))
     missed = set(re.findall(r"'(\w+)'", record.message))
     for found in re.finditer(
         r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:(?:\([^)\n]*\))?[^\n]*(;)[ \t]*$|[ \t]*(=)|([ \t]+)\(([\w, ]*)\))",
@@ -419,12 +384,12 @@ def _define(match: re.Match[str], record: Record, sources: Mapping[str, str]) ->
 
 
 @rules.rule(r"^expected '(?:\)|\}|\]|>>>)'")
-def _missing_comma(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if "before string" in record.message or line_at(record, sources)[max(record.column - 1, 0) :].startswith('"'):
+def _missing_comma(match: re.Match[str], record: Record) -> str:
+    if "before string" in record.message or record.row[max(record.column - 1, 0) :].startswith('"'):
         return "Ahead of this text in quotes a ',' is missing."
-    if match[0] == "expected ')'" and code_at(record, sources)[max(record.column - 1, 0) :].startswith(";"):
+    if match[0] == "expected ')'" and record.code[max(record.column - 1, 0) :].startswith(";"):
         return "Inside of ( ) a ',' separates: a ';' ends the statement."
-    for pair in re.finditer(r"(?<![\w.])([\w.]+)\s+(?=([\w.]+))", code_at(record, sources)):
+    for pair in re.finditer(r"(?<![\w.])([\w.]+)\s+(?=([\w.]+))", record.code):
         at = record.column - 1  # g++ points behind the first, the others to the second
         if pair.end(1) <= at <= pair.end() and pair[1] not in ("return", "const", "unsigned"):
             return f"Between '{pair[1]}' and '{pair[2]}' a ',' is missing, or an operator."
@@ -434,24 +399,18 @@ def _missing_comma(match: re.Match[str], record: Record, sources: Mapping[str, s
 # Functions
 
 
-@rules.rule(r"function[- ]definition is not allowed here")
-def _function_inside(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"(\w+)\s*\(([^()]*)\)\s*\{", code_at(record, sources))
-    example = f", auto {found[1]} = [&]({found[2]}) {{ ... }};" if found else ""
-    return f"A function cannot stand inside another: move it out, or write a lambda{example}."
-
-
-@rules.rule(
-    r"forbids declaration of '\w+' with no type|requires a type specifier|^no template named '(?:forward|backward)'"
-)
-def _no_return_type(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    named = re.match(r"\s*(\w+)\s*\(", code_at(record, sources))
-    if not named and "forbids" not in match[0]:
-        return ""
-    return "Write the type of what it returns ahead of its name: void, float, at::Tensor, ..."
-
-
 rules.table(r"""
+function[- ]definition is not allowed here
+  in (\w+)\s*\(([^()]*)\)\s*\{
+    A function cannot stand inside another: move it out, or write a lambda, auto \1 = [&](\2) { ... };.
+  in .
+    A function cannot stand inside another: move it out, or write a lambda.
+forbids declaration of '\w+' with no type
+  in .
+    Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
+requires a type specifier|^no template named '(?:forward|backward)'
+  in ^\s*\w+\s*\(
+    Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
     auto takes its type from a value: give '\1\2' one here, or write its type in place of auto.
@@ -465,8 +424,8 @@ array initializer must|fails to determine size|array must be initialized|conver|
 
 
 @rules.rule(r"inconsistent types '(.*?)' and '(.*?)' deduced|return type '(.*?)' must match previous return type")
-def _two_results(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if "AT_DISPATCH" in (heads_around(text_of(record, sources), record.line) or [""])[-1]:
+def _two_results(match: re.Match[str], record: Record) -> str:
+    if "AT_DISPATCH" in (heads_around(record.text, record.line) or [""])[-1]:
         return (
             "A return in here leaves the lambda of the dispatch alone: give back nothing, and return behind its '});'."
         )
@@ -482,8 +441,7 @@ initial value of reference to non-const|^non-const lvalue reference to type .* c
     A reference needs a variable, and this is a value that is gone at once: take the & away, or write const ...&.
   in .
     The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&.
-\bis private within this context|is a private member of|\(declared at line \d+\) is inaccessible
-    The members of a class are private: write public: ahead of them, or struct in place of class.
+
 declared as reference but not initialized|declaration of reference variable|uninitialized 'const
 of an object of const type
     A reference or a constant gets its value where it is declared, and keeps it.
@@ -501,8 +459,17 @@ break statement used with OpenMP|'break' statement cannot be used in OpenMP
 """)
 
 
+@rules.rule(r"\bis private within this context|is a private member of|\(declared at line (\d+)\) is inaccessible")
+def _private(match: re.Match[str], record: Record) -> str:
+    places = [note.line for note in record.notes if "private here" in note.message and note.file == record.file]
+    line = places[0] if places else int(match[1] or 0)
+    if not line:
+        return "It is private to its class: only what the class has as public can be used from outside."
+    return f"The members of a class are private: write public: ahead of line {line}, or struct in place of class."
+
+
 @rules.rule(r"^jump to label|^cannot jump from this goto")
-def _jump(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _jump(match: re.Match[str], record: Record) -> str:
     goto = next((note for note in record.notes if "from here" in note.message), None)
     if goto:
         record.line, record.column = goto.line, goto.column
@@ -529,12 +496,12 @@ invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is n
 
 
 @rules.rule(r"^for statement expected before '\['")
-def _pragma_in_macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _pragma_in_macro(match: re.Match[str], record: Record) -> str:
     """Find the pragma that g++ reads ahead of the macro around it."""
-    text = text_of(record, sources)
+    text = record.text
     behind = re.compile(r"^[ \t]*(#)\s*pragma\s+(omp\b.*\S)", re.MULTILINE)
-    found = behind.search(text, text.find(line_at(record, sources)))
-    if found is None or not re.match(r"\s*[A-Z][A-Z0-9_]+\s*\(", line_at(record, sources)):
+    found = behind.search(text, text.find(record.row))
+    if found is None or not re.match(r"\s*[A-Z][A-Z0-9_]+\s*\(", record.row):
         return ""
     record.line, record.column = position(text, found.start(1))
     return f'A #pragma inside the ( ) of a macro is read ahead of it: write _Pragma("{found[2]}") in its place.'
@@ -561,10 +528,8 @@ lvalue required as unary '&'|^cannot take the address of an rvalue
 @rules.rule(
     r"'([\w:]+)' is not a class, namespace, or enumeration|(?:class|struct) std::(\w+)' used without template arg"
 )
-def _colons_behind(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(
-        r"(std::\w+)::(\w+)|(?<![\w:])(\w+)::(\w+)", code_at(record, sources)[max(record.column - 6, 0) :]
-    )
+def _colons_behind(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"(std::\w+)::(\w+)|(?<![\w:])(\w+)::(\w+)", record.code[max(record.column - 6, 0) :])
     if found is None:
         return ""
     if found[1]:
@@ -572,16 +537,12 @@ def _colons_behind(match: re.Match[str], record: Record, sources: Mapping[str, s
     return f"Behind an object stands a dot, not '::': {found[3]}.{found[4]}."
 
 
-rules.fixed(
-    r"use of deleted function 'std::unique_ptr<|deleted constructor of '.*unique_ptr",
-    "A std::unique_ptr is not copied: take a reference, auto& q = p, or hand it on, std::move(p).",
-)
-rules.fixed(
-    r"tuple index (?:must be in range|is out of)|index out of range in std::tuple",
-    "The values of a tuple are counted from 0, and it has none of this number.",
-    headers=True,
-)
 rules.table(r"""
+use of deleted function 'std::unique_ptr<|deleted constructor of '.*unique_ptr
+    A std::unique_ptr is not copied: take a reference, auto& q = p, or hand it on, std::move(p).
+tuple index (?:must be in range|is out of)|index out of range in std::tuple
+  in .
+    The values of a tuple are counted from 0, and it has none of this number.
 ^invalid use of non-static data member '(?:\w+::)?(\w+)'
     Each object has a '\1' of its own: write g.\1, with an object g.
 ^deducing from brace-enclosed|declared as array of 'auto'
@@ -616,17 +577,9 @@ no match for 'operator\[\]' \(operand types are '(?:::)?std::(?:tuple|pair)<
 type '(?:::)?std::(?:tuple|pair)<.*' does not provide a subscript|'(?:class )?(?:::)?std::tuple<.*has no member
 ^no member named '\w+' in '(?:::)?std::tuple
     A tuple has no [ ] and no members: std::get<0>(t) is its first value, and auto [a, b] = t takes it apart.
-""")
-
-
-@rules.rule(r"^'begin' was not declared|^invalid range expression of type")
-def _range(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if not re.search(r"\bfor\s*\([^;]*[^:]:[^:]", code_at(record, sources)):
-        return ""
-    return "This for needs something that knows how many values it has, as a std::vector: count, for (int64_t i = 0; i < n; ++i)."
-
-
-rules.table(r"""
+^'begin' was not declared|^invalid range expression of type
+  in \bfor\s*\([^;]*[^:]:[^:]
+    This for needs something that knows how many values it has, as a std::vector: count, for (int64_t i = 0; i < n; ++i).
 not a constant expression|usable in a constant expression|template argument is not a constant|by a constant expression
 call to non-'constexpr' function|integral constant expression
   in \b(AT_DISPATCH_\w+_AND\d?)\s*\(\s*(\w+)\.scalar_type\(\)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 
-from .causes import call_at, strange_in
 from .compiler_log import Record
 from .names import (
     AT_TYPES,
@@ -26,10 +24,21 @@ from .names import (
     aten_functions,
     is_near,
     nearest,
+    nearest_header,
     nearest_of_text,
 )
-from .rules import Rules, guess_of, line_at, text_of
-from .source_text import at_file_scope, declarations, definition, function_around, heads_around, mask, position, words
+from .rules import Rules
+from .source_text import (
+    at_file_scope,
+    declarations,
+    definition,
+    function_around,
+    heads_around,
+    mask,
+    position,
+    strange_character,
+    words,
+)
 
 rules = Rules()
 
@@ -39,8 +48,8 @@ rules = Rules()
 @rules.rule(
     r"extended character|unexpected character|stray|<U\+|\\U0|Unicode|not declared|undeclared|does not name|expected"
 )
-def _foreign_character(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    strange = strange_in(record, sources)
+def _foreign_character(match: re.Match[str], record: Record) -> str:
+    strange = strange_character(record.row)
     if strange is None:
         return ""
     record.column = strange[0]
@@ -63,11 +72,11 @@ unterminated (#\w+|conditional)
 
 
 @rules.rule(r"(?:'([^']+)' file not found|fatal error: (\S+): No such|^(\S+): No such file or directory)")
-def _no_header(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _no_header(match: re.Match[str], record: Record) -> str:
     header = match[1] or match[2] or match[3]
     if record.header:
         return f"The header of this line includes <{header}> in its turn, and the compiler does not find that one."
-    near = nearest(header, {*STD.values(), *MACRO_HEADERS.values(), "ATen/ATen.h", "ATen/Parallel.h", "omp.h"})
+    near = nearest_header(header)
     if "cuda" in header.lower():
         return "This header comes with CUDA, which this build does not have: keep it out of the cpp text."
     return (
@@ -84,9 +93,9 @@ def _no_header(match: re.Match[str], record: Record, sources: Mapping[str, str])
     r"'(?:::)?(forward|backward)' (?:was not declared|is not a member|has not been)"
     r"|undeclared identifier '(forward|backward)'|no member named '(forward|backward)'"
 )
-def _no_forward(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _no_forward(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2] or match[3]
-    for file, text in sources.items():
+    for file, text in record.sources.items():
         called = set() if file.endswith("(binding)") else set(re.findall(r"\w+(?=\s*\()", mask(text)))
         near = nearest(name, called)
         place = definition(text, near) if near else None
@@ -115,14 +124,14 @@ rules.table(r"""
 @rules.rule(
     r"'(AT_\w+|TORCH_\w+|PYBIND11_\w+)' (?:was not|has not|does not)|(?:identifier|type name) '(AT_\w+|TORCH_\w+|PYBIND11_\w+)'"
 )
-def _macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _macro(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2]
     header = next((header for start, header in MACRO_HEADERS.items() if name.startswith(start)), "")
-    if name in MACROS and not re.search(rf"\b{name}\s*\(", mask(line_at(record, sources))):
+    if name in MACROS and not re.search(rf"\b{name}\s*\(", record.code):
         return f"What belongs to the macro stands in ( ): {name}(...)."
     if name in MACROS and header:
         return f"Add #include <{header}> at the top."
-    near = OLD_MACROS.get(name) or nearest(name, MACROS) or guess_of(record)
+    near = OLD_MACROS.get(name) or nearest(name, MACROS) or record.guess
     if not near and "DISPATCH" in name:
         near = "AT_DISPATCH_FLOATING_TYPES"
     return f"Did you mean '{near}'?" if near else ""
@@ -132,7 +141,7 @@ def _macro(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
     r"'torch'.*has not been declared|'torch::.*' has not|undeclared identifier 'torch'|in namespace 'torch'"
     r"|namespace 'torch'|not a member of 'torch'|'torch' does not name a type"
 )
-def _torch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _torch(match: re.Match[str], record: Record) -> str:
     name = re.search(r"'(\w+)' is not a member|named '(\w+)'", record.message)
     asked = (name[1] or name[2]) if name else ""
     if dtype := DTYPES.get(asked.removeprefix("k").lower()):
@@ -149,8 +158,8 @@ def _torch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
 
 
 @rules.rule(r"'at' (?:has not been|was not) declared|undeclared identifier 'at'")
-def _at(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return _stable(text_of(record, sources)) or "Add #include <ATen/ATen.h> at the top."
+def _at(match: re.Match[str], record: Record) -> str:
+    return _stable(record.text) or "Add #include <ATen/ATen.h> at the top."
 
 
 def _stable(text: str) -> str:
@@ -164,14 +173,14 @@ def _stable(text: str) -> str:
     r"'(\w+)' is not a member of 'std'|no (?:member|type|template) named '(\w+)' in namespace 'std'"
     r"|'(\w+)' in namespace 'std' does not name"
 )
-def _in_std(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _in_std(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2] or match[3]
     header = _header_of(name, record) or STD.get(name)
     if header:
         return f"Add #include <{header}> at the top."
     if name in NOT_IN_STD:
         return f"There is no std::{name}: write {NOT_IN_STD[name]}."
-    guess = guess_of(record)
+    guess = record.guess
     near = nearest(name, STD) or (guess if is_near(name, guess.removeprefix("std::")) else "")
     return (
         f"Did you mean '{near}'?"
@@ -191,16 +200,16 @@ def _header_of(name: str, record: Record) -> str:
     r"|return type '(?:class |struct )?std::(\w+).*' is incomplete"
     r"|incomplete type"
 )
-def _only_declared(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _only_declared(match: re.Match[str], record: Record) -> str:
     """Name the header of a type that other headers only declare."""
     name = next((group for group in match.groups() if group), "")
-    if not name and (found := re.search(r"std::(\w+)", line_at(record, sources))):
+    if not name and (found := re.search(r"std::(\w+)", record.row)):
         name = found[1]
     if name in STD:
         return f"Add #include <{STD[name]}> at the top: so far '{name}' is only declared."
     own = re.search(r"incomplete type.*?'(?:struct |class )?(\w+)'|'(\w+) \w+' has incomplete", record.message)
     name = (own[1] or own[2]) if own else ""
-    if not re.search(rf"\b(?:struct|class)\s+{name}\s*;", mask(text_of(record, sources))):
+    if not re.search(rf"\b(?:struct|class)\s+{name}\s*;", mask(record.text)):
         return ""
     return f"So far '{name}' is only declared: its body, with all members, must stand ahead of this line."
 
@@ -209,9 +218,9 @@ def _only_declared(match: re.Match[str], record: Record, sources: Mapping[str, s
     r"'(\w+)' is not a member of 'at'|no (?:member|type|template) named '(\w+)' in namespace 'at'"
     r"|'(\w+)' in namespace 'at' does not name"
 )
-def _in_at(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _in_at(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2] or match[3]
-    if stable := _stable(text_of(record, sources)):
+    if stable := _stable(record.text):
         return stable
     if name == "tensor" and re.search(r"no type|does not name a type", record.message):
         return "Did you mean 'at::Tensor'?"
@@ -223,7 +232,7 @@ def _in_at(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> 
         return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
     if name in STD and STD[name] == "cmath":
         return f"at:: has functions of tensors; for a number write std::{name}."
-    guess = guess_of(record).removeprefix("at::")
+    guess = record.guess.removeprefix("at::")
     near = nearest(name, aten_functions() | AT_TYPES) or (guess if is_near(name, guess) else "")
     return (
         f"Did you mean 'at::{near}'?"
@@ -240,24 +249,26 @@ _UNKNOWN = (
 
 
 @rules.rule(_UNKNOWN)
-def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _unknown(match: re.Match[str], record: Record) -> str:
     name = next(group for group in match.groups() if group)
-    text = text_of(record, sources)
-    if name in PYTHON_MODULES and f"{name}." in line_at(record, sources):
+    text = record.text
+    if name in PYTHON_MODULES and f"{name}." in record.row:
         return f"'{name}.' is Python: write {PYTHON_MODULES[name]}."
-    if name in PYTHON_MODULES and f"{name}::" in line_at(record, sources):
+    if name in PYTHON_MODULES and f"{name}::" in record.row:
         return f"There is no namespace '{name}': write {PYTHON_MODULES[name]}."
+    if name in INDEXING and (name != "None" or re.search(r"\bindex(?:_put_)?\s*\(", record.code)):
+        return f"It is at::indexing::{name}, with #include <ATen/TensorIndexing.h>."
     if name in PYTHON:
         return f"'{name}' is Python: {PYTHON[name]}."
     if name in AT_TYPES:
         return f"Did you mean 'at::{name}'?"
     if re.search("(?i)dispat?ch", name):
         return f"Did you mean '{nearest(name, MACROS) or 'AT_DISPATCH_FLOATING_TYPES'}'?"
-    if "AT_DISPATCH" in line_at(record, sources) and re.search(rf",\s*{name}\s*,", line_at(record, sources)):
+    if "AT_DISPATCH" in record.row and re.search(rf",\s*{name}\s*,", record.row):
         return f'The name of a dispatch stands in double quotes: "{name}".'
-    if re.search(rf"\[[^\[\]]*\]\s*\((?:[^()]*,)?\s*{name}\s*[,)]", line_at(record, sources)):
+    if re.search(rf"\[[^\[\]]*\]\s*\((?:[^()]*,)?\s*{name}\s*[,)]", record.row):
         return f"Each parameter of a lambda has a type of its own in front: int64_t {name}, say."
-    if cure := not_a_template(name, record, sources):
+    if cure := not_a_template(name, record):
         return cure
     header = _header_of(name, record) or C_MACROS.get(name)
     if header:
@@ -265,7 +276,7 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
     elsewhere = _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
     if elsewhere:
         return elsewhere
-    code = mask(line_at(record, sources))
+    code = record.code
     if enum := re.search(rf"\benum\s+(?:class|struct)\s+(\w+)[^{{;]*\{{[^}}]*\b{name}\b", mask(text)):
         return f"'{name}' belongs to the enum class {enum[1]}: write {enum[1]}::{name}."
     if re.search(rf"\btemplate\s*<[^>]*(?<!\w ){name}\b", code):
@@ -282,14 +293,14 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
         return "Add #include <omp.h> at the top."
     if name in FOREIGN:
         return f"Did you mean '{FOREIGN[name]}'?"
-    if re.search(rf"[(,]\s*{name}\s*=[^=]", line_at(record, sources)) and "for" not in line_at(record, sources):
+    if re.search(rf"[(,]\s*{name}\s*=[^=]", record.row) and "for" not in record.row:
         return "C++ has no named arguments: pass the value alone, at its place."
-    if re.search(rf"\bfor\s*\(\s*{name}\s*=", line_at(record, sources)):
+    if re.search(rf"\bfor\s*\(\s*{name}\s*=", record.row):
         return f"Say its type where the loop begins: for (int64_t {name} = ..."
     if name in STD:
         included = re.search(rf"#\s*include\s*<{STD[name]}>", text)
         return f"Did you mean 'std::{name}'?" + ("" if included else f" It needs #include <{STD[name]}>.")
-    called = call_at(record, sources) == name
+    called = record.called == name
     tensors = "at::" in text or "torch" in text
     if called and tensors and name in aten_functions():
         return f"Did you mean 'at::{name}'?"
@@ -297,8 +308,8 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
     if not near and called and tensors:
         near = nearest(name, aten_functions())
         near = f"at::{near}" if near else ""
-    if not near and is_near(name, guess_of(record).rsplit("::", 1)[-1]):
-        near = guess_of(record)
+    if not near and is_near(name, record.guess.rsplit("::", 1)[-1]):
+        near = record.guess
     if not near and any(line < record.line for line, _ in declarations(text, name)):
         return ""  # something is wrong with that declaration, and its own error says what
     if near:
@@ -310,13 +321,13 @@ def _unknown(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
     return f"Nothing called '{name}' is declared ahead of this line: check its spelling, or declare it first."
 
 
-def not_a_template(name: str, record: Record, sources: Mapping[str, str]) -> str:
+def not_a_template(name: str, record: Record) -> str:
     """Tell of a plain function of the text that is called with < >."""
-    code = mask(text_of(record, sources))
+    code = mask(record.text)
     place = definition(code, name)
     if place is None or re.search(rf"template\s*<[^;{{}}]*\b{name}\b", code):
         return ""
-    if not re.search(rf"(?<!\w){name}\s*<", line_at(record, sources)):
+    if not re.search(rf"(?<!\w){name}\s*<", record.row):
         return ""
     return (
         f"'{name}' of line {place[0]} is no template: call it without < >, or write template <typename T> ahead of it."
@@ -371,40 +382,45 @@ def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
     r"has no member named '(\w+)'|no member named '(\w+)' in '([^']*)'|'(\w+)' is not a member of '([^']*)'"
     r"|not have any field named '(\w+)'|^member initializer '(\w+)' does not name"
 )
-def _member(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _member(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2] or match[4] or match[6] or match[7]
     if "optional<" in record.message:
         return f"It may hold nothing: ask x.has_value() first, then take {'*x' if name == 'defined' else f'x->{name}'}."
+    if "AutogradContext" in record.message and name.startswith("saved_"):
+        return "What was saved is ctx->get_saved_variables(), a std::vector of tensors."
     tensor = "Tensor" in record.message
     if tensor and name in TENSOR_MEMBERS:
         return f"In C++: {TENSOR_MEMBERS[name]}."
     if "vector<" in record.message and name in VECTOR_MEMBERS:
         return f"A std::vector has {VECTOR_MEMBERS[name]} for this."
-    guess = guess_of(record)
+    guess = record.guess
     if is_near(name, guess):
         return f"Did you mean '{guess}'?"
     if tensor and name in aten_functions():
         return f"It is a function, not a member: write at::{name}(...)."
-    near = nearest(name, aten_functions() if tensor else set(re.findall(r"\w+", mask(text_of(record, sources)))))
+    near = nearest(name, aten_functions() if tensor else set(re.findall(r"\w+", mask(record.text))))
     return f"Did you mean '{near}'?" if near else ""
 
 
-@rules.rule(r"'(\w+)' is not captured|variable '(\w+)' cannot be implicitly captured")
-def _capture(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return f"The lambda does not see '{match[1] or match[2]}': begin it with [&] in place of []."
-
+rules.table(r"""
+'(\w+)' is not captured|variable '(\w+)' cannot be implicitly captured
+    The lambda does not see '\1\2': begin it with [&] in place of [].
+""")
 
 # Brackets and semicolons
 
-rules.fixed(r"expected ';' after (?:struct|class|enum|union)", "A struct ends with '};': add the ';'.")
+rules.table(r"""
+expected ';' after (?:struct|class|enum|union)
+    A struct ends with '};': add the ';'.
+""")
 
 
 @rules.rule(
     r"^new types may not be defined in|^expected unqualified-id before|^expected initializer before|;' after|before 'at"
 )
-def _end_of_struct(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _end_of_struct(match: re.Match[str], record: Record) -> str:
     """Find the struct that ends without its ';', ahead of this place or from it on, and show its end."""
-    code = mask(text_of(record, sources))
+    code = mask(record.text)
     here = len("\n".join(code.split("\n")[: record.line - 1]))
     ends = [end for end in _ends_of_structs(code) if not re.match(r"\s*;", code[end:])]
     if "new types" in match[0]:  # said where the struct begins
@@ -431,8 +447,8 @@ def _ends_of_structs(code: str) -> list[int]:
 
 
 @rules.rule(r"expected (?:',' or )?';'|expected ';'|expected initializer before|expected ',' or '\.\.\.' before")
-def _semicolon(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    here = line_at(record, sources)[max(record.column - 1, 0) :].lstrip()
+def _semicolon(match: re.Match[str], record: Record) -> str:
+    here = record.row[max(record.column - 1, 0) :].lstrip()
     if here.startswith("("):
         return "Check the name ahead of the '(': the compiler took it for something that cannot be called."
     word = None if re.search(r"before '\W", record.message) else re.match(r"\w+", here)
@@ -440,23 +456,25 @@ def _semicolon(match: re.Match[str], record: Record, sources: Mapping[str, str])
         return f"'{word[0]}' is Python: {PYTHON[word[0]]}."
     if word:
         return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
+    if here[:1] in tuple("*/%+-<>=&|^?.:"):
+        return ""  # the statement goes on, and what is wrong stands in it
     return "A ';' is missing at the end of this statement."
 
 
-rules.fixed(
-    r"'else' without a previous 'if'",
-    "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }.",
-)
+rules.table(r"""
+'else' without a previous 'if'
+    There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }.
+""")
 
 
 @rules.rule(r"^expected (?:primary-)?expression")
-def _expression(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    here = line_at(record, sources)[max(record.column - 1, 0) :].lstrip()
+def _expression(match: re.Match[str], record: Record) -> str:
+    here = record.row[max(record.column - 1, 0) :].lstrip()
     if here.startswith("else"):
         return (
             "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }."
         )
-    if re.search(r"\"\s*\[[&=]\]", line_at(record, sources)):
+    if re.search(r"\"\s*\[[&=]\]", record.row):
         return "Ahead of the lambda a ',' is missing."
     if here.startswith((")", "]", ",", ";", "/", "%", "<", ">", "|", "?")):
         return "Something is missing here: an argument, or what stands behind an operator."

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from .advice_tensors import LOGICAL, in_place_of_tensor
-from .causes import call_at
 from .compiler_log import Record
 from .names import arguments, count_arguments
-from .rules import Rules, code_at, line_at, text_of, without_aka
+from .rules import Rules, without_aka
 from .source_text import definition, heads_around, mask
 
 rules = Rules()
 
-rules.fixed(
-    r"operands to '\?:' have different types .*Tensor.*nullptr_t|operand type '[^']*Tensor' incompatible with nullptr",
-    "No tensor is at::Tensor(), not nullptr.",
-)
+rules.table(r"""
+operands to '\?:' have different types .*Tensor.*nullptr_t|operand type '[^']*Tensor' incompatible with nullptr
+    No tensor is at::Tensor(), not nullptr.
+""")
 
 _PAIR = re.compile(
     r"(?:cannot|could not) convert .*?'(?P<a>[^']*)'\)? to (?:type )?'(?P<b>[^']*)'"
@@ -36,6 +34,7 @@ NO_TENSOR = "A number is no tensor: where a function returns one, at::scalar_ten
 _EXTENTS = "These are all the extents: one of them is x.size(0), all elements are x.numel()."
 _UNCALLED = "This is a function that is not called: its arguments stand in ( ) behind its name."
 _TENSOR = r"^(?:const )?at::Tensor"
+_NO_VECTOR = "A tensor is no vector: std::vector<float> v(p, p + x.numel()) copies the values that p = x.const_data_ptr<float>() leads to."
 _OPTIONAL = "It may hold nothing: ask x.has_value() first, then take *x."
 #: What is given, what is wanted, and the cure: the first pair that fits is told.
 _GIVEN_FOR = (
@@ -45,6 +44,7 @@ _GIVEN_FOR = (
     (r"^(?:::)?std::tuple<", r"^(?:const )?at::Tensor$", "These are several values: auto [a, b] = ... takes them apart."),
     (rf"^(?:const )?std::vector<{_NUMBER}>", _TENSOR, "at::tensor(v, x.options()) makes a tensor of a vector, with <ATen/ATen.h>."),
     (r"std::(?:vector|initializer_list)<int>", r"ArrayRef", "Extents are int64_t: take std::vector<int64_t>, or write {2, 3} in the call."),
+    (rf"{_TENSOR}&?$", rf"^(?:const )?std::(?:vector|array)<{_NUMBER}\b", _NO_VECTOR),
     (r"^(?:const )?std::vector<", r"\*$", "A vector is no pointer: v.data() points to its first value."),
     (rf"^(?:const )?{_NUMBER}$", _TENSOR, NO_TENSOR),
     (rf"^(?:const )?{_NUMBER}\*$", r"[^*]\*(?: ?const)?\*$", "One pointer leads to all of it: (i, j) is p[i * columns + j]."),
@@ -82,28 +82,27 @@ def pair_in(message: str) -> tuple[str, str] | None:
     return _types(given), _types(wanted)
 
 
-def of_pair(given: str, wanted: str, record: Record, sources: Mapping[str, str], callee: str = "") -> str:
+def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
     """Say how to come from one type to another, or nothing.
 
     Args:
         given: the type of the value.
         wanted: the type of what takes it.
         record: about which.
-        sources: the user's texts.
         callee: the function of which it is an argument.
     """
-    line, text = code_at(record, sources), mask(text_of(record, sources))
+    line, text = record.code, mask(record.text)
     for left, right, cure in _GIVEN_FOR:
         if re.search(left, given) and re.search(right, wanted):
             return cure
-    if re.fullmatch(r"(?:const )?at::Tensor&?", given) and (cure := in_place_of_tensor(wanted, record, sources)):
+    if re.fullmatch(r"(?:const )?at::Tensor&?", given) and (cure := in_place_of_tensor(wanted, record)):
         return cure
     if wanted.startswith("const char*") and "AT_DISPATCH" in line and "ScalarType" in given:
         return 'A dispatch takes one dtype, and then its name: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).'
     if wanted.startswith("const char*") and "AT_DISPATCH" in line:
         return 'The name of a dispatch stands in double quotes: "forward".'
     if given.endswith("*") and wanted.endswith("*"):
-        return _two_pointers(given, wanted, record, sources, callee)
+        return _two_pointers(given, wanted, record, callee)
     plain = wanted.removeprefix("const ").rstrip("&")
     if given.rstrip("*") == plain and re.search(r"\bnew\b", line):
         return f"new gives a pointer, and none is needed here: write {plain} g; or {plain} g(...);."
@@ -123,9 +122,9 @@ def of_pair(given: str, wanted: str, record: Record, sources: Mapping[str, str],
     return ""
 
 
-def _two_pointers(given: str, wanted: str, record: Record, sources: Mapping[str, str], callee: str) -> str:
-    line, plain = code_at(record, sources), _pointee(wanted)
-    place = definition(text_of(record, sources), callee) if callee else None
+def _two_pointers(given: str, wanted: str, record: Record, callee: str) -> str:
+    line, plain = record.code, _pointee(wanted)
+    place = definition(record.text, callee) if callee else None
     if "_cast<" in line and "void" not in given:
         return "A cast of a pointer does not convert the values behind it: convert each of them, or the tensor, x.to(at::kFloat)."
     if given in ("void*", "const void*"):
@@ -135,7 +134,7 @@ def _two_pointers(given: str, wanted: str, record: Record, sources: Mapping[str,
     types = {_pointee(given), plain}
     if "const_data_ptr<scalar_t>" in line and given.startswith("const ") and wanted == "scalar_t*":
         given = "const scalar_t*"  # the compiler names one of the types that scalar_t stands for
-    elif types <= {"float", "double", "scalar_t"} and len(types) > 1 and _in_dispatch(record, sources):
+    elif types <= {"float", "double", "scalar_t"} and len(types) > 1 and in_dispatch(record):
         if place:
             return (
                 f"In a dispatch the elements are scalar_t, and '{callee}' of line {place[0]} takes {wanted} only: make it "
@@ -144,7 +143,7 @@ def _two_pointers(given: str, wanted: str, record: Record, sources: Mapping[str,
         return "In a dispatch the elements are scalar_t: write scalar_t* on the left, and data_ptr<scalar_t>() on the right."
     if given == f"const {wanted}":
         if callee:
-            return keeps_const(record, sources, given, callee)
+            return keeps_const(record, given, callee)
         if "const_data_ptr" in line:
             return (
                 f"const_data_ptr only lets you read: declare the variable as {given}, or take "
@@ -157,13 +156,14 @@ def _two_pointers(given: str, wanted: str, record: Record, sources: Mapping[str,
     return f"{given} and {wanted} are pointers to different types: both sides must name the same one."
 
 
-def _in_dispatch(record: Record, sources: Mapping[str, str]) -> bool:
-    return any("AT_DISPATCH" in head for head in heads_around(text_of(record, sources), record.line))
+def in_dispatch(record: Record) -> bool:
+    """Tell whether a record is about the body of an AT_DISPATCH, or how one begins."""
+    return any("AT_DISPATCH" in head for head in heads_around(record.text, record.line))
 
 
-def keeps_const(record: Record, sources: Mapping[str, str], given: str, callee: str) -> str:
+def keeps_const(record: Record, given: str, callee: str) -> str:
     """Say what to do with something const that is handed to a function which could change it."""
-    place = definition(text_of(record, sources), callee) if callee else None
+    place = definition(record.text, callee) if callee else None
     if place is None:
         return (
             "It is const, and what takes it could change it: take it as const ...& to read it, else hand over a copy."
@@ -178,23 +178,23 @@ def keeps_const(record: Record, sources: Mapping[str, str], given: str, callee: 
 
 
 @rules.rule(r"conver(?:t|sion)|^cannot (?:initialize|assign)|^assigning to |static_cast")
-def _one_for_another(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _one_for_another(match: re.Match[str], record: Record) -> str:
     pair = pair_in(record.message)
     if pair is None or record.header:
         return ""
     given, wanted = pair
     passed = next((found for note in record.notes if (found := ARGUMENT.search(note.message))), None)
-    if cure := _braces(wanted, record, sources) or of_pair(given, wanted, record, sources, passed[2] if passed else ""):
+    if cure := _braces(wanted, record) or of_pair(given, wanted, record, passed[2] if passed else ""):
         return cure
     if "<" in given[:1]:
         return f"These braces make no {wanted}: compare their number and their types with what it holds."
     if passed:
         return f"Argument {passed[1]} of '{passed[2]}' is {wanted}, and this is {given}."
-    if re.search(r"\breturn\b", line_at(record, sources)) and re.search(r"return|could not", record.message):
+    if re.search(r"\breturn\b", record.row) and re.search(r"return|could not", record.message):
         return f"The function returns {wanted}, but this is {given}."
-    assigned = re.match(r"\s*(\w+)\s*=[^=]", code_at(record, sources))
+    assigned = re.match(r"\s*(\w+)\s*=[^=]", record.code)
     if assigned and given.endswith("*"):  # T* a, b makes one pointer
-        for number, line in enumerate(mask(text_of(record, sources)).split("\n")[: record.line - 1], 1):
+        for number, line in enumerate(mask(record.text).split("\n")[: record.line - 1], 1):
             if re.search(rf"\w\s*\*\s*\w+\s*,[^;*()]*\b{assigned[1]}\b", line):
                 return (
                     f"In line {number} the * belongs to the first name alone: write one ahead of '{assigned[1]}' too."
@@ -206,13 +206,13 @@ ARGUMENT = re.compile(r"initializing argument (\d+) of '[^(]*?([\w:]+)(?:<[^(]*>
 
 
 @rules.rule(r"at::Tensor::Tensor\(|constructor for initialization of '(?:const )?(at::Tensor|std::tuple<[^']*>)'")
-def _made_by_hand(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return _braces(match[1] or "at::Tensor", record, sources)
+def _made_by_hand(match: re.Match[str], record: Record) -> str:
+    return _braces(match[1] or "at::Tensor", record)
 
 
-def _braces(wanted: str, record: Record, sources: Mapping[str, str]) -> str:
+def _braces(wanted: str, record: Record) -> str:
     """Tell of a tensor, or a tuple of them, that is to be made of what stands in braces or parentheses."""
-    code = code_at(record, sources)
+    code = record.code
     values = re.search(r"\{(.*)\}", code)
     if wanted.endswith("at::Tensor"):
         if values and re.search(r"\breturn\b", code):
@@ -233,14 +233,14 @@ def _braces(wanted: str, record: Record, sources: Mapping[str, str]) -> str:
     r"to binary (?:'operator(\S+)'|expression)(?: \('([^']*)' and '([^']*)'\))?"
     r"|no match for 'operator(\S+)'.*\(operand types are '([^']*)' and '([^']*)'"
 )
-def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    line = line_at(record, sources)
+def _operator(match: re.Match[str], record: Record) -> str:
+    line = record.row
     operator = (
         match[3] or match[6] or next(iter(re.findall(r"^[-+*/%^&|<>=!]+", line[max(record.column - 1, 0) :])), "")
     )
     types = [match[index] for index in (1, 2, 4, 5, 7, 8) if match[index]]
     if record.header:
-        name = call_at(record, sources) or "this call"
+        name = record.called or "this call"
         return (
             f"'{name}' needs an operation that {types[0] if types else 'the type'} does not have: define "
             f"its operator, or hand over a lambda."
@@ -250,10 +250,7 @@ def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     if operator.startswith("*") and line_has_power(line):
         return "C++ has no **: write std::pow(a, b), or x * x."
     if operator == "=" and len(types) == 2:
-        return (
-            of_pair(types[1], types[0], record, sources)
-            or f"A value of type {types[1]} stands where {types[0]} is wanted."
-        )
+        return of_pair(types[1], types[0], record) or f"A value of type {types[1]} stands where {types[0]} is wanted."
     tensors = [bool(re.fullmatch(r"(?:const )?at::Tensor ?&?", item)) for item in types]
     if any(tensors) and operator.startswith("["):
         return "An index is a whole number: i.item<int64_t>() makes one of a tensor."
@@ -281,6 +278,8 @@ def _operator(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
             if quotes
             else "A number becomes text with std::to_string(...)."
         )
+    if operator.startswith("%") and any("char" in item for item in types):
+        return 'C++ puts no values into a text with %: TORCH_CHECK(condition, "got ", n) takes the parts one by one.'
     pointer = next((item for item in types if re.search(r"\*$|\[\w*\]$", item) and "char" not in item), "")
     if pointer and operator[:1] in tuple("+-*/%<>=!"):
         return f"{_types(pointer)} is a pointer, where all the values begin: one of them is taken with [ ], as in x[i]."
@@ -309,11 +308,11 @@ def line_has_power(line: str) -> bool:
 
 
 @rules.rule(r"no match(?:ing (?:member )?function)? for call to|no matching constructor for initialization of")
-def _arguments(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _arguments(match: re.Match[str], record: Record) -> str:
     """Tell what the candidates want: their number of arguments when none takes as many, else the one type that does not fit."""
     made = re.search(r"(\w+)(?:<.*>)?::\1\(|initialization of '(?:[\w:]*::)?(\w+)", record.message)
     said = re.search(r"call to '(?:[\w:]*::)?(\w+)", record.message)
-    name = (made[1] or made[2]) if made else call_at(record, sources) or (said[1] if said else "it")
+    name = (made[1] or made[2]) if made else record.called or (said[1] if said else "it")
     found = candidates(record)
     wants = sorted({one[0] for one in found if one[0] is not None})
     gives = next((one[1] for one in found if one[1] is not None), None)
@@ -321,6 +320,8 @@ def _arguments(match: re.Match[str], record: Record, sources: Mapping[str, str])
         if record.header:
             return f"What is handed to '{name}' must take {arguments(gives)}."
         least = "at least " if any("at least" in one[2] for one in found) else ""
+        if not least and any(re.search(r"candidate: '[^(]*\bat::(?:Tensor::)?\w+\(", one[2]) for one in found):
+            least = "up to "  # g++ tells nothing of defaults, which most of these have
         told = least + (
             arguments(wants[0]) if least or len(wants) == 1 else " or ".join(map(str, wants)) + " arguments"
         )
@@ -328,8 +329,8 @@ def _arguments(match: re.Match[str], record: Record, sources: Mapping[str, str])
     pairs = {pair for one in found if one[0] is None and (pair := pair_in(one[2]))}
     if len(pairs) == 1 and sum(one[0] is None for one in found) == 1:
         given, wanted = pairs.pop()
-        return of_pair(given, wanted, record, sources, name) or f"'{name}' wants {wanted} and gets {given}."
-    cures = {cure for pair in pairs if (cure := of_pair(*pair, record, sources, name))}
+        return of_pair(given, wanted, record, name) or f"'{name}' wants {wanted} and gets {given}."
+    cures = {cure for pair in pairs if (cure := of_pair(*pair, record, name))}
     return (
         cures.pop() if len(cures) == 1 else f"'{name}' does not take these arguments: compare their number and types."
     )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from .causes import call_at
 from .compiler_log import Record
 from .names import STD, aten_functions
-from .rules import Rules, code_at, text_of
+from .rules import Rules
 from .source_text import heads_around, mask, position
 
 rules = Rules()
@@ -21,9 +19,9 @@ _TENSOR = r"'(?:const )?at::Tensor(?: ?&)?'"
 
 
 @rules.rule(r".")
-def _dispatch(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _dispatch(match: re.Match[str], record: Record) -> str:
     """Look at the first argument of a dispatch, and at how its body begins."""
-    code, text = code_at(record, sources), mask(text_of(record, sources))
+    code, text = record.code, mask(record.text)
     head = (heads_around(text, record.line) or [""])[-1]
     if record.severity == "error" and (
         bare := re.match(r"\s*(AT_DISPATCH_\w+|(?:at::)?parallel_for)\s*\([^\[]*$", head)
@@ -31,27 +29,34 @@ def _dispatch(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
         record.line, record.column = position(text, text.index(head) + len(head))
         start = "[&](int64_t begin, int64_t end)" if "parallel_for" in bare[1] else "[&]"
         return f"The body of {bare[1]} is a lambda: put {start} in front of its '{{'."
-    said = " ".join([record.message, *(note.message for note in record.notes)])
     tensor = re.search(r"\bAT_DISPATCH_\w+\s*\(\s*(\w+)\s*,", code)
-    if tensor and "at::Tensor" in said and re.search(r"[sS]calar_?[tT]ype", said):
+    if tensor and "at::Tensor" in record.said and re.search(r"[sS]calar_?[tT]ype", record.said):
         return f"A dispatch takes the dtype, not the tensor: {tensor[1]}.scalar_type()."
     return ""
 
 
 rules.table(r"""
-\bconver(?:t|sion)\b|^no matching function|^no instance of
-  in \bat::(cat|stack)\s*\(\s*(\w+)\s*,\s*(\w+)
+\bconver(?:t|sion)\b|^no matching function|^no instance of|^too many arguments
+  in \bat::(cat|stack|hstack|vstack|block_diag)\s*\(\s*(\w+)\s*,\s*(\w+)
     The tensors stand in braces: at::\1({\2, \3}).
+  in \b(at::einsum)\s*\([^,{}]*,\s*(\w+(?:\s*,\s*\w+)*)\s*\)
+    The tensors stand in braces: \1("...", {\2}).
+  in \b(save_for_backward|mark_dirty|mark_non_differentiable)\s*\(\s*(\w+(?:\s*,\s*\w+)+)\s*\)
+    The tensors stand in braces: \1({\2}).
+constant expression|no matching (?:member )?function|no instance of|template argument|type/value mismatch
+  in <\s*(\w+)\.(?:dtype|scalar_type|type)\s*\(\)
+    Between < and > stands a type, and a dtype is known only when the kernel runs: inside
+    AT_DISPATCH_FLOATING_TYPES(\1.scalar_type(), "name", [&] { ... }) it is called scalar_t.
 """)
 
 
 @rules.rule(r"'(?:const )?at::Tensor(?: ?&)?' (?:is not contextually convertible )?to 'bool'")
-def _for_a_condition(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"\bstd::(\w+)\s*\(", code_at(record, sources)) if record.header else None
-    return _for_tensors(found[1], record, sources) if found else in_place_of_tensor("bool", record, sources)
+def _for_a_condition(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"\bstd::(\w+)\s*\(", record.code) if record.header else None
+    return _for_tensors(found[1], record) if found else in_place_of_tensor("bool", record)
 
 
-def in_place_of_tensor(target: str, record: Record, sources: Mapping[str, str]) -> str:
+def in_place_of_tensor(target: str, record: Record) -> str:
     """Say how to come from a tensor to a pointer, a number or extents."""
     if any(note.file.endswith("(binding)") for note in record.notes):
         return ""  # it is `forward` that does not fit the op
@@ -66,19 +71,15 @@ def in_place_of_tensor(target: str, record: Record, sources: Mapping[str, str]) 
         return "A number is wanted, and this is a tensor: .item() takes the number out of one that holds one."
     if not re.fullmatch(r"float|double|int|long|(?:std::)?u?int\d+_t|bool|scalar_t", plain):
         return ""
-    if plain == "bool" and "?" in code_at(record, sources):
+    if plain == "bool" and "?" in record.code:
         return "A tensor is no condition: at::where(condition, a, b) chooses element by element."
-    if (
-        plain == "bool"
-        and re.search(r"&&|\|\|", code_at(record, sources))
-        and not re.search(r"\bif\b|\bwhile\b", code_at(record, sources))
-    ):
+    if plain == "bool" and re.search(r"&&|\|\|", record.code) and not re.search(r"\bif\b|\bwhile\b", record.code):
         return LOGICAL
     if plain == "bool":
         return (
             "A tensor is no condition: x.defined() asks whether there is one, x.item<bool>() takes one truth out of it."
         )
-    if re.search(r"\w\s*\[", code_at(record, sources)):
+    if re.search(r"\w\s*\[", record.code):
         return (
             f"An element of a tensor is a tensor too: read numbers through x.const_data_ptr<{plain}>(), "
             f"or one by x[0].item<{plain}>()."
@@ -90,26 +91,21 @@ def in_place_of_tensor(target: str, record: Record, sources: Mapping[str, str]) 
 
 
 @rules.rule(r"'(?:const )?(?:c10|at)::Scalar(?: ?&)?' to (?:type |function return type )?'(\w+)'")
-def _scalar(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return (
-        f".item() without a type gives a c10::Scalar: write .item<{match[1]}>()."
-        if ".item()" in code_at(record, sources)
-        else ""
-    )
+def _scalar(match: re.Match[str], record: Record) -> str:
+    return f".item() without a type gives a c10::Scalar: write .item<{match[1]}>()." if ".item()" in record.code else ""
 
 
-@rules.rule(
-    rf"no match for 'operator\*' \(operand type is {_TENSOR}\)|indirection requires pointer operand \({_TENSOR}"
-)
-def _star(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return "A tensor is no pointer: *x.const_data_ptr<float>() is its first number, where it holds float."
+rules.table(rf"""
+no match for 'operator\*' \(operand type is {_TENSOR}\)|indirection requires pointer operand \({_TENSOR}
+    A tensor is no pointer: *x.const_data_ptr<float>() is its first number, where it holds float.
+""")
 
 
 @rules.rule(r"TensorAccessor<")
-def _accessor(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if re.search(r"\w\s*\[[^\[\]]*,", code_at(record, sources)):
+def _accessor(match: re.Match[str], record: Record) -> str:
+    if re.search(r"\w\s*\[[^\[\]]*,", record.code):
         return "Each index stands in brackets of its own: a[i][j], not a[i, j]."
-    if STD.get(call_at(record, sources)) in ("cmath", "algorithm"):
+    if STD.get(record.called) in ("cmath", "algorithm"):
         return "The accessor has more dimensions than there are indices here: write one [ ] for each."
     return ""
 
@@ -120,21 +116,21 @@ def _accessor(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
 @rules.rule(
     r"no match(?:ing function)? for call to|no matching function for call to|no instance of (?:overloaded )?function"
 )
-def _of_numbers(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _of_numbers(match: re.Match[str], record: Record) -> str:
     """Send a tensor that was given to a function of std to the one of the same name in `at`."""
-    name = call_at(record, sources)
-    said = " ".join([record.message, *(note.message for note in record.notes)])
+    name = record.called
+    said = record.said
     if STD.get(name) == "cmath" and re.search(r"\w\*&?[,)]", record.message):
         return "A pointer is handed over: one value of it is taken with [ ], as in p[i]."
-    if "at::Tensor" not in said or re.search(rf"\bat::{name}\b", code_at(record, sources)):
+    if "at::Tensor" not in said or re.search(rf"\bat::{name}\b", record.code):
         return ""
-    return _for_tensors(name, record, sources)
+    return _for_tensors(name, record)
 
 
-def _for_tensors(name: str, record: Record, sources: Mapping[str, str]) -> str:
+def _for_tensors(name: str, record: Record) -> str:
     if STD.get(name) not in ("cmath", "algorithm") or name not in aten_functions():
         return ""
-    text = text_of(record, sources)
+    text = record.text
     whole = re.search(rf"#\s*include\s*<(?:ATen/ATen\.h|ATen/ops/{name}\.h|torch/\w+\.h)>", text)
     return f"This '{name}' is for numbers: for a tensor write at::{name}" + (
         "." if whole else f", with #include <ATen/ops/{name}.h>."
@@ -151,37 +147,52 @@ no matching (?:member )?function for call to|no instance of (?:overloaded )?func
 
 
 @rules.rule(
-    r"no matching (?:member )?function for call to|no instance of (?:overloaded )?function|expected single argument '\w+', have"
+    r"no matching (?:member )?function for call to|no instance of (?:overloaded )?function"
+    r"|^too many arguments to function call, expected (?:single argument '\w+'|1), have"
 )
-def _extents(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _extents(match: re.Match[str], record: Record) -> str:
     found = re.search(
         r"(\bat::(?:zeros|ones|empty|rand|randn)|\.(?:view|reshape|expand|permute|repeat))\s*"
         r"\(((?:[^(){},]|\([^(){}]*\))+,(?:[^(){}]|\([^(){}]*\))*?)(,[^,]*(?:option|dtype|at::k)[^,]*)?\)",
-        code_at(record, sources),
+        record.code,
     )
-    said = " ".join([record.message, *(note.message for note in record.notes)])
-    if not found or not re.search(r"[('](?:int64_t|int|long)&?[,)']|single argument|requires", said):
+    if not found or not re.search(r"[('](?:int64_t|int|long)&?[,)']|^too many|requires", record.said):
         return ""
     return f"The extents stand in braces: {found[1]}({{{found[2]}}}{found[3] or ''})."
 
 
-@rules.rule(r"at::Tensor::\w+\(|without (?:an )?object")
-def _without_tensor(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"\bat::Tensor::(\w+)\s*\(", code_at(record, sources))
-    if found:
-        return f"'{found[1]}' is a method, and needs its tensor and a dot: x.{found[1]}(...)."
-    return "A method needs its object, and a dot behind that, as in x.sum()." if "without" in match[0] else ""
+rules.table(r"""
+at::Tensor::\w+\(|without (?:an )?object
+  in \bat::Tensor::(\w+)\s*\(
+    '\1' is a method, and needs its tensor and a dot: x.\1(...).
+without (?:an )?object
+  in .
+    A method needs its object, and a dot behind that, as in x.sum().
+""")
+
+
+@rules.rule(r"^taking (?:the )?address of (?:an? )?(?:rvalue|temporary)")
+def _address(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"&\s*(\w+)\s*\[", record.code)
+    if found and re.search(rf"\bTensor&?\s+{found[1]}\b", mask(record.text)):
+        return f"An element of a tensor is a tensor too: its first number is at {found[1]}.const_data_ptr<float>()."
+    return ""
 
 
 @rules.rule(r"no match for 'operator!'|^invalid argument type .* to unary expression")
-def _negated(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return in_place_of_tensor("bool", record, sources) if re.search(_TENSOR, match.string) else ""
+def _negated(match: re.Match[str], record: Record) -> str:
+    return in_place_of_tensor("bool", record) if re.search(_TENSOR, match.string) else ""
 
 
 rules.table(r"""
 at::Tensor(?:Base)?::size\(\)|single argument 'dim' was not specified|too few arguments in function call
   in (\w+)\.size\(\)
     Say which extent: \1.size(0); all elements are \1.numel().
+no matching function for call to 'at::Tensor::|^too few arguments (?:to|in) function call
+  in (\w+)\.(softmax|log_softmax|logsumexp|cumsum|cumprod|cummax|cummin|unsqueeze)\s*\(\s*\)
+    Say along which axis, -1 for the last one: \1.\2(-1).
+no matching function for call to '(?:at::)?parallel_for\b
+    parallel_for takes four things: at::parallel_for(begin, end, grain, [&](int64_t first, int64_t last) { ... }).
 caffe2::TypeMeta'.*ScalarType'
   in (\w+)\.dtype\(\)
     Write \1.scalar_type() in place of \1.dtype().
@@ -196,16 +207,16 @@ caffe2::TypeMeta'.*ScalarType'
     r"|from type '[^']*\(\w[\w:<>, ]*::\*?\)\(|reference to overloaded function|address of overloaded function"
     r"|wrong type argument to unary|invalid argument type '[^']*\(\*?\)\("
 )
-def _not_called(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _not_called(match: re.Match[str], record: Record) -> str:
     """Find the method that stands without its (): g++ points to it or to what follows."""
     uncalled = re.compile(r"(\w+)(\.|->)(\w+)\b((?:<[\w:, ]*>)?)(?!\s*[\w(:]|<)(\s*\[\s*(\w+)\s*\])?")
-    found = [item for item in uncalled.finditer(code_at(record, sources)) if not item[1].isdigit()]
+    found = [item for item in uncalled.finditer(record.code) if not item[1].isdigit()]
     near = [item for item in found if item.start() < record.column <= item.end() + 1] or found
     if not near:
-        plain = re.search(r"(?<!\w)((?:std|at)::\w+(?:<[^<>]*>::\w+)?)\s*[-+*/;,)]", code_at(record, sources))
+        plain = re.search(r"(?<!\w)((?:std|at)::\w+(?:<[^<>]*>::\w+)?)\s*[-+*/;,)]", record.code)
         return f"'{plain[1]}' is a function that is not called: write {plain[1]}(...)." if plain else ""
     what = near[0]
-    tensor = re.search(rf"\bTensor&?\s+{what[1]}\b", mask(text_of(record, sources)))
+    tensor = re.search(rf"\bTensor&?\s+{what[1]}\b", mask(record.text))
     if tensor and what[3] == "data":
         return f"The elements of a tensor are behind a pointer: {what[1]}.const_data_ptr<float>()."
     index = (what[6] or ("0" if tensor else "")) if what[3] in ("size", "stride") else ""

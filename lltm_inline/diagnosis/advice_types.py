@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from .advice_names import not_a_template
-from .advice_pairs import ARGUMENT, NO_TENSOR, candidates, keeps_const, line_has_power, of_pair
-from .causes import call_at
+from .advice_pairs import ARGUMENT, NO_TENSOR, candidates, in_dispatch, keeps_const, of_pair
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, count_arguments, is_near, nearest
-from .rules import Rules, line_at, text_of, without_aka
-from .source_text import definition, heads_around, mask, position
+from .rules import Rules, without_aka
+from .source_text import definition, heads_around, line_of, mask, position
 
 rules = Rules()
 
@@ -19,21 +17,20 @@ rules = Rules()
 # Calls
 
 
-@rules.rule(r"lambda.* to 'const char ?\*")
-def _dispatch_name(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if found := re.search(r"\b(AT_DISPATCH_\w+_AND\d?)\s*\(", line_at(record, sources)):
-        return f"This dispatch takes its extra dtypes first: {found[1]}(at::kHalf, x.scalar_type(), ...)."
-    if re.search(r"\)\s*\"", line_at(record, sources)):
-        return "Ahead of the name in quotes a ',' is missing."
-    return (
-        "AT_DISPATCH_... takes a name between dtype and lambda: "
-        'AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).'
-    )
+rules.table(r"""
+lambda.* to 'const char ?\*
+  in \b(AT_DISPATCH_\w+_AND\d?)\s*\(
+    This dispatch takes its extra dtypes first: \1(at::kHalf, x.scalar_type(), ...).
+  line \)\s*"
+    Ahead of the name in quotes a ',' is missing.
+  in .
+    AT_DISPATCH_... takes a name between dtype and lambda: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).
+""")
 
 
 @rules.rule(r"no match for call to '\(const \w+\)|no matching function for call to object of type 'const \w+'")
-def _const_call(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    code = mask(text_of(record, sources))
+def _const_call(match: re.Match[str], record: Record) -> str:
+    code = mask(record.text)
     own = re.search(r"\boperator\s*\(\s*\)\s*\([^()]*\)\s*\{", code)
     if own is None:
         return ""
@@ -41,18 +38,15 @@ def _const_call(match: re.Match[str], record: Record, sources: Mapping[str, str]
     return f"The object is const, and its operator() may change it: if it does not, write const behind its ( ) in line {line}."
 
 
-@rules.rule(r"DeprecatedTypeProperties|'type' is deprecated|::type\(\) const' is deprecated")
-def _dispatch_type(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(r"(\w+)\.type\(\)", line_at(record, sources))
-    tensor = found[1] if found else "x"
-    record.column = found.start() + 1 if found else record.column
-    return f"Write {tensor}.scalar_type() in place of {tensor}.type()."
-
-
-rules.fixed(
-    r"data(?:<\w+>)?' is deprecated|data\(\) const",
-    "Write x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write.",
-)
+rules.table(r"""
+DeprecatedTypeProperties|'type' is deprecated|::type\(\) const' is deprecated
+  in (\w+)\.type\(\)
+    Write \1.scalar_type() in place of \1.type().
+  in .
+    Write x.scalar_type() in place of x.type().
+data(?:<\w+>)?' is deprecated|data\(\) const
+    Write x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write.
+""")
 
 
 def _called_from_binding(record: Record) -> bool:
@@ -63,10 +57,10 @@ def _called_from_binding(record: Record) -> bool:
     r"'(?:[\w:]+::)?(forward|backward)\(|call to '(?:[\w:]+::)?(forward|backward)'"
     r"|function '[^']*\b(forward|backward)\(|no matching function|convert|no viable conversion|too (?:few|many) arg|discards qualifiers"
 )
-def _binding(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _binding(match: re.Match[str], record: Record) -> str:
     if not _called_from_binding(record):
         return ""
-    name = re.search(r"\b(forward|backward)\b", line_at(record, sources) + record.message)
+    name = re.search(r"\b(forward|backward)\b", record.row + record.message)
     which = name[1] if name else "forward"
     if "returned value" in record.message or "could not convert" in record.message:
         return (
@@ -89,11 +83,12 @@ def _binding(match: re.Match[str], record: Record, sources: Mapping[str, str]) -
 
 @rules.rule(
     r"too (few|many) arguments to (?:function|method) '?((?!call, ).*?)'?$"
-    r"|too (few|many) arguments to function call, expected (\d+), have (\d+)"
+    r"|too (few|many) arguments to function call, (?:expected (?:single argument '\w+'|(\d+)), have (\d+)|(?:at least|single) )"
 )
-def _argument_count(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _argument_count(match: re.Match[str], record: Record) -> str:
     if match[3]:
-        return f"It takes {arguments(int(match[4]))}, this call gives {match[5]}."
+        least = "at least " if "at least" in match[0] else ""
+        return f"It takes {least}{arguments(int(match[4] or 1))}, this call gives {match[5] or 'none'}."
     takes = count_arguments(match[2])
     name = re.search(r"(\w+)\(", match[2])
     if takes is None or name is None:
@@ -106,24 +101,25 @@ _PARALLEL_FOR = "The lambda of parallel_for takes a range: [&](int64_t begin, in
 
 
 @rules.rule(r"no match(?:ing function)? for call to '?(.*)|no matching function for call to (.*)")
-def _no_match(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _no_match(match: re.Match[str], record: Record) -> str:
     said_name = re.search(r"call to '(?:[\w:]+::)?(\w+)\b", match[0])
-    if record.header and "parallel_for" in line_at(record, sources):
+    if record.header and "parallel_for" in record.row:
         return _PARALLEL_FOR
-    name = call_at(record, sources) or (said_name[1] if said_name else "it")
-    if cure := not_a_template(name, record, sources):
+    name = record.called or (said_name[1] if said_name else "it")
+    if cure := not_a_template(name, record):
         return cure
     said = " ; ".join(note.message for note in record.notes)
-    if name.startswith("AT_DISPATCH") or (
-        "no arguments were provided" in said and "AT_DISPATCH" in line_at(record, sources)
-    ):
-        return _in_dispatch(record, sources)
+    if name.startswith("AT_DISPATCH") or ("no arguments were provided" in said and "AT_DISPATCH" in record.row):
+        return _in_dispatch(record)
     if re.search(r"conflicting types.*\*'(?: vs\.| and) '\w+'", said):
         return "A range is given by two pointers, its begin and its end: p, p + n."
     if "conflicting types" in said:
-        if name in ("max", "min", "clamp"):
-            other = "scalar_t" if "scalar_t" in text_of(record, sources) else "float"
-            return f"The arguments have two types; name one: std::{name}<int64_t>(a, b), or std::{name}<{other}>(a, b)."
+        both = re.search(r"\('([\w ]+)'(?: vs\.| and) '([\w ]+)'\)", without_aka(said))
+        if both and name in ("max", "min", "clamp"):
+            wider = next((kind for kind in ("double", "float") if kind in both.groups()), "int64_t")
+            if wider != "int64_t" and in_dispatch(record):
+                wider = "scalar_t"
+            return f"The arguments have two types, {both[1]} and {both[2]}; name the one: std::{name}<{wider}>(...)."
         return "The arguments have two types where the template wants one: convert one of them with static_cast."
     left = re.search(r"couldn't (?:deduce template parameter|infer template argument) '(\w+)'", said)
     if left and len(candidates(record)) == 1:
@@ -140,13 +136,13 @@ def _no_match(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     return ""
 
 
-def _in_dispatch(record: Record, sources: Mapping[str, str]) -> str:
+def _in_dispatch(record: Record) -> str:
     """Tell of a lambda that does not fit its caller: g++ blames the macro around them, its notes have the lambda."""
     note = next((note for note in record.notes if note.file == record.file and note.line), None)
     if note is None or note.line == record.line:
         return "The lambda of an AT_DISPATCH takes no parameters: begin it with [&] {."
     record.line, record.column = note.line, note.column
-    if "parallel_for" in line_at(record, sources):
+    if "parallel_for" in record.row:
         return _PARALLEL_FOR
     counts = re.search(r"expects (\d+) arguments?, (\d+) provided", " ".join(note.message for note in record.notes))
     return f"What is handed over here must take {arguments(int(counts[2]))}, not {counts[1]}." if counts else ""
@@ -156,25 +152,12 @@ rules.table(r"""
 cannot be used as a function|called object type .* is not a function
   in (?:\.|->)(\w+)\s*\(\s*\)
     '\1' is a value, not a method: take its ( ) away.
+cannot be used as a function|called object type .* is not a function|no match
+  in \bstd::(max|min)\s*\(((?:[^(),]|\([^()]*\))+(?:,(?:[^(),]|\([^()]*\))+){2,})\)
+    std::\1 compares two values; more of them stand in braces: std::\1({\2}).
+cannot be used as a function|called object type .* is not a function
+    What stands ahead of the '(' is no function: to multiply, write *; to take an element, write [ ].
 """)
-
-
-@rules.rule(r"cannot be used as a function|called object type .* is not a function|no match")
-def _largest_of_three(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.search(
-        r"\bstd::(max|min)\s*\(((?:[^(),]|\([^()]*\))+(?:,(?:[^(),]|\([^()]*\))+){2,})\)", line_at(record, sources)
-    )
-    return (
-        f"std::{found[1]} compares two values; more of them stand in braces: std::{found[1]}({{{found[2]}}})."
-        if found
-        else ""
-    )
-
-
-rules.fixed(
-    r"cannot be used as a function|called object type .* is not a function",
-    "What stands ahead of the '(' is no function: to multiply, write *; to take an element, write [ ].",
-)
 
 
 # Types
@@ -184,7 +167,7 @@ rules.fixed(
     r"narrowing conversion of .* from '(.*?)' to '(.*?)'|type '(.*?)' cannot be narrowed to '(.*?)'"
     r"|cannot be narrowed (?:from type '(.*?)')?.*to '(.*?)'"
 )
-def _narrowing(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _narrowing(match: re.Match[str], record: Record) -> str:
     source, target = match[1] or match[3] or match[5] or "the value", match[2] or match[4] or match[6]
     return (
         f"{target} cannot hold every {source}: write static_cast<{target}>(...) if the loss is meant, "
@@ -193,13 +176,13 @@ def _narrowing(match: re.Match[str], record: Record, sources: Mapping[str, str])
 
 
 @rules.rule(r"^binding reference of type|drops 'const' qualifier|no matching (?:member )?function for call to")
-def _loses_const(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    said = " ; ".join([record.message, *(note.message for note in record.notes)])
+def _loses_const(match: re.Match[str], record: Record) -> str:
+    said = record.said
     lost = re.search(r"argument \('([^']*)'\) would lose const|reference of type '[^']*' to '([^']*)'", said)
     passed = ARGUMENT.search(said)
-    callee = passed[2] if passed else call_at(record, sources)
-    known = definition(text_of(record, sources), callee) or len(candidates(record)) < 2
-    return keeps_const(record, sources, lost[1] or lost[2], callee) if lost and known else ""
+    callee = passed[2] if passed else record.called
+    known = definition(record.text, callee) or len(candidates(record)) < 2
+    return keeps_const(record, lost[1] or lost[2], callee) if lost and known else ""
 
 
 @rules.rule(
@@ -208,18 +191,18 @@ def _loses_const(match: re.Match[str], record: Record, sources: Mapping[str, str
     r"|no matching member function"
     r"|cannot assign to .*const|assignment of function|no viable overloaded operator\[\]"
 )
-def _constant(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    said = " ".join([record.message, *(note.message for note in record.notes)])
+def _constant(match: re.Match[str], record: Record) -> str:
+    said = record.said
     if "no matching member" in record.message and "not marked const" not in said:
         return ""
     if "overloaded '='" in record.message and "TensorAccessor<" in said:
         return "The accessor has more dimensions than there are indices here: write one [ ] for each."
     if found := re.search(r"no known conversion from '([^']*)' to 'const at::Tensor'", without_aka(said)):
-        return of_pair(found[1], "at::Tensor", record, sources)
-    heads = heads_around(text_of(record, sources), record.line, record.column)
+        return of_pair(found[1], "at::Tensor", record)
+    heads = heads_around(record.text, record.line, record.column)
     copies = any(re.search(r"\[\s*[=\w][^\[\]&]*\]\s*(?:\([^()]*\))?\s*(?:->[^()]*)?$", head) for head in heads)
     variable = re.search(r"read-only variable '(\w+)'", record.message)
-    mine = variable and not re.search(rf"\bconst\b[^;(){{}}]*\b{variable[1]}\b", mask(text_of(record, sources)))
+    mine = variable and not re.search(rf"\bconst\b[^;(){{}}]*\b{variable[1]}\b", mask(record.text))
     if "captured by copy" in record.message or (copies and mine):
         return "The lambda only has a copy of it, which it cannot change: begin the lambda with [&]."
     method = re.search(
@@ -245,7 +228,7 @@ def _constant(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     if head and ("member" in record.message or "this" in record.message):
         return "The const behind the ( ) of this method promises that it changes nothing: take that const away."
     if name:
-        code = mask(text_of(record, sources))
+        code = mask(record.text)
         own = re.search(rf"\b{re.escape(name)}\s*\([^()]*\)\s*\{{", code)
         cure = "drop the const where it is declared, or change a copy"
         if own:
@@ -256,49 +239,48 @@ def _constant(match: re.Match[str], record: Record, sources: Mapping[str, str]) 
     return f"{what}: drop the const where it is declared if it has to change, else write to another variable."
 
 
-@rules.rule(r"invalid type argument of unary '\*'|indirection requires pointer operand")
-def _power(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if line_has_power(line_at(record, sources)):
-        return "C++ has no **: write std::pow(a, b), or x * x."
-    return "Only a pointer can have a * in front."
-
-
-rules.fixed(
-    r"which is of pointer type|is a pointer; did you mean to use '->'", "It is a pointer: write -> in place of the dot."
-)
+rules.table(r"""
+invalid type argument of unary '\*'|indirection requires pointer operand
+  in [\w)]\s*\*\*\s*[\w(]
+    C++ has no **: write std::pow(a, b), or x * x.
+  in .
+    Only a pointer can have a * in front.
+which is of pointer type|is a pointer; did you mean to use '->'
+    It is a pointer: write -> in place of the dot.
+""")
 
 
 @rules.rule(
     r"which is of non-class type '(.*?)'|member reference base type '(.*?)' is not a structure|^base of member reference is a function"
 )
-def _no_members(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _no_members(match: re.Match[str], record: Record) -> str:
     kind = (match[1] or match[2] or "").removeprefix("const ")
     if kind.endswith("()") or "function" in match[0]:
         return "With empty ( ) behind its name it was declared as a function: take the ( ) away there."
-    found = re.search(r"(\w+)\.(\w+)\s*\(", line_at(record, sources)[: record.column + 40])
+    found = re.search(r"(\w+)\.(\w+)\s*\(", record.row[: record.column + 40])
     call = f": write std::{found[2]}({found[1]})" if found and STD.get(found[2]) == "cmath" else ""
-    if re.search(r"[*\]]$", kind) or re.search(r"->(?:size|numel|sizes|length|dim)\b", line_at(record, sources)):
+    if re.search(r"[*\]]$", kind) or re.search(r"->(?:size|numel|sizes|length|dim)\b", record.row):
         return "A pointer or an array knows nothing of its length: ask the tensor, x.numel(), or hand the number over."
     return f"'{kind}' is a plain value and has no members{call}."
 
 
-rules.fixed(
-    r"has non-pointer type|is not a pointer; did you mean to use '\.'|base operand of '->'",
-    "It is no pointer: write a dot in place of ->.",
-)
+rules.table(r"""
+has non-pointer type|is not a pointer; did you mean to use '\.'|base operand of '->'
+    It is no pointer: write a dot in place of ->.
+""")
 
 
 @rules.rule(
     r"invalid types .* for array subscript|subscripted value is not an array|array subscript is not an integer|pointer to function type"
 )
-def _index_of_function(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    names = re.findall(r"(\w+)\s*\[", mask(line_at(record, sources)))
-    name = next((name for name in names if definition(text_of(record, sources), name)), "")
+def _index_of_function(match: re.Match[str], record: Record) -> str:
+    names = re.findall(r"(\w+)\s*\[", record.code)
+    name = next((name for name in names if definition(record.text, name)), "")
     if name:
         return f"'{name}' is a function: it is called with ( ), not with [ ]."
     if re.search(r"[*\]]\[(?:const )?(?:float|double|scalar_t|at::Tensor)\]|not an integer", match.string):
         return "An index is a whole number: static_cast<int64_t>(v) makes one of a float, i.item<int64_t>() one of a tensor."
-    indexed = re.search(r"(\w+)\s*(\[[^\[\]]*\])?\s*$", mask(line_at(record, sources))[: max(record.column - 1, 0)])
+    indexed = re.search(r"(\w+)\s*(\[[^\[\]]*\])?\s*$", record.code[: max(record.column - 1, 0)])
     if indexed and indexed[2]:
         return (
             f"'{indexed[1]}[i]' is one number already: a pointer takes {indexed[1]}[i * columns + j], and an accessor says "
@@ -328,12 +310,10 @@ lvalue required as (?:left|increment|decrement) operand|expression is not assign
 # Functions
 
 
-@rules.rule(r"return.statement with a value, in function returning 'void'|void function '.*' should not return")
-def _void(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return "The function is declared void: put the type of what it returns in place of void, or return nothing."
-
-
 rules.table(r"""
+return.statement with a value, in function returning 'void'|void function '.*' should not return
+  in .
+    The function is declared void: put the type of what it returns in place of void, or return nothing.
 no return statement in function returning|non-void function does not return|control reaches end of non-void
 return-statement with no value|non-void function .* should return
     The function promises a result: add a return statement, on every way through it.
@@ -348,43 +328,36 @@ redefinition of default argument|^default argument given for parameter
     r"redefinition of|redeclaration of|conflicting declaration|previously (?:declared|defined)|shadows a parameter"
     r"|already (?:been )?defined"
 )
-def _twice(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _twice(match: re.Match[str], record: Record) -> str:
     earlier = next((note.line for note in record.notes if note.file == record.file and note.line), 0)
     where = f" in line {earlier}" if earlier else " before"
-    if re.match(r"[^=;]*\([^=]*\)\s*(?:const\s*)?\{|\s*(?:struct|class|enum)\b", mask(line_at(record, sources))):
+    if re.match(r"[^=;]*\([^=]*\)\s*(?:const\s*)?\{|\s*(?:struct|class|enum)\b", record.code):
         return f"This name is declared{where} already: choose another name, or take one of the two away."
+    name = re.search(r"'(?:[^']*\W)?(\w+)(?:\[[^']*)?'", record.message)
+    before = line_of(mask(record.text), earlier)
+    if name and re.search(rf"\bconst\b[^,()]*\b{name[1]}\b", before):
+        return f"This name is declared{where} already: choose another name."
     return f"This name is declared{where} already: choose another name, or leave out the type to assign to it."
 
 
-@rules.rule(r"no matching function for call to object|assignment used as truth value|assignment as a condition")
-def _assignment(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return "A single = assigns: write == to compare." if "assignment" in match[0] else ""
-
-
-@rules.rule(r"ambiguous")
-def _ambiguous(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    return (
-        "Several functions fit equally well: convert the arguments to one type with static_cast, or write "
-        "the namespace, std:: or at::."
-    )
-
-
-@rules.rule(
-    r"unterminated argument list|requires (?:at least )?\d+ arguments?, but only|passed \d+ arguments, but takes"
-    r"|too (?:few|many) arguments provided to function-like macro"
-)
-def _macro_arguments(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    if "unterminated" in match[0]:
-        return "A ')' is missing at the end of this macro's call."
-    return (
-        "The macro wants another number of arguments; a comma outside of ( ) separates two, even one inside { } or < >."
-    )
-
-
-rules.fixed(
-    r"goes out of scope|returning reference to local|reference to stack memory|address of (?:stack|local)",
-    "What is returned dies with the function: return it by value.",
-)
+rules.table(r"""
+assignment used as truth value|assignment as a condition
+  in .
+    A single = assigns: write == to compare.
+ambiguous
+  in .
+    Several functions fit equally well: convert the arguments to one type with static_cast, or write the namespace, std:: or
+    at::.
+unterminated argument list
+  in .
+    A ')' is missing at the end of this macro's call.
+requires (?:at least )?\d+ arguments?, but only|passed \d+ arguments, but takes
+too (?:few|many) arguments provided to function-like macro
+  in .
+    The macro wants another number of arguments; a comma outside of ( ) separates two, even one inside { } or < >.
+goes out of scope|returning reference to local|reference to stack memory|address of (?:stack|local)
+    What is returned dies with the function: return it by value.
+""")
 
 
 _OPENMP = re.findall(
@@ -394,7 +367,7 @@ _OPENMP = re.findall(
 
 
 @rules.rule(r"expected '#pragma omp' clause before '(\w+)'")
-def _clause(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _clause(match: re.Match[str], record: Record) -> str:
     near = nearest(
         match[1], re.findall(r"\w+", "reduction private firstprivate lastprivate shared schedule collapse num_threads")
     )
@@ -402,11 +375,11 @@ def _clause(match: re.Match[str], record: Record, sources: Mapping[str, str]) ->
 
 
 @rules.rule(r"ignoring '?#pragma (\w+)|unknown pragma ignored")
-def _pragma(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-    found = re.match(r"\s*#\s*pragma\s+(\w+)", line_at(record, sources))
+def _pragma(match: re.Match[str], record: Record) -> str:
+    found = re.match(r"\s*#\s*pragma\s+(\w+)", record.row)
     name = found[1] if found else match[1] or ""
     if name == "omp":
-        directive = re.match(r"\s*#\s*pragma\s+omp\s+(\w+)", line_at(record, sources))
+        directive = re.match(r"\s*#\s*pragma\s+omp\s+(\w+)", record.row)
         near = nearest(directive[1], _OPENMP) if directive and directive[1] not in _OPENMP else ""
         if near:
             return f"Did you mean #pragma omp {near}?"
@@ -418,20 +391,20 @@ def _pragma(match: re.Match[str], record: Record, sources: Mapping[str, str]) ->
     )
 
 
-rules.fixed(
-    r"embedding a #pragma directive within macro arguments",
-    'clang++ takes no #pragma inside the ( ) of a macro: write _Pragma("omp parallel for") in its place.',
-)
+rules.table(r"""
+embedding a #pragma directive within macro arguments
+    clang++ takes no #pragma inside the ( ) of a macro: write _Pragma("omp parallel for") in its place.
+""")
 
 
 # Link, load, machine
 
 
 @rules.rule(r"defined nowhere")
-def _undefined(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
+def _undefined(match: re.Match[str], record: Record) -> str:
     symbol = record.symbol
     if re.fullmatch(r"\w+(?:::\w+)*::\w+", symbol) and re.search(
-        rf"\bstatic\s[^;(]*\b{plain_name(symbol)}\s*;", text_of(record, sources)
+        rf"\bstatic\s[^;(]*\b{plain_name(symbol)}\s*;", record.text
     ):
         return "A static member is only declared in its struct: write inline in front of static, and give it its value there."
     if re.match(r"(?:.*[ *&])?(?:at|c10|torch|caffe2)::", symbol.split("(")[0]):
@@ -441,8 +414,8 @@ def _undefined(match: re.Match[str], record: Record, sources: Mapping[str, str])
         )
     name = re.sub(r".*::", "", re.sub(r"[(<].*", "", symbol)).split(" ")[-1]
     near = ""
-    if record.file in sources:
-        text = mask(sources[record.file])
+    if record.file in record.sources:
+        text = mask(record.sources[record.file])
         near = nearest(name, set(re.findall(r"\w+(?=\s*\([^;{}]*\)\s*\{)", text)) - {name, "if", "for", "while"})
     if near:
         return f"Did you mean '{near}', which has a body?"
@@ -462,9 +435,7 @@ unrecognized .*option|unknown argument|unsupported option
     This compiler does not know that flag: take it out of cflags or of the kernel's flags.
 internal compiler error
     The compiler itself failed: simplify this line, or try the other compiler.
+static assertion failed|static_assert failed
+  in .
+    A header checks its template arguments here: the type is not one that it takes.
 """)
-rules.fixed(
-    r"static assertion failed|static_assert failed",
-    "A header checks its template arguments here: the type is not one that it takes.",
-    headers=True,
-)

@@ -17,8 +17,6 @@ from .source_text import (
     definition,
     end_of_code_before,
     line_of,
-    mask,
-    strange_character,
     swallowing_comments,
     uses,
 )
@@ -84,6 +82,8 @@ def arrange(records: list[Record], sources: Mapping[str, str]) -> list[Record]:
     _promote_characters(kept)
     _add_bracket_fault(kept, sources)
     _add_swallowing_comment(kept, sources)
+    for record in kept:
+        record.sources = sources
     return _sorted(kept)
 
 
@@ -273,19 +273,3 @@ def _names_first(records: list[Record]) -> list[Record]:
         records.remove(best)
         records.insert(0, best)
     return records
-
-
-def strange_in(record: Record, sources: Mapping[str, str]) -> tuple[int, str] | None:
-    """Find an invisible or foreign character in the line of a record."""
-    return strange_character(line_of(sources.get(record.file, ""), record.line))
-
-
-def call_at(record: Record, sources: Mapping[str, str]) -> str:
-    """Return the name of the function that is called at a record's place, or nothing."""
-    line = line_of(mask(sources.get(record.file, "")), record.line)
-    start = max(record.column - 1, 0)
-    if line[start : start + 1] == "(":  # g++ points to the bracket, clang++ to the name
-        match = re.search(r"(\w+)\s*(?:<[^;<>]*>)?\s*$", line[:start])
-    else:
-        match = re.match(r"(?:\w+(?:::|\.|->))*(\w+)\s*(?:<[^;]*?>)?\s*\(", line[start:])
-    return match[1] if match else ""

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+
+from .source_text import line_of, mask
 
 _PLACE = re.compile(
     r"(?P<file>[^\n]+?):(?P<line>\d+):(?:(?P<column>\d+):)? "
@@ -78,6 +80,44 @@ class Record:
     header: str = ""
     #: The name that the linker or loader missed.
     symbol: str = ""
+    #: The user's texts by the name that `#line` gives them.
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The user's text that it is about, or nothing."""
+        return self.sources.get(self.file, "")
+
+    @property
+    def row(self) -> str:
+        """The line that it is about, or nothing."""
+        return line_of(self.text, self.line)
+
+    @property
+    def code(self) -> str:
+        """The line that it is about, with comments and strings blank."""
+        return line_of(mask(self.text), self.line)
+
+    @property
+    def called(self) -> str:
+        """The name of the function that is called at its place, or nothing."""
+        start = max(self.column - 1, 0)
+        if self.code[start : start + 1] == "(":  # g++ points to the bracket, clang++ to the name
+            match = re.search(r"(\w+)\s*(?:<[^;<>]*>)?\s*$", self.code[:start])
+        else:
+            match = re.match(r"(?:\w+(?:::|\.|->))*(\w+)\s*(?:<[^;]*?>)?\s*\(", self.code[start:])
+        return match[1] if match else ""
+
+    @property
+    def said(self) -> str:
+        """The message, and what is said in its notes."""
+        return " ; ".join([self.message, *(note.message for note in self.notes)])
+
+    @property
+    def guess(self) -> str:
+        """What the compiler suggests in place of a name; it often lies, so never print it unasked."""
+        match = re.search(r"did you mean '([^']+)'\?", self.message)
+        return match[1] if match else ""
 
 
 def read(log: str) -> list[Record]:

@@ -1,6 +1,10 @@
 """From the log of a failed build to the message that a person reads.
 
 log -> (nvcc_log) -> records (compiler_log) -> moved to the user's own lines -> causes before consequences -> advice -> Diagnostic
+
+One plain sentence helps with the mistakes that beginners make: its rules stand in the modules `advice_*`, which are asked in
+the order of `_ASKED`. g++ and clang++ word most things differently, so most patterns have two halves;
+`tests/build/mistakes.py` and its neighbours hold wrong texts for them.
 """
 
 from __future__ import annotations
@@ -10,10 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from . import causes
-from .advice import advise
+from . import advice_cuda, advice_habits, advice_names, advice_pairs, advice_tensors, advice_types, causes
 from .compiler_log import Record, read
 from .nvcc_log import in_words_of_gcc
+
+_ASKED = (advice_habits, advice_tensors, advice_cuda, advice_names, advice_types, advice_pairs)
+_GUESS = re.compile(
+    r";? \(?(?:did you mean|maybe you meant)[^?]*\?\)?|; did you forget to [^?]*\?|; (?:dereference with \*|take the address with &)"
+)
+_CODE_POINT = re.compile(r"\\U0{0,4}([0-9a-fA-F]{4,5})")
 
 _LONGEST_MESSAGE = 300
 _MOST_NOTES = 8
@@ -104,8 +113,19 @@ def parse(log: str, *, label: str, sources: Mapping[str, str]) -> tuple[Diagnost
     for record in records[:_MOST_ADVISED]:
         # Behind a bracket or a quote without partner all else is noise, and advice on it misleads.
         if certain > 1 or record.rank in (certain, 8):
-            advise(record, sources)
+            _advise(record)
     return tuple(_diagnostic(record, label, sources) for record in records)
+
+
+def _advise(record: Record) -> None:
+    """Give a record its `help`, and take the compiler's own guess out of its message."""
+    if not record.help:
+        record.help = next((sentence for part in _ASKED if (sentence := part.rules.help(record))), "")
+    if not record.help and record.header and record.trail and record.severity == "error":
+        record.help = (
+            "A template that this line uses does not take what it is given: compare types and number of the arguments."
+        )
+    record.message = _CODE_POINT.sub(r"<U+\1>", _GUESS.sub("", record.message)).strip()
 
 
 def _diagnostic(record: Record, label: str, sources: Mapping[str, str]) -> Diagnostic:

@@ -217,21 +217,33 @@ _KEYWORDS = _names(
 
 
 @lru_cache(maxsize=1)
-def aten_functions() -> frozenset[str]:
-    """Return the functions of namespace `at`, as torch's own headers name them; empty without torch."""
+def _headers_of_torch() -> Path | None:
     torch = sys.modules.get("torch")
     spec = None if torch is not None else find_spec("torch")
     roots = list(getattr(torch, "__path__", ())) or list(spec.submodule_search_locations or () if spec else ())
-    for root in roots:
-        folder = Path(root) / "include" / "ATen" / "ops"
-        if folder.is_dir():
-            names = (path.name.removesuffix(".h") for path in folder.glob("*.h"))
-            return frozenset(
-                name
-                for name in names
-                if not name.endswith(("_native", "_ops", "_dispatch")) and not name.startswith("_")
-            )
-    return frozenset()
+    return next((folder for root in roots if (folder := Path(root) / "include").is_dir()), None)
+
+
+@lru_cache(maxsize=1)
+def aten_functions() -> frozenset[str]:
+    """Return the functions of namespace `at`, as torch's own headers name them; empty without torch."""
+    root = _headers_of_torch()
+    names = (path.name.removesuffix(".h") for path in (root / "ATen" / "ops").glob("*.h")) if root else ()
+    return frozenset(
+        name for name in names if not name.endswith(("_native", "_ops", "_dispatch")) and not name.startswith("_")
+    )
+
+
+def nearest_header(name: str) -> str:
+    """Return the header that `#include <name>` was to name: misspelt, with a needless .h, or without its folder."""
+    known = {*STD.values(), *C_MACROS.values(), *MACRO_HEADERS.values(), "ATen/ATen.h", "ATen/Parallel.h", "omp.h"}
+    if (plain := name.removesuffix(".h")) in known:
+        return plain
+    root = _headers_of_torch()
+    places = (root / "torch/csrc/api/include", root) if root else ()
+    folders = ("torch", "ATen", "ATen/core", "ATen/cuda", "c10/util", "c10/core", "c10/cuda")
+    inside = (f"{folder}/{name}" for folder in folders if any((place / folder / name).is_file() for place in places))
+    return next(inside, "") or nearest(name, known)
 
 
 def is_near(name: str, other: str) -> bool:
@@ -293,6 +305,19 @@ def arguments(count: int) -> str:
     return f"{count} argument{'s' * (count != 1)}"
 
 
+def split_arguments(inside: str) -> list[str]:
+    """Split what stands between the ( ) of a call or a signature.
+
+    >>> split_arguments("float gate, std::pair<int, int> p"), split_arguments("void")
+    (['float gate', 'std::pair<int, int> p'], [])
+    """
+    parts, depth = [""], 0
+    for char in "" if inside.strip() == "void" else inside:
+        depth += (char in "<([{") - (char in ">)]}")
+        parts = [*parts, ""] if char == "," and depth == 0 else [*parts[:-1], parts[-1] + char]
+    return [part.strip() for part in parts if part.strip()]
+
+
 def count_arguments(signature: str) -> int | None:
     """Count the parameters in the text of a signature.
 
@@ -300,10 +325,4 @@ def count_arguments(signature: str) -> int | None:
     (2, 0)
     """
     match = re.search(r"\((.*)\)[^()]*$", signature)
-    if match is None:
-        return None
-    depth, count, inside = 0, 1, match[1].strip()
-    for char in inside:
-        depth += (char in "<([{") - (char in ">)]}")
-        count += char == "," and depth == 0
-    return count if inside and inside != "void" else 0
+    return len(split_arguments(match[1])) if match else None

@@ -47,6 +47,10 @@ _WORDS = [
     (re.compile(r"^(?:class|struct|union) '(.+)' has no member '(\w+)'$"), r"no member named '\2' in '\1'"),
     (re.compile(r"^(closing brace of .* not found)$"), r"expected '}': \1"),
     (re.compile(r"^missing closing quote$"), "missing terminating quote"),
+    (
+        re.compile(r"^expression must have class type but it has type ('.*')$"),
+        r"member reference base type \1 is not a structure",
+    ),
 ]
 _CALL = re.compile(r"calling a (__\w+__) function\('(.*?)'\) from a (__[\w ]+__) function\('(.*?)'\) is not allowed")
 

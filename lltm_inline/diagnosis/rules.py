@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from .compiler_log import Record
-from .source_text import line_of, mask
 
-#: Writes a sentence from the match, the record (which it may move) and the user's texts; nothing when it has none.
-Rule = Callable[[re.Match[str], Record, Mapping[str, str]], str]
+#: Writes a sentence from the match and the record, which it may move; nothing when it has none.
+Rule = Callable[[re.Match[str], Record], str]
 
 _AKA = re.compile(r" \(aka '[^']*'\)| \{aka [^{}]*\}")
 
@@ -19,9 +18,9 @@ class Rules:
 
     Example:
         >>> rules = Rules()
-        >>> rules.fixed("unterminated (#[a-z]+)", r"Close \1 with #endif.")
-        >>> rules.help(Record("op/mine", 1, 0, "error", "unterminated #ifdef"), {})
-        'Close #ifdef with #endif.'
+        >>> rules.table("^duplicate case\n^case .* used\n  in (\\d+)\n    Take one case \\1 away.\n")
+        >>> rules.help(Record("op/mine", 1, 0, "error", "duplicate case value", sources={"op/mine": "case 3:"}))
+        'Take one case 3 away.'
     """
 
     def __init__(self) -> None:
@@ -36,36 +35,32 @@ class Rules:
 
         return enter
 
-    def fixed(self, pattern: str, sentence: str, *, inside: str = "", headers: bool = False) -> None:
-        """Enter a sentence; it may hold the groups of the pattern, or of `inside`, which is looked for in the code of the line.
-
-        Without `inside` it is about the error: only with `headers` is it said of one in a header that the user's own line asked for.
-        """
-
-        def say(match: re.Match[str], record: Record, sources: Mapping[str, str]) -> str:
-            found = re.search(inside, code_at(record, sources)) if inside else match
-            return found.expand(sentence) if found and (inside or headers or not record.header) else ""
-
-        self._rules.append((re.compile(pattern), say))
-
     def table(self, text: str) -> None:
-        r"""Enter many sentences: lines of patterns, and indented below them what to say, where a line `in ...` fits the code.
+        """Enter many sentences: lines of patterns, one of which is found in the message, and indented below them what to say.
 
-        Example:
-            >>> rules = Rules()
-            >>> rules.table("^duplicate case\n^case .* used\n  in (\\d+)\n    Take one case \\1 away.\n")
-            >>> rules.help(Record("op/mine", 1, 0, "error", "duplicate case value"), {"op/mine": "case 3:"})
-            'Take one case 3 away.'
+        A line `in ...` ahead of a sentence is looked for in the code of the line, and `line ...` in all of it, strings and comments
+        included; the sentence then holds the groups of that. Without either it holds those of the message, and is not said of an
+        error in a header.
         """
         for patterns, cures in re.findall(r"((?:^\S.*\n)+)((?:^ .*\n)+)", text, re.MULTILINE):
-            for inside, sentence in re.findall(r"(?:^  in (.*)\n)?((?:^    .*\n)+)", cures, re.MULTILINE):
-                self.fixed("|".join(patterns.splitlines()), " ".join(sentence.split()), inside=inside)
+            for where, what, sentence in re.findall(r"(?:^  (in|line) (.*)\n)?((?:^    .*\n)+)", cures, re.MULTILINE):
+                self.rule("|".join(patterns.splitlines()))(_sentence(where, what, " ".join(sentence.split())))
 
-    def help(self, record: Record, sources: Mapping[str, str]) -> str:
+    def help(self, record: Record) -> str:
         """Return what the first rule that fits has to say, or nothing."""
         said = without_aka(record.message)
         found = ((pattern.search(said), rule) for pattern, rule in self._rules)
-        return next((sentence for match, rule in found if match and (sentence := rule(match, record, sources))), "")
+        return next((sentence for match, rule in found if match and (sentence := rule(match, record))), "")
+
+
+def _sentence(where: str, what: str, sentence: str) -> Rule:
+    def say(match: re.Match[str], record: Record) -> str:
+        if not where:
+            return "" if record.header else match.expand(sentence)
+        found = re.search(what, record.code if where == "in" else record.row)
+        return found.expand(sentence) if found else ""
+
+    return say
 
 
 def without_aka(message: str) -> str:
@@ -75,24 +70,3 @@ def without_aka(message: str) -> str:
     "cannot convert 'int64_t' to 'const float*'"
     """
     return _AKA.sub("", message)
-
-
-def text_of(record: Record, sources: Mapping[str, str]) -> str:
-    """Return the text that a record is about, or nothing."""
-    return sources.get(record.file, "")
-
-
-def line_at(record: Record, sources: Mapping[str, str]) -> str:
-    """Return the line that a record is about, or nothing."""
-    return line_of(text_of(record, sources), record.line)
-
-
-def code_at(record: Record, sources: Mapping[str, str]) -> str:
-    """Return the line that a record is about, with comments and strings blank."""
-    return line_of(mask(text_of(record, sources)), record.line)
-
-
-def guess_of(record: Record) -> str:
-    """Return what the compiler suggests in place of a name; it often lies, so never print it unasked."""
-    match = re.search(r"did you mean '([^']+)'\?", record.message)
-    return match[1] if match else ""

@@ -185,11 +185,16 @@ def find_functions(masked: str, name: str = r"[A-Za-z_]\w*") -> Iterator[tuple[s
         if close is None or head is None:
             continue
         begins = max(masked.rfind(letter, 0, start) for letter in ";{}") + 1
+        begins = max([begins, *(stray.end() for stray in _STRAY.finditer(masked, begins, start))])
         words = masked[begins:start] if head[1] is None else head[1]
         parameters = [_parameter(part) for part in split(masked[match.end() : close])]
         types, names = zip(*parameters, strict=True) if parameters else ((), ())
         words = re.sub(r"\b(?:static|inline)\b", " ", _ATTRIBUTE.sub(" ", words))
         yield match[1], Function(_squeeze(words), types, names, start)
+
+
+#: A line that is no C++, as Python's import is: the compiler says so, and it is no part of the type that stands behind it.
+_STRAY = re.compile(r"^[ \t]*(?:include\s*[<\"]|import\s|from\s).*\n", re.MULTILINE)
 
 
 def examine(kernel: Kernel, op: Op, text: str) -> Interface:

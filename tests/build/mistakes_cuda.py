@@ -125,7 +125,7 @@ STUDENTS = (
         f"  if (n) {_LAUNCH}",
         f"  set<<<1, 1, 0, stream>>>(y);\n  if (n) {_LAUNCH}",
         "set<<<1",
-        ("do not follow from the arguments", "'set' in line 3"),
+        ("do not tell the template's A", "set<...>"),
         CUDA.replace("template", "template <class A, class T> __global__ void set(T* y) { *y = A(1); }\ntemplate", 1),
     ),
     Mistake(
@@ -187,7 +187,7 @@ STUDENTS = (
         "y.mutable_data_ptr<scalar_t>(), n);",
         "y.mutable_data_ptr<scalar_t>());",
         "times_kernel<<<",
-        ("too many or too few", "'times_kernel'", "line 8"),
+        ("'times_kernel' of line 8 takes 3 arguments, and is given 2",),
         CLASSIC,
     ),
     Mistake(
@@ -195,7 +195,7 @@ STUDENTS = (
         "x.const_data_ptr<scalar_t>()",
         "x",
         "times_kernel<<<",
-        ("times_kernel", "line 8"),
+        ("A tensor is no pointer", "x.const_data_ptr<scalar_t>()"),
         CLASSIC,
     ),
     Mistake(
@@ -208,6 +208,22 @@ STUDENTS = (
         "times_kernel<<(",
         ("three brackets",),
         CLASSIC,
+    ),
+    Mistake(
+        "shared array of a template",
+        "  if (i < n)",
+        "  extern __shared__ T part[];\n  part[threadIdx.x] = 0;\n  if (i < n)",
+        "extern __shared__",
+        ("extern __shared__ __align__(8) char bytes[]", "T* part = reinterpret_cast<T*>(bytes)"),
+        CLASSIC,
+    ),
+    Mistake("size of a pointer", "if (i < n)", "if (i < x.numel())", "if (i <", ("pointer", "length")),
+    Mistake(
+        "output that is const",
+        "const T* x, T* y, int64_t n) {\n  const",
+        "const T* x, const T* y, int64_t n) {\n  const",
+        "if (i < n) y",
+        ("'y' of line 6 is const",),
     ),
     Mistake("unknown name in a dispatch", "(n + 255) / 256", "(m + 255) / 256", "times_kernel<<<", ("'m'",), CLASSIC),
 )

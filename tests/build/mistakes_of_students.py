@@ -2306,4 +2306,239 @@ scalar_t twice(scalar_t v) { return 2 * v; }
         "template",
         "<typename scalar_t>",
     ),
+    # What two lists of unseen mistakes left without a true cure
+    aten(
+        "a vector made of a tensor",
+        """#include <vector>
+at::Tensor forward(const at::Tensor& x) {
+  std::vector<float> v = x;
+  return x;
+}
+""",
+        "std::vector<float> v",
+        "std::vector<float> v(p, p + x.numel())",
+    ),
+    light(
+        "a header of C++ with .h",
+        "#include <numeric.h>\nfloat forward(float x) { return x; }\n",
+        "#include <numeric.h>",
+        "#include <numeric>?",
+    ),
+    light(
+        "a header of PyTorch without its folder",
+        "#include <Dispatch.h>\nfloat forward(float x) { return x; }\n",
+        "#include <Dispatch.h>",
+        "#include <ATen/Dispatch.h>",
+    ),
+    aten(
+        "tensors to save without braces",
+        """#include <vector>
+struct Context { void save_for_backward(std::vector<at::Tensor> list); };
+at::Tensor forward(Context* ctx, const at::Tensor& x, const at::Tensor& y) {
+  ctx->save_for_backward(x, y);
+  return x;
+}
+""",
+        "ctx->save",
+        "save_for_backward({x, y})",
+    ),
+    light(
+        "a private method",
+        """
+class Scale {
+  float twice(float v) { return 2 * v; }
+};
+float forward(float x) {
+  Scale s;
+  return s.twice(x);
+}
+""",
+        "return s.twice",
+        "public: ahead of line 5",
+    ),
+    light(
+        "a private member of std",
+        """#include <complex>
+float forward(std::complex<float> z) {
+  return z._M_value;
+}
+""",
+        "return z",
+        "private to its class",
+    ),
+    light(
+        "std::max of an int and a float",
+        """#include <algorithm>
+float forward(float x) {
+  return std::max(0, x);
+}
+""",
+        "return std::max",
+        "int and float",
+        "std::max<float>(",
+    ),
+    aten(
+        "a dtype between < and >",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  auto p = x.data_ptr<x.dtype()>();
+  return x;
+}
+""",
+        "auto p",
+        "AT_DISPATCH_FLOATING_TYPES(x.scalar_type(),",
+        "scalar_t",
+    ),
+    light(
+        "too many arguments for a method of one",
+        """
+struct Gate { float open(float v) { return v; } };
+float forward(Gate g, float x) {
+  return g.open(x, 1);
+}
+""",
+        "return g.open",
+        "1 argument",
+        "gives 2",
+    ),
+    aten(
+        "tensors of einsum without braces",
+        """#include <ATen/ops/einsum.h>
+at::Tensor forward(const at::Tensor& x, const at::Tensor& y) {
+  return at::einsum("i,i->", x, y);
+}
+""",
+        "return at::einsum",
+        'at::einsum("...", {x, y})',
+    ),
+    aten(
+        "Slice without its namespace",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return x.index({Slice(0, 4)});
+}
+""",
+        "return x.index",
+        "at::indexing::Slice",
+    ),
+    aten(
+        "softmax without its axis",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return x.softmax();
+}
+""",
+        "return x.softmax",
+        "x.softmax(-1)",
+    ),
+    aten(
+        "permute without braces",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  return x.permute(1, 0);
+}
+""",
+        "return x.permute",
+        "({1, 0})",
+    ),
+    light(
+        "a list times a number",
+        """#include <vector>
+float forward(int n) {
+  std::vector<float> sums = {0} * n;
+  return sums[0];
+}
+""",
+        "std::vector<float> sums",
+        "v(n, 0.0f)",
+    ),
+    light(
+        "values put into a text with %",
+        """#include <cstdio>
+void forward(int n) {
+  std::puts("got %d" % n);
+}
+""",
+        "std::puts",
+        "into a text with %",
+    ),
+    light(
+        "then as in other languages",
+        """
+float forward(float x) {
+  if (x > 0) then {
+    x = 2 * x;
+  }
+  return x;
+}
+""",
+        "if (x > 0)",
+        "no then",
+    ),
+    light(
+        "end as in other languages",
+        """
+float forward(float x) {
+  if (x > 0) {
+    x = 2 * x;
+  end
+  }
+  return x;
+}
+""",
+        "end",
+        "'}'",
+    ),
+    aten(
+        "address of an element of a tensor",
+        """
+float forward(const at::Tensor& x) {
+  const float* p = &x[0];
+  return *p;
+}
+""",
+        "const float* p",
+        "x.const_data_ptr<float>()",
+    ),
+    aten(
+        "parallel_for without a grain size",
+        """#include <ATen/Parallel.h>
+void forward(float* y, int64_t n) {
+  at::parallel_for(0, n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = 0;
+  });
+}
+""",
+        "at::parallel_for",
+        "begin, end, grain",
+    ),
+    aten(
+        "members of another context",
+        """
+namespace torch::autograd {
+struct AutogradContext { int kept; };
+}
+void forward(torch::autograd::AutogradContext* ctx) {
+  ctx->saved_tensors();
+}
+""",
+        "ctx->saved",
+        "get_saved_variables()",
+    ),
+    light(
+        "a cast without ( )",
+        """
+float forward(const double* a) {
+  return static_cast<float>a[0];
+}
+""",
+        "return static_cast",
+        "static_cast<float>(a[0])",
+    ),
+    light(
+        "include without #",
+        "include <vector>\nfloat forward(float x) { return x; }\n",
+        "include <vector>",
+        "A # is missing",
+    ),
 )
