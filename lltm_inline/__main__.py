@@ -60,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         return _complain(error, WRONG)
+    except ModuleNotFoundError as error:  # torch is there, and a package that pip brings with this one is not
+        return _complain(f"{error}\n  -> {environment_command()}", WRONG)
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
     return code

@@ -13,6 +13,12 @@ from pathlib import Path
 
 from .base.packages import environment_command
 
+
+def _missing(error: ImportError) -> str:
+    """Say which package is missing, and the command that brings it."""
+    return f"lltm-inline: {error.msg.splitlines()[0]}\n  -> {environment_command()}"
+
+
 try:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -23,7 +29,7 @@ try:
 except ImportError as error:  # a clone in which nobody has installed anything, and another interpreter than its own
     if __name__ != "__main__":
         raise
-    sys.exit(f"lltm-inline: {error.msg.splitlines()[0]}\n  -> {environment_command()}")
+    sys.exit(_missing(error))
 
 KERNELS = ("lltm/python", "lltm/aten", "lltm/fused", "lltm/stable")
 #: (B, F, S): the sizes of the tutorial, and a sweep over B.
@@ -55,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LltmInlineError as error:
         Console(stderr=True, highlight=False).print(f"{type(error).__name__}: {error}", markup=False)
         return 1
+    except ModuleNotFoundError as error:
+        sys.exit(_missing(error))
     except KeyboardInterrupt:
         Console(stderr=True).print("stopped; the cache is clean")
         return 130

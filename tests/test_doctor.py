@@ -280,6 +280,34 @@ def test_starts_without_torch(tmp_path: Path) -> None:
     assert result.stderr.endswith(f"lltm_inline.check needs torch, which {said}\n  {cure.strip()}\n")
 
 
+#: Runs a module in a Python where one package is missing, and torch is not.
+WITHOUT = """
+import runpy, sys
+
+_, missing, *sys.argv = sys.argv
+
+class Missing:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("module", [["lltm_inline", "doctor"], ["lltm_inline.demo"]])
+@pytest.mark.parametrize("package", ["rich", pytest.param("platformdirs", marks=pytest.mark.full)])
+def test_another_package_is_missing(package: str, module: list[str]) -> None:
+    """With torch, and without a package that pip brings beside it, the command that installs it is all that is said."""
+    command = [sys.executable, "-c", WITHOUT, package, *module]
+    environment = {**os.environ, "PYTHONPATH": str(packages._HOME)}
+    environment.pop("LLTM_INLINE_CACHE", None)  # where it is, platformdirs is to say
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"lltm-inline: No module named '{package}'\n  -> {packages.environment_command()}\n"
+
+
 def test_where_torch_is_or_comes_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a clone it is in the environment that make has made or makes; in one's own environment pip installs the clone."""
     home = tmp_path / "my clone"

@@ -17,11 +17,11 @@ _VECTORS = r"Vectorized<|\b_mm\d*_|\b__m(?:128|256|512)|\bvld1|\bvst1"
 _ALLOCATOR = (
     *("malloc", "free", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "malloc_consolidate"),
 )
-_EXCEPTION = "throw std::runtime_error, or use TORCH_CHECK, and it becomes a Python exception"
+_EXCEPTION = "throw std::runtime_error or use TORCH_CHECK instead: that becomes a Python exception"
 _DESTRUCTOR = "no exception may leave a destructor: do what can fail in a function, before"
 _HEAP = (
-    "the heap's own data are destroyed: something wrote past the end or before the start of a block from malloc or "
-    "new, maybe in an earlier call; where the block is a tensor's, the section `safety` of li.check names the write"
+    "the heap's own data were overwritten: something wrote past the end or before the start of a block from malloc or "
+    "new, perhaps in an earlier call; if the block belongs to a tensor, the section `safety` of li.check names the write"
 )
 _SENDERS = ("raise", "kill", "pthread_kill", "tgkill")
 _OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
@@ -68,8 +68,8 @@ _TENSORS = (
     ),
     Rule(
         both(_past, near(_VECTORS)),
-        "a whole vector is loaded or stored where fewer elements are left: treat what is left behind the last whole "
-        "vector apart",
+        "a whole vector is loaded or stored where fewer elements are left: handle the elements after the last whole "
+        "vector separately",
     ),
     Rule(
         both(_past, _loop_with_equals),
@@ -78,18 +78,17 @@ _TENSORS = (
     Rule(
         lambda f: f.reach and f.reach.element == f.reach.count,
         lambda f: (
-            f"a loop or an index goes past the last of {_elements(f)}: compare its "
-            "limit with the size of this very tensor"
+            f"a loop or an index goes past the last of {_elements(f)}: compare its limit with the size of this tensor"
         ),
     ),
     Rule(
         _past,
-        "the index is made of other extents than this tensor has: rows and columns swapped, the size of another "
-        "tensor, or bytes for elements",
+        "the index is computed from the wrong sizes: rows and columns swapped, the size of another tensor, or "
+        "bytes instead of elements",
     ),
     Rule(
         lambda f: f.reach and f.reach.before,
-        "an index falls below 0: i - 1 where i is 0, a loop that counts down too far, or -1 as a mark for nothing",
+        "an index is below 0: i - 1 where i is 0, a loop that counts down too far, or a -1 that means none",
     ),
     Rule(
         always,
@@ -107,13 +106,12 @@ _NULL = (
     ),
     Rule(
         both(lambda f: f.step == "backward", has(r"data_ptr")),
-        "a pointer is used that was never set, or that of an undefined tensor: test wanted[...] before a gradient is "
-        "written that nobody wants, and .defined() where a tensor may be missing",
+        "the pointer was never set, or is that of an undefined tensor: test wanted[...] before a gradient is "
+        "written, and .defined() where a tensor may be missing",
     ),
     Rule(
         always,
-        "a pointer is used that was never set: nullptr itself, or that of a tensor that is undefined or has no "
-        "elements",
+        "the pointer was never set: it is nullptr, or that of a tensor that is undefined or has no elements",
     ),
 )
 
@@ -178,13 +176,13 @@ _UNCAUGHT = (
     ),
     Rule(
         has(r"#\s*pragma\s+omp"),
-        "no exception may leave an OpenMP region: catch it inside, or use at::parallel_for, which hands it to the "
-        "caller",
+        "no exception may leave an OpenMP region: catch it inside, or use at::parallel_for, which passes it to "
+        "the caller",
     ),
     Rule(
         lambda f: f.helper_thread or (f.evidence is None and f.has(r"\bstd::j?thread\b|\bpthread_create\b")),
-        "it was thrown on a thread of its own, where nobody can catch it: catch it inside, or use at::parallel_for, "
-        "which hands it to the caller",
+        "it was thrown on another thread, where the caller cannot catch it: catch it there, or use "
+        "at::parallel_for, which passes it to the caller",
     ),
     Rule(lambda f: any("~" in place.function for place in f.places), _DESTRUCTOR),
     Rule(
@@ -249,7 +247,7 @@ _OTHER_SIGNALS = (
     ),
     Rule(
         both(dies_of("SIGFPE"), lambda f: f.code == _FPE_INTDIV),
-        "an integer is divided (/ or %) by 0, or the lowest one by -1: test the divisor first; only floating-point "
+        "an integer is divided (/ or %) by 0, or the smallest one by -1: test the divisor first; only floating-point "
         "numbers have an infinity",
     ),
     Rule(dies_of("SIGFPE"), "a number is out of range, and feenableexcept() or -ftrapv made that fatal"),
@@ -335,8 +333,8 @@ _TIMEOUTS = (
     Rule(lambda f: f.step == "load", among(_LOADING)),
     Rule(
         in_any(*LOCKS),
-        "it waits for ever for a lock or a thread: a mutex that is locked twice, two of them in different order, a "
-        "holder that itself waits for Python's lock (the GIL), or a thread that never ends",
+        "it waits without end for a lock or a thread: a mutex that is locked twice, two mutexes locked in "
+        "different order, a thread that holds the lock and waits for Python's (the GIL), or a thread that never ends",
     ),
     Rule(in_any(*SLEEPS), "it sleeps: take the sleep out, or raise Limits(seconds=...)"),
     Rule(in_any(*INPUTS), "it waits for input or for another process, which nobody gives or ends"),
@@ -357,7 +355,7 @@ _TIMEOUTS = (
     Rule(
         lambda f: f.cpu_share is not None and f.cpu_share >= COMPUTES,
         "an endless loop: a counter that never meets its limit (unsigned and counting down, a step of 0, a float), "
-        "or simply more work than fits, and then Limits(seconds=...) gives it longer",
+        "or simply more work than the limit allows: then raise Limits(seconds=...)",
     ),
     Rule(
         lambda f: (f.cpu_share is not None and f.cpu_share <= WAITS) or (f.evidence and f.evidence.waiting),
@@ -366,8 +364,8 @@ _TIMEOUTS = (
     ),
     Rule(
         always,
-        "an endless loop, a lock that nobody gives back, or simply more work than fits, and then "
-        "Limits(seconds=...) gives it longer",
+        "an endless loop, a lock that is never released, or simply more work than the limit "
+        "allows: then raise Limits(seconds=...)",
     ),
 )
 
@@ -383,8 +381,8 @@ _CAUSES = (
     Rule(ended("timeout"), among(_TIMEOUTS)),
     Rule(
         ended("memory"),
-        "one allocation is larger than meant (a product of extents, bytes for elements, a negative number as "
-        "unsigned), or many are never freed; Limits(memory=...) allows more",
+        "one allocation is larger than intended (a product of sizes, bytes instead of elements, a negative "
+        "number read as unsigned), or many are never freed; to allow more, raise Limits(memory=...)",
     ),
     Rule(ended("output"), "it prints inside a loop: take that out, or raise Limits(output=...)"),
     Rule(

@@ -85,7 +85,7 @@ std::thread([] { throw std::runtime_error("nobody catches me"); }).join();  // h
         ("dies of SIGABRT",),
         headers=("stdexcept", "thread"),
         what=("std::runtime_error", "nobody catches me"),
-        cause=("on a thread of its own",),
+        cause=("on another thread",),
     ),
 )
 
@@ -159,7 +159,7 @@ for (;;) {
     ),
     Row(
         "malloc_unchecked",
-        "takes blocks from malloc() without end, and never asks whether it got one",
+        "takes blocks from malloc() without end, and never tests the pointer",
         forward(
             """
 for (;;) {
@@ -207,7 +207,7 @@ for (int i = 0; i < 1024; ++i) {
 _SIGNALS = (
     Row(
         "killed",
-        "works on, and SIGKILL comes from outside",
+        "is killed from outside while it works (SIGKILL)",
         forward(_ENDLESS.replace("  // here", "")),
         ("dies of SIGKILL",),
         what=("SIGKILL (killed from outside)",),
@@ -216,7 +216,7 @@ _SIGNALS = (
     ),
     Row(
         "stopped",
-        "works on, and SIGSTOP comes from outside",
+        "is stopped from outside while it works (SIGSTOP)",
         forward(_ENDLESS.replace("  // here", "").replace("turns + 1", "turns + 2")),
         ("stands still",),
         what=("SIGSTOP (stopped from outside)",),
@@ -225,7 +225,7 @@ _SIGNALS = (
     ),
     Row(
         "interrupted",
-        "works on, and the notebook's Stop button is pressed (SIGINT)",
+        "works while the notebook's Stop button is pressed (SIGINT)",
         forward(_ENDLESS.replace("  // here", "").replace("turns + 1", "turns + 3")),
         ("hangs",),
         said="KeyboardInterrupt",

@@ -1,4 +1,4 @@
-"""A x + y, the first kernel that a student meets: from two calls of PyTorch to one loop of one's own."""
+"""A x + y, the first kernel that a student meets: from two calls of PyTorch to one loop of your own."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ ATen has the sum with a factor as one call, `at::add(y, x, A)`. Forward takes tw
 elements on to sizes far beyond the caches. To know what the library has in one call is the first optimisation, and often
 the largest.
 
-`A` is a param: it becomes `#define A 2` ahead of the text. The op computes with 2, whatever a kernel means to compute:
+`A` is a param: it becomes `#define A 2` above the text. The op computes with 2, whatever a kernel computes with:
 `replace(params={"A": 3})` builds and runs, and `check` calls it wrong, since it compares with the op.
 
 Autograd says in `wanted` whether the gradients of x and of y are asked for. d_y holds the numbers of d_z, but in a tensor
 of its own: `d_y = d_z` would be free, and autograd itself does so, but the result of an operator must not share memory
-with its arguments. torch.compile counts on that when it writes new values over a tensor which nobody reads any more. It
-would take d_y for such a one, while somebody still reads d_z.
+with its arguments. torch.compile counts on that when it writes new values over a tensor that is no longer
+needed. It would write over d_y while d_z is still needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A x + y as a loop of one's own: the first kernel.
+"""A x + y as a loop of your own: the first kernel.
 
     forward     z[i]   = A x[i] + y[i],    i = 0 ... N - 1          tensors of any shape with N elements
     backward    d_x[i] = A d_z[i],   d_y[i] = d_z[i]
@@ -8,22 +8,22 @@ How the text reads, from the outside in:
 * `forward` is called with inputs that fit. The generated binding has refused other devices and dtypes, and a y whose shape
   is not that of x; there is no broadcasting.
 * A tensor is memory and the steps (strides) in which to walk through it. `contiguous()` gives one whose elements lie side
-  by side: the tensor itself where they do, a copy where they do not. It must stand in a variable. Of
-  `x.contiguous().const_data_ptr<float>()` the copy is gone by the semicolon, and the pointer leads into freed memory.
+  by side: the tensor itself where they do, a copy where they do not. Keep it in a variable: in
+  `x.contiguous().const_data_ptr<float>()` the copy is freed at the semicolon, and the pointer points to freed memory.
 * `AT_DISPATCH_FLOATING_TYPES` compiles its body twice, with `scalar_t` for float and for double, and runs the one that fits.
-* `at::parallel_for` cuts the range into pieces, one for each thread, but none below `GRAIN` elements: to wake a thread takes
-  microseconds, in which one thread alone adds ten thousand numbers.
-* The loop is plain. Neighbours in memory, no branch, no call: so the compiler takes 8 or 16 elements at a time by itself.
+* `at::parallel_for` cuts the range into pieces, one for each thread, but none below `GRAIN` elements: waking a thread takes
+  microseconds, and in that time one thread adds ten thousand numbers.
+* The loop is plain: neighbours in memory, no branch, no call. So the compiler takes 8 or 16 elements at a time by itself.
   The branches of the loop in backward do not depend on i, and the compiler takes them out and makes a loop for each case.
   `A` is a macro; as a `scalar_t` it does not turn float arithmetic into double where it is 2.5.
 
 What it changes over `axpy/aten`: forward makes one pass as before, and backward too, which reads d_z once for both
-gradients. What falls away is what makes a library's call fit for everything: type promotion, broadcasting, the
+gradients. It saves what a call of a library does to handle every case: type promotion, broadcasting, the
 dispatcher. Forward and backward together take about three quarters of the time at a thousand elements; beyond the caches
-the kernel runs about as fast as memory can be copied, and no other can do better.
+the kernel runs about as fast as memory can be copied, and no kernel can be faster.
 
-Gradients that come from `.sum()` are expanded: one number with stride 0. A raw pointer over one reads what lies behind
-it; hence `contiguous()` in backward too.
+Gradients that come from `.sum()` are expanded: one number with stride 0. A raw pointer would read past that number;
+so `contiguous()` is needed in backward too.
 
 A tensor of more than about 32 MiB is not handed out again by the allocator but comes fresh from the operating system at
 every call, and the first touch of each of its pages of 4 KiB costs more than the arithmetic on it. Any kernel with a new

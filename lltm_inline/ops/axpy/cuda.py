@@ -4,12 +4,12 @@
     backward    d_x[i] = A d_z[i],   d_y = d_z
 
 What it changes over `axpy/cpp`: the loop is turned inside out. A `__global__` function says what one thread does, and
-`<<<blocks, threads>>>` starts many of them; each finds out from `blockIdx`, `blockDim` and `threadIdx` which element is its
+`<<<blocks, threads>>>` starts many of them; each computes from `blockIdx`, `blockDim` and `threadIdx` which element is its
 own. Neighbouring threads take neighbouring elements, because the memory of a GPU is read in rows of 32 threads at once.
 
 * The grid may be smaller than the tensor: each thread goes on in steps of the whole grid. So any number of elements is
   right, also one beyond the last whole block, and one beyond what 32 bits can count, hence `int64_t`.
-* A launch returns at once and reports nothing. `C10_CUDA_KERNEL_LAUNCH_CHECK()` asks whether it was one: without it a wrong
+* A launch returns at once and reports nothing. `C10_CUDA_KERNEL_LAUNCH_CHECK()` asks whether it succeeded: without it a wrong
   launch (more than 1024 threads in a block; a grid of no blocks, for an empty tensor) leaves in z whatever was there.
 * `c10::cuda::getCurrentCUDAStream()` is the queue on which torch's own kernels run. The default stream is another one.
 * `CUDAGuard` makes the device of x the current one: on a machine with two GPUs the launch would go to the first.

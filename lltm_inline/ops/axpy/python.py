@@ -3,8 +3,8 @@
     z = A x + y                                                     any shape, the same for x, y and z
     d_x = A d_z,   d_y = d_z
 
-Each element of z takes one multiply-add, and three numbers go through memory for it. Memory is what the op waits for, so
-the whole art is to move each number once. PyTorch moves five: `2 * x` is a call, whose result is written out, and `+ y`
+Each element of z takes one multiply-add, and three numbers go through memory for it. The op waits for memory, so
+it is fastest when each number moves once. PyTorch moves five: `2 * x` is a call, whose result is written out, and `+ y`
 another, which reads it again.
 
 The name is that of the BLAS routine, "a x plus y". Source: `muladd` in

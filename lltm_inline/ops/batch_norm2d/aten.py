@@ -16,8 +16,8 @@ The backward pass. A single x moves y in three ways: by itself, through the mean
     d_x = r (g - mean of g) - y sum(g y) / ((N-1) s)
 
 Two sums and one sweep; and it is written in y. So y is what this kernel saves, and not x: the next layer keeps its
-input, which is y, anyway, and x, the result of a convolution as a rule, is let go. Per channel three numbers are kept:
-mean, r, and slope = 1 / ((N-1) s). Where all values are equal s is zero, x - mean is zero, and the last term stands for
+input, y, in any case, and x, usually the result of a convolution, can be freed. Three numbers are kept per channel:
+mean, r, and slope = 1 / ((N-1) s). Where all values are equal s is zero, x - mean is zero, and the last term is
 0 times infinity: the slope is set to zero there, as PyTorch's `std` does, or the whole channel would be nan.
 
 What it changes over `batch_norm2d/python`, where each operation reads and writes all images. On images beyond the cache

@@ -8,11 +8,11 @@ A batch holds B images of C channels, H by W each. Channel by channel, over all 
 
 This is the tutorial's formula, and in two places not that of `torch.nn.BatchNorm2d`: that one divides by N, and has eps
 under the root; it also scales and shifts (affine), which is left out here. With eps outside, a channel of equal values
-has a gradient that is finite only if one looks: the derivative of the root at zero is infinite, and infinity times zero
+needs care to have a finite gradient: the derivative of the root at zero is infinite, and infinity times zero
 is nan. `std` knows this, and takes the derivative as zero there; a kernel has to know it, too. Such channels are
-nothing rare: a ReLU that never fires makes them.
+not rare: a ReLU that never fires makes them.
 
-One value per channel has no variance (0/0): that is an error. No values at all are none: y is as empty as x.
+One value per channel has no variance (0/0): that is an error. No values at all are not an error: y is as empty as x.
 
 Source: https://docs.pytorch.org/tutorials/intermediate/custom_function_conv_bn_tutorial.html
 """

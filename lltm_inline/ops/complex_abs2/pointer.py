@@ -4,24 +4,24 @@
     backward    d_x[i] = 2 d_y[i] re[i] + i 2 d_y[i] im[i]          d_x complex
 
 A complex tensor is a row of reals: re[0], im[0], re[1], im[1], ... That is the storage order, and the C++ standard promises
-it for std::complex: a pointer to complex numbers may be read as one to twice as many reals. Then the loop is plain
+it for std::complex: a pointer to complex numbers may be read as a pointer to twice as many reals. Then the loop is plain
 arithmetic on neighbours, which the compiler turns into vectors, with a shuffle that parts real from imaginary.
 
 What it changes over `complex_abs2/python`: one pass in place of three, and in backward one in place of many, since autograd
 builds d_x from its real and its imaginary half. Forward takes less than half of the time at every size, forward and
 backward together a quarter at a thousand elements and a fifth above. Beyond the caches both run at the pace of a copy.
 
-A pointer sees memory, and a tensor is more than that. Between the two stand four calls, each for a kind of tensor that is
-not in memory as it seems to be:
+A pointer only knows memory, and a tensor is more than that. So there are four steps before the pointer is used, each for a
+kind of tensor whose memory does not hold what the tensor says:
 
 * `resolve_conj()`: `x.conj()` costs nothing in PyTorch. It shares the memory of x and has a bit that says "conjugated". y is
   the same for both, so forward never notices; d_x has the wrong sign in its imaginary part.
 * `resolve_neg()`: the same for the sign. `x.conj().imag` is -im without a copy; such a d_y may arrive as a gradient.
 * `contiguous()`: a transposed or sliced view has other elements in between.
-* and a variable that holds the result for as long as the pointer is used.
+* and a variable holds the result for as long as the pointer is used.
 
-The dispatcher resolves the two bits ahead of a kernel that is registered with it, as here. The classic binding
-(`binding="pybind11"`) passes tensors on as they come, and there these lines are all there is.
+The dispatcher resolves the two bits before it calls a registered kernel, as here. The classic binding
+(`binding="pybind11"`) passes tensors on as they are, and there only these lines do it.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     d_x = 2 d_y x                                                   complex; d_y real
 
 A real function of a complex number has no complex derivative. PyTorch's gradient is the direction of steepest ascent,
-dy/dre + i dy/dim = 2 re + 2 i im = 2 x: what one subtracts from x to make y smaller, just as for real numbers.
+dy/dre + i dy/dim = 2 re + 2 i im = 2 x: subtract it from x to make y smaller, just as for real numbers.
 
-`x.real` and `x.imag` are views of every other number. Four calls go over memory, three of them write a tensor.
+`x.real` and `x.imag` are views of every other number. Four calls read memory, and three of them write a tensor.
 """
 
 from __future__ import annotations

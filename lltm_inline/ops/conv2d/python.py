@@ -1,15 +1,15 @@
 """Convolution of images in plain PyTorch: the reference that every other kernel is checked against.
 
-B images of C channels, H by W each, and O filters of C channels, K by L each. A filter is laid over every place of an
-image where it fits whole (stride 1, no padding), and multiplied and summed; nothing is added (no bias):
+B images of C channels, H by W each, and O filters of C channels, K by L each. A filter is put at every place of an
+image where all of it fits (stride 1, no padding); the products there are summed, without a bias:
 
     y[b, o, h, w] = sum over c, k, l of x[b, c, h + k, w + l] w[o, c, k, l]             (B, O, H-K+1, W-L+1)
 
 What mathematicians call a convolution runs through the filter backwards, w[o, c, K-1-k, L-1-l]; this is their
-cross-correlation. Forward the difference is a name. In backward it is not: one of the two convolutions there runs
-through the filter the other way round than this one, and to forget that is the classic mistake.
+cross-correlation. In forward only the name differs. In backward it matters: one of the two convolutions there runs
+through the filter in the other direction, and forgetting that is the classic mistake.
 
-Each image is read K L times over, so B O C H W K L multiply-adds stand against far fewer numbers to move: a
+Each image is read K L times, so there are B O C H W K L multiply-adds and far fewer numbers to move: a
 convolution is not bound by memory, as most ops are; it is a matrix product in disguise.
 
 Source: https://docs.pytorch.org/tutorials/intermediate/custom_function_conv_bn_tutorial.html

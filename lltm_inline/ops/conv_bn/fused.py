@@ -9,8 +9,8 @@
 
 with r = 1 / (sqrt(var) + eps), slope = 1 / ((N-1) sqrt(var)), N values per channel, and g = d_y.
 
-What it changes over `conv_bn/unfused`: z is not kept. It is the one tensor that only this layer knows: x is the layer
-before's y, and y the next one's x, and so a stack that holds x per layer in place of x and z holds half: a half of
+What it changes over `conv_bn/unfused`: z is not kept. It is the one tensor that only this layer uses: x is the y of
+the layer before, and y is the x of the next one. So a stack holds only x per layer in place of x and z: half of
 `unfused`, a third of what autograd holds for `python`. (To throw away and compute again is known as checkpointing; with
 `torch.utils.checkpoint` PyTorch does it for any piece of a network.)
 
@@ -23,7 +23,7 @@ never holds two tensors of z's size of its own at once: `unfused` does, in both 
 Statistics are kept and not computed again: three numbers per channel are cheaper than a pass over z, and the very ones
 that made y.
 
-One may go further: y itself holds all that the derivative of the normalisation needs (`batch_norm2d/aten` saves nothing
+It is possible to go further: y itself holds all that the derivative of the normalisation needs (`batch_norm2d/aten` saves nothing
 else), and y is an output, which the next layer keeps anyway. A kernel that saves x, w and y holds no more in a stack
 than this one and computes nothing again; only the last layer's y, or one that goes into something that does not keep
 its input, is then held for its own sake. Try it: a line of backward, and

@@ -7,9 +7,9 @@
                 d_z = r (g - mean of g) - y slope sum(g y),             slope = 1 / ((N-1) sqrt(var)),  g = d_y
                 d_x, d_w from d_z, x and w, as two convolutions
 
-What it changes over `conv_bn/python`, for which autograd keeps z twice over, as z - mean and as what `std` was given,
+What it changes over `conv_bn/python`, for which autograd keeps z twice, as z - mean and as the input of `std`,
 and a graph of four nodes: the derivative of the normalisation is worked out by hand and needs z once. The loops are
-those of `batch_norm2d/aten`, the convolutions those of `conv2d/aten`, which say how they are made, and there is next to
+those of `batch_norm2d/aten`, the convolutions those of `conv2d/aten`, which say how they are made, and there is almost
 nothing between them.
 
 It is here to be compared with. Between forward and backward a stack of such layers holds two images per layer, y (the

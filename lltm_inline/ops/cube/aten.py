@@ -8,17 +8,17 @@ sees are a kernel's inputs and outputs, and, where the kernel says `double_backw
 things follow from that:
 
 * An intermediate that forward computes and backward uses must be an output. The gradient d_x = d_y dx depends on x through
-  dx. If dx is saved as an extra tensor, autograd knows it as a constant: the first derivative is right, and the second,
-  6 x d_y, is zero, without a word. As an output dx is known to come from this very kernel, and to differentiate d_y dx
-  for dx means to run backward once more, with a gradient for dx.
-* So backward must answer for all its outputs: that is the term d_dx 6 x. A user who never touches dx meets it all the same,
+  dx. If dx is saved as an extra tensor, autograd takes it for a constant: the first derivative is right, and the second,
+  6 x d_y, is zero, without a message. As an output, dx is known to come from this kernel, and differentiating d_y dx
+  by dx means running backward once more, with a gradient for dx.
+* So backward must handle gradients of all outputs: that is the term d_dx 6 x. Users who never use dx need it all the same,
   in the second derivative.
 
 The alternative is to compute dx in backward from the saved x: `d_y * 3 * x * x`. It is right as well, and holds less memory;
-it does the work again. That it is always safe makes it the better habit where the intermediate is cheap, as it is here.
+it does the work again. It is always safe, and so the better choice where the intermediate is cheap, as here.
 
-A gradient that nobody gave is undefined. Where backward takes it as `std::optional`, it learns of that and leaves the term
-out; as a plain `const at::Tensor&` it would get zeros, and multiply by them. At least one of the two is there: otherwise
+A gradient that was not given is undefined. If backward takes it as `std::optional`, it can see that and leave the term
+out; as a plain `const at::Tensor&` it would get zeros, and multiply by them. At least one of the two is defined: otherwise
 backward is not called.
 
 What it changes over `cube/python`: forward is never differentiated by itself, so it may be any code: here one pass that

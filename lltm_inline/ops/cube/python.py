@@ -4,7 +4,7 @@
     dx = 3 x^2                                                      the intermediate, an output like y
     d_x = d_y dx + d_dx 6 x
 
-A kernel computes dx in forward because backward wants it, and that is where double backward goes wrong: to autograd a saved
+A kernel computes dx in forward because backward needs it, and there double backward goes wrong: to autograd a saved
 dx is a constant, and an output is not.
 
 Source: https://docs.pytorch.org/tutorials/intermediate/custom_function_double_backward_tutorial.html

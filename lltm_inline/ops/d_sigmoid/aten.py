@@ -5,14 +5,14 @@
     backward    d_z = d_y (1 - s) s (1 - 2 s)
 
 A source may define any functions besides `forward` and `backward`: the binding looks for those two names at file scope and
-leaves the rest alone. Helpers keep the formula in sight, and are inlined away or cost a nanosecond.
+leaves the rest alone. Helpers keep the formula readable, and are inlined or cost a nanosecond.
 
-What it changes over `d_sigmoid/python`: it asks of each pass over memory whether it is needed. (1 - s) s as it stands makes
-two more tensors; `addcmul` has s - s s in one call, and with the underscore in the memory of s itself, which nobody needs
+What it changes over `d_sigmoid/python`: it asks for each pass over memory whether it is needed. (1 - s) s as it stands makes
+two more tensors; `addcmul` has s - s s in one call, and with the underscore writes it into s itself, which is not needed
 any more. Backward does the same: three passes and two new tensors, where autograd makes more than twice as many. Beyond the
 caches that takes half of the time, in either direction.
 
-Only z is saved: it lives anyway as a rule, and the second sigmoid costs no more than reading a saved one would.
+Only z is saved: usually it is kept in any case, and the second sigmoid takes no longer than reading a saved one.
 
 An in-place call is safe on a tensor that the kernel itself has just made, and on no other: on z it would change the
 caller's data, and `check` would say so.

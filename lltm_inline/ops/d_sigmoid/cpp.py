@@ -4,7 +4,7 @@
                 y   = p q                                           any shape
     backward    d_z = d_y p q (q - p) sign(z)
 
-This is (1 - s) s: of s and 1 - s one is p and the other q, and which is which only matters for the sign in backward.
+This is (1 - s) s: one of s and 1 - s is p, the other is q, and which is which only matters for the sign in backward.
 Written so, nothing overflows, since the exponent is never positive, and nothing cancels: where s is nearly 1, the
 difference 1 - s of `d_sigmoid/python` has no correct digits left in float32 from z = 17 on, and q has all of them.
 
@@ -12,8 +12,8 @@ What it changes over `d_sigmoid/aten`: one pass. An element is read, computed wi
 caches, it runs at three quarters of the pace of a copy and more. Forward takes two thirds of the time of the ATen calls,
 forward and backward together half.
 
-Arithmetic no longer hides behind memory by itself: the exponential must be cheap. The library's `z.exp()` is exact to the
-last bit and holds up the pass; here it is a multiply-add for each term of a short series, on a whole vector, exact to one
+Now arithmetic counts as well as memory: the exponential must be cheap. The library's `z.exp()` is exact to the
+last bit and too slow for this pass; here it is a multiply-add for each term of a short series, on a whole vector, exact to one
 unit in the last place or two. 2^k is made by shifting k into the exponent of a floating-point number.
 
 * `Vectorized<T>` is as wide as the machine's registers (8 floats with AVX2, 16 with AVX-512); the last vector of a block is

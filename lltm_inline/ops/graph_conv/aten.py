@@ -12,7 +12,7 @@ and at large sizes it takes as long. At small ones the microseconds of Python in
 
 The tutorial's own C++ extension was slower than plain PyTorch, 78.8 s against 27.5 s. C++ does not cost that: compiled
 without optimisation, as plain `load_inline` does, this text is as fast, because all the work is inside the library.
-What costs is what is computed:
+What takes time is what is computed:
 
 * backward makes d_a and d_x though both are data. With a x that is three products of N N F multiply-adds where PyTorch
   has one, so 3 times its time where N is much larger than O, and that is nearly what the tutorial saw.

@@ -1,4 +1,4 @@
-"""LLTM on a GPU with tensors in the kernels' hands: PackedTensorAccessor32 in place of raw pointers.
+"""LLTM on a GPU with kernels that take tensors: PackedTensorAccessor32 in place of raw pointers.
 
     forward     z        = [old_h, input] weights^T + bias                  (B, 3, S), a GEMM of cuBLAS
                 i, o, c  = sigmoid(z_i), sigmoid(z_o), elu(z_c)             (B, S) each
@@ -13,7 +13,7 @@
 What it changes over `lltm/cuda`: no index is worked out by hand. An accessor is a pointer with its sizes and strides, small
 enough to be passed to a kernel by value, and `gates[b][2][s]` says what `gates[b * 3 * S + 2 * S + s]` hides.
 
-* Strides are honoured. An expanded gradient, a transposed state: each is read where it lies, and nothing is copied dense
+* Strides are used. An expanded gradient, a transposed state: each is read in place, and nothing is made dense
   first. That is the gain at run time, where there is one; a dense tensor is read at the speed of a pointer.
 * Types and dimensions are checked when the accessor is made: a tensor of another dtype, or of two dimensions where the
   kernel says three, is an error with words and not a number read from somewhere. (The gates are (B, 3, S) in both

@@ -21,10 +21,10 @@ each half is compiled by the compiler that is fast at it:
 What lies between is generated, and can be read with `python -m lltm_inline show lltm/cuda_extern --rendered`: `extern "C"`
 functions `cell_forward_float` and `cell_forward_double`, which instantiate the launch function and return what CUDA says of
 the launch, and functions of tensors, which check device, dtype and density, take torch's current stream, choose by dtype,
-and throw if the launch failed. So what `lltm/cuda` must not forget at each launch is here done once for all.
+and throw if the launch failed. So what `lltm/cuda` must not forget at each launch is done here once.
 
-Templates are the reason for the explicit instantiations: a template that is not instantiated in the file where it stands
-is not compiled at all, and the other file would look for it in vain.
+Templates are the reason for the explicit instantiations: a template that is not instantiated in its own file is not
+compiled at all, and the other file would not find it.
 
 `THREADS` is the number of threads of a block.
 """

@@ -14,15 +14,15 @@
 
 What it changes over `lltm/aten`, where each line of these formulas is a call that reads and writes whole matrices:
 
-* One pass. A row of z is read once, and everything that follows from it is computed in registers. The bias is added on
-  the way, so the GEMM starts from nothing; d_bias is summed on the way, so nobody reads d_z again for it.
-* In place. The activations i, o, c overwrite z, which nobody needs any more. elu' comes from the saved c, so no
+* One pass. A row of z is read once, and everything that follows from it is computed in registers. The bias is added in
+  this pass, so the GEMM does not need it; d_bias is summed in this pass, so d_z is not read again for it.
+* In place. The activations i, o, c overwrite z, which is not needed any more. elu' comes from the saved c, so no
   exponential can overflow; t is computed again rather than kept.
 * One exponential. sigmoid, elu and tanh all follow from expm1, which is a dozen multiply-adds over a whole vector.
   Calling the library's exp, expm1 and tanh instead (write `z.exp()` and see) costs twice the time of the pass.
 * No concatenation in forward: z is the sum of two products, and the halves of `weights` are views. Backward builds
   [old_h, input] only if d_weights is wanted, because there one long GEMM is faster than two.
-* Only what is wanted: a GEMM for each gradient that somebody asked for, so that d_old_h and d_input cost theirs only.
+* Only what is wanted: one GEMM for each gradient that is wanted, so d_old_h and d_input each cost only their own.
 * No dispatcher. `at::cpu::` names the CPU code itself: a microsecond less per call, where a whole forward pass at
   (16, 32, 128) takes twenty.
 
@@ -31,7 +31,7 @@ torch's, and make the kernel ten times slower. Work is cut into blocks of rows t
 threads, and so d_bias does not either. Less than one block is done right here: waking threads takes microseconds.
 
 `GRAIN` is the number of cells (b, s) in a block. `SPLIT`: above this number of rows per thread the GEMM of d_weights is
-cut along the batch, one product per thread, because BLAS cuts its small result instead, and starves.
+cut along the batch, one product per thread, because BLAS would cut its small result instead, with too little work for each thread.
 """
 
 from __future__ import annotations

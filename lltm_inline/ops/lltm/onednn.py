@@ -8,15 +8,15 @@
                 d_weights = d_z^T [old_h, input]
                 [d_old_h, d_input] = d_z weights
 
-What it changes over `lltm/fused`: who does the GEMMs. At large sizes these are nearly all of the time, and
+What it changes over `lltm/fused`: which library does the GEMMs. At large sizes these are nearly all of the time, and
 `lltm/fused` leaves them to `at::mm`, which is MKL. Here each is done by both libraries when a size of its class first
-comes, and from then on by the faster (`lltm_inline/ops/gemm.py` says how, and what a class is). What that gains is a
-question of the machine: next to nothing where MKL uses all of the processor, as on Intel, up to a third of a GEMM on an
+comes, and from then on by the faster (`lltm_inline/ops/gemm.py` says how, and what a class is). What that gains depends
+on the machine: almost nothing where MKL uses all of the processor, as on Intel, up to a third of a GEMM on an
 AMD Zen 4, half on a Zen 5. What was found is shown by
 
     build = li.build("lltm/onednn"); print(*gemm_choices(build), sep="\\n")
 
-and `LIBRARY` takes the choice out of the clock's hands: 1 is always MKL, 2 always oneDNN, 0 measures.
+and `LIBRARY` makes the choice without measuring: 1 is always MKL, 2 always oneDNN, 0 measures.
 
 oneDNN multiplies x w^T, with x dense and w dense or the transpose of a dense matrix. So its way differs from MKL's:
 
@@ -24,7 +24,7 @@ oneDNN multiplies x w^T, with x dense and w dense or the transpose of a dense ma
 * d_weights takes x = d_z^T, and that is a copy; [old_h, input] is taken as it is.
 * d_old_h and d_input are made at once and cut apart; for one of them alone its columns of `weights` are copied.
 
-The time of all these copies is in the measurement, so they are made where they pay.
+The measurement includes all these copies, so they are only made where that is faster.
 """
 
 from __future__ import annotations

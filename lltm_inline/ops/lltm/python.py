@@ -11,7 +11,7 @@ ELU instead of a tanh. B rows of F features and a state of S numbers each:
 with input (B, F), weights (3S, S+F), bias (3S), old_h and old_cell (B, S).
 
 Seven calls follow the GEMM, each of which reads and writes a whole matrix, and autograd keeps most of what they read:
-this is what the kernels of this room take apart.
+this is what the other kernels of this folder improve.
 
 Source: https://docs.pytorch.org/tutorials/advanced/cpp_extension.html
 """

@@ -1,10 +1,10 @@
-"""A tensor times a number in ATen: an argument that is no tensor, and gradients that are not there.
+"""A tensor times a number in ATen: an argument that is not a tensor, and gradients that are not there.
 
     forward     y   = c x                                           any shape; c a Python number
     backward    d_x = c d_y                                         nothing, where there is no d_y
 
 `float c` of the op's schema is a Python float, and that is a `double` in C++, in a kernel for float32 too. `saves=("c",)`
-hands it on to backward like a tensor. It has no gradient: backward returns one tensor for each tensor input, which is one
+passes it to backward like a tensor. It has no gradient: backward returns one tensor for each tensor input, which is one
 here, and `wanted` has one flag.
 
 A gradient can be undefined: None in Python. It happens where a node further down the graph returns no gradient for what this
@@ -13,12 +13,12 @@ kernel gave it, and it means zero, without the memory and the arithmetic of zero
 skips parameters without a gradient does not skip those whose gradient is zero, and moves them by its momentum or its weight
 decay. So what comes in undefined should go out undefined.
 
-Here backward takes d_y as `std::optional`, which is `ctx.set_materialize_grads(False)` of PyTorch's notes, and looks. In
-truth the bridge to autograd has looked before: where no output has a gradient, it does not call backward at all. An op
+Here backward takes d_y as `std::optional`, like `ctx.set_materialize_grads(False)` in PyTorch's notes, and tests it. In
+fact the bridge to autograd has tested it before: where no output has a gradient, it does not call backward at all. An op
 with several outputs gets some of them undefined; see `cube/aten`.
 
-What it changes over `mul_constant/python`: nothing that would be faster. It is the same call of ATen, and a registered
-operator costs a microsecond more than `x * c`, which is as short as PyTorch's own calls come.
+What it changes over `mul_constant/python`: nothing that would be faster. It is the same call of ATen, and calling a
+registered operator takes a microsecond more than `x * c`, one of PyTorch's shortest calls.
 """
 
 from __future__ import annotations

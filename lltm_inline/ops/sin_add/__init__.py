@@ -1,4 +1,4 @@
-"""sin(x) + sin(y): a source of one line, without a derivative of its own."""
+"""sin(x) + sin(y): a source of one line, without its own derivative."""
 
 from __future__ import annotations
 

@@ -3,13 +3,13 @@
     forward     z = sin(x) + sin(y)                                 any shape
     backward    none: autograd differentiates the three ATen calls
 
-A kernel need not bring a derivative. Where the text has no function `backward`, the binding registers `forward` ahead of
+A kernel does not have to bring a derivative. If the text has no function `backward`, the binding registers `forward` above
 autograd, which then sees the calls inside of it, just as it sees those of a Python function: d_x = d_z cos(x), and
-d_y = d_z cos(y), and the derivatives of those as often as one likes. A kernel that does have a `backward` is a black box
-to autograd, and has as many derivatives as it brings.
+d_y = d_z cos(y), and the derivatives of those, to any order. A kernel that has a `backward` is a black box
+to autograd, and has only the derivatives that it brings.
 
 The price is that this only holds for ATen calls. A raw pointer in `forward` is invisible to autograd; the gradient
-through it would be missing without a word, and `check` says that it is.
+through it would be missing without a message. `check` finds that.
 
 What it changes over `sin_add/python`: where the line is written, and nothing else. The same three calls make the same
 three passes, and Python's share of the time, a microsecond, is about what it costs to call a registered operator. C++

@@ -4,20 +4,20 @@
     backward    d_x[i][j] = d_y if i = j, else 0                    d_x (R, C)
 
 A raw pointer knows nothing: neither the dtype behind it, nor how many axes there are, nor the steps between elements. An
-accessor knows all three. `x.accessor<const float, 2>()` asks the tensor once whether it is float and has two axes, and is
-an error in words if not; after that `x_a[i][j]` is an address from two strides, as fast as one writes it by hand. So a
-transposed matrix, or every other column of one, is read where it lies, without a copy.
+accessor knows all three. `x.accessor<const float, 2>()` asks the tensor once whether it is float and has two axes, and
+throws an error with a message if not; after that `x_a[i][j]` is an address from two strides, as fast as code by hand. So a
+transposed matrix, or every other column of one, is read in place, without a copy.
 
-What an accessor does not do is to check indices: `x_a[R][0]` reads what lies behind the matrix. Nor can it look into a
-tensor on the GPU (the CUDA kernels have `packed_accessor32` for that).
+An accessor does not check indices: `x_a[R][0]` reads past the end of the matrix. It cannot read a
+tensor on the GPU either (the CUDA kernels have `packed_accessor32` for that).
 
-What it changes over `trace/python`: forward is the same loop, and for small matrices a microsecond slower, by the call of a
+What it changes over `trace/python`: forward is the same loop, and for small matrices a microsecond slower, because it calls a
 registered operator. Backward clears d_x and writes min(R, C) numbers, where PyTorch makes an index tensor of the diagonal
 first; both directions together are faster at every size, by up to a third.
 
 * The sum is a double in both dtypes: adding a thousand floats one after the other loses three digits. (ATen has a name for
   that type, `at::acc_type<scalar_t, false>`.)
-* The last index is min(R, C) - 1. A loop to R reads behind a matrix that is higher than it is wide.
+* The last index is min(R, C) - 1. A loop to R reads past the end of a matrix that is higher than it is wide.
 * Backward needs R and C, and not one element of x. `saves=("x",)` would keep the whole of x alive for two numbers; the
   extra tensor of shape (R, C, 0) carries them and has no elements.
 """

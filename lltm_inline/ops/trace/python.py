@@ -3,8 +3,8 @@
     y = sum over i of x[i][i],   i < min(R, C)                      x (R, C), y a scalar
     d_x[i][j] = d_y if i = j, else 0                                d_x (R, C)
 
-Forward touches min(R, C) numbers that lie C + 1 apart, one in each cache line that it reads. Backward is the other way
-around: it says something about R C numbers, and nearly all of them are zero. So the time of the op is that of clearing
+Forward reads min(R, C) numbers that are C + 1 apart, one in each cache line. Backward is different:
+it writes R C numbers, and nearly all of them are zero. So the op takes about the time of clearing
 d_x.
 
 Source: https://docs.pytorch.org/cppdocs/notes/tensor_basics.html

@@ -13,8 +13,8 @@ PATH = Path(__file__).resolve().parents[3] / "docs" / "crashes.md"
 #: Set it to write the table anew: LLTM_INLINE_WRITE_TABLE=1 make test-all ARGS="-k crash"
 WRITE = "LLTM_INLINE_WRITE_TABLE"
 
-PARENT_KILLED = "is at work when SIGKILL ends the notebook's process"
-NOTEBOOK_CLOSED = "is at work when the notebook is closed"
+PARENT_KILLED = "works while SIGKILL ends the notebook's process"
+NOTEBOOK_CLOSED = "works while the notebook is closed"
 _LAST_GROUP = "The notebook itself ends"
 
 _TEXT = """\

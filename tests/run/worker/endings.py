@@ -71,27 +71,21 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         fault(0, write=True, code=1),
         "SIGSEGV (segmentation fault)",
         "it writes to address 0x0, a null pointer",
-        (
-            "a pointer is used that was never set: nullptr itself, or that of a tensor that is undefined or has "
-            "no elements"
-        ),
+        ("the pointer was never set: it is nullptr, or that of a tensor that is undefined or has no elements"),
     ),
     "null read of a member": (
         fault(56, code=1),
         "SIGSEGV (segmentation fault)",
         "it reads address 0x38, 56 bytes behind a null pointer",
-        (
-            "a pointer is used that was never set: nullptr itself, or that of a tensor that is undefined or has "
-            "no elements"
-        ),
+        ("the pointer was never set: it is nullptr, or that of a tensor that is undefined or has no elements"),
     ),
     "null in backward": (
         {**fault(0, write=True, code=1), "step": "backward"},
         "SIGSEGV (segmentation fault)",
         "it writes to address 0x0, a null pointer",
         (
-            "a pointer is used that was never set, or that of an undefined tensor: test wanted[...] before a "
-            "gradient is written that nobody wants, and .defined() where a tensor may be missing"
+            "the pointer was never set, or is that of an undefined tensor: test wanted[...] before a "
+            "gradient is written, and .defined() where a tensor may be missing"
         ),
     ),
     "null after an allocation failed": (
@@ -125,28 +119,28 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         fault(BASE + 56, region=X),
         "SIGSEGV (segmentation fault)",
         "it reads x[7], 1 element past the end of x (7,) float64",
-        ("a loop or an index goes past the last of 7 elements: compare its limit with the size of this very tensor"),
+        ("a loop or an index goes past the last of 7 elements: compare its limit with the size of this tensor"),
     ),
     "read past the end of a matrix": (
         fault(BASE + 2640, region=W),
         "SIGSEGV (segmentation fault)",
         "it reads weights[15, 0] (element 330), 1 element past the end of weights (15, 22) float64",
-        ("a loop or an index goes past the last of 330 elements: compare its limit with the size of this very tensor"),
+        ("a loop or an index goes past the last of 330 elements: compare its limit with the size of this tensor"),
     ),
     "read past the end by 1 MiB": (
         fault(BASE + 56 + 2**20, region=X),
         "SIGSEGV (segmentation fault)",
         "it reads x[131079], 131073 elements (1 MiB) past the end of x (7,) float64",
         (
-            "the index is made of other extents than this tensor has: rows and columns swapped, the size of "
-            "another tensor, or bytes for elements"
+            "the index is computed from the wrong sizes: rows and columns swapped, the size of another "
+            "tensor, or bytes instead of elements"
         ),
     ),
     "write past the end, direction unknown": (
         fault(BASE + 56, write=None, region=X),
         "SIGSEGV (segmentation fault)",
         "it touches x[7], 1 element past the end of x (7,) float64",
-        ("a loop or an index goes past the last of 7 elements: compare its limit with the size of this very tensor"),
+        ("a loop or an index goes past the last of 7 elements: compare its limit with the size of this tensor"),
     ),
     "read past the end in a vector loop": (
         {
@@ -157,8 +151,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "SIGSEGV (segmentation fault)",
         "it reads x[7], 1 element past the end of x (7,) float64",
         (
-            "a whole vector is loaded or stored where fewer elements are left: treat what is left behind the "
-            "last whole vector apart"
+            "a whole vector is loaded or stored where fewer elements are left: handle the elements after the "
+            "last whole vector separately"
         ),
     ),
     "read past the end in a loop with <=": (
@@ -171,7 +165,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         fault(BASE - 8, write=True, region=X),
         "SIGSEGV (segmentation fault)",
         "it writes x[-1], 1 element before the start of x (7,) float64",
-        ("an index falls below 0: i - 1 where i is 0, a loop that counts down too far, or -1 as a mark for nothing"),
+        ("an index is below 0: i - 1 where i is 0, a loop that counts down too far, or a -1 that means none"),
     ),
     "read of an empty tensor": (
         fault(BASE, region=EMPTY),
@@ -198,7 +192,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         fault(BASE + 56, region=X, main_thread=False),
         "SIGSEGV (segmentation fault)",
         "it reads x[7], 1 element past the end of x (7,) float64 (on a helper thread)",
-        ("a loop or an index goes past the last of 7 elements: compare its limit with the size of this very tensor"),
+        ("a loop or an index goes past the last of 7 elements: compare its limit with the size of this tensor"),
     ),
     "wild address": (
         fault(0x123456789000, code=1),
@@ -266,8 +260,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "SIGSEGV (segmentation fault)",
         "it reads address 0x7070707070707070, which belongs to no tensor",
         (
-            "the heap's own data are destroyed: something wrote past the end or before the start of a block from "
-            "malloc or new, maybe in an earlier call; where the block is a tensor's, the section `safety` of "
+            "the heap's own data were overwritten: something wrote past the end or before the start of a block from "
+            "malloc or new, perhaps in an earlier call; if the block belongs to a tensor, the section `safety` of "
             "li.check names the write"
         ),
     ),
@@ -327,7 +321,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "SIGFPE (integer division by zero)",
         "",
         (
-            "an integer is divided (/ or %) by 0, or the lowest one by -1: test the divisor first; only "
+            "an integer is divided (/ or %) by 0, or the smallest one by -1: test the divisor first; only "
             "floating-point numbers have an infinity"
         ),
     ),
@@ -448,7 +442,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "",
         (
             "abort() was called, by the text or by a library that found something broken: throw "
-            "std::runtime_error, or use TORCH_CHECK, and it becomes a Python exception"
+            "std::runtime_error or use TORCH_CHECK instead: that becomes a Python exception"
         ),
     ),
     "abort in the text": (
@@ -457,7 +451,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "",
         (
             "abort() was called (line 2 calls abort), by the text or by a library that found something broken: "
-            "throw std::runtime_error, or use TORCH_CHECK, and it becomes a Python exception"
+            "throw std::runtime_error or use TORCH_CHECK instead: that becomes a Python exception"
         ),
     ),
     "abort inside free, no message": (
@@ -465,8 +459,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "SIGABRT (abort)",
         "",
         (
-            "the heap's own data are destroyed: something wrote past the end or before the start of a block from "
-            "malloc or new, maybe in an earlier call; where the block is a tensor's, the section `safety` of "
+            "the heap's own data were overwritten: something wrote past the end or before the start of a block from "
+            "malloc or new, perhaps in an earlier call; if the block belongs to a tensor, the section `safety` of "
             "li.check names the write"
         ),
     ),
@@ -496,8 +490,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "SIGABRT: malloc(): corrupted top size",
         "",
         (
-            "the heap's own data are destroyed: something wrote past the end or before the start of a block from "
-            "malloc or new, maybe in an earlier call; where the block is a tensor's, the section `safety` of "
+            "the heap's own data were overwritten: something wrote past the end or before the start of a block from "
+            "malloc or new, perhaps in an earlier call; if the block belongs to a tensor, the section `safety` of "
             "li.check names the write"
         ),
     ),
@@ -506,8 +500,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "SIGABRT: corrupted size vs. prev_size",
         "",
         (
-            "the heap's own data are destroyed: something wrote past the end or before the start of a block from "
-            "malloc or new, maybe in an earlier call; where the block is a tensor's, the section `safety` of "
+            "the heap's own data were overwritten: something wrote past the end or before the start of a block from "
+            "malloc or new, perhaps in an earlier call; if the block belongs to a tensor, the section `safety` of "
             "li.check names the write"
         ),
     ),
@@ -540,8 +534,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "SIGABRT (assertion failed)",
         "what is asserted does not hold: i < 7",
         (
-            "these inputs are not what the text expects: throw std::runtime_error, or use TORCH_CHECK, and it "
-            "becomes a Python exception"
+            "these inputs are not what the text expects: throw std::runtime_error or use TORCH_CHECK instead: "
+            "that becomes a Python exception"
         ),
     ),
     "assertion of the standard library": (
@@ -592,8 +586,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "uncaught c10::Error: two axes, please",
         "",
         (
-            "it was thrown on a thread of its own, where nobody can catch it: catch it inside, or use "
-            "at::parallel_for, which hands it to the caller"
+            "it was thrown on another thread, where the caller cannot catch it: catch it there, or "
+            "use at::parallel_for, which passes it to the caller"
         ),
     ),
     "uncaught, only printed": (
@@ -605,8 +599,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "uncaught std::out_of_range: at",
         "",
         (
-            "it was thrown on a thread of its own, where nobody can catch it: catch it inside, or use "
-            "at::parallel_for, which hands it to the caller"
+            "it was thrown on another thread, where the caller cannot catch it: catch it there, or "
+            "use at::parallel_for, which passes it to the caller"
         ),
     ),
     "uncaught in OpenMP": (
@@ -614,8 +608,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "uncaught std::runtime_error: no",
         "",
         (
-            "no exception may leave an OpenMP region: catch it inside, or use at::parallel_for, which hands it "
-            "to the caller"
+            "no exception may leave an OpenMP region: catch it inside, or use at::parallel_for, which passes "
+            "it to the caller"
         ),
     ),
     "uncaught somewhere": (
@@ -659,8 +653,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "exit(0)",
         "it calls exit(0)",
         (
-            "the text ends the process with exit() (line 2 calls exit): throw std::runtime_error, or use "
-            "TORCH_CHECK, and it becomes a Python exception"
+            "the text ends the process with exit() (line 2 calls exit): throw std::runtime_error or use "
+            "TORCH_CHECK instead: that becomes a Python exception"
         ),
     ),
     "exit, and then a crash": (
@@ -668,8 +662,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "exit(4), and then SIGSEGV (segmentation fault)",
         "it calls exit(4)",
         (
-            "the text calls exit(), and what runs at the end of a process failed then: throw std::runtime_error, "
-            "or use TORCH_CHECK, and it becomes a Python exception"
+            "the text calls exit(), and what runs at the end of a process failed then: throw std::runtime_error "
+            "or use TORCH_CHECK instead: that becomes a Python exception"
         ),
     ),
     "exit, and then a hang": (
@@ -677,8 +671,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "exit(4), and then a time-out",
         "it calls exit(4)",
         (
-            "the text calls exit(), and what runs at the end of a process failed then: throw std::runtime_error, "
-            "or use TORCH_CHECK, and it becomes a Python exception"
+            "the text calls exit(), and what runs at the end of a process failed then: throw std::runtime_error "
+            "or use TORCH_CHECK instead: that becomes a Python exception"
         ),
     ),
     "_exit": (
@@ -687,7 +681,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "",
         (
             "the text ends the process at once, with _exit() or quick_exit() (line 2 calls _exit): throw "
-            "std::runtime_error, or use TORCH_CHECK, and it becomes a Python exception"
+            "std::runtime_error or use TORCH_CHECK instead: that becomes a Python exception"
         ),
     ),
     "_exit, not in the text": (
@@ -695,8 +689,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "_exit(3)",
         "",
         (
-            "the text ends the process at once, with _exit() or quick_exit(): throw std::runtime_error, or use "
-            "TORCH_CHECK, and it becomes a Python exception"
+            "the text ends the process at once, with _exit() or quick_exit(): throw std::runtime_error or use "
+            "TORCH_CHECK instead: that becomes a Python exception"
         ),
     ),
     "endless loop": (
@@ -705,7 +699,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "it was computing when the time was up (98% of the time busy)",
         (
             "an endless loop: a counter that never meets its limit (unsigned and counting down, a step of 0, a "
-            "float), or simply more work than fits, and then Limits(seconds=...) gives it longer"
+            "float), or simply more work than the limit allows: then raise Limits(seconds=...)"
         ),
     ),
     "two computing threads": (
@@ -714,7 +708,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "it was computing when the time was up (100% of the time busy)",
         (
             "an endless loop: a counter that never meets its limit (unsigned and counting down, a step of 0, a "
-            "float), or simply more work than fits, and then Limits(seconds=...) gives it longer"
+            "float), or simply more work than the limit allows: then raise Limits(seconds=...)"
         ),
     ),
     "deadlock": (
@@ -722,8 +716,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "time-out after 10 s",
         ("it was waiting in pthread_mutex_lock() when the time was up (0% of the time busy)"),
         (
-            "it waits for ever for a lock or a thread: a mutex that is locked twice, two of them in different "
-            "order, a holder that itself waits for Python's lock (the GIL), or a thread that never ends"
+            "it waits without end for a lock or a thread: a mutex that is locked twice, two mutexes locked in "
+            "different order, a thread that holds the lock and waits for Python's (the GIL), or a thread that never ends"
         ),
     ),
     "endless loop with nothing in it": (
@@ -777,8 +771,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "time-out after 10 s",
         ("it was computing and waiting by turns when the time was up (30% of the time busy)"),
         (
-            "an endless loop, a lock that nobody gives back, or simply more work than fits, and then "
-            "Limits(seconds=...) gives it longer"
+            "an endless loop, a lock that is never released, or simply more work than the limit "
+            "allows: then raise Limits(seconds=...)"
         ),
     ),
     "asleep": (
@@ -798,8 +792,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "time-out after 10 s",
         "",
         (
-            "an endless loop, a lock that nobody gives back, or simply more work than fits, and then "
-            "Limits(seconds=...) gives it longer"
+            "an endless loop, a lock that is never released, or simply more work than the limit "
+            "allows: then raise Limits(seconds=...)"
         ),
     ),
     "time-out at a place": (
@@ -807,8 +801,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "time-out after 10 s",
         "it was here when the time was up",
         (
-            "an endless loop, a lock that nobody gives back, or simply more work than fits, and then "
-            "Limits(seconds=...) gives it longer"
+            "an endless loop, a lock that is never released, or simply more work than the limit "
+            "allows: then raise Limits(seconds=...)"
         ),
     ),
     "memory": (
@@ -816,8 +810,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "out of memory: more than 2 GiB beyond what the inputs need",
         "",
         (
-            "one allocation is larger than meant (a product of extents, bytes for elements, a negative number as "
-            "unsigned), or many are never freed; Limits(memory=...) allows more"
+            "one allocation is larger than intended (a product of sizes, bytes instead of elements, a negative "
+            "number read as unsigned), or many are never freed; to allow more, raise Limits(memory=...)"
         ),
     ),
     "output": (

@@ -66,7 +66,7 @@ def test_crash_reads_as_the_line_with_its_context() -> None:
         "  -> 6 |     z.data_ptr<double>()[i] = x.data_ptr<double>()[i + 1];\n"
         "  called from axpy/mine@2:3\n"
         "  at N=7, float64: x (7,) float64, y (7,) float64; smallest failing size: N=1\n"
-        "  likely cause: a loop or an index goes past the last of 7 elements: compare its limit with the size of this very tensor\n"
+        "  likely cause: a loop or an index goes past the last of 7 elements: compare its limit with the size of this tensor\n"
         "  finished before: interface, parity\n"
         "  printed before: x has 7"
     )
