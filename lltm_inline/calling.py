@@ -21,7 +21,7 @@ from .model.registry import Kernel, Op, registry, resolve
 from .run.built import Built, build_all, is_tried, mark_tried, require_device
 from .run.cases import THREADS, Case, make_inputs, place, size_cases
 from .run.executor import Task, echo, prepare
-from .run.function import Function, as_tuple, differentiable
+from .run.function import Function, as_tuple, differentiable, gradients_of
 from .run.library import is_loaded, load_built
 from .run.setting import Setting
 from .workers import steps
@@ -151,11 +151,10 @@ def _run_case(runner: Runner, case: Case, inputs: Sequence[Any]) -> None:
     with suppress(Exception), threads(runner.threads_for(case)):  # what it raises, a check tells
         with steps.step("forward", runner.kernel.label, described):
             outputs = as_tuple(runner.function(*leaves))
-        heads = [output for output in outputs if isinstance(output, Tensor) and output.requires_grad]
-        wanted = [leaf for leaf in leaves if differentiable(leaf)]
-        if heads and wanted:
-            with steps.step("backward", runner.kernel.label, described):
-                torch.autograd.grad(heads, wanted, [torch.ones_like(head) for head in heads], allow_unused=True)
+        with steps.step("backward", runner.kernel.label, described):
+            wanted = [leaf for leaf in leaves if differentiable(leaf)]
+            grads = [torch.ones_like(output) if isinstance(output, Tensor) else None for output in outputs]
+            gradients_of(outputs, grads, wanted)
 
 
 def call(
@@ -305,16 +304,8 @@ class Backward(Task):
         outputs = _call(function, inputs)
         now.apply()
         set_random(self.random)
-        chosen = [(o, g) for o, g in zip(outputs, tensors[count:], strict=True) if o.requires_grad]
         words = steps.describe(function.op, inputs)
-        found: Sequence[Any] = ()
-        if chosen:
-            with steps.step("backward", function.kernel.label, lambda: ("", words)):
-                found = torch.autograd.grad(
-                    [o for o, _ in chosen],
-                    [v for v in inputs if isinstance(v, Tensor) and v.requires_grad],
-                    [g for _, g in chosen],
-                    allow_unused=True,
-                )
-        left = iter(found)
+        with steps.step("backward", function.kernel.label, lambda: ("", words)):
+            tracked = [value for value in inputs if isinstance(value, Tensor) and value.requires_grad]
+            left = iter(gradients_of(outputs, tensors[count:], tracked))
         return Tensors((random_state(function.device), *(next(left, None) if want else None for want in self.wanted)))

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..base.device import DEVICES
 from ..run.cases import Case, Size, dtypes_of
-from ..run.function import as_tuple, differentiable
+from ..run.function import as_tuple, differentiable, gradients_of
 from ..workers import steps
 from .explain import explain
 from .report import Finding
@@ -100,13 +100,9 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: lis
 def _given(call: Call) -> list[bool]:
     """Tell for each input whether the reference gives a gradient for it; an index in a floating dtype has none."""
     leaves = [value.detach().requires_grad_() if differentiable(value) else value for value in call.expected.inputs]
-    outputs = [value for value in as_tuple(call.expected.op.reference(*leaves)) if differentiable(value)]
-    outputs = [value for value in outputs if value.requires_grad]
+    outputs = as_tuple(call.expected.op.reference(*leaves))
     wanted = [leaf for leaf in leaves if differentiable(leaf)]
-    found: Sequence[Tensor | None] = [None] * len(wanted)
-    if outputs and wanted:
-        found = torch.autograd.grad(outputs, wanted, [torch.ones_like(o) for o in outputs], allow_unused=True)
-    rest = iter(found)
+    rest = iter(gradients_of(outputs, [torch.ones_like(output) for output in outputs], wanted))
     return [next(rest) is not None if differentiable(leaf) else True for leaf in leaves]
 
 

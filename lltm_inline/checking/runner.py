@@ -29,7 +29,7 @@ from ..run.cases import (
     tolerance,
 )
 from ..run.compare import Mismatch, Tolerance, compare
-from ..run.function import Function, as_tuple, differentiable
+from ..run.function import Function, as_tuple, differentiable, gradients_of
 from ..run.library import load_built
 from ..workers import steps
 from ..workers.worker import Modes
@@ -318,18 +318,12 @@ class Runner:
         outputs: Sequence[Any],
         grads: Sequence[Tensor],
     ) -> Sequence[Tensor | None]:
-        """Return the gradients that are wanted, for gradients of those outputs that are used and that have one."""
-        tensors, wanted = tensor_inputs(self.op, leaves), self.wanted(leaves)
-        chosen = [
-            (output, grad)
-            for output, grad, use in zip(outputs, grads, used, strict=False)
-            if use and isinstance(output, Tensor) and output.requires_grad and output.shape == grad.shape
-        ]
-        if not chosen or not wanted:
-            return [None] * len(wanted)
-        heads, incoming = zip(*chosen, strict=True)
+        """Return the gradients that are wanted, for gradients of those outputs that are used and as they should be."""
+        tensors = tensor_inputs(self.op, leaves)
+        fits = [getattr(output, "shape", None) == grad.shape for output, grad in zip(outputs, grads, strict=False)]
+        chosen = [grad if fit and use else None for grad, fit, use in zip(grads, fits, used, strict=False)]
         with threads(self.threads_for(case)):
-            return torch.autograd.grad(heads, [tensors[index] for index in wanted], incoming, allow_unused=True)
+            return gradients_of(outputs, chosen, [tensors[index] for index in self.wanted(leaves)])
 
     def finding(
         self, section: str, quantity: str, text: str, case: Case, *hints: str, smallest: Size | None = None

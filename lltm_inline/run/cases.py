@@ -18,7 +18,7 @@ from ..model.registry import Op
 from ..model.shapes import ELEMENTS
 from ..workers import steps
 from .compare import Tolerance, dtype_name
-from .function import as_tuple, differentiable
+from .function import as_tuple, differentiable, gradients_of
 
 Size = tuple[int, ...]
 #: Distinct odd primes, so that no two axes can be mistaken for each other; few elements, since gradcheck visits each.
@@ -495,12 +495,7 @@ def run_reference(
     leaves = [value.detach().requires_grad_() if differentiable(value) else value for value in inputs]
     outputs = as_tuple(op.reference(*leaves))
     wanted = [leaf for leaf in tensor_inputs(op, leaves) if differentiable(leaf)]
-    chosen = [
-        (output, grad) for output, grad, use in zip(outputs, grads, used, strict=True) if use and output.requires_grad
-    ]
-    found: list[Tensor | None] = [None] * len(wanted)
-    if chosen and wanted:
-        found = list(torch.autograd.grad([o for o, _ in chosen], wanted, [g for _, g in chosen], allow_unused=True))
+    found = gradients_of(outputs, [grad if use else None for grad, use in zip(grads, used, strict=True)], wanted)
     filled = iter([torch.zeros_like(w) if g is None else g for w, g in zip(wanted, found, strict=True)])
     gradients = tuple(next(filled) if differentiable(leaf) else None for leaf in tensor_inputs(op, leaves))
     return tuple(output.detach() for output in outputs), gradients

@@ -187,6 +187,27 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
+def gradients_of(
+    outputs: Sequence[Any], grads: Sequence[torch.Tensor | None], wanted: Sequence[torch.Tensor]
+) -> list[torch.Tensor | None]:
+    """Differentiate outputs, as far as autograd knows them.
+
+    Args:
+        outputs: of a kernel or a reference.
+        grads: the incoming gradient of each; None for an output that is not used.
+        wanted: the inputs for which gradients are wanted.
+
+    Returns:
+        A gradient for each of these, None where it has no influence.
+    """
+    pairs = zip(outputs, grads, strict=False)
+    chosen = [(o, g) for o, g in pairs if g is not None and isinstance(o, torch.Tensor) and o.requires_grad]
+    if not chosen or not wanted:
+        return [None] * len(wanted)
+    heads, incoming = zip(*chosen, strict=True)
+    return list(torch.autograd.grad(heads, wanted, incoming, allow_unused=True))
+
+
 def differentiable(value: Any) -> bool:
     """Tell whether this is a tensor that can have a gradient."""
     return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())

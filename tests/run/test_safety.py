@@ -18,9 +18,9 @@ from lltm_inline.checking.runner import Part, Runner, laboratory
 from lltm_inline.checking.safety import obtain, replay, safety, safety_cases, smaller_cases
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.cases import MANY, Case
+from lltm_inline.workers import steps
 from lltm_inline.workers.client import worker
 from lltm_inline.workers.outcome import Died
-from lltm_inline.workers.steps import describe
 from tests.tiny import forget
 
 #: y = 2x, by way of a temporary. DEFECT in the environment says what is wrong, where, and with which tensor: `read 1 x` reads
@@ -130,7 +130,7 @@ def noting(kernel: Kernel, path: Path) -> None:
     runner = Runner(load(kernel, progress=False, trust=True))
 
     def note(step: str, case: Case, inputs: Sequence[Any]) -> None:
-        words = describe(runner.op, inputs)
+        words = steps.describe(runner.op, inputs)
         path.write_text("|".join((step, case.describe(runner.op), *words)))
 
     look(runner, note=note)
@@ -356,6 +356,26 @@ def test_any_case_can_be_replayed(poked, case):
         part = replay(runner, [case])
     assert part == Part(1, [], [])
     assert set(notes) == ({"forward"} if case.wanted else {"forward", "backward"})
+
+
+class Noting(steps.Monitor):
+    """Keeps what a worker would write into its black box."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[Any, ...]] = []
+
+    def begin(self, step: str, kernel: str, words: steps.Words) -> None:
+        self.noted.append((step, kernel, *words()))
+
+
+def test_numbers_among_the_inputs_are_noted_too(monkeypatch):
+    """What a report of a crash between guard pages names is all that the kernel was given."""
+    runner = Runner(load("mul_constant/python", progress=False, trust=True))
+    monkeypatch.setattr(steps, "monitor", monitor := Noting())
+    with laboratory():
+        replay(runner, [Case("", (3,), torch.float32)])
+    [inputs] = {tuple(inputs) for step, _, _, inputs in monitor.noted if step == "backward"}
+    assert inputs[0] == "x (3,) float32" and inputs[1].startswith("c ")
 
 
 def test_without_guard_pages_it_says_why(poked, monkeypatch):
