@@ -442,7 +442,7 @@ MISTAKES = (
         "(x, y, n);\n}",
         "(x, n, y);\n}",
         "times_kernel<T><<<",
-        ("Argument 2 does not fit", "line 6"),
+        ("Argument 2 of 'times_kernel' of line 6 is T* y", "this is int64_t"),
     ),
     Mistake(
         "argument forgotten",
