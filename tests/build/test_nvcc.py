@@ -449,7 +449,7 @@ MISTAKES = (
         "(x, y, n);\n}",
         "(x, y);\n}",
         "times_kernel<T><<<",
-        ("too many or too few", "'times_kernel'"),
+        ("'times_kernel' of line 6 takes 3 arguments, and is given 2",),
     ),
     Mistake(
         "host function in a kernel",
