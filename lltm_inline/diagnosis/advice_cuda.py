@@ -80,12 +80,13 @@ def _launch_arguments(match: re.Match[str], record: Record) -> str:
     lost = next((one for one in types if not re.search(rf"\b{one}\b", own[2])), "")
     if lost and not re.search(rf"\b{name}\s*<(?!<)", record.code):
         return f"The arguments do not tell the template's {lost}: name it, {name}<...><<<blocks, threads>>>(...)."
+    for wanted, given in zip(takes, gives, strict=True):
+        if given.endswith("at::Tensor") and (pointer := re.search(r"(\w+)\s*\*", wanted)):
+            own_type = "scalar_t" if "scalar_t" in record.text else "float"
+            return in_place_of_tensor(f"{own_type if pointer[1] in types else pointer[1]}*", record)
     if number := re.search(r"argument #(\d+) does not match", record.said):
-        wanted, given = takes[int(number[1]) - 1], gives[int(number[1]) - 1]
-        kind = "scalar_t" if types and "scalar_t" in record.text else "float"
-        target = re.sub(rf"\b(?:{'|'.join(types)})\b", kind, wanted.removesuffix(re.split(r"\W", wanted)[-1]))
-        cure = in_place_of_tensor(target, record) if "at::Tensor" in given else ""
-        return cure or f"Argument {number[1]} of {where} is {wanted}, and this is {given}."
+        index = int(number[1]) - 1
+        return f"Argument {number[1]} of {where} is {takes[index]}, and this is {gives[index]}."
     return f"Compare the arguments with those of {where}."
 
 

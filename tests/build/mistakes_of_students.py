@@ -2320,9 +2320,9 @@ at::Tensor forward(const at::Tensor& x) {
     ),
     light(
         "a header of C++ with .h",
-        "#include <numeric.h>\nfloat forward(float x) { return x; }\n",
-        "#include <numeric.h>",
-        "#include <numeric>?",
+        "#include <cmath.h>\nfloat forward(float x) { return x; }\n",
+        "#include <cmath.h>",
+        "#include <cmath>?",
     ),
     light(
         "a header of PyTorch without its folder",
@@ -2430,16 +2430,6 @@ at::Tensor forward(const at::Tensor& x) {
 """,
         "return x.softmax",
         "x.softmax(-1)",
-    ),
-    aten(
-        "permute without braces",
-        """
-at::Tensor forward(const at::Tensor& x) {
-  return x.permute(1, 0);
-}
-""",
-        "return x.permute",
-        "({1, 0})",
     ),
     light(
         "a list times a number",

@@ -448,14 +448,14 @@ MISTAKES = (
         "(x, y, n);\n}",
         "(x, n, y);\n}",
         "times_kernel<T><<<",
-        ("Argument 2 does not fit", "line 6"),
+        ("Argument 2 of 'times_kernel' of line 6 is T* y", "this is int64_t"),
     ),
     Mistake(
         "argument forgotten",
         "(x, y, n);\n}",
         "(x, y);\n}",
         "times_kernel<T><<<",
-        ("too many or too few", "'times_kernel'"),
+        ("'times_kernel' of line 6 takes 3 arguments, and is given 2",),
     ),
     Mistake(
         "host function in a kernel",
