@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import lltm_inline as li
 
 from .base.arguments import first_line, nearest_first
+from .base.device import DEVICES
 from .base.packages import environment_command
 from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
 
@@ -97,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--binding", action="store_true", help="the C++ that binds it to PyTorch instead")
     what.add_argument("--rendered", action="store_true", help="the complete files that are compiled instead")
     verb.add_argument(
-        "--device", choices=("cpu", "cuda"), help="for --binding and --rendered, where a kernel has texts for both"
+        "--device", choices=tuple(DEVICES), help="for --binding and --rendered, where a kernel has texts for both"
     )
     verb.set_defaults(run=_show)
 
@@ -138,7 +139,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--header", metavar="FILE", type=_text_of, help="for the top of every file; comment signs are added"
     )
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="only this one, where a kernel has texts for both")
+    parser.add_argument("--device", choices=tuple(DEVICES), help="only this one, where a kernel has texts for both")
     parser.add_argument(
         "--extras", metavar="SHAPE", nargs="+", help="of the extra tensors, such as 'B 3S', where no GPU can tell"
     )

@@ -2,6 +2,7 @@
 
 arguments, flags, files   what people pass, looked at before anything is done
 progress, stop, shell     a live line, a way to end what runs, and the notebook around it
+device                    where a kernel can run, and from which text
 packages                  which packages are there, and how to get the others
 above                     what a room leaves to one above it: how a result looks, how an extension comes in
 trace                     the user's own lines of a traceback

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FileError, InputError, LltmInlineError
+from .device import DEVICES
 
 #: What fits into the integers of C++ and of PyTorch's sizes.
 LARGEST = 2**63 - 1
@@ -201,8 +202,8 @@ def require_choices(
     Raises:
         InputError: one of them is of the wrong kind.
     """
-    if not isinstance(device, str) or device not in ("cpu", "cuda"):
-        raise InputError(f"no device {shown(device)}; want one of cpu, cuda")
+    if not isinstance(device, str) or device not in DEVICES:
+        raise InputError(f"no device {shown(device)}; want one of {', '.join(DEVICES)}")
     if compiler is not None and (not isinstance(compiler, str) or not compiler or "\0" in compiler):
         raise refusal("compiler", compiler, "the name or path of a compiler, or None for the default")
     if cflags is not None:

@@ -21,6 +21,7 @@ from typing import Any, overload
 
 from ..base.above import Shown
 from ..base.arguments import boolean, refusal, require_choices
+from ..base.device import DEVICES
 from ..base.progress import Progress, showing
 from ..base.stop import raise_if_stopped
 from ..base.trace import shorten
@@ -42,7 +43,6 @@ from .failures import (
 from .includes import refuse_devices
 from .inline import compile_job
 from .job import Job, compile_checks, helper_job, make_job
-from .nvcc import find_cuda
 from .toolchain import Toolchain, find_toolchain
 from .watch import Attempt, enforce, kill_compilers
 
@@ -176,10 +176,9 @@ def build(
         raise refusal("kernel", kernel, "a Kernel, a label such as 'lltm/fused', or a list of these")
     kernels = [resolve(item) for item in ([kernel] if isinstance(kernel, Kernel | str) else kernel)]
     _check_device(kernels, device, compile_only)
-    toolchain = find_toolchain(compiler, cflags)
-    nvcc = find_cuda(compile_only=compile_only) if device == "cuda" else None
+    toolchain = find_toolchain(compiler, cflags, device, compile_only=compile_only)
     with building(kernels):
-        jobs = [make_job(item, toolchain, nvcc) for item in kernels]
+        jobs = [make_job(item, toolchain) for item in kernels]
         builds = run_jobs(compile_checks(jobs) if compile_only else [*jobs, *_bridge_of(jobs, toolchain)], progress)
     return builds[0] if isinstance(kernel, Kernel | str) else builds[: len(jobs)]
 
@@ -187,7 +186,7 @@ def build(
 def _check_device(kernels: Sequence[Kernel], device: str, compile_only: bool) -> None:
     """Look at the arguments of `build` before the machine is looked at."""
     boolean("compile_only", compile_only)
-    if compile_only and device != "cuda":
+    if compile_only and not DEVICES[device].needs_gpu:
         raise InputError("compile_only=True compiles the CUDA text of a kernel: say device='cuda' too")
     for kernel in kernels:
         require_text(kernel, device)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import cache, environment, header
-from .nvcc import ptx_command, write_stand_ins
+from .nvcc import Nvcc, write_stand_ins
 from .toolchain import ninja_directory
 
 if TYPE_CHECKING:
@@ -71,16 +71,42 @@ def _with_header(job: Job, compile: Callable[[Sequence[str]], _Result]) -> _Resu
 
 
 def _compile_ptx(job: Job, directory: Path) -> str:
-    assert job.nvcc is not None
+    nvcc = job.toolchain.nvcc
+    assert nvcc is not None
     (directory / "cuda.cu").write_text(job.cuda)
     stand_ins = directory / "stand-ins"
     write_stand_ins(stand_ins)
     # Names without a directory: nvcc hands them to a shell, which would read the cache's path in its own way.
-    command = ptx_command(job.nvcc, job.toolchain.compiler, "cuda.cu", job.result, stand_ins.name)
+    command = ptx_command(nvcc, job.toolchain.compiler, "cuda.cu", job.result, stand_ins.name)
     try:
         return _run(command, directory)
     finally:
         shutil.rmtree(stand_ins, ignore_errors=True)
+
+
+def ptx_command(nvcc: Nvcc, compiler: str, source: str, output: str, stand_ins: str) -> list[str]:
+    """Return the command that compiles a CUDA text to PTX, with torch's own flags and the headers of this torch.
+
+    Args:
+        nvcc: with its flags.
+        compiler: the C++ compiler that nvcc reads headers with.
+        source, output, stand_ins: paths; nvcc hands them to a shell, so they must be plain words.
+    """
+    from torch.utils import cpp_extension
+
+    common = [flag for flag in header.torch_cflags() if flag != "-fPIC"]
+    return [
+        nvcc.path,
+        "-ptx",
+        f"-ccbin={compiler}",
+        *common,
+        *cpp_extension.COMMON_NVCC_FLAGS,
+        *nvcc.flags,
+        f"-Xcompiler=-idirafter,{stand_ins}",
+        source,
+        "-o",
+        output,
+    ]
 
 
 def _compile_object(job: Job, directory: Path, precompiled: Sequence[str]) -> str:
@@ -110,7 +136,7 @@ _OF_NINJA = re.compile(r"\[\d+/\d+\] |ninja: ")
 def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> tuple[str, str]:
     from torch.utils import cpp_extension
 
-    namespace = _fresh_namespace(job.key)
+    namespace, nvcc = _fresh_namespace(job.key), job.toolchain.nvcc
     # -pipe: what the parts of g++ hand to each other would lie in the system's directory for temporary files, and stay there
     # when they are killed.
     flags = ["-pipe", *precompiled, *job.cflags]
@@ -118,16 +144,16 @@ def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> 
         cpp_extension.load_inline(
             name=namespace,
             cpp_sources=[job.text],
-            cuda_sources=[job.cuda] if job.nvcc else None,
+            cuda_sources=[job.cuda] if nvcc else None,
             extra_cflags=flags,
-            extra_cuda_cflags=list(job.nvcc.flags) if job.nvcc else None,
+            extra_cuda_cflags=list(nvcc.flags) if nvcc else None,
             extra_ldflags=list(job.toolchain.ldflags),
             build_directory=str(directory),
             is_python_module=job.python_module,
             no_implicit_headers=True,
         )
     command = " ".join([job.toolchain.compiler, *flags])
-    commands = f"{command}\n{' '.join([job.nvcc.path, *job.nvcc.flags])}" if job.nvcc else command
+    commands = f"{command}\n{' '.join([nvcc.path, *nvcc.flags])}" if nvcc else command
     return namespace, _log_of(commands, "".join(printed))
 
 
@@ -156,7 +182,8 @@ def _torch_settings(job: Job) -> Iterator[None]:
     language that we parse. And torch's own precompiled header stays: `load_inline` deletes it from site-packages, or fails
     where that is read-only. Nor is what was built loaded: a library may crash when it is, and the worker is to see that first.
     """
-    compilers = (job.toolchain.compiler, job.nvcc.path if job.nvcc else "")
+    nvcc = job.toolchain.nvcc
+    compilers = (job.toolchain.compiler, nvcc.path if nvcc else "")
     with _settings:
         _settings.wait_for(lambda: not _users or compilers in _users)
         if not _users:
@@ -176,9 +203,9 @@ def _torch_settings(job: Job) -> Iterator[None]:
 def _enter(job: Job) -> None:
     from torch.utils import cpp_extension
 
-    ninja = ninja_directory()
+    ninja, nvcc = ninja_directory(), job.toolchain.nvcc
     path = environment.users("PATH") or ""
-    cuda = {"CC": job.toolchain.compiler, "PYTORCH_NVCC": shlex.quote(job.nvcc.path)} if job.nvcc else {}
+    cuda = {"CC": job.toolchain.compiler, "PYTORCH_NVCC": shlex.quote(nvcc.path)} if nvcc else {}
     environment.override(
         CXX=job.toolchain.compiler,
         LC_ALL="C",
@@ -192,10 +219,10 @@ def _enter(job: Job) -> None:
     cpp_extension._import_module_from_library = _import_others(cpp_extension._import_module_from_library)
     _replaced["_run_ninja_build"] = cpp_extension._run_ninja_build
     cpp_extension._run_ninja_build = _heard(cpp_extension._run_ninja_build)
-    if job.nvcc:
+    if nvcc:
         # torch looks for CUDA once, when it is imported, and takes a script on PATH for an installation.
         _replaced["CUDA_HOME"] = cpp_extension.CUDA_HOME
-        cpp_extension.CUDA_HOME = job.nvcc.home
+        cpp_extension.CUDA_HOME = nvcc.home
 
 
 def _import_others(load: Callable[..., Any]) -> Callable[..., Any]:

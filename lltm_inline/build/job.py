@@ -18,7 +18,6 @@ from ..model.registry import Kernel, fit, registry
 from ..source.signature import Interface, Problem, mask
 from ..source.template import Rendered, render, require_text
 from . import cache
-from .nvcc import Nvcc
 from .toolchain import Toolchain, find_toolchain
 
 #: What a job leaves behind: a library that can be loaded; or of a compile check PTX, or the object file of the C++ text.
@@ -34,11 +33,10 @@ class Job:
         text: the C++ file; empty where only the CUDA file is compiled.
         prelude: key of the precompiled header that fits the text; None for none.
         sources: the user's texts by the name that `#line` gives them.
-        toolchain: compiler and flags.
+        toolchain: compilers and flags.
         flags: of this kernel, after those.
         python_module: a pybind11 module instead of a library of operators.
         cuda: the CUDA file, or nothing.
-        nvcc: what compiles it.
         only: `"ptx"` compiles the CUDA file and `"object"` the C++ file without making a library of it.
         interface: of the text of a kernel; None for a helper of ours.
     """
@@ -52,7 +50,6 @@ class Job:
     python_module: bool = False
     parent: str = ""
     cuda: str = ""
-    nvcc: Nvcc | None = None
     only: str = ""
     interface: Interface | None = None
 
@@ -72,10 +69,11 @@ class Job:
         )
 
     def _cuda_parts(self) -> tuple[str | Sequence[str], ...]:
-        if self.nvcc is None:
+        nvcc = self.toolchain.nvcc
+        if nvcc is None:
             return ()
         variables = _environment("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "PYTORCH_NVCC")
-        return self.cuda, self.nvcc.identity, self.nvcc.flags, variables
+        return self.cuda, nvcc.identity, nvcc.flags, variables
 
     @property
     def cflags(self) -> tuple[str, ...]:
@@ -84,12 +82,13 @@ class Job:
     @property
     def compiler(self) -> str:
         """The compilers by name and version: `g++ 12.2.0`, `nvcc 13.0 and g++ 12.2.0`."""
-        return f"nvcc {self.nvcc.version} and {self.toolchain.version}" if self.nvcc else self.toolchain.version
+        version, nvcc = self.toolchain.version, self.toolchain.nvcc
+        return f"nvcc {nvcc.version} and {version}" if nvcc else version
 
     @property
     def shown_flags(self) -> tuple[str, ...]:
         """The flags that make a difference to speed: nvcc's where it compiles the kernel."""
-        return self.nvcc.flags if self.nvcc else self.cflags
+        return self.toolchain.nvcc.flags if self.toolchain.nvcc else self.cflags
 
     @property
     def result(self) -> str:
@@ -129,20 +128,19 @@ def _processor() -> str:
     )
 
 
-def make_job(kernel: Kernel, toolchain: Toolchain, nvcc: Nvcc | None = None) -> Job:
+def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
     """Render a kernel and check its signature; nothing is compiled yet.
 
     Args:
         kernel: with a text for the device.
-        toolchain: C++ compiler and flags.
-        nvcc: for device `cuda`. The kernel's own flags go to nvcc then.
+        toolchain: compilers and flags for the device. The kernel's own flags go to nvcc where there is one.
 
     Raises:
         SignatureError: `forward` or `backward` does not fit the op.
         DefinitionError: the kernel has no text for the device, or saves what the op has not.
         TemplateError: as for `render`.
     """
-    device = "cpu" if nvcc is None else "cuda"
+    device, nvcc = toolchain.device.name, toolchain.nvcc
     require_text(kernel, device)
     op = registry.op_of(kernel)
     fit(kernel, op)
@@ -153,6 +151,8 @@ def make_job(kernel: Kernel, toolchain: Toolchain, nvcc: Nvcc | None = None) -> 
     if module or rendered.prelude == "extension":  # Python's own symbols are undefined until it loads the library
         toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != "-Wl,-z,defs"))
     flags = kernel.flags if nvcc is None else ()
+    if nvcc is not None:
+        toolchain = replace(toolchain, nvcc=nvcc.with_flags(kernel.flags))
     return Job(
         kernel.label,
         rendered.text,
@@ -163,7 +163,6 @@ def make_job(kernel: Kernel, toolchain: Toolchain, nvcc: Nvcc | None = None) -> 
         module,
         kernel.parent,
         rendered.cuda,
-        nvcc.with_flags(kernel.flags) if nvcc else None,
         interface=rendered.interface,
     )
 
@@ -196,7 +195,7 @@ def compile_checks(jobs: Sequence[Job]) -> list[Job]:
     """Take jobs apart into those of nvcc, in their order, followed by those of the C++ compiler."""
     return [
         *(replace(job, text="", prelude=None, only="ptx") for job in jobs),
-        *(replace(job, cuda="", nvcc=None, only="object") for job in jobs),
+        *(replace(job, cuda="", toolchain=replace(job.toolchain, nvcc=None), only="object") for job in jobs),
     ]
 
 

@@ -189,30 +189,3 @@ def write_stand_ins(directory: Path) -> None:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"// Stands in for a header that this machine lacks.\n#pragma once\n{text}")
-
-
-def ptx_command(nvcc: Nvcc, compiler: str, source: str, output: str, stand_ins: str) -> list[str]:
-    """Return the command that compiles a CUDA text to PTX, with torch's own flags and the headers of this torch.
-
-    Args:
-        nvcc: with its flags.
-        compiler: the C++ compiler that nvcc reads headers with.
-        source, output, stand_ins: paths; nvcc hands them to a shell, so they must be plain words.
-    """
-    from torch.utils import cpp_extension
-
-    from .header import torch_cflags
-
-    common = [flag for flag in torch_cflags() if flag != "-fPIC"]
-    return [
-        nvcc.path,
-        "-ptx",
-        f"-ccbin={compiler}",
-        *common,
-        *cpp_extension.COMMON_NVCC_FLAGS,
-        *nvcc.flags,
-        f"-Xcompiler=-idirafter,{stand_ins}",
-        source,
-        "-o",
-        output,
-    ]

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ..base.arguments import shown
+from ..base.device import DEVICES, Device
 from ..base.flags import complaint
 from ..base.packages import install_command, pip_command
 from ..errors import InputError, ToolchainError
 from . import cache, environment
+from .nvcc import Nvcc, find_cuda
 
 #: Searched in this order when neither the caller nor CXX names a compiler.
 COMPILERS = ("g++", "c++", "clang++")
@@ -48,6 +50,8 @@ class Toolchain:
         identity: everything that tells this compiler from another.
         cflags: flags of compilation, in order.
         ldflags: flags of linking, in order.
+        device: for which texts are compiled.
+        nvcc: compiles the CUDA file, with its own flags, for a device that has one.
     """
 
     compiler: str
@@ -56,17 +60,27 @@ class Toolchain:
     identity: str
     cflags: tuple[str, ...]
     ldflags: tuple[str, ...]
+    device: Device = DEVICES["cpu"]
+    nvcc: Nvcc | None = None
 
 
-def find_toolchain(compiler: str | None = None, cflags: Sequence[str] | None = None) -> Toolchain:
-    """Choose the compiler and its flags.
+def find_toolchain(
+    compiler: str | None = None,
+    cflags: Sequence[str] | None = None,
+    device: str = "cpu",
+    *,
+    compile_only: bool = False,
+) -> Toolchain:
+    """Choose the compilers for a device, and their flags.
 
     Args:
         compiler: name or path; None takes the environment's CXX, else the first of g++, c++, clang++ that is there.
         cflags: in place of the default optimisation flags (`-O3 -march=native -fopenmp` and the vector width of ATen).
+        device: for a GPU nvcc is looked for, too.
+        compile_only: what is compiled need not run here.
 
     Raises:
-        ToolchainError: there is no such compiler, or no ninja.
+        ToolchainError: there is no such compiler; or, for a GPU, as for `find_cuda`.
         InputError: a flag that would break the build or is none.
 
     Example:
@@ -85,7 +99,9 @@ def find_toolchain(compiler: str | None = None, cflags: Sequence[str] | None = N
     )  # who wants more has said so
     if linker and (debug or linker != "gold"):  # it ends with an internal error at an undefined function in DWARF 5
         ldflags.append(f"-fuse-ld={linker}")
-    return Toolchain(path, kind, version, identity, (*flags, *_ALWAYS, *debug), tuple(ldflags))
+    where = DEVICES[device]
+    nvcc = find_cuda(compile_only=compile_only) if where.needs_gpu else None
+    return Toolchain(path, kind, version, identity, (*flags, *_ALWAYS, *debug), tuple(ldflags), where, nvcc)
 
 
 def _find_compiler(compiler: str | None) -> str:

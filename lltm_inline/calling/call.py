@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.device import DEVICES
 from ..base.progress import Progress
 from ..checking.postmortem import run_or_raise
 from ..errors import InputError
@@ -82,7 +83,7 @@ def _run(task: Task, setting: Setting, tensors: Sequence[Any]) -> tuple[Any, ...
 
 def random_state(device: str) -> tuple[bytes, ...]:
     """Take down where torch's random numbers are: the CPU's, and those of every GPU for device `"cuda"`."""
-    states = [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if device == "cuda" else ())]
+    states = [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if DEVICES[device].needs_gpu else ())]
     return tuple(state.numpy().tobytes() for state in states)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..base.arguments import plural
+from ..base.device import DEVICES
 from ..build.compiler import build
 from ..build.nvcc import find_cuda
 from ..errors import BuildError, DefinitionError, TemplateError, ToolchainError
@@ -59,9 +60,9 @@ def survey(kernels: Sequence[Kernel], device: str = "cpu") -> Iterator[Row]:
     Raises:
         ToolchainError: device `"cuda"`, and CUDA cannot be used; or no C++ compiler.
     """
-    if device == "cuda":
+    if DEVICES[device].needs_gpu:
         find_cuda(compile_only=False)
-        kernels = [kernel for kernel in kernels if "cuda" in devices_of(kernel)]
+        kernels = [kernel for kernel in kernels if device in devices_of(kernel)]
     for kernel in kernels:
         if device in devices_of(kernel):
             yield _checked(kernel, device)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.device import DEVICES
 from ..run.cases import Case, Size, dtypes_of
 from ..run.function import as_tuple, differentiable
 from ..workers import steps
@@ -184,7 +185,12 @@ def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
         return []
     try:
         with runner.step("gradcheck", case, call):
-            got = _twice(runner.function, call.leaves, [grad.to(runner.device) for grad in call.expected.grads], used)
+            got = _twice(
+                runner.function,
+                call.leaves,
+                [grad.to(DEVICES[runner.device].tensors) for grad in call.expected.grads],
+                used,
+            )
     except Exception as error:
         # An error is one of the two right answers, unless the kernel promises the other.
         if not runner.kernel.double_backward:

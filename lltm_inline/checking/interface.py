@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ..base.device import DEVICES
 from ..model.registry import Kernel, Op
 from ..model.shapes import Shape
 from ..run.cases import (
@@ -149,7 +150,8 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
     faults: list[Case] = []
     for case in refused:
         inputs = [
-            value.to(runner.device) if isinstance(value, Tensor) else value for value in make_inputs(runner.op, case)
+            value.to(DEVICES[runner.device].tensors) if isinstance(value, Tensor) else value
+            for value in make_inputs(runner.op, case)
         ]
         with runner.step("forward", case):
             if not _refuses(runner.function, inputs):
@@ -179,7 +181,7 @@ class Try(NamedTuple):
 
 def is_safe(kernel: Kernel, device: str) -> bool:
     """Tell whether nonsense cannot crash a kernel: the generated torch_library binding checks every input ahead of it."""
-    return kernel.python is not None or kernel.binding == "torch_library" or device != "cpu"
+    return kernel.python is not None or kernel.binding == "torch_library" or DEVICES[device].needs_gpu
 
 
 def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
@@ -247,7 +249,7 @@ def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
 def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
     """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device."""
     made = make_inputs(op, Case("", size, dtypes_of(op)[-1]))
-    inputs = [value.to(device) if isinstance(value, Tensor) else value for value in made]
+    inputs = [value.to(DEVICES[device].tensors) if isinstance(value, Tensor) else value for value in made]
     places = [(i, argument.name) for i, argument in enumerate(op.signature.inputs) if differentiable(inputs[i])]
 
     def using(index: int, value: Tensor) -> list[Any]:

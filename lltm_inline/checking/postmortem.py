@@ -8,6 +8,7 @@ from typing import Any
 
 from ..autopsy.crash import Crash, explain
 from ..autopsy.symbolize import symbolize
+from ..base.device import DEVICES
 from ..errors import LltmInlineError
 from ..run.built import Built
 from ..run.cases import Case, size_cases
@@ -108,7 +109,7 @@ def crash_of(
         )
 
     # Also of a death between two calls: memory was damaged earlier, and guard pages tell where.
-    again &= built.device == "cpu" and died.ending.kind in REPEATED and not died.from_outside
+    again &= not DEVICES[built.device].needs_gpu and died.ending.kind in REPEATED and not died.from_outside
     if not again or died.state.step == "load":
         return explained(died)
     found: tuple[Finding, ...] = ()

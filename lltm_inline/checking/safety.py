@@ -16,6 +16,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from ..base.device import DEVICES
 from ..errors import LltmInlineError
 from ..model.registry import Op
 from ..run.cases import (
@@ -58,7 +59,7 @@ def obtain(runner: Runner, trust: bool = False) -> tuple[Guard | None, str]:
     """
     if trust:
         return None, "guard pages: with trust=True the kernel runs in this process, which a stray access would end"
-    if runner.device != "cpu":
+    if DEVICES[runner.device].needs_gpu:
         return None, f"guard pages: they are memory of the CPU, and the kernel runs on {runner.device}"
     try:
         return Guard(runner.guard, progress=False), ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ..autopsy.crash import Crash
 from ..autopsy.facts import signal_name
+from ..base.device import DEVICES
 from ..base.progress import Progress, showing
 from ..model.registry import Kernel
 from ..run.built import Built, mark_tried
@@ -60,7 +61,7 @@ def supervise(kernel: Kernel, sizes: list[Size] | None, setting: Setting, *, gra
         asked = setting.here or gradients_only or report.crash is not None or is_safe(kernel, setting.device)
         if not asked and NO_NONSENSE not in report["interface"].skipped:
             report = _with_refusals(report, kernel, *_refusals(built, sizes, setting))
-    if setting.device == "cuda" and not report.ok and not setting.here:
+    if DEVICES[setting.device].needs_gpu and not report.ok and not setting.here:
         worker.renew()  # a fault on a GPU breaks the context for the life of the process
     if report.crash is None and not setting.here:
         mark_tried(built)

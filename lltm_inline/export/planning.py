@@ -33,6 +33,8 @@ from ..source.choose import kernel_or_first
 from ..source.template import devices_of, render, require_text
 from .plan import HOWS, Extra, Part, Plan
 
+#: What a package can run on: the devices that torch knows.
+_DEVICES = ("cpu", "cuda")
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _LONGEST_NAME = 64
 #: What the export puts beside the package, and namespaces that torch has itself.
@@ -67,7 +69,7 @@ def require_arguments(
     for text in strings("extras", extras) if extras is not None else ():
         Shape.parse(text)
     if device is not None:
-        one_of("device", device, ("cpu", "cuda"), where="export")
+        one_of("device", device, _DEVICES, where="export")
     boolean("force", force)
     if not isinstance(check, Report):
         boolean("check", check)
@@ -200,7 +202,7 @@ def _parts(kernel: Kernel, op: Op, device: str | None) -> tuple[Part, ...]:
     """Render the kernel for each device."""
     from ..build.job import signature_error
 
-    devices = devices_of(kernel) if device is None else (device,)
+    devices = tuple(one for one in devices_of(kernel) if one in _DEVICES) if device is None else (device,)
     if "cuda" in devices and kernel.binding == "pybind11" and len(devices) > 1:
         raise InputError(f"kernel {kernel.label!r} is bound by pybind11, for one device: give device='cpu' or 'cuda'")
     fit(kernel, op)

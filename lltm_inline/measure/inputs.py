@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from ..base.device import DEVICES
 from ..model.registry import Op
 from ..run.function import differentiable
 from ..workers import steps
@@ -48,11 +49,12 @@ class Ring:
 
     def __init__(self, op: Op, size: Sequence[int], *, dtype: torch.dtype, device: str, seed: int = 0) -> None:
         self._op = op
-        self._generator = torch.Generator(device).manual_seed(seed)
+        place = DEVICES[device].tensors
+        self._generator = torch.Generator(place).manual_seed(seed)
         self._scale = random.Random(seed)
 
         def randn(*shape: int) -> torch.Tensor:
-            return torch.randn(*shape, dtype=dtype, device=device, generator=self._generator)
+            return torch.randn(*shape, dtype=dtype, device=place, generator=self._generator)
 
         self._pool = [op.make_inputs(randn, size) for _ in range(_POOL)]
         with torch.no_grad():

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from ..base.arguments import plural
+from ..base.device import DEVICES
 
 _COPY_BYTES = 64 * 2**20
 _GEMM_SIZE = 768
@@ -60,7 +61,7 @@ def machine(device: str = "cpu") -> Machine:
         >>> machine().threads == torch.get_num_threads()
         True
     """
-    name = torch.cuda.get_device_name(device) if device.startswith("cuda") and device != "cuda-cpu" else cpu_name()
+    name = torch.cuda.get_device_name(device) if DEVICES[device].needs_gpu else cpu_name()
     return Machine(name, torch.get_num_threads(), str(torch.__version__))
 
 
@@ -92,7 +93,7 @@ def peak(dtype: torch.dtype = torch.float32, device: str = "cpu") -> Peak:
     Returns:
         Bytes and operations a second.
     """
-    return _peak(dtype, device, torch.get_num_threads())
+    return _peak(dtype, DEVICES[device].tensors, torch.get_num_threads())
 
 
 @cache
@@ -127,5 +128,5 @@ def _fastest(call: Callable[[], Any], device: str) -> float:
 
 def synchronize(device: str) -> None:
     """Wait for a GPU to finish what it was given; on a CPU everything is finished when a call returns."""
-    if device.startswith("cuda") and device != "cuda-cpu":
+    if DEVICES[device].needs_gpu:
         torch.cuda.synchronize(device)

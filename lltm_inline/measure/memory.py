@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from ..base.device import DEVICES
 from ..base.progress import CountedProgress, counting
 from ..build.compiler import Build
 from ..checking.check import require_right
@@ -106,7 +107,7 @@ def memory(
     with counting(f"memory of {op.name}", total, progress) as step:
         with building(chosen):
             built = prepare(chosen, replace(setting, progress=step))
-        meter = build_meter(compiler, step) if device == "cpu" else None
+        meter = None if DEVICES[device].needs_gpu else build_meter(compiler, step)
         if check:
             require_right(chosen, setting, step, done="measured")
         result = run_or_raise(

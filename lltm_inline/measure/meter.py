@@ -8,6 +8,7 @@ from types import TracebackType
 
 import torch
 
+from ..base.device import DEVICES
 from ..base.progress import Progress
 from ..build.compiler import Build, run_jobs, verify
 from ..build.job import helper_job
@@ -39,7 +40,7 @@ class Meter:
         self, device: str = "cpu", built: Build | None = None, progress: Progress | bool | None = None
     ) -> None:
         self._device = device
-        self._library = None if device.startswith("cuda") else _library(built or build_meter(progress=progress))
+        self._library = None if DEVICES[device].needs_gpu else _library(built or build_meter(progress=progress))
         self._handle: int | None = None
         self._before = self._now = self._peak = 0
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..base.arguments import shown
+from ..base.device import DEVICES
 from ..errors import InputError
 from ..model.registry import Op
 from ..run.function import as_tuple, differentiable
@@ -97,10 +98,11 @@ class Stack:
     def __init__(
         self, op: Op, size: Sequence[int], depth: int, *, dtype: torch.dtype, device: str, seed: int = 0
     ) -> None:
-        generator = torch.Generator(device).manual_seed(seed)
+        place = DEVICES[device].tensors
+        generator = torch.Generator(place).manual_seed(seed)
 
         def randn(*shape: int) -> torch.Tensor:
-            return torch.randn(*shape, dtype=dtype, device=device, generator=generator)
+            return torch.randn(*shape, dtype=dtype, device=place, generator=generator)
 
         self.layers: list[tuple[Any, ...]] = []
         self.wanted: list[torch.Tensor] = []

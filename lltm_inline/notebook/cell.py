@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import nearest, shown
+from ..base.device import DEVICES
 from ..build.compiler import Build, build
 from ..errors import BuildError, CheckError, CrashError, InputError, TemplateError, UnknownKernelError
 from ..journal import journal
@@ -205,7 +206,7 @@ def _with_text(kernel: Kernel, where: str) -> Kernel:
 def _kind(options: CellOptions, base: Kernel | None) -> str:
     """Choose which text a cell is: CUDA for a CUDA device, or where the kernel has nothing else."""
     only_cuda = base is not None and bool(base.cuda) and not base.cpp
-    return "cuda" if options.device in ("cuda", "cuda-cpu") or only_cuda else "cpp"
+    return "cuda" if only_cuda else DEVICES[options.device or "cpu"].text
 
 
 def _changes(options: CellOptions) -> dict[str, Any]:
@@ -295,7 +296,8 @@ def _build(kernel: Kernel, device: str, options: CellOptions, busy: Slot | None)
         assert library is not None  # a cell has a text
         return library
     # Without a GPU a CUDA text can still be compiled.
-    return build(kernel, device=device, compile_only=device == "cuda" and not torch.cuda.is_available(), progress=busy)
+    compile_only = DEVICES[device].needs_gpu and not torch.cuda.is_available()
+    return build(kernel, device=device, compile_only=compile_only, progress=busy)
 
 
 def _outcome(kernel: Kernel, built: Build, is_new: bool, kept: str) -> Outcome:

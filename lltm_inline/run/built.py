@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..base.device import DEVICES
 from ..build import cache, environment
 from ..build.compiler import Build, make_job, run_jobs
 from ..build.job import Job, helper_job
-from ..build.nvcc import find_cuda, require_gpu
+from ..build.nvcc import require_gpu
 from ..build.toolchain import find_toolchain
 from ..model.registry import Kernel, Op, registry
 from ..source.template import require_text
@@ -103,9 +104,8 @@ def _remembered(key: tuple[Any, ...]) -> Built | None:
 def _build(
     kernels: Sequence[Kernel], setting: Setting, names: Sequence[str], meanwhile: Callable[[], None] | None
 ) -> list[Built]:
-    toolchain = find_toolchain(setting.compiler, setting.cflags)
-    nvcc = find_cuda(compile_only=False) if setting.device == "cuda" else None
-    jobs = [make_job(kernel, toolchain, nvcc) for kernel in kernels]
+    toolchain = find_toolchain(setting.compiler, setting.cflags, setting.device)
+    jobs = [make_job(kernel, toolchain) for kernel in kernels]
     place = toolchain.compiler, cache.cache_dir()
     remembered = {name: _helpers[*place, name] for name in names if (*place, name) in _helpers}
     helpers = {name: helper for name, (helper, stamp) in remembered.items() if _stamp_of(helper) == stamp}
@@ -153,5 +153,5 @@ def require_device(device: str, kernel: Kernel | None = None) -> None:
     """
     if kernel is not None and kernel.python is None:
         require_text(kernel, device)
-    if device == "cuda":
+    if DEVICES[device].needs_gpu:
         require_gpu()

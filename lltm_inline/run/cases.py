@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..base.device import DEVICES
 from ..model.registry import Op
 from ..model.shapes import ELEMENTS
 from ..workers import steps
@@ -607,7 +608,7 @@ def place(value: Tensor, layout: str, device: str) -> Placed:
     """Lay a tensor out as `layout` says; NaN fills the gaps and the surroundings, so that a stray read shows."""
     shape = value.shape
     filler = math.nan if differentiable(value) else 0
-    value = value.to(device)
+    value = value.to(DEVICES[device].tensors)
     if layout == "expanded" and value.numel():
         # Room for all elements, of which only the first is one: a kernel that reads on finds NaN and not foreign memory.
         storage = value.new_full((value.numel() + 64,), filler)

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.device import DEVICES
 from ..errors import InputError
 from ..model.registry import Kernel, Op
 from ..model.shapes import ANY_RANK, ELEMENTS, Dim, Shape, solve
@@ -45,7 +46,8 @@ class Fake:
     def __init__(
         self, kernel: Kernel, op: Op, interface: Interface, run: Callable[..., tuple[Tensor, ...]], device: str
     ) -> None:
-        self.kernel, self.op, self.interface, self.run, self.device = kernel, op, interface, run, device
+        self.kernel, self.op, self.interface, self.run = kernel, op, interface, run
+        self.tensors = DEVICES[device].tensors
         self._extras: tuple[Shape, ...] | None = None
         self._dtypes: dict[torch.dtype, list[torch.dtype]] = {}
 
@@ -177,7 +179,7 @@ class Fake:
 
         def run() -> tuple[Tensor, ...]:
             inputs = make_inputs(self.op, Case("", size, real, view=view))
-            return self.run(*(value.to(self.device) if isinstance(value, Tensor) else value for value in inputs))
+            return self.run(*(value.to(self.tensors) if isinstance(value, Tensor) else value for value in inputs))
 
         with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline fake") as pool:
             return pool.submit(run).result()

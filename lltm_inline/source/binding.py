@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
+from ..base.device import Device
 from ..model.registry import Argument, Kernel, Op
 from ..model.shapes import Dim, Shape
 from .custom_classes import NAMESPACE
 from .signature import CPP_DTYPES, TENSOR, Interface, backward_arguments, cpp_type
 
 
-def generate_binding(kernel: Kernel, op: Op, interface: Interface, device: str = "cpu") -> str:
+def generate_binding(kernel: Kernel, op: Op, interface: Interface, device: Device) -> str:
     """Write the C++ that registers a kernel's `forward` and `backward` with PyTorch, for tensors on `device`.
 
     Raises:
@@ -209,7 +210,7 @@ template <class T> T number(StableIValue value) {
 """
 
 
-def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: str) -> str:
+def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: Device) -> str:
     signature = op.signature
     schema = schemas(kernel, op, interface)
     functions = ["forward"]
@@ -253,16 +254,16 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: str) 
     )
 
 
-def _dispatch_key(kernel: Kernel, interface: Interface, name: str, device: str) -> str:
+def _dispatch_key(kernel: Kernel, interface: Interface, name: str, device: Device) -> str:
     """Say where a function is registered: what differentiates through ATen stands above autograd."""
     through_aten = not interface.has_backward or (name == "backward" and kernel.double_backward)
-    return "CompositeImplicitAutograd" if through_aten else device.upper()
+    return "CompositeImplicitAutograd" if through_aten else device.tensors.upper()
 
 
-def _guard(arguments: Sequence[Argument], device: str) -> str:
+def _guard(arguments: Sequence[Argument], device: Device) -> str:
     """Make the device of the tensors the current one while a CUDA kernel runs; on the CPU there is but one."""
     first = next((argument.name for argument in arguments if argument.type == "Tensor"), None)
-    return f"  const c10::OptionalDeviceGuard device_(at::device_of({first}));\n" if first and device == "cuda" else ""
+    return f"  const c10::OptionalDeviceGuard device_(at::device_of({first}));\n" if first and device.needs_gpu else ""
 
 
 def _memory(kernel: Kernel, optional: bool, capacity: int) -> str:
@@ -385,7 +386,7 @@ void same_shape(const char* name, const $tensor& tensor, const $tensor& first) {
 """
 
 
-def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: str) -> str:
+def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) -> str:
     """Write `check_inputs`: device, dtype, rank and extent of every tensor, against the op's shapes.
 
     torch.compile looks into what differentiates through ATen: extents may be symbols there, and are compared as such.
@@ -426,8 +427,8 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: str) -> 
         # STD_TORCH_CHECK would put our file and line in front of the message.
         fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
         first=first,
-        device=device,
-        device_words={"cpu": "the CPU", "cuda": "a CUDA device"}[device],
+        device=device.tensors,
+        device_words=device.words,
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
         dtype_name="torch::headeronly::toString" if stable else "c10::toString",
         dtype_test=" || ".join(f"dtype == {scalar}::{CPP_DTYPES[dtype]}" for dtype in op.dtypes),
@@ -466,7 +467,7 @@ $backward}
 """
 
 
-def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface, device: str) -> str:
+def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface, device: Device) -> str:
     """Write the classic binding of the tutorials, as `load_inline(functions=...)` would, but with its docstrings escaped."""
     inputs = op.signature.inputs
     doc = kernel.doc.strip().partition("\n")[0].replace("\\", "\\\\").replace('"', '\\"')

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
+from ..base.device import DEVICES
 from ..errors import DefinitionError, TemplateError
 from ..model.registry import BINDINGS, Kernel, Op
 from .binding import generate_binding
@@ -107,10 +108,10 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
         True
     """
     require_text(kernel, device)
-    body = _cuda_body(kernel, op) if device == "cuda" else _cpu_body(kernel, op)
+    body, where = _BODIES[device](kernel, op), DEVICES[device]
     binding_name = f"{kernel.name} (binding)"
     if kernel.binding in BINDINGS:
-        binding_text = generate_binding(kernel, op, body.interface, device) if not body.interface.problems else ""
+        binding_text = generate_binding(kernel, op, body.interface, where) if not body.interface.problems else ""
         binding = f'#line 1 "{binding_name}"\n{binding_text}'
     else:
         binding_text = kernel.binding
@@ -120,7 +121,7 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     lines += [f"// Saved for backward: {', '.join(kernel.saves) or 'nothing'}."]
     lines += [f"#ifndef {NAMESPACE}", f"#define {NAMESPACE} {kernel.op}_{kernel.variant}", "#endif"]
     prelude = _prelude_of(kernel, body.host)
-    lines += [PRELUDE[prelude].rstrip("\n"), *["#include <ATen/DeviceGuard.h>"] * (device == "cuda")]
+    lines += [PRELUDE[prelude].rstrip("\n"), *["#include <ATen/DeviceGuard.h>"] * where.needs_gpu]
     text = "\n".join([*lines, body.host.rstrip("\n"), binding.rstrip("\n"), ""])
     return Rendered(text, prelude, {**body.sources, binding_name: binding_text}, body.interface, body.cuda)
 
@@ -133,8 +134,9 @@ def devices_of(kernel: Kernel) -> tuple[str, ...]:
         ('cuda',)
     """
     if kernel.python is not None:
-        return ("cpu", "cuda")
-    return (*("cpu",) * bool(kernel.cpp and not is_torch_free(kernel)), *("cuda",) * bool(kernel.cuda))
+        return tuple(DEVICES)
+    has = {"cpp": bool(kernel.cpp and not is_torch_free(kernel)), "cuda": bool(kernel.cuda)}
+    return tuple(name for name, device in DEVICES.items() if has[device.text])
 
 
 def require_text(kernel: Kernel, device: str) -> None:
@@ -145,20 +147,19 @@ def require_text(kernel: Kernel, device: str) -> None:
     """
     if kernel.python is not None:
         raise DefinitionError(f"kernel {kernel.label!r} is a Python function: there is nothing to build")
-    if device == "cuda" and kernel.api == "stable":
-        raise DefinitionError(f"kernel {kernel.label!r} is on the stable ABI: device 'cuda' needs api='aten'")
+    text = DEVICES[device].text
+    if text == "cuda" and kernel.api == "stable":
+        raise DefinitionError(f"kernel {kernel.label!r} is on the stable ABI: device {device!r} needs api='aten'")
     if device in devices_of(kernel):
         return
-    if device == "cpu" and kernel.cpp:
+    if text == "cpp" and kernel.cpp:
         why = (
             "its cpp text calls the launch functions of its cuda text"
             if has_launch_functions(mask(kernel.cuda))
             else "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
         )
         raise DefinitionError(f"kernel {kernel.label!r}: {why}, so only device 'cuda' runs it")
-    raise DefinitionError(
-        f"kernel {kernel.label!r} has no {'cuda' if device == 'cuda' else 'cpp'} text: device {device!r} needs one"
-    )
+    raise DefinitionError(f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one")
 
 
 def is_torch_free(kernel: Kernel) -> bool:
@@ -194,6 +195,10 @@ def _cuda_body(kernel: Kernel, op: Op) -> _Body:
     host = "\n".join(["// Defined in the CUDA file.", *_defines(kernel), *prototypes])
     cuda = _cuda_file(kernel, ("array", "cstdint", "tuple"), _define_behind_headers(kernel, text, kernel.name))
     return _Body(host, interface, {kernel.name: kernel.cuda}, cuda)
+
+
+#: How the text of each device is made.
+_BODIES = {"cpu": _cpu_body, "cuda": _cuda_body}
 
 
 def _torch_free_body(kernel: Kernel, op: Op) -> _Body:

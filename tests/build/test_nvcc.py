@@ -16,10 +16,11 @@ import pytest
 import torch
 from torch.utils import cpp_extension
 
+from lltm_inline.base.device import DEVICES
 from lltm_inline.build import cache, compiler, inline, nvcc
 from lltm_inline.build.compiler import build, make_job, run_jobs
 from lltm_inline.build.job import compile_checks
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.diagnosis.diagnostics import Diagnostic, parse
 from lltm_inline.diagnosis.nvcc_log import in_words_of_gcc
 from lltm_inline.errors import BuildError, DefinitionError, InputError, SignatureError, TemplateError, ToolchainError
@@ -55,6 +56,11 @@ def kernel(cuda: str = CUDA, cpp: str = CPP, factor: float = 2, **fields: Any) -
 def compiled(text: Kernel, **options: Any) -> Any:
     """Compile-check a kernel."""
     return build(text, device="cuda", compile_only=True, progress=False, **options)
+
+
+def with_nvcc(tools: nvcc.Nvcc, name: str | None = None) -> Toolchain:
+    """Put an nvcc beside the C++ compiler, whether or not this machine has one."""
+    return dataclasses.replace(find_toolchain(name), device=DEVICES["cuda"], nvcc=tools)
 
 
 def entries(path: Path) -> list[str]:
@@ -124,7 +130,7 @@ def test_other_compiler_and_cache_path(tiny: Any, tmp_path: Path, monkeypatch: p
     if not shutil.which("clang++"):
         pytest.skip("needs clang++")
     tools = nvcc.find_cuda(compile_only=True)
-    jobs = [compile_checks([make_job(kernel(), find_toolchain(name), tools)])[0] for name in ("clang++", "g++")]
+    jobs = [compile_checks([make_job(kernel(), with_nvcc(tools, name))])[0] for name in ("clang++", "g++")]
     builds = run_jobs(jobs, progress=False)
     assert "clang++" in builds[0].compiler and builds[0].digest != builds[1].digest
     for found in builds:
@@ -137,10 +143,10 @@ def test_digest_holds_what_nvcc_depends_on(tiny: Any, monkeypatch: pytest.Monkey
     tools = nvcc.find_cuda(compile_only=True)
 
     def key(**changes: Any) -> str:
-        return make_job(kernel(), find_toolchain(), dataclasses.replace(tools, **changes)).key
+        return make_job(kernel(), with_nvcc(dataclasses.replace(tools, **changes))).key
 
     keys = {key(), key(identity="another"), key(flags=("-arch=sm_90",)), key(flags=(*tools.flags, "-use_fast_math"))}
-    keys.add(make_job(kernel(flags=("-lineinfo",)), find_toolchain(), tools).key)
+    keys.add(make_job(kernel(flags=("-lineinfo",)), with_nvcc(tools)).key)
     monkeypatch.setenv("NVCC_APPEND_FLAGS", "-G")
     assert len({*keys, key()}) == 6
 
@@ -688,7 +694,7 @@ def test_unsupported_host_compiler() -> None:
 
 def test_cache_of_the_result_is_checked(tiny: Any) -> None:
     """The files that jobs leave are named by what they are."""
-    job = make_job(kernel(), find_toolchain(), nvcc.Nvcc("/nvcc", "/", "13.0", "x", ("-O3",)))
+    job = make_job(kernel(), with_nvcc(nvcc.Nvcc("/nvcc", "/", "13.0", "x", ("-O3",))))
     assert job.result == cache.LIBRARY and job.shown_flags == ("-O3",)
     assert dataclasses.replace(job, only="ptx").result == "kernel.ptx"
     assert len({job.key, dataclasses.replace(job, only="ptx").key, dataclasses.replace(job, only="object").key}) == 3

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...autopsy.crash import Crash
+from ...base.device import DEVICES
 from ...diagnosis.diagnostics import Diagnostic
 from ...model.kernel import Kernel
 
@@ -95,7 +96,7 @@ def _kind_of(kernel: Kernel, device: str, file: str) -> str:
     """Tell which text of a kernel the compiler calls `file`; nothing for a header or what is generated."""
     if not file.startswith(kernel.name):
         return ""
-    kinds = {"": "cuda" if device != "cpu" and kernel.cuda else "cpp", " (cpp)": "cpp", " (cuda)": "cuda"}
+    kinds = {"": DEVICES[device].text, " (cpp)": "cpp", " (cuda)": "cuda"}
     kind = kinds.get(file[len(kernel.name) :], "binding" if file.endswith(" (binding)") else "")
     return kind if kind in kernel.sources else ""
 

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from ...base.arguments import refusal, shown
+from ...base.device import DEVICES
 from ...base.stop import stoppable
 from ...errors import DefinitionError, InputError, UnknownKernelError
 from ...journal import journal
@@ -44,7 +45,7 @@ class Task:
     @property
     def can_run(self) -> bool:
         """Whether the kernel can be run on this machine, and not only compiled."""
-        return self.device != "cuda" or torch.cuda.is_available()
+        return not DEVICES[self.device].needs_gpu or torch.cuda.is_available()
 
 
 class Session(Board):
