@@ -11,13 +11,5 @@ checks.h    check mode: bounds, races, barriers, shared memory that nobody has w
 from __future__ import annotations
 
 from .header import header as header
+from .rewrite import on_cpu as on_cpu
 from .rewrite import rewrite as rewrite
-
-#: Check mode: at every load, store and branch the compiler is to call what `checks.h` defines.
-CHECK_FLAGS = (
-    "-DCUDA_CPU_CHECK",
-    "-O1",
-    "-g1",
-    "-fsanitize=thread,bounds,alignment",
-    "-fsanitize-coverage=trace-pc",
-)

@@ -39,14 +39,15 @@ struct Lane {
   alignas(16) unsigned char offered[16], taken[16];  // what it brings to a meeting, and brought to the last one
   uint64_t steps;                                    // without a barrier between them
 
-  unsigned in_warp() const {
+  CUDA_CPU_PLAIN unsigned in_warp() const {
     return index % kWarp;
   }
 };
 
 // The CUDA thread that runs on this thread of the CPU; null while code of the host does, and while the runtime works for a
-// check, of which the code is instrumented too.
-thread_local Lane* lane = nullptr;
+// check, of which the code is instrumented too: volatile, as the compiler does not know what the instrumented code will look
+// at.
+thread_local Lane* volatile lane = nullptr;
 
 struct OffDevice {
   Lane* const self = lane;
@@ -239,7 +240,7 @@ class Block {
   }
 
   // Let those go on that need not wait any longer; false where all have ended.
-  bool release() {
+  CUDA_CPU_PLAIN bool release() {
     if (ended_ == count_) return false;
     if (at_block_ + ended_ == count_) {
       release_block();
@@ -255,7 +256,7 @@ class Block {
 
   void release_block();
 
-  bool release_warp(unsigned warp, bool active = false) {
+  CUDA_CPU_PLAIN bool release_warp(unsigned warp, bool active = false) {
     Lane* const first = &lanes_[warp * kWarp];
     const unsigned width = std::min(kWarp, count_ - warp * kWarp);
     unsigned living = 0;
@@ -306,7 +307,8 @@ class Block {
   void (*body_)(void*);
   void* context_;
   unsigned next_, count_ = 0, at_block_, ended_;
-  std::unique_ptr<Lane[]> lanes_;
+  std::unique_ptr<Lane[]> memory_{new Lane[kMostThreads]};
+  Lane* const lanes_ = memory_.get();
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;  // on which no thread waits
   Fiber* running_;
@@ -315,8 +317,7 @@ class Block {
   std::string failure_;
 };
 
-void Block::prepare() {
-  if (!lanes_) lanes_ = std::make_unique<Lane[]>(kMostThreads);
+CUDA_CPU_PLAIN void Block::prepare() {
   count_ = unsigned(launch->threads());
   next_ = at_block_ = ended_ = 0;
   vote = 0;
@@ -335,7 +336,7 @@ void Block::prepare() {
   }
 }
 
-void Block::release_block() {
+CUDA_CPU_PLAIN void Block::release_block() {
 #ifdef CUDA_CPU_CHECK
   const Lane* waiting = nullptr;
   const Lane* elsewhere = nullptr;
@@ -397,7 +398,8 @@ inline std::unique_ptr<char[]>& shared_memory() {
 }
 
 template <class T>
-T* dynamic_shared() {
+CUDA_CPU_PLAIN T* dynamic_shared() {
+  const OffDevice off;
   return reinterpret_cast<T*>((reinterpret_cast<uintptr_t>(shared_memory().get()) + 127) / 128 * 128);
 }
 
@@ -438,10 +440,12 @@ CUDA_CPU_PLAIN inline uint3 block_index() {
   return lane->block->index;
 }
 CUDA_CPU_PLAIN inline uint3 block_size() {
-  return lane->block->size;
+  const dim3& size = lane->block->size;
+  return {size.x, size.y, size.z};
 }
 CUDA_CPU_PLAIN inline uint3 grid_size() {
-  return lane->block->launch->grid;
+  const dim3& grid = lane->block->launch->grid;
+  return {grid.x, grid.y, grid.z};
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace cuda_cpu {
 namespace {
 
 // How often a thread may branch between two barriers before it counts as endless.
-constexpr uint64_t kSteps = 100'000'000;
+constexpr uint64_t kSteps = 10'000'000;
 
 enum class Kind : unsigned char { load, store, atomic, compare_and_swap };
 
@@ -29,9 +29,9 @@ struct Access {
   Kind kind;
 };
 
-// What is known of four bytes: the last store, and three loads of which none makes another one superfluous.
+// What is known of four bytes: the last store, the last atomic, and three loads of which none makes another one superfluous.
 struct Cell {
-  Access write;
+  Access stored, changed;
   Access reads[3];        // the last one; the last one of another thread of its warp; the last one of another warp
   unsigned char written;  // of shared memory: the bytes that the block has stored
   uint32_t written_at;
@@ -50,12 +50,13 @@ struct Region {
   std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> storage;  // of a tensor; one that is gone is no region any more
 };
 
-// A write of the same value that another thread has written is no race: what was there is kept until the next step shows.
+// A store of the value that is there already is no race: the next step of the thread shows whether it was one.
 struct Doubt {
   const char* address = nullptr;
   size_t bytes;
-  unsigned char before[16];
-  std::string report;
+  unsigned char value[16];
+  Access before, now;
+  std::string element;
 };
 
 struct Checks {
@@ -106,7 +107,7 @@ CUDA_CPU_PLAIN bool within(const char* address, const char* low, const char* hig
   return low <= address && address < high;
 }
 
-const Region* region_at(const char* address, size_t bytes) {
+CUDA_CPU_PLAIN const Region* region_at(const char* address, size_t bytes) {
   Checks& all = checks();
   const Region* const last = all.last_region;
   if (last && last->begin <= address && address + bytes <= last->end) return last;
@@ -155,7 +156,7 @@ void outside(const char* address, size_t bytes, bool store, const char* pc, Lane
   self->block->fail(what, self);
 }
 
-Cell& cell_at(const char* address) {
+CUDA_CPU_PLAIN Cell& cell_at(const char* address) {
   Checks& all = checks();
   const uintptr_t number = uintptr_t(address) / 1024;
   if (number != all.last_number || !all.last_page) {
@@ -168,7 +169,7 @@ Cell& cell_at(const char* address) {
 }
 
 // Whether something puts an earlier access ahead of one that the thread makes now.
-bool is_ordered(const Access& before, const Lane& self) {
+CUDA_CPU_PLAIN bool is_ordered(const Access& before, const Lane& self) {
   Checks& all = checks();
   if (before.time < all.launched || before.time == 0) return true;
   const Block& block = *self.block;
@@ -181,7 +182,7 @@ bool is_ordered(const Access& before, const Lane& self) {
 
 const char* const kDone[] = {"read", "written", "changed by an atomic", "changed by an atomic"};
 
-std::string race(const Access& before, const Access& now, const Region& region, const char* address, const Launch& launch) {
+std::string race(const Access& before, const Access& now, const std::string& element, const Launch& launch) {
   const bool same_block = before.block == now.block;
   const char* const cure =
       before.kind >= Kind::atomic || now.kind >= Kind::atomic
@@ -189,23 +190,27 @@ std::string race(const Access& before, const Access& now, const Region& region, 
           : (!same_block ? "No barrier orders two blocks: let each write places of its own, or use atomics"
                          : (before.thread / kWarp == now.thread / kWarp ? "Put __syncwarp() or __syncthreads() between them"
                                                                         : "Put __syncthreads() between them"));
-  return "race: " + element_at(region, address) + " is " + kDone[int(now.kind)] + " at line " + line_at(now.pc, launch) +
-         " by " + of_thread(now, launch) + ", and " + kDone[int(before.kind)] + " at line " + line_at(before.pc, launch) +
-         " by " + of_thread(before, launch) + ", in no certain order. " + cure;
+  return "race: " + element + " is " + kDone[int(now.kind)] + " at line " + line_at(now.pc, launch) + " by " +
+         of_thread(now, launch) + ", and " + kDone[int(before.kind)] + " at line " + line_at(before.pc, launch) + " by " +
+         of_thread(before, launch) + ", in no certain order. " + cure;
 }
 
 void settle(Lane* self) {
   Doubt& doubt = checks().doubt;
-  const bool changed = std::memcmp(doubt.address, doubt.before, doubt.bytes) != 0;
+  const bool changed = std::memcmp(doubt.address, doubt.value, doubt.bytes) != 0;
   doubt.address = nullptr;
-  if (!changed) return;
-  self->block->fail(doubt.report, self);
+  if (changed) self->block->fail(race(doubt.before, doubt.now, doubt.element, *self->block->launch), self);
 }
 
-void look_at(const char* address, size_t bytes, Kind kind, const char* pc, Lane* self) {
+CUDA_CPU_PLAIN void look_at(const char* address, size_t bytes, Kind kind, const char* pc, Lane* self) {
   const bool store = kind != Kind::load, atomic = kind >= Kind::atomic;
   Checks& all = checks();
   if (all.doubt.address) settle(self);
+  if (atomic) {
+    auto& order = all.orders[self->block->number];
+    if (order.fenced) order.published = order.fenced;
+    order.asked = true;
+  }
   if (within(address, self->fiber->low, self->fiber->low + Fiber::kStack)) return;
   const Region* const region = region_at(address, bytes);
   const Block& block = *self->block;
@@ -213,11 +218,6 @@ void look_at(const char* address, size_t bytes, Kind kind, const char* pc, Lane*
   if (!region) {
     if (within(address, all.image_low, all.image_high) || within(address, all.stack_low, all.stack_high)) return;
     return outside(address, bytes, store, pc, self);
-  }
-  if (atomic) {
-    auto& order = all.orders[block.number];
-    if (order.fenced) order.published = order.fenced;
-    order.asked = true;
   }
   const uint32_t time = ++all.time;
   for (const char* at = address; at < address + bytes;) {
@@ -233,39 +233,28 @@ void look_at(const char* address, size_t bytes, Kind kind, const char* pc, Lane*
                                ", and no thread of the block has written it. Shared memory holds nothing at the start";
       self->block->fail(what, self);
     }
-    const auto conflicts = [&](const Access& before) {
+    const auto conflicts = [&](const Access& before) CUDA_CPU_PLAIN {
       if (!(before.bytes & mask) || (atomic && before.kind >= Kind::atomic)) return false;
+      if (region->shared && before.block != now.block) return false;  // each block has its own, in the same place here
       // A loop of atomicCAS begins with a load, of which the atomic then finds out whether it still holds.
       if (kind == Kind::load && before.kind == Kind::compare_and_swap) return false;
       if (kind == Kind::compare_and_swap && before.kind == Kind::load) return false;
       return !is_ordered(before, *self);
     };
-    if (conflicts(cell.write)) {
-      const std::string report = race(cell.write, now, *region, address, launch);
-      if (store && !atomic && cell.write.kind == Kind::store && bytes <= sizeof all.doubt.before) {
-        all.doubt.address = address;
-        all.doubt.bytes = bytes;
-        std::memcpy(all.doubt.before, address, bytes);
-        all.doubt.report = report;
-      } else {
-        self->block->fail(report, self);
+    const auto compare_with = [&](const Access& before) CUDA_CPU_PLAIN {
+      if (!conflicts(before)) return;
+      if (kind != Kind::store || before.kind >= Kind::atomic || bytes > sizeof all.doubt.value) {
+        self->block->fail(race(before, now, element_at(*region, address), launch), self);
       }
-    }
+      if (all.doubt.address) return;
+      all.doubt = {address, bytes, {}, before, now, element_at(*region, address)};
+      std::memcpy(all.doubt.value, address, bytes);
+    };
+    compare_with(cell.stored);
+    compare_with(cell.changed);
     if (store) {
-      for (Access& read : cell.reads) {
-        if (!conflicts(read)) continue;
-        const std::string report = race(read, now, *region, address, launch);
-        if (!atomic && bytes <= sizeof all.doubt.before) {
-          if (all.doubt.address) continue;
-          all.doubt.address = address;
-          all.doubt.bytes = bytes;
-          std::memcpy(all.doubt.before, address, bytes);
-          all.doubt.report = report;
-        } else {
-          self->block->fail(report, self);
-        }
-      }
-      cell.write = now;
+      for (const Access& read : cell.reads) compare_with(read);
+      (atomic ? cell.changed : cell.stored) = now;
       cell.written |= mask;
     } else {
       const Access last = cell.reads[0];
@@ -347,10 +336,9 @@ T&& named(T&& value, const char* name) {
 }
 
 template <class T>
-void declare_shared(const char* name, const T& array) {
-  if (!lane) return;
+CUDA_CPU_PLAIN void declare_shared(const char* name, const T& array) {
   const OffDevice off;
-  const char* const begin = reinterpret_cast<const char*>(&array);
+  const char* const begin = (const char*)&array;  // it may be volatile
   for (const Region& one : checks().regions) {
     if (one.begin == begin && one.end == begin + sizeof(T) && one.name == name) return;
   }

@@ -113,7 +113,7 @@ To bits_of(From value) {
   return to;
 }
 
-[[noreturn]] inline void broken(const char* what, const char* file, int line) {
+[[noreturn]] CUDA_CPU_PLAIN inline void broken(const char* what, const char* file, int line) {
   if (!lane) {
     std::fprintf(stderr, "%s:%d: %s\n", file, line, what);
     std::abort();

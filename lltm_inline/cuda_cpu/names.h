@@ -81,7 +81,7 @@ enum cudaError_t {
   cudaErrorInvalidConfiguration = 9
 };
 using cudaError = cudaError_t;
-using cudaStream_t = struct CUstream_st*;
+using cudaStream_t = void*;
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost,
   cudaMemcpyHostToDevice,

@@ -78,18 +78,31 @@ def rewrite(text: str, label: str, name: str) -> str:
         >>> print(rewrite(text, "axpy/mine", "cuda")[38:])
         void f(int* x) { ::cuda_cpu::Launch("k", __FILE__, __LINE__, 1, 32).run([&](auto&... cuda_cpu_) { k(cuda_cpu_...); }, x); }
     """
-    edits = [
-        edit for find in (_includes, _launches, _shared, _tokens, _named) for edit in find(_Text(text, label, name))
-    ]
-    _refuse(_Text(text, label, name))
+    source = _Text(text, label, name)
+    _refuse(source)
+    return _edited(text, [edit for find in (_includes, _launches, _shared, _tokens, _named) for edit in find(source)])
+
+
+def on_cpu(text: str) -> str:
+    """Let a C++ text that works with tensors on a GPU work with tensors on the CPU, and tell the checks their names.
+
+    Example:
+        >>> on_cpu("TORCH_CHECK(x.is_cuda());")
+        'TORCH_CHECK(x.is_cpu());'
+    """
+    source = _Text(text, "", "")
+    return _edited(text, [*_tokens(source), *_named(source)])
+
+
+_Edit = tuple[int, int, str]
+
+
+def _edited(text: str, edits: list[_Edit]) -> str:
     parts, end = [], 0
     for start, stop, new in sorted(edits):
         parts += [text[end:start], new]
         end = stop
     return "".join([*parts, text[end:]])
-
-
-_Edit = tuple[int, int, str]
 
 
 class _Text:

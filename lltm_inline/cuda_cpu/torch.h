@@ -1,4 +1,11 @@
 // What a CUDA text asks of torch's CUDA headers, which the rewriter leaves out.
+namespace at {
+template <class T>
+struct RestrictPtrTraits {
+  using PtrType = T* __restrict__;
+};
+}  // namespace at
+
 namespace c10::cuda {
 struct CUDAStream {
   operator cudaStream_t() const {

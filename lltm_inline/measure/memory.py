@@ -71,7 +71,7 @@ def memory(
         sizes: tuples in the order of the op's letters, or dicts by letter; default: the op's own.
         baseline: what ratios are counted against; default: the reference if it is among the kernels, else the first.
         dtype: of the floating-point inputs.
-        device: `cpu` or `cuda`.
+        device: `cpu`, `cuda` or `cuda-cpu`.
         depth: number of layers, the first output of each the first input of the next, each with parameters of its own;
             `sizes` are those of the first layer.
         check: run the full `check` of every kernel first. Without it a quick comparison at every size remains.

@@ -23,7 +23,7 @@ class Meter:
     are released. On a GPU it reads the statistics of torch's caching allocator, which rounds each block up to 512 bytes.
 
     Args:
-        device: `cpu` or `cuda`.
+        device: `cpu`, `cuda` or `cuda-cpu`.
         built: its library for the CPU; None builds it.
         progress: as for `build`; the first meter on a machine takes a few seconds to compile.
 

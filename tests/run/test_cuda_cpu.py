@@ -11,7 +11,8 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.cuda_cpu import CHECK_FLAGS, rewrite
+from lltm_inline.base.device import DEVICES
+from lltm_inline.cuda_cpu import rewrite
 from lltm_inline.errors import TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from tests.tiny import forget
@@ -76,10 +77,11 @@ def op() -> Op:
 def loaded(text: str, *flags: str) -> Callable[[torch.Tensor, int], torch.Tensor]:
     """Build a text in check mode."""
     kernel = Kernel("planted/all", cuda=text)
-    function = li.load(kernel, device="cuda-cpu", cflags=[*CHECK_FLAGS, *flags], trust=True)
+    function = li.load(kernel, device="cuda-cpu", cflags=[*DEVICES["cuda-cpu"].check_flags, *flags], trust=True)
     return lambda x, which: function.forward(x, which)[0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_right_kernels(op: Op, order: int) -> None:
     """They raise nothing in check mode, and give what PyTorch gives, in three orders of their threads."""
@@ -89,12 +91,15 @@ def test_right_kernels(op: Op, order: int) -> None:
     for which, one in enumerate(planted):
         x = one.x
         try:
-            torch.testing.assert_close(run(x, which), eval(one.said("y"), {"x": x, "torch": torch}), rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(
+                run(x, which), eval(one.said("y"), {"x": x, "torch": torch}), rtol=1e-4, atol=1e-4
+            )
         except (RuntimeError, AssertionError) as error:
             wrong[one.name] = str(error)
-    assert not wrong
+    assert not wrong, "\n".join(f"{name}: {what}" for name, what in wrong.items())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_wrong_kernels(op: Op, order: int) -> None:
     """Each is reported for its own reason, at its own line, and with its kernel."""
@@ -110,4 +115,68 @@ def test_wrong_kernels(op: Op, order: int) -> None:
         at = any(re.search(rf"(?:line |planted/all:){line}\b", said) for line in one.lines)
         if not re.search(one.said("report"), said) or not at or "Kernel " not in said:
             missed[one.name] = f"{said}; want {one.lines}"
-    assert not missed
+    assert not missed, "\n".join(f"{name}: {what}" for name, what in missed.items())
+
+
+KERNEL = "__global__ void k(float* x) { x[0] = 1; }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("void f() {}", "cuda line 1: no __global__ function"),
+        ("#include <cub/cub.cuh>\n" + KERNEL, "cuda line 1: device 'cuda-cpu' cannot run cub"),
+        ("#include <cooperative_groups.h>\n" + KERNEL, "line 1: device 'cuda-cpu' cannot run cooperative groups"),
+        (KERNEL + '__device__ void f() { asm("bar.sync 0;"); }', r"line 2: .* cannot run inline PTX \(asm\)"),
+        (KERNEL + "__global__ void m(float* x) { k<<<1, 1>>>(x); }", r"line 2: .*\(dynamic parallelism\)"),
+        (KERNEL + "__device__ float f(float v) { return __shfl_down(v, 1); }", "line 2: .* write __shfl_down_sync"),
+        (
+            KERNEL + "__device__ int f(int v) { return __popcc(v); }",
+            "line 2: .* intrinsic __popcc. Did you mean '__popc'",
+        ),
+        (
+            KERNEL + "void f(int* x) { cudaMallocAsync(&x, 4, 0); }",
+            "line 2: .* does not know the call .* cudaMallocAsync",
+        ),
+        (KERNEL + "__device__ half2 f(half2 v) { return v; }", "line 2: .* pairs of half-precision numbers"),
+        ("__shared__ float s[4];\n" + KERNEL, "line 1: .* declare it in the kernel"),
+        (KERNEL + "void f(float* x) { k<<<1, 1>>>; }", "line 2: a launch is written kernel"),
+    ],
+)
+def test_refusals(text: str, message: str) -> None:
+    """What cannot run on the CPU is refused by name and line, before anything is compiled."""
+    with pytest.raises(TemplateError, match=message):
+        rewrite(text, "op/mine", "cuda")
+
+
+def test_lines_stay() -> None:
+    """Every line is where it was, and comments and strings are left alone."""
+    text = (PLACE / "right" / "template_commas.cu").read_text()
+    made = rewrite(text, "op/mine", "cuda")
+    assert made.count("\n") == text.count("\n") and "<<<" not in made
+    assert 'Launch("relu_times<scalar_t, 3>", __FILE__, __LINE__, dim3(' in made
+    kept = '// k<<<1, 1>>>(x)\n__global__ void k() { printf("__shared__ float s[1]; <<<"); }'
+    assert rewrite(kept, "op/mine", "cuda") == kept
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["axpy/cuda", "lltm/cuda", "lltm/cuda_accessor", "lltm/cuda_extern"])
+def test_ops_run_as_they_are(name: str) -> None:
+    """The CUDA kernels that ship are right on the CPU, their gradients included, from the text that nvcc takes."""
+    report = li.check(name, device="cuda-cpu")
+    assert report.ok and report.device == "cuda-cpu" and report["gradcheck"].cases
+
+
+@pytest.mark.full
+def test_timings_say_where() -> None:
+    """A timing on the CPU cannot be taken for one of a GPU."""
+    timings = li.benchmark(["axpy/cuda"], sizes=[(1000,)], device="cuda-cpu", seconds=0.05)
+    assert timings.device == "cuda-cpu" and "cuda-cpu" in str(timings)
+
+
+def test_a_check_names_the_line(op: Op) -> None:
+    """A check is in check mode: what a GPU would let pass is a finding, with the line of the user's own text."""
+    text = (PLACE / "wrong" / "no_guard.cu").read_text()
+    text = f"{HEADERS}{text}at::Tensor forward(const at::Tensor& x, int64_t which) {{ return run(x); }}\n"
+    report = li.check(Kernel("planted/guard", cuda=text), device="cuda-cpu", sizes=[(100,)], trust=True)
+    assert not report.ok and re.search(r"out of bounds: x\[100\], read at line planted/guard:10\b", str(report))
