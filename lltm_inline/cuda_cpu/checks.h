@@ -111,9 +111,9 @@ CUDA_CPU_PLAIN const Region* region_at(const char* address, size_t bytes) {
   Checks& all = checks();
   const Region* const last = all.last_region;
   if (last && last->begin <= address && address + bytes <= last->end) return last;
-  for (size_t i = all.regions.size(); i-- > 0;) {  // the last one has the name by which the launch knows it
-    const Region& one = all.regions[i];
-    if (one.begin <= address && address + bytes <= one.end) return all.last_region = &one;
+  const Region* const first = all.regions.data();
+  for (const Region* one = first + all.regions.size(); one-- > first;) {  // the last has the name that the launch knows
+    if (one->begin <= address && address + bytes <= one->end) return all.last_region = one;
   }
   return nullptr;
 }
@@ -212,11 +212,12 @@ CUDA_CPU_PLAIN void look_at(const char* address, size_t bytes, Kind kind, const 
     order.asked = true;
   }
   if (within(address, self->fiber->low, self->fiber->low + Fiber::kStack)) return;
+  if (within(address, all.stack_low, all.stack_high)) return;  // the launch keeps the kernel's arguments there
   const Region* const region = region_at(address, bytes);
   const Block& block = *self->block;
   const Launch& launch = *block.launch;
   if (!region) {
-    if (within(address, all.image_low, all.image_high) || within(address, all.stack_low, all.stack_high)) return;
+    if (within(address, all.image_low, all.image_high)) return;
     return outside(address, bytes, store, pc, self);
   }
   const uint32_t time = ++all.time;

@@ -160,7 +160,7 @@ def test_lines_stay() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["axpy/cuda", "lltm/cuda", "lltm/cuda_accessor", "lltm/cuda_extern"])
+@pytest.mark.parametrize("name", ["axpy/cuda", "lltm/cuda_accessor"])
 def test_ops_run_as_they_are(name: str) -> None:
     """The CUDA kernels that ship are right on the CPU, their gradients included, from the text that nvcc takes."""
     report = li.check(name, device="cuda-cpu")
