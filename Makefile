@@ -36,7 +36,7 @@ check: $(VENV)/.stamp-check
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/clang-format --dry-run -Werror lltm_inline/native/*.cpp lltm_inline/native/*.h
+	$(BIN)/clang-format --dry-run -Werror lltm_inline/native/*.cpp lltm_inline/*/*.h
 
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(ARGS)

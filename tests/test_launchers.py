@@ -126,17 +126,17 @@ def test_bracket_that_hides_a_launch_function() -> None:
 
 
 def test_forms_of_a_kernel() -> None:
-    """The texts say which devices run a kernel: with `forward` in both it has two, with launch functions only one."""
+    """The texts say which devices run a kernel: with `forward` in both it has all, with launch functions those of CUDA."""
     forward = "at::Tensor forward(const at::Tensor& x) { return x; }"
     launch = "void f(float* x, cudaStream_t s) {}"
     for texts, devices in (
         ({"cpp": forward}, ("cpu",)),
-        ({"cuda": forward}, ("cuda",)),
-        ({"cpp": forward, "cuda": forward}, ("cpu", "cuda")),
-        ({"cpp": forward, "cuda": launch}, ("cuda",)),
+        ({"cuda": forward}, ("cuda", "cuda-cpu")),
+        ({"cpp": forward, "cuda": forward}, ("cpu", "cuda", "cuda-cpu")),
+        ({"cpp": forward, "cuda": launch}, ("cuda", "cuda-cpu")),
     ):
         assert devices_of(Kernel("tiny/x", **texts)) == devices
-    assert devices_of(registry["lltm/python"]) == ("cpu", "cuda")
+    assert devices_of(registry["lltm/python"]) == ("cpu", "cuda", "cuda-cpu")
 
 
 def test_files_of_both_forms() -> None:

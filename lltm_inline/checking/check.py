@@ -59,7 +59,8 @@ def check(
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        device: `"cpu"` or `"cuda"`.
+        device: `"cpu"`, `"cuda"`, or `"cuda-cpu"`, where a launch is also looked at step by step for indices out of bounds,
+            races and barriers that not all threads reach.
         sizes: sizes to check at, in place of the corner sizes: zero, one, primes, block edges.
         compiler: as for `build`.
         cflags: as for `build`.
@@ -98,7 +99,7 @@ def gradcheck(
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        device: `"cpu"` or `"cuda"`.
+        device: as for `check`.
         sizes: sizes in place of the primes; every input element costs two calls of forward.
         compiler: as for `build`.
         cflags: as for `build`.
@@ -126,6 +127,8 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
     kernel = resolve(kernel)
     chosen = choose_check_sizes(registry.op_of(kernel), sizes)
     require_device(setting.device, kernel)
+    if flags := DEVICES[setting.device].check_flags:
+        setting = replace(setting, cflags=(*(setting.cflags or ()), *flags))
     with noting([kernel]):
         report = _report(kernel, chosen, setting, gradients_only=gradients_only)
     if report.crash is not None:

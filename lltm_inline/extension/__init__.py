@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import nearest_first, path_of, shown, string
+from ..base.device import DEVICES
 from ..build.job import signature_error
 from ..errors import FileError, InputError, UnknownKernelError
 from ..export.exported import ORIGIN
@@ -68,7 +69,9 @@ def _require_fit(registry: Registry, found: Sequence[Returned]) -> None:
     """
     for one in found:
         op = registry.op_of(one.kernel)
-        for device in devices_of(one.kernel):
+        for device in {
+            DEVICES[name].text: name for name in reversed(devices_of(one.kernel))
+        }.values():  # one for each text
             rendered = render(one.kernel, op, device)
             if rendered.interface.problems:
                 raise signature_error(one.kernel, rendered)

@@ -80,7 +80,7 @@ def benchmark(
         baseline: what speed-ups are counted against; default: the reference if it is among the kernels, else the first.
         directions: some of `forward`, `backward`, `both`.
         dtype: of the floating-point inputs.
-        device: `cpu` or `cuda`.
+        device: `cpu`, `cuda` or `cuda-cpu`.
         seconds: to spend on each kernel at each size, about; rounds stop sooner when the answer is clear.
         rounds: at most, for each size and direction; an interval needs 8.
         check: run the full `check` of every kernel first. Without it a quick comparison at every size remains, of gradients

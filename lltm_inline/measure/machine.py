@@ -105,7 +105,7 @@ def peak(dtype: torch.dtype = torch.float32, device: str = "cpu") -> Peak:
 
     Args:
         dtype: floating-point type of both.
-        device: `cpu` or `cuda`.
+        device: `cpu`, `cuda` or `cuda-cpu`.
 
     Returns:
         Bytes and operations a second.

@@ -77,7 +77,7 @@ def memory(
         sizes: tuples in the order of the op's letters, or dicts by letter; default: the op's own.
         baseline: what ratios are counted against; default: the reference if it is among the kernels, else the first.
         dtype: of the floating-point inputs.
-        device: `cpu` or `cuda`.
+        device: `cpu`, `cuda` or `cuda-cpu`.
         depth: number of layers, the first output of each the first input of the next, each with parameters of its own;
             `sizes` are those of the first layer.
         check: run the full `check` of every kernel first. Without it a quick comparison at every size remains.
@@ -213,7 +213,7 @@ class Meter:
     are released. On a GPU it reads the statistics of torch's caching allocator, which rounds each block up to 512 bytes.
 
     Args:
-        device: `cpu` or `cuda`.
+        device: `cpu`, `cuda` or `cuda-cpu`.
         built: its library for the CPU; None builds it.
         progress: as for `build`; the first meter on a machine takes a few seconds to compile.
 

@@ -17,12 +17,16 @@ from . import layout as layout
 
 
 @cache
-def text(file: str) -> str:
+def text(file: str, room: str = __name__) -> str:
     """Return a file with those of ours that it includes in their places: one text, so that one digest covers all of it.
+
+    Args:
+        file: its name.
+        room: the package in which it is.
 
     Example:
         >>> "struct Region {" in text("recorder.cpp"), '#include "' in text("recorder.cpp")
         (True, False)
     """
-    own = resources.files(__name__).joinpath(file).read_text(encoding="utf-8")
-    return re.sub(r'^#include "(.+)"$', lambda found: text(found[1]), own, flags=re.MULTILINE)
+    own = resources.files(room).joinpath(file).read_text(encoding="utf-8")
+    return re.sub(r'^#include "(.+)"$', lambda found: text(found[1], room), own, flags=re.MULTILINE)

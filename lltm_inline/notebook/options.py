@@ -59,7 +59,12 @@ OPTIONS = (
         "time it at these sizes, such as 16,32,128, or `all` of the op's; default: the op's first one",
     ),
     Option("--seconds", "NUMBER", "how long to time each kernel at each size, about; means --benchmark too"),
-    Option("--device", "DEVICE", "cpu or cuda; default: cpu, if it has a C++ text", tuple(DEVICES)),
+    Option(
+        "--device",
+        "DEVICE",
+        "cpu, cuda or cuda-cpu (CUDA source on the CPU); default: cpu, if it has a C++ text",
+        tuple(DEVICES),
+    ),
     Option("--kind", "KIND", "which text the cell is: cpp, cuda or binding; default: cuda for a CUDA device", KINDS),
     Option("--saves", "NAME ...", "the inputs and outputs that `backward` is given; `--saves=` for none"),
     Option("--slots", "NAME=TEXT ...", "set slots; a text has no spaces here"),

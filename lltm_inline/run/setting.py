@@ -22,7 +22,7 @@ class Setting:
     """How a kernel is built and run.
 
     Attributes:
-        device: `"cpu"` or `"cuda"`.
+        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`.
         compiler, cflags: as for `build`.
         progress: a function, None for a live line after a second, False for nothing.
         trust: run it in this process and not in the worker.
@@ -37,7 +37,7 @@ class Setting:
         >>> Setting(device="tpu")
         Traceback (most recent call last):
             ...
-        lltm_inline.errors.InputError: no device 'tpu'; want one of cpu, cuda
+        lltm_inline.errors.InputError: no device 'tpu'; want one of cpu, cuda, cuda-cpu
     """
 
     device: str = "cpu"

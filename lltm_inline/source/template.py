@@ -9,6 +9,8 @@ For device `cuda` there are two, a C++ file and a CUDA file:
     torch-free   the cuda text defines kernels and launch functions (`launchers.py`), the cpp text defines `forward` and
                  `backward`, which call these with tensors; what lies between is generated, at the end of the CUDA file
                  and ahead of the cpp text
+
+For device `cuda-cpu` all of these are one C++ file.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 from string import Template
 
 from ..base.device import DEVICES
+from ..cuda_cpu import header, on_cpu, rewrite
 from ..errors import DefinitionError, TemplateError
 from ..model.registry import BINDINGS, Kernel, Op
 from .binding import generate_binding
@@ -94,7 +97,7 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     Args:
         kernel: with a text for the device.
         op: what it computes; the binding is generated from its schema and shapes.
-        device: `"cpu"` or `"cuda"`.
+        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`.
 
     Raises:
         DefinitionError: the kernel has no text for this device.
@@ -121,7 +124,7 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     lines += [f"// Saved for backward: {', '.join(kernel.saves) or 'nothing'}."]
     lines += [f"#ifndef {NAMESPACE}", f"#define {NAMESPACE} {kernel.op}_{kernel.variant}", "#endif"]
     prelude = _prelude_of(kernel, body.host)
-    lines += [PRELUDE[prelude].rstrip("\n"), *["#include <ATen/DeviceGuard.h>"] * where.needs_gpu]
+    lines += [PRELUDE[prelude].rstrip("\n"), *["#include <ATen/DeviceGuard.h>"] * (where.text == "cuda")]
     text = "\n".join([*lines, body.host.rstrip("\n"), binding.rstrip("\n"), ""])
     return Rendered(text, prelude, {**body.sources, binding_name: binding_text}, body.interface, body.cuda)
 
@@ -131,7 +134,7 @@ def devices_of(kernel: Kernel) -> tuple[str, ...]:
 
     Example:
         >>> devices_of(Kernel("axpy/mine", cuda="at::Tensor forward(const at::Tensor& x) { return x; }"))
-        ('cuda',)
+        ('cuda', 'cuda-cpu')
     """
     if kernel.python is not None:
         return tuple(DEVICES)
@@ -158,7 +161,8 @@ def require_text(kernel: Kernel, device: str) -> None:
             if has_launch_functions(mask(kernel.cuda))
             else "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
         )
-        raise DefinitionError(f"kernel {kernel.label!r}: {why}, so only device 'cuda' runs it")
+        others = " and ".join(map(repr, devices_of(kernel)))
+        raise DefinitionError(f"kernel {kernel.label!r}: {why}, so it runs on {others} alone")
     raise DefinitionError(f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one")
 
 
@@ -197,8 +201,28 @@ def _cuda_body(kernel: Kernel, op: Op) -> _Body:
     return _Body(host, interface, {kernel.name: kernel.cuda}, cuda)
 
 
+def _cuda_cpu_body(kernel: Kernel, op: Op) -> _Body:
+    """Put what is a CUDA file for nvcc into the C++ file, behind CUDA's names on the CPU."""
+    if not is_torch_free(kernel):
+        text = _fill(kernel, "cuda", kernel.name)
+        host = _define_behind_headers(kernel, rewrite(text, kernel.label, "cuda"), kernel.name)
+        return _Body(header() + host, examine(kernel, op, text), {kernel.name: kernel.cuda})
+    names = {kind: f"{kernel.name} ({kind})" for kind in ("cpp", "cuda", "launchers", "instances")}
+    cpp, cuda = (_fill(kernel, kind, names[kind]) for kind in ("cpp", "cuda"))
+    launchers = find_launchers(kernel, op, cuda)
+    launch, instances = host_text(kernel, op, launchers), instances_text(launchers, op)
+    parts = (
+        _define_behind_headers(kernel, rewrite(cuda, kernel.label, "cuda"), names["cuda"]),
+        f'#line 1 "{names["instances"]}"\n{instances}',
+        f'#line 1 "{names["launchers"]}"\n{on_cpu(launch)}',
+        on_cpu(_define_behind_headers(kernel, cpp, names["cpp"])),
+    )
+    sources = dict(zip(names.values(), (kernel.cpp, kernel.cuda, launch, instances), strict=True))
+    return _Body(header() + "\n".join(part.rstrip("\n") for part in parts), examine(kernel, op, cpp), sources)
+
+
 #: How the text of each device is made.
-_BODIES = {"cpu": _cpu_body, "cuda": _cuda_body}
+_BODIES = {"cpu": _cpu_body, "cuda": _cuda_body, "cuda-cpu": _cuda_cpu_body}
 
 
 def _torch_free_body(kernel: Kernel, op: Op) -> _Body:

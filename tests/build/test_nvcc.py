@@ -315,17 +315,18 @@ def test_wrong_arguments_come_first(tiny: Any, monkeypatch: pytest.MonkeyPatch, 
         (
             "lltm/cuda_extern",
             "cpu",
-            "kernel 'lltm/cuda_extern': its cpp text calls the launch functions of its cuda text, so only device 'cuda' runs it",
+            "its cpp text calls the launch functions of its cuda text, so it runs on 'cuda' and 'cuda-cpu' alone",
         ),
     ):
         with pytest.raises(DefinitionError, match=re.escape(message)):
             build(name, device=device, progress=False)
     pasted = Kernel("tiny/pasted", cpp=CPP, cuda="at::Tensor times_cuda(at::Tensor x) { return x; }")
     with pytest.raises(
-        DefinitionError, match="its cuda text defines no 'forward', and its two texts make one CUDA kernel, so only"
+        DefinitionError,
+        match="its cuda text defines no 'forward', and its two texts make one CUDA kernel, so it runs on",
     ):
         build(pasted, device="cpu", progress=False)
-    with pytest.raises(InputError, match="no device 'tpu'; want one of cpu, cuda"):
+    with pytest.raises(InputError, match="no device 'tpu'; want one of cpu, cuda, cuda-cpu"):
         build("lltm/cuda", device="tpu", progress=False)
     with pytest.raises(InputError, match="say device='cuda' too"):
         build("lltm/cuda", compile_only=True, progress=False)

@@ -53,7 +53,11 @@ def plan_of(kernel: Kernel | str, how: str, **changes: object) -> Plan:
     """Make the plan of an export without running the kernel."""
     kernel = registry[kernel] if isinstance(kernel, str) else kernel
     op = registry.op_of(kernel)
-    parts = tuple(Part(kernel, device, render(kernel, op, device).interface) for device in devices_of(kernel))
+    parts = tuple(
+        Part(kernel, device, render(kernel, op, device).interface)
+        for device in devices_of(kernel)
+        if device != "cuda-cpu"
+    )
     style = "stable" if kernel.api == "stable" else "pybind11" if kernel.binding == "pybind11" else "library"
     plan = Plan(
         op,

@@ -70,7 +70,11 @@ def make_plan(kernel: Kernel | str, how: str = "setuptools", op: Op | None = Non
     """Make the plan of an export without running the kernel: C++ needs no shapes of extra tensors."""
     kernel = registry[kernel] if isinstance(kernel, str) else kernel
     op = op or registry.op_of(kernel)
-    parts = tuple(Part(kernel, device, render(kernel, op, device).interface) for device in devices_of(kernel))
+    parts = tuple(
+        Part(kernel, device, render(kernel, op, device).interface)
+        for device in devices_of(kernel)
+        if device != "cuda-cpu"
+    )
     style = "stable" if kernel.api == "stable" else "pybind11" if kernel.binding == "pybind11" else "library"
     extras = (Extra(None),) * parts[0].interface.extras
     sizes = op.named(prime_size(op))

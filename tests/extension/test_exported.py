@@ -54,7 +54,8 @@ def _registry_as_before() -> Iterator[None]:
 def exported(kernel: Kernel, directory: Path, how: str = "setuptools", device: str = "") -> Path:
     """Write what the way back reads of an export; nothing is built."""
     op = registry.op_of(kernel)
-    parts = [Part(kernel, one, render(kernel, op, one).interface) for one in devices_of(kernel) if device in ("", one)]
+    devices = [one for one in devices_of(kernel) if one != "cuda-cpu" and device in ("", one)]
+    parts = [Part(kernel, one, render(kernel, op, one).interface) for one in devices]
     style = "stable" if kernel.api == "stable" else "pybind11" if kernel.binding == "pybind11" else "library"
     extras = (Extra(None),) * parts[0].interface.extras
     sizes = tuple(op.named(size) for size in op.benchmark_sizes)
@@ -171,7 +172,7 @@ def test_a_kernel_of_two_devices(tmp_path: Path) -> None:
     kernel = registry.register(
         replace(registry["lltm/aten"], name="lltm/both", cuda=registry["lltm/aten"].cpp, params={"N": 2})
     )
-    assert cuda.cuda != kernel.cuda and devices_of(kernel) == ("cpu", "cuda")
+    assert cuda.cuda != kernel.cuda and devices_of(kernel) == ("cpu", "cuda", "cuda-cpu")
     assert only(registry.import_extension(exported(kernel, tmp_path / "both"))) is kernel
     assert only(registry.import_extension(exported(kernel, tmp_path / "one", device="cpu"))) is kernel
     path = tmp_path / "both" / "csrc" / "cuda_kernel.cu"

@@ -91,7 +91,7 @@ def test_every_option_is_read() -> None:
         ("a/b --sizes 16x32", "--sizes 16x32, want whole numbers with commas and no spaces: 16,32,128"),
         ("a/b --seconds soon", "--seconds soon, want a number above 0, such as 0.3"),
         ("a/b --seconds 0", "--seconds 0, want a number above 0, such as 0.3"),
-        ("a/b --device gpu", "--device 'gpu', want one of cpu, cuda."),
+        ("a/b --device gpu", "--device 'gpu', want one of cpu, cuda, cuda-cpu."),
         ("a/b --kind cp", "--kind 'cp', want one of cpp, cuda, binding. Did you mean cpp?"),
         ('"a/b"', '"a/b" is in quotes; write it without: a/b'),
         ("a/b --from 'c/d'", "'c/d' is in quotes; write it without: c/d"),

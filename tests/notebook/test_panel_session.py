@@ -519,7 +519,7 @@ def test_a_cuda_text_without_a_gpu_is_only_compiled(session: Session, monkeypatc
     one = panel(li.registry["axpy/cuda"])
     assert logged_after(one, "build").endswith("it compiles, and needs a GPU to run")
     assert asked == [("axpy/cuda", "cuda", True)] and len(logged(one)) == 1
-    assert one.state["texts"].keys() == {"cuda"} and one.state["devices"] == ["cuda"]
+    assert one.state["texts"].keys() == {"cuda"} and one.state["devices"] == ["cuda", "cuda-cpu"]
 
 
 def test_a_wrong_kernel_that_ships_is_left_out(tiny: Callable[..., li.Kernel]) -> None:

@@ -168,7 +168,7 @@ def test_costs_that_do_not_keep_their_word(cost: Callable[..., Any]) -> None:
         (li.check, {"progress": int}, "progress=<class 'int'>, want a function"),
         (li.check, {"trust": 1}, "trust=1, want True or False"),
         (li.check, {"limits": 3}, "limits=3, want Limits"),
-        (li.check, {"device": None}, "no device None; want one of cpu, cuda"),
+        (li.check, {"device": None}, "no device None; want one of cpu, cuda, cuda-cpu"),
         (li.build, {"kernel": 5}, "kernel=5, want a Kernel, a label"),
         (li.build, {"compile_only": "x"}, "compile_only='x', want True or False"),
         (li.load, {"compiler": 5}, "compiler=5, want the name or path of a compiler"),

@@ -341,7 +341,7 @@ def test_python_kernel() -> None:
 
 def test_other_devices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that there is not, that a kernel has no text for, or that this machine lacks, is refused by name."""
-    with pytest.raises(InputError, match="no device 'tpu'; want one of cpu, cuda"):
+    with pytest.raises(InputError, match="no device 'tpu'; want one of cpu, cuda, cuda-cpu"):
         load("pair/python", device="tpu")
     with pytest.raises(DefinitionError, match="'lltm/aten' has no cuda text: device 'cuda' needs one"):
         load("lltm/aten", device="cuda")

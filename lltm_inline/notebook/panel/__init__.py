@@ -57,7 +57,7 @@ def playground(
 
     Args:
         kernel: a kernel, its label, or the name of an op: then its fused or C++ variant comes first.
-        device: `"cpu"` or `"cuda"`; the first that the kernel has a text for unless given.
+        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`; the first that the kernel has a text for unless given.
         sizes: of the benchmark, as for `benchmark`.
         seconds: of the benchmark, for each kernel and size.
         compiler: as for `build`.

@@ -1,0 +1,15 @@
+"""CUDA source on the CPU: device `cuda-cpu` compiles the very text that nvcc does, and runs its threads one after another.
+
+header      what stands ahead of a rewritten text: the .h files here
+rewrite     what is not C++ in a CUDA text becomes C++, line by line; what cannot run here is refused by name
+names.h     CUDA's types and runtime        device.h    what kernels call: barriers, warps, atomics, mathematics
+fibers.h    a stack for each thread         torch.h     what torch's CUDA headers would give
+block.h     the threads of a block, and launches
+checks.h    check mode: bounds, races, barriers, shared memory that nobody has written
+"""
+
+from __future__ import annotations
+
+from .header import header as header
+from .rewrite import on_cpu as on_cpu
+from .rewrite import rewrite as rewrite

@@ -1,0 +1,341 @@
+// What a CUDA text calls on the device: barriers, what the lanes of a warp do together, atomics, mathematics.
+namespace cuda_cpu {
+namespace {
+
+// For a parameter that takes the type of another one.
+template <class T>
+struct Same {
+  using type = T;
+};
+template <class T>
+using As = typename Same<T>::type;
+
+CUDA_CPU_PLAIN inline void wait_for_block(int predicate, int line) {
+  lane->block->vote += predicate != 0;
+  lane->block->park(Wait::block, line);
+}
+
+// Meet the lanes of the mask, and bring them a value.
+template <class T>
+CUDA_CPU_PLAIN void bring(Meeting meeting, unsigned mask, const T& value, int line) {
+  static_assert(
+      sizeof(T) <= sizeof lane->offered && std::is_trivially_copyable_v<T>, "a warp exchanges numbers of up to 16 bytes");
+  __builtin_memcpy(lane->offered, &value, sizeof(T));
+  lane->block->meet(meeting, mask, line);
+}
+
+template <class T>
+CUDA_CPU_PLAIN T taken_from(unsigned in_warp) {
+  T value;
+  __builtin_memcpy(&value, lane->block->peer(*lane, in_warp)->taken, sizeof(T));
+  return value;
+}
+
+// What lane `from` has brought. A lane that is not there gives a value that nobody may use.
+template <class T>
+CUDA_CPU_PLAIN T shuffled(const T& own, unsigned mask, unsigned from, int line) {
+  if (lane->group >> from & 1) return taken_from<T>(from);
+#ifdef CUDA_CPU_CHECK
+  if (mask >> from & 1) {
+    const OffDevice off;
+    const char* const why =
+        off.self->block->peer(*off.self, from) ? ", which has left the kernel" : ", which the block does not have";
+    off.self->block->fail(
+        "a shuffle at line " + std::to_string(line) + " reads from lane " + std::to_string(from) + why +
+            ": the value is undefined. Let all lanes of the mask take part, or leave those out of the mask",
+        off.self);
+  }
+#endif
+  if constexpr (std::is_floating_point_v<T>) return T(NAN);
+  return own;
+}
+
+template <class T>
+CUDA_CPU_PLAIN T shuffle(unsigned mask, const T& value, unsigned from, int line) {
+  bring(Meeting::shuffle, mask, value, line);
+  return shuffled(value, mask, from, line);
+}
+
+CUDA_CPU_PLAIN inline unsigned ballot(unsigned mask, int predicate, int line) {
+  bring(Meeting::vote, mask, predicate, line);
+  unsigned result = 0;
+  for (unsigned i = 0; i < kWarp; ++i) {
+    if (lane->group >> i & 1) result |= unsigned(taken_from<int>(i) != 0) << i;
+  }
+  return result;
+}
+
+template <class T, class F>
+CUDA_CPU_PLAIN T reduced(unsigned mask, T value, F join, int line) {
+  bring(Meeting::reduce, mask, value, line);
+  for (unsigned i = 0; i < kWarp; ++i) {
+    if (i != lane->in_warp() && lane->group >> i & 1) value = join(value, taken_from<T>(i));
+  }
+  return value;
+}
+
+#ifdef CUDA_CPU_CHECK
+void fence();
+void before_atomic(const void* address, size_t bytes, bool compares, const void* pc);
+#else
+inline void fence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+#endif
+
+// Other blocks may run on other threads of the CPU: so the processor's own atomics, or its compare-and-exchange in a loop.
+template <class T, class F>
+__attribute__((noinline)) CUDA_CPU_PLAIN T atomically(T* address, F change, const void* pc, bool compares = false) {
+  static_assert(
+      !std::is_same_v<T, long> && !std::is_same_v<T, long long>,
+      "CUDA has no atomics for signed 64-bit integers: use unsigned long long");
+#ifdef CUDA_CPU_CHECK
+  before_atomic(address, sizeof(T), compares, pc);
+#endif
+  using Bits = std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+  static_assert(sizeof(Bits) == sizeof(T), "CUDA has no atomics for this type");
+  Bits* const bits = reinterpret_cast<Bits*>(address);
+  Bits old_bits = __atomic_load_n(bits, __ATOMIC_SEQ_CST), new_bits;
+  T old;
+  do {
+    __builtin_memcpy(&old, &old_bits, sizeof(T));
+    const T next = change(old);
+    __builtin_memcpy(&new_bits, &next, sizeof(T));
+  } while (!__atomic_compare_exchange_n(bits, &old_bits, new_bits, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+  return old;
+}
+
+template <class To, class From>
+To bits_of(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &value, sizeof(To));
+  return to;
+}
+
+[[noreturn]] CUDA_CPU_PLAIN inline void broken(const char* what, const char* file, int line) {
+  if (!lane) {
+    std::fprintf(stderr, "%s:%d: %s\n", file, line, what);
+    std::abort();
+  }
+  const OffDevice off;
+  off.self->block->fail(std::string(what) + " at " + place(file, line), off.self);
+}
+
+}  // namespace
+}  // namespace cuda_cpu
+
+#define CUDA_CPU_ASSERT_(...) \
+  ((__VA_ARGS__) ? (void)0 : ::cuda_cpu::broken("assertion failed: " #__VA_ARGS__, __FILE__, __LINE__))
+#define __trap() ::cuda_cpu::broken("__trap()", __FILE__, __LINE__)
+
+#define CUDA_CPU_LINE_ int line = __builtin_LINE()
+
+CUDA_CPU_PLAIN static inline void __syncthreads(CUDA_CPU_LINE_) {
+  cuda_cpu::wait_for_block(0, line);
+}
+CUDA_CPU_PLAIN static inline int __syncthreads_count(int predicate, CUDA_CPU_LINE_) {
+  cuda_cpu::wait_for_block(predicate, line);
+  return cuda_cpu::lane->block->count;
+}
+CUDA_CPU_PLAIN static inline int __syncthreads_and(int predicate, CUDA_CPU_LINE_) {
+  cuda_cpu::wait_for_block(predicate, line);
+  return cuda_cpu::lane->block->all;
+}
+CUDA_CPU_PLAIN static inline int __syncthreads_or(int predicate, CUDA_CPU_LINE_) {
+  cuda_cpu::wait_for_block(predicate, line);
+  return cuda_cpu::lane->block->any;
+}
+CUDA_CPU_PLAIN static inline void __syncwarp(unsigned mask = 0xffffffffu, CUDA_CPU_LINE_) {
+  cuda_cpu::lane->block->meet(cuda_cpu::Meeting::sync, mask, line);
+}
+
+template <class T>
+CUDA_CPU_PLAIN T __shfl_sync(unsigned mask, T value, int from, int width = 32, CUDA_CPU_LINE_) {
+  const int self = cuda_cpu::lane->in_warp();
+  return cuda_cpu::shuffle(mask, value, (self & ~(width - 1)) + (from & (width - 1)), line);
+}
+template <class T>
+CUDA_CPU_PLAIN T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32, CUDA_CPU_LINE_) {
+  const int self = cuda_cpu::lane->in_warp(), from = self - int(by);
+  return cuda_cpu::shuffle(mask, value, from >= (self & ~(width - 1)) ? from : self, line);
+}
+template <class T>
+CUDA_CPU_PLAIN T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32, CUDA_CPU_LINE_) {
+  const int self = cuda_cpu::lane->in_warp(), from = self + int(by);
+  return cuda_cpu::shuffle(mask, value, from < (self & ~(width - 1)) + width ? from : self, line);
+}
+template <class T>
+CUDA_CPU_PLAIN T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32, CUDA_CPU_LINE_) {
+  const int self = cuda_cpu::lane->in_warp(), from = self ^ with;
+  return cuda_cpu::shuffle(mask, value, from < (self & ~(width - 1)) + width ? from : self, line);
+}
+CUDA_CPU_PLAIN static inline unsigned __ballot_sync(unsigned mask, int predicate, CUDA_CPU_LINE_) {
+  return cuda_cpu::ballot(mask, predicate, line);
+}
+CUDA_CPU_PLAIN static inline int __any_sync(unsigned mask, int predicate, CUDA_CPU_LINE_) {
+  return cuda_cpu::ballot(mask, predicate, line) != 0;
+}
+CUDA_CPU_PLAIN static inline int __all_sync(unsigned mask, int predicate, CUDA_CPU_LINE_) {
+  return cuda_cpu::ballot(mask, predicate, line) == cuda_cpu::lane->group;
+}
+CUDA_CPU_PLAIN static inline unsigned __activemask(CUDA_CPU_LINE_) {
+  cuda_cpu::lane->block->meet(cuda_cpu::Meeting::active, 0xffffffffu, line);
+  return cuda_cpu::lane->group;
+}
+template <class T>
+CUDA_CPU_PLAIN unsigned __match_any_sync(unsigned mask, T value, CUDA_CPU_LINE_) {
+  cuda_cpu::bring(cuda_cpu::Meeting::match, mask, value, line);
+  unsigned result = 0;
+  for (unsigned i = 0; i < 32; ++i) {
+    if (cuda_cpu::lane->group >> i & 1) result |= unsigned(cuda_cpu::taken_from<T>(i) == value) << i;
+  }
+  return result;
+}
+#define CUDA_CPU_REDUCE_(name, T, expression)                                                     \
+  CUDA_CPU_PLAIN static inline T __reduce_##name##_sync(unsigned mask, T value, CUDA_CPU_LINE_) { \
+    return cuda_cpu::reduced(mask, value, [](T a, T b) -> T { return expression; }, line);        \
+  }
+CUDA_CPU_REDUCE_(add, int, a + b)
+CUDA_CPU_REDUCE_(add, unsigned, a + b)
+CUDA_CPU_REDUCE_(min, int, a < b ? a : b)
+CUDA_CPU_REDUCE_(min, unsigned, a < b ? a : b)
+CUDA_CPU_REDUCE_(max, int, a < b ? b : a)
+CUDA_CPU_REDUCE_(max, unsigned, a < b ? b : a)
+CUDA_CPU_REDUCE_(and, unsigned, a& b)
+CUDA_CPU_REDUCE_(or, unsigned, a | b)
+CUDA_CPU_REDUCE_(xor, unsigned, a ^ b)
+#undef CUDA_CPU_REDUCE_
+
+static inline void __threadfence() {
+  cuda_cpu::fence();
+}
+static inline void __threadfence_block() {
+  cuda_cpu::fence();
+}
+static inline void __threadfence_system() {
+  cuda_cpu::fence();
+}
+
+#define CUDA_CPU_ATOMIC_(name, expression)                                                                     \
+  template <class T>                                                                                           \
+  __attribute__((noinline)) CUDA_CPU_PLAIN T atomic##name(T* address, cuda_cpu::As<T> value) {                 \
+    return cuda_cpu::atomically(address, [=](T old) -> T { return expression; }, __builtin_return_address(0)); \
+  }                                                                                                            \
+  template <class T>                                                                                           \
+  __attribute__((noinline)) CUDA_CPU_PLAIN T atomic##name##_block(T* address, cuda_cpu::As<T> value) {         \
+    return cuda_cpu::atomically(address, [=](T old) -> T { return expression; }, __builtin_return_address(0)); \
+  }
+CUDA_CPU_ATOMIC_(Add, T(old + value))
+CUDA_CPU_ATOMIC_(Sub, T(old - value))
+CUDA_CPU_ATOMIC_(Exch, value)
+CUDA_CPU_ATOMIC_(Min, value < old ? value : old)
+CUDA_CPU_ATOMIC_(Max, old < value ? value : old)
+CUDA_CPU_ATOMIC_(And, T(old& value))
+CUDA_CPU_ATOMIC_(Or, T(old | value))
+CUDA_CPU_ATOMIC_(Xor, T(old ^ value))
+CUDA_CPU_ATOMIC_(Inc, old >= value ? T(0) : T(old + 1))
+CUDA_CPU_ATOMIC_(Dec, old == 0 || old > value ? value : T(old - 1))
+#undef CUDA_CPU_ATOMIC_
+template <class T>
+__attribute__((noinline)) CUDA_CPU_PLAIN T atomicCAS(T* address, cuda_cpu::As<T> compare, cuda_cpu::As<T> value) {
+  return cuda_cpu::atomically(
+      address, [=](T old) -> T { return old == compare ? value : old; }, __builtin_return_address(0), true);
+}
+template <class T>
+__attribute__((noinline)) CUDA_CPU_PLAIN T gpuAtomicAdd(T* address, cuda_cpu::As<T> value) {
+  return cuda_cpu::atomically(address, [=](T old) -> T { return T(old + value); }, __builtin_return_address(0));
+}
+
+// Loads and stores with a hint for the caches.
+template <class T>
+__attribute__((always_inline)) inline T __ldg(const T* address) {
+  return *address;
+}
+template <class T>
+__attribute__((always_inline)) inline T __ldcg(const T* address) {
+  return *address;
+}
+template <class T>
+__attribute__((always_inline)) inline T __ldcs(const T* address) {
+  return *address;
+}
+template <class T>
+__attribute__((always_inline)) inline void __stcs(T* address, cuda_cpu::As<T> value) {
+  *address = value;
+}
+
+// Mathematics: what CUDA has and C++ has not. Fast-math names are as exact as the others here.
+template <class A, class B>
+inline std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, std::common_type_t<A, B>> min(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  if constexpr (std::is_floating_point_v<T>) return T(fmin(T(a), T(b)));
+  return T(b) < T(a) ? T(b) : T(a);
+}
+template <class A, class B>
+inline std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, std::common_type_t<A, B>> max(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  if constexpr (std::is_floating_point_v<T>) return T(fmax(T(a), T(b)));
+  return T(a) < T(b) ? T(b) : T(a);
+}
+// These are names of the C library's own: its header declares them for itself.
+#define __expf expf
+#define __exp10f exp10f
+#define __logf logf
+#define __log2f log2f
+#define __log10f log10f
+#define __sinf sinf
+#define __cosf cosf
+#define __tanf tanf
+#define __powf powf
+#define CUDA_CPU_MATH_(T, name, parameters, expression) \
+  static inline T name parameters {                     \
+    return expression;                                  \
+  }
+CUDA_CPU_MATH_(float, rsqrt, (float x), 1 / sqrtf(x))
+CUDA_CPU_MATH_(double, rsqrt, (double x), 1 / sqrt(x))
+CUDA_CPU_MATH_(float, rsqrtf, (float x), 1 / sqrtf(x))
+CUDA_CPU_MATH_(float, __frsqrt_rn, (float x), 1 / sqrtf(x))
+CUDA_CPU_MATH_(float, __fdividef, (float x, float y), x / y)
+CUDA_CPU_MATH_(float, __fdiv_rn, (float x, float y), x / y)
+CUDA_CPU_MATH_(float, __frcp_rn, (float x), 1 / x)
+CUDA_CPU_MATH_(float, __fsqrt_rn, (float x), sqrtf(x))
+CUDA_CPU_MATH_(float, __fadd_rn, (float x, float y), x + y)
+CUDA_CPU_MATH_(float, __fmul_rn, (float x, float y), x* y)
+CUDA_CPU_MATH_(float, __fmaf_rn, (float x, float y, float z), fmaf(x, y, z))
+CUDA_CPU_MATH_(float, __saturatef, (float x), x > 0 ? (x < 1 ? x : 1) : 0)
+CUDA_CPU_MATH_(float, normcdff, (float x), 0.5f * erfcf(-x * float(M_SQRT1_2)))
+CUDA_CPU_MATH_(double, normcdf, (double x), 0.5 * erfc(-x * M_SQRT1_2))
+CUDA_CPU_MATH_(float, sinpif, (float x), float(sin(M_PI* x)))
+CUDA_CPU_MATH_(float, cospif, (float x), float(cos(M_PI* x)))
+CUDA_CPU_MATH_(int, __float2int_rn, (float x), int(nearbyintf(x)))
+CUDA_CPU_MATH_(int, __float2int_rd, (float x), int(floorf(x)))
+CUDA_CPU_MATH_(int, __float2int_ru, (float x), int(ceilf(x)))
+CUDA_CPU_MATH_(int, __float2int_rz, (float x), int(x))
+CUDA_CPU_MATH_(float, __int2float_rn, (int x), float(x))
+CUDA_CPU_MATH_(int, __float_as_int, (float x), cuda_cpu::bits_of<int>(x))
+CUDA_CPU_MATH_(unsigned, __float_as_uint, (float x), cuda_cpu::bits_of<unsigned>(x))
+CUDA_CPU_MATH_(float, __int_as_float, (int x), cuda_cpu::bits_of<float>(x))
+CUDA_CPU_MATH_(float, __uint_as_float, (unsigned x), cuda_cpu::bits_of<float>(x))
+CUDA_CPU_MATH_(long long, __double_as_longlong, (double x), cuda_cpu::bits_of<long long>(x))
+CUDA_CPU_MATH_(double, __longlong_as_double, (long long x), cuda_cpu::bits_of<double>(x))
+CUDA_CPU_MATH_(int, __popc, (unsigned x), __builtin_popcount(x))
+CUDA_CPU_MATH_(int, __popcll, (unsigned long long x), __builtin_popcountll(x))
+CUDA_CPU_MATH_(int, __clz, (int x), x ? __builtin_clz(x) : 32)
+CUDA_CPU_MATH_(int, __clzll, (long long x), x ? __builtin_clzll(x) : 64)
+CUDA_CPU_MATH_(int, __ffs, (int x), __builtin_ffs(x))
+CUDA_CPU_MATH_(int, __ffsll, (long long x), __builtin_ffsll(x))
+CUDA_CPU_MATH_(int, __mul24, (int x, int y), int(unsigned(x) * unsigned(y)))
+CUDA_CPU_MATH_(unsigned, __umulhi, (unsigned x, unsigned y), unsigned((uint64_t(x) * y) >> 32))
+CUDA_CPU_MATH_(float, __half2float, (c10::Half x), float(x))
+CUDA_CPU_MATH_(c10::Half, __float2half, (float x), c10::Half(x))
+CUDA_CPU_MATH_(c10::Half, __float2half_rn, (float x), c10::Half(x))
+CUDA_CPU_MATH_(float, __bfloat162float, (c10::BFloat16 x), float(x))
+CUDA_CPU_MATH_(c10::BFloat16, __float2bfloat16, (float x), c10::BFloat16(x))
+CUDA_CPU_MATH_(long long, clock64, (), std::chrono::steady_clock::now().time_since_epoch().count())
+#undef CUDA_CPU_MATH_
+
+using half = c10::Half;
+using __half = c10::Half;
+using nv_bfloat16 = c10::BFloat16;
+using __nv_bfloat16 = c10::BFloat16;

@@ -1,0 +1,244 @@
+// CUDA's names of types, and what a CUDA text asks of the runtime, in the meaning that they have on the CPU.
+// A launch has ended when it returns, so there is one stream, and nothing to wait for.
+#include <math.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __align__(bytes) alignas(bytes)
+#define __grid_constant__
+// Blocks that run at one time run on threads of the CPU of their own, one on each.
+#define __shared__ static thread_local
+
+#define CUDA_CPU_VECTOR_(type, name, align1, align2, align4)      \
+  struct name##1 {                                                \
+    type x;                                                       \
+  };                                                              \
+  struct alignas(align2) name##2 {                                \
+    type x, y;                                                    \
+  };                                                              \
+  struct name##3 {                                                \
+    type x, y, z;                                                 \
+  };                                                              \
+  struct alignas(align4) name##4 {                                \
+    type x, y, z, w;                                              \
+  };                                                              \
+  inline name##1 make_##name##1(type x) {                         \
+    return {x};                                                   \
+  }                                                               \
+  inline name##2 make_##name##2(type x, type y) {                 \
+    return {x, y};                                                \
+  }                                                               \
+  inline name##3 make_##name##3(type x, type y, type z) {         \
+    return {x, y, z};                                             \
+  }                                                               \
+  inline name##4 make_##name##4(type x, type y, type z, type w) { \
+    return {x, y, z, w};                                          \
+  }
+CUDA_CPU_VECTOR_(signed char, char, 1, 2, 4)
+CUDA_CPU_VECTOR_(unsigned char, uchar, 1, 2, 4)
+CUDA_CPU_VECTOR_(short, short, 2, 4, 8)
+CUDA_CPU_VECTOR_(unsigned short, ushort, 2, 4, 8)
+CUDA_CPU_VECTOR_(int, int, 4, 8, 16)
+CUDA_CPU_VECTOR_(unsigned, uint, 4, 8, 16)
+CUDA_CPU_VECTOR_(long, long, 8, 16, 16)
+CUDA_CPU_VECTOR_(long long, longlong, 8, 16, 16)
+CUDA_CPU_VECTOR_(unsigned long long, ulonglong, 8, 16, 16)
+CUDA_CPU_VECTOR_(float, float, 4, 8, 16)
+CUDA_CPU_VECTOR_(double, double, 8, 16, 16)
+#undef CUDA_CPU_VECTOR_
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+  operator uint3() const {
+    return {x, y, z};
+  }
+};
+
+constexpr int warpSize = 32;
+
+// The runtime. Its errors are those that a kernel lesson meets.
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9
+};
+using cudaError = cudaError_t;
+using cudaStream_t = void*;
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+
+namespace cuda_cpu {
+namespace {
+thread_local cudaError_t last_error = cudaSuccess;
+
+inline cudaError_t note(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+void remember_allocation(void* begin, size_t bytes, size_t element);
+void forget_allocation(void* begin);
+}  // namespace
+}  // namespace cuda_cpu
+
+inline const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorInvalidValue:
+      return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    default:
+      return "cudaErrorInvalidConfiguration";
+  }
+}
+
+inline const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    default:
+      return "invalid configuration argument";
+  }
+}
+
+static inline cudaError_t cudaPeekAtLastError() {
+  return cuda_cpu::last_error;
+}
+
+static inline cudaError_t cudaGetLastError() {
+  return std::exchange(cuda_cpu::last_error, cudaSuccess);
+}
+
+template <class T>
+static cudaError_t cudaMalloc(T** pointer, size_t bytes) {
+  *pointer = static_cast<T*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  if (!*pointer) return cuda_cpu::note(cudaErrorMemoryAllocation);
+  size_t element = 1;
+  if constexpr (!std::is_void_v<T>) element = sizeof(T);
+  cuda_cpu::remember_allocation((void*)*pointer, bytes, element);
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaFree(void* pointer) {
+  cuda_cpu::forget_allocation(pointer);
+  std::free(pointer);
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  if (bytes) std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaMemcpyAsync(
+    void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t = nullptr) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+
+static inline cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  if (bytes) std::memset(to, value, bytes);
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t = nullptr) {
+  return cudaMemset(to, value, bytes);
+}
+
+template <class T>
+cudaError_t cudaMemcpyToSymbol(
+    T& symbol, const void* from, size_t bytes, size_t offset = 0, cudaMemcpyKind = cudaMemcpyDefault) {
+  if (offset + bytes > sizeof(T)) return cuda_cpu::note(cudaErrorInvalidValue);
+  std::memcpy((char*)&symbol + offset, from, bytes);
+  return cudaSuccess;
+}
+
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(
+    void* to, const T& symbol, size_t bytes, size_t offset = 0, cudaMemcpyKind = cudaMemcpyDefault) {
+  if (offset + bytes > sizeof(T)) return cuda_cpu::note(cudaErrorInvalidValue);
+  std::memcpy(to, (const char*)&symbol + offset, bytes);
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaDeviceSynchronize() {
+  return cuda_cpu::last_error;
+}
+
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  return cuda_cpu::last_error;
+}
+
+static inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  *stream = nullptr;
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaStreamDestroy(cudaStream_t) {
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaSetDevice(int device) {
+  return device == 0 ? cudaSuccess : cuda_cpu::note(cudaErrorInvalidValue);
+}
+
+template <class F>
+cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int) {
+  return cudaSuccess;
+}
+
+// Events hold the time of the CPU's clock.
+using cudaEvent_t = std::chrono::steady_clock::time_point*;
+
+static inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new std::chrono::steady_clock::time_point;
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
+  *event = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  *milliseconds = std::chrono::duration<float, std::milli>(*end - *begin).count();
+  return cudaSuccess;
+}

@@ -1,0 +1,315 @@
+"""A CUDA text becomes C++ in which every line is where it was.
+
+Only what C++ cannot be taught by a header is rewritten: launches, shared memory of a size that the launch gives, includes of
+CUDA's headers, and where the text asks for tensors on a GPU. Tensors and shared arrays also get their names, for the checks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from ..base.arguments import did_you_mean
+from ..diagnosis.source_text import at_file_scope, definition, heads_around, mask, position
+from ..errors import TemplateError
+from .header import header
+
+_SHARED_BYTES = 48 * 1024
+
+#: Headers whose names `names.h`, `device.h` and `torch.h` have.
+_OUR_HEADERS = re.compile(
+    r"(?:cuda|cuda_runtime|cuda_runtime_api|cuda_fp16|cuda_bf16|device_launch_parameters|vector_types|device_functions|"
+    r"math_functions|crt/.*)\.h$|(?:ATen|c10)/cuda/"
+)
+#: Headers of what is refused, and what to say of it.
+_HEADERS = {
+    r"cooperative_groups": "cooperative groups",
+    r"cub/": "cub",
+    r"thrust/": "thrust",
+    r"mma\.h": "tensor cores (wmma)",
+    r"cuda/": "libcu++",
+    r"curand": "cuRAND",
+    r"cublas": "cuBLAS",
+    r"cudnn": "cuDNN",
+    r"cufft": "cuFFT",
+    r"cuda_pipeline": "asynchronous copies",
+}
+#: Names of what is refused.
+_NAMES = {
+    r"cooperative_groups": "cooperative groups",
+    r"cub|thrust": "cub and thrust",
+    r"nvcuda|wmma": "tensor cores (wmma)",
+    r"asm|__asm__": "inline PTX",
+    r"tex[123]D\w*|texture|cudaTextureObject_t|surf[123]D\w*|cudaSurfaceObject_t": "textures and surfaces",
+    r"half2|__half2|nv_bfloat162|__nv_bfloat162": "pairs of half-precision numbers",
+    r"__pipeline_\w+|__cvta_\w+": "asynchronous copies",
+    r"cudaLaunchCooperativeKernel": "launches of cooperative kernels",
+    r"cudaGraph\w*|cudaStreamBeginCapture": "CUDA graphs",
+}
+#: What CUDA itself no longer has.
+_REMOVED = re.compile(r"__(?:shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all)(?=\s*\()")
+_SPECIFIER = re.compile(
+    r"\b(?:extern|static|__shared__|volatile)\b|(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\)|"
+    r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
+)
+_POINTER_CALL = re.compile(
+    r"(\.|->)\s*(?:template\s+)?(?:(?:const_|mutable_)?data_ptr\b|data\s*<|(?:generic_)?packed_accessor(?:32|64)?\b|accessor\s*<)"
+)
+_TOKENS = {"is_cuda": "is_cpu", "kCUDA": "kCPU"}
+
+
+def rewrite(text: str, label: str, name: str) -> str:
+    """Make C++ of a CUDA text.
+
+    Args:
+        text: the text, its slots filled in.
+        label: of the kernel, for messages.
+        name: of the text there, `"cuda"`.
+
+    Returns:
+        A text of as many lines, to be compiled behind `header()`.
+
+    Raises:
+        TemplateError: it uses what cannot run on the CPU.
+
+    Example:
+        >>> text = "__global__ void k(int* x) { *x = 1; } void f(int* x) { k<<<1, 32>>>(x); }"
+        >>> print(rewrite(text, "axpy/mine", "cuda")[38:])
+        void f(int* x) { ::cuda_cpu::Launch("k", __FILE__, __LINE__, 1, 32).run([&](auto&... cuda_cpu_) { k(cuda_cpu_...); }, x); }
+    """
+    source = _Text(text, label, name)
+    _refuse(source)
+    return _edited(text, [edit for find in (_includes, _launches, _shared, _tokens, _named) for edit in find(source)])
+
+
+def on_cpu(text: str) -> str:
+    """Let a C++ text that works with tensors on a GPU work with tensors on the CPU, and tell the checks their names.
+
+    Example:
+        >>> on_cpu("TORCH_CHECK(x.is_cuda());")
+        'TORCH_CHECK(x.is_cpu());'
+    """
+    source = _Text(text, "", "")
+    return _edited(text, [*_tokens(source), *_named(source)])
+
+
+_Edit = tuple[int, int, str]
+
+
+def _edited(text: str, edits: list[_Edit]) -> str:
+    parts, end = [], 0
+    for start, stop, new in sorted(edits):
+        parts += [text[end:start], new]
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+class _Text:
+    """A text with its mask, and how to refuse a place in it."""
+
+    def __init__(self, text: str, label: str, name: str) -> None:
+        self.text, self.code, self.start = text, mask(text), f"kernel {label!r}, {name} line "
+
+    def refusal(self, offset: int, what: str) -> TemplateError:
+        return TemplateError(f"{self.start}{position(self.text, offset)[0]}: {what}")
+
+    def cannot(self, offset: int, what: str) -> TemplateError:
+        return self.refusal(offset, f"device 'cuda-cpu' cannot run {what}. Take device 'cuda', or write it without")
+
+
+def _includes(source: _Text) -> Iterator[_Edit]:
+    for match in re.finditer(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]", source.text, re.MULTILINE):
+        if "include" not in source.code[match.start() : match.end()]:
+            continue
+        if _OUR_HEADERS.match(match[1]):
+            yield match.start(), match.end(), ""
+        what = next((what for header, what in _HEADERS.items() if re.match(header, match[1])), "")
+        if what:
+            raise source.cannot(match.start(), what)
+
+
+def _launches(source: _Text) -> Iterator[_Edit]:
+    """`k<T><<<grid, block>>>(x)` becomes a call of `Launch(...).run`, which gets the kernel as a function of its arguments."""
+    code = source.code
+    for match in re.finditer(r"<<<", code):
+        here = match.start()
+        if any(
+            re.search(r"\b__(?:global|device)__\b", head) for head in heads_around(source.text, *position(code, here))
+        ):
+            raise source.cannot(here, "a kernel that launches a kernel (dynamic parallelism)")
+        begin = _start_of_name(code, here)
+        close = _matching(code, here + 3, ">>>")
+        opened = re.compile(r"\s*\(").match(code, close + 3) if close >= 0 else None
+        if begin < 0 or opened is None:
+            raise source.refusal(here, "a launch is written kernel<<<blocks, threads>>>(arguments)")
+        kernel = " ".join(source.text[begin:here].split())
+        shown = kernel.replace("\\", "").replace('"', "'")
+        breaks = "\n" * source.text.count("\n", begin, here)
+        yield begin, here + 3, f'::cuda_cpu::Launch("{shown}", __FILE__, __LINE__, {breaks}'
+        empty = re.compile(r"\s*\)").match(code, opened.end())
+        breaks = "\n" * opened[0].count("\n")
+        call = f").run({breaks}[&](auto&... cuda_cpu_) {{ {kernel}(cuda_cpu_...); }}{'' if empty else ', '}"
+        yield close, opened.end(), call
+
+
+def _start_of_name(code: str, end: int) -> int:
+    """Return where the name of a kernel begins that ends at `end`, with its template arguments; -1 where there is none."""
+    at = len(code[:end].rstrip())
+    if code[:at].endswith(">"):
+        depth = 0
+        while at > 0:
+            at -= 1
+            depth += (code[at] == ">") - (code[at] == "<")
+            if depth == 0:
+                break
+        at = len(code[:at].rstrip())
+    name = re.search(r"(?:::\s*)?(?:\w+\s*::\s*)*[A-Za-z_]\w*$", code[:at])
+    return name.start() if name else -1
+
+
+def _matching(code: str, at: int, closer: str) -> int:
+    """Return where `closer` stands that belongs to what is open at `at`; -1 where it is missing."""
+    depth = 0
+    for index in range(at, len(code)):
+        if depth == 0 and code.startswith(closer, index):
+            return index
+        depth += (code[index] in "([{") - (code[index] in ")]}")
+        if depth < 0:
+            return -1
+    return -1
+
+
+def _shared(source: _Text) -> Iterator[_Edit]:
+    code = source.code
+    for match in re.finditer(r"\b__shared__\b", code):
+        if re.search(r"#\s*define\b[^\n]*$", code[: match.start()]):
+            continue
+        begin = max(code.rfind(mark, 0, match.start()) for mark in ";{}") + 1
+        begin += len(code[begin : match.start()]) - len(code[begin : match.start()].lstrip())
+        end = _matching(code, match.end(), ";")
+        if end < 0:
+            continue  # the compiler says what is missing
+        declaration = code[begin:end]
+        plain = " ".join(_SPECIFIER.sub(" ", declaration).split())
+        at_file = at_file_scope(source.text, position(code, begin)[0]) and not _in_function(source, begin)
+        breaks = "\n" * declaration.count("\n")
+        if re.search(r"\bextern\b", declaration):
+            form = re.fullmatch(r"(.+?)\b(\w+)\s*\[\s*\]", plain)
+            if form is None:
+                raise source.refusal(begin, "dynamic shared memory is written extern __shared__ float name[];")
+            type_ = form[1].strip()
+            storage = "static thread_local " * at_file
+            yield begin, end, f"{storage}{type_}* const {form[2]} = ::cuda_cpu::dynamic_shared<{type_}>(){breaks}"
+            continue
+        if at_file:
+            raise source.refusal(
+                begin, "device 'cuda-cpu' takes __shared__ arrays in kernels: declare it in the kernel"
+            )
+        static = re.compile(r"\bstatic\s+").match(code, begin)
+        if static:
+            yield static.start(), static.end(), ""
+        names = [_declared(part) for part in _split(plain)]
+        told = "".join(
+            f' static_assert(sizeof({name}) <= {_SHARED_BYTES}, "the shared array {name} needs more than 48 KiB, which a block has:'
+            f' take a smaller one, or dynamic shared memory"); ::cuda_cpu::declare_shared("{name}", {name});'
+            for name in names
+            if name
+        )
+        yield end + 1, end + 1, told
+
+
+def _in_function(source: _Text, offset: int) -> bool:
+    return any("(" in head for head in heads_around(source.text, *position(source.text, offset)))
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that stand in no brackets."""
+    parts, depth, start = [], 0, 0
+    for index, char in enumerate(text):
+        depth += (char in "([{<") - (char in ")]}>")
+        if char == "," and depth == 0:
+            parts.append(text[start:index])
+            start = index + 1
+    return [*parts, text[start:]]
+
+
+def _declared(declarator: str) -> str:
+    """Return the name that a declarator declares: `tile` of `float tile[32][33]`."""
+    found = re.search(r"(\w+)\s*(?:\[.*\]\s*)?$", declarator)
+    return found[1] if found else ""
+
+
+def _tokens(source: _Text) -> Iterator[_Edit]:
+    for match in re.finditer(
+        r"(?<![\w.])assert(?=\s*\()|\b(?:is_cuda|kCUDA)\b|\bDeviceType\s*::\s*CUDA\b", source.code
+    ):
+        word = match[0]
+        new = "CUDA_CPU_ASSERT_" if word == "assert" else _TOKENS.get(word, "DeviceType::CPU")
+        yield match.start(), match.end(), new
+
+
+def _named(source: _Text) -> Iterator[_Edit]:
+    """Tell the checks which tensor a pointer or accessor is of."""
+    code = source.code
+    for match in _POINTER_CALL.finditer(code):
+        begin = _start_of_expression(code, match.start())
+        if begin < 0:
+            continue
+        tensor = source.text[begin : match.start()]
+        shown = re.sub(r"\s+", "", tensor).replace("\\", "").replace('"', "'")
+        yield begin, begin, f"::cuda_cpu::named({'*' * (match[1] == '->')}"
+        yield match.start(), match.end(1), f', "{shown}").'
+
+
+def _start_of_expression(code: str, end: int) -> int:
+    """Return where the expression begins that ends at `end`: `x`, `f(a).b`, `tensors[0]`; -1 where it is none of these."""
+    at = end
+    while True:
+        at = len(code[:at].rstrip())
+        while at and code[at - 1] in ")]":
+            depth = 0
+            while at > 0:
+                at -= 1
+                depth += (code[at] in ")]") - (code[at] in "([")
+                if depth == 0:
+                    break
+            at = len(code[:at].rstrip())
+        name = re.search(r"[A-Za-z_]\w*$", code[max(0, at - 200) : at])
+        if name is None:
+            return -1
+        at -= len(name[0])
+        before = re.search(r"(?:\.|->|::)\s*$", code[max(0, at - 20) : at])
+        if before is None:
+            return at
+        at -= len(before[0])
+
+
+def _refuse(source: _Text) -> None:
+    """Refuse what has no meaning on the CPU."""
+    code = source.code
+    if not re.search(r"\b__global__\b", code):
+        raise source.refusal(0, "no __global__ function, so there is no kernel. Write __global__ void name(...)")
+    for names, what in _NAMES.items():
+        if found := re.search(rf"\b(?:{names})\b", code):
+            raise source.cannot(found.start(), f"{what} ({found[0]})")
+    if removed := _REMOVED.search(code):
+        raise source.refusal(
+            removed.start(),
+            f"CUDA no longer has {removed[0]}: write {removed[0]}_sync, with the mask of the lanes first",
+        )
+    for match in re.finditer(r"\b(?:__[a-z]\w*|cuda[A-Z]\w*)(?=\s*(?:\(|<\w+>\s*\())", code):
+        name = match[0]
+        if name in _known() or name.startswith(("__builtin_", "__reduce_")) or definition(source.text, name):
+            continue
+        kind = "call of CUDA's runtime" if name.startswith("cuda") else "intrinsic"
+        raise source.refusal(
+            match.start(), f"device 'cuda-cpu' does not know the {kind} {name}.{did_you_mean(name, sorted(_known()))}"
+        )
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Return the names that our headers give a meaning."""
+    names = re.findall(r"\b(?:__[a-z]\w*|cuda[A-Z]\w*)", header())
+    return frozenset([*names, "__restrict__", "__restrict", "__attribute__", "__launch_bounds__"])

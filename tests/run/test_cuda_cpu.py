@@ -1,0 +1,182 @@
+"""CUDA kernels on the CPU: right ones give the numbers of PyTorch in any order of threads, wrong ones are reported at their line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+import lltm_inline as li
+from lltm_inline.base.device import DEVICES
+from lltm_inline.cuda_cpu import rewrite
+from lltm_inline.errors import TemplateError
+from lltm_inline.model.registry import Kernel, Op, registry
+from tests.tiny import forget
+
+PLACE = Path(__file__).parents[1] / "planted" / "cuda"
+HEADERS = "#include <ATen/ATen.h>\n#include <torch/types.h>\n#include <cuda_runtime.h>\n#include <vector>\n"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A CUDA text, what its comments say of it, and where it begins in the text of all."""
+
+    name: str
+    text: str
+    first: int
+
+    def said(self, key: str) -> str:
+        found = re.search(rf"^// {key}(?: =|:) (.+)$", self.text, re.MULTILINE)
+        assert found, f"{self.name} does not say {key}"
+        return found[1]
+
+    @property
+    def x(self) -> torch.Tensor:
+        """The input."""
+        torch.manual_seed(0)
+        return eval(self.said("x"))
+
+    @property
+    def lines(self) -> list[int]:
+        """The lines of the text of all at which it may be reported."""
+        rows = self.text.split("\n")
+        return [self.first + index for index, row in enumerate(rows) if row.endswith("// <-")]
+
+
+def together(kind: str) -> tuple[list[Planted], str]:
+    """Put all texts of a kind into one, which compiles once: each in a namespace, all behind one `forward`."""
+    planted, text = [], HEADERS
+    for path in sorted((PLACE / kind).glob("*.cu")):
+        text += f"namespace {path.stem} {{\n"
+        planted.append(Planted(path.stem, path.read_text(), text.count("\n") + 1))
+        text += planted[-1].text + "}\n"
+    calls = "".join(f"  if (which == {i}) return {one.name}::run(x);\n" for i, one in enumerate(planted))
+    return planted, f"{text}at::Tensor forward(const at::Tensor& x, int64_t which) {{\n{calls}  return x;\n}}\n"
+
+
+@pytest.fixture(scope="module")
+def op() -> Op:
+    """An op that hands a tensor to one of many texts."""
+    made = Op(
+        "planted",
+        "(Tensor x, int which) -> Tensor y",
+        lambda x, which: x,
+        {"x": "...", "y": "..."},
+        inputs=lambda randn, N: (randn(N), 0),
+        dtypes=("float32",),
+    )
+    registry.register(made)
+    yield made
+    forget("planted")
+
+
+def loaded(text: str, *flags: str) -> Callable[[torch.Tensor, int], torch.Tensor]:
+    """Build a text in check mode."""
+    kernel = Kernel("planted/all", cuda=text)
+    function = li.load(kernel, device="cuda-cpu", cflags=[*DEVICES["cuda-cpu"].check_flags, *flags], trust=True)
+    return lambda x, which: function.forward(x, which)[0]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_right_kernels(op: Op, order: int) -> None:
+    """They raise nothing in check mode, and give what PyTorch gives, in three orders of their threads."""
+    planted, text = together("right")
+    run = loaded(text, f"-DCUDA_CPU_ORDER={order}")
+    wrong = {}
+    for which, one in enumerate(planted):
+        x = one.x
+        try:
+            torch.testing.assert_close(
+                run(x, which), eval(one.said("y"), {"x": x, "torch": torch}), rtol=1e-4, atol=1e-4
+            )
+        except (RuntimeError, AssertionError) as error:
+            wrong[one.name] = str(error)
+    assert not wrong, "\n".join(f"{name}: {what}" for name, what in wrong.items())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_wrong_kernels(op: Op, order: int) -> None:
+    """Each is reported for its own reason, at its own line, and with its kernel."""
+    planted, text = together("wrong")
+    run = loaded(text, f"-DCUDA_CPU_ORDER={order}")
+    missed = {}
+    for which, one in enumerate(planted):
+        try:
+            run(one.x, which)
+            said = "nothing"
+        except RuntimeError as error:
+            said = str(error)
+        at = any(re.search(rf"(?:line |planted/all:){line}\b", said) for line in one.lines)
+        if not re.search(one.said("report"), said) or not at or "Kernel " not in said:
+            missed[one.name] = f"{said}; want {one.lines}"
+    assert not missed, "\n".join(f"{name}: {what}" for name, what in missed.items())
+
+
+KERNEL = "__global__ void k(float* x) { x[0] = 1; }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("void f() {}", "cuda line 1: no __global__ function"),
+        ("#include <cub/cub.cuh>\n" + KERNEL, "cuda line 1: device 'cuda-cpu' cannot run cub"),
+        ("#include <cooperative_groups.h>\n" + KERNEL, "line 1: device 'cuda-cpu' cannot run cooperative groups"),
+        (KERNEL + '__device__ void f() { asm("bar.sync 0;"); }', r"line 2: .* cannot run inline PTX \(asm\)"),
+        (KERNEL + "__global__ void m(float* x) { k<<<1, 1>>>(x); }", r"line 2: .*\(dynamic parallelism\)"),
+        (KERNEL + "__device__ float f(float v) { return __shfl_down(v, 1); }", "line 2: .* write __shfl_down_sync"),
+        (
+            KERNEL + "__device__ int f(int v) { return __popcc(v); }",
+            "line 2: .* intrinsic __popcc. Did you mean '__popc'",
+        ),
+        (
+            KERNEL + "void f(int* x) { cudaMallocAsync(&x, 4, 0); }",
+            "line 2: .* does not know the call .* cudaMallocAsync",
+        ),
+        (KERNEL + "__device__ half2 f(half2 v) { return v; }", "line 2: .* pairs of half-precision numbers"),
+        ("__shared__ float s[4];\n" + KERNEL, "line 1: .* declare it in the kernel"),
+        (KERNEL + "void f(float* x) { k<<<1, 1>>>; }", "line 2: a launch is written kernel"),
+    ],
+)
+def test_refusals(text: str, message: str) -> None:
+    """What cannot run on the CPU is refused by name and line, before anything is compiled."""
+    with pytest.raises(TemplateError, match=message):
+        rewrite(text, "op/mine", "cuda")
+
+
+def test_lines_stay() -> None:
+    """Every line is where it was, and comments and strings are left alone."""
+    text = (PLACE / "right" / "template_commas.cu").read_text()
+    made = rewrite(text, "op/mine", "cuda")
+    assert made.count("\n") == text.count("\n") and "<<<" not in made
+    assert 'Launch("relu_times<scalar_t, 3>", __FILE__, __LINE__, dim3(' in made
+    kept = '// k<<<1, 1>>>(x)\n__global__ void k() { printf("__shared__ float s[1]; <<<"); }'
+    assert rewrite(kept, "op/mine", "cuda") == kept
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["axpy/cuda", "lltm/cuda_accessor"])
+def test_ops_run_as_they_are(name: str) -> None:
+    """The CUDA kernels that ship are right on the CPU, their gradients included, from the text that nvcc takes."""
+    report = li.check(name, device="cuda-cpu")
+    assert report.ok and report.device == "cuda-cpu" and report["gradcheck"].cases
+
+
+@pytest.mark.full
+def test_timings_say_where() -> None:
+    """A timing on the CPU cannot be taken for one of a GPU."""
+    timings = li.benchmark(["axpy/cuda"], sizes=[(1000,)], device="cuda-cpu", seconds=0.05)
+    assert timings.device == "cuda-cpu" and "cuda-cpu" in str(timings)
+
+
+def test_a_check_names_the_line(op: Op) -> None:
+    """A check is in check mode: what a GPU would let pass is a finding, with the line of the user's own text."""
+    text = (PLACE / "wrong" / "no_guard.cu").read_text()
+    text = f"{HEADERS}{text}at::Tensor forward(const at::Tensor& x, int64_t which) {{ return run(x); }}\n"
+    report = li.check(Kernel("planted/guard", cuda=text), device="cuda-cpu", sizes=[(100,)], trust=True)
+    assert not report.ok and re.search(r"out of bounds: x\[100\], read at line planted/guard:10\b", str(report))
