@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import nearest_first, path_of, shown, string
-from ..build.job import signature_error
+from ..build.job import rendered_fit
 from ..errors import FileError, InputError, UnknownKernelError
 from ..export.exported import ORIGIN
 from ..model.kernel import Kernel, revise
 from ..model.registry import fit
-from ..source.template import devices_of, render
+from ..source.template import devices_of
 from .classic import kernel_of
 from .returned import Returned, kernels_of
 from .setup_py import read_setup
@@ -56,22 +56,19 @@ def import_extension(registry: Registry, directory: Any, op: Any, variant: Any) 
     for one in found:
         fit(one.kernel, registry.op_of(one.kernel))
     if op is not None:
-        _require_fit(registry, found)
+        _require_fit(found)
     return tuple(_entered(registry, one) for one in found)
 
 
-def _require_fit(registry: Registry, found: Sequence[Returned]) -> None:
+def _require_fit(found: Sequence[Returned]) -> None:
     """Refuse kernels under the name of an op that they do not compute; one of their own op may be imported with mistakes.
 
     Raises:
         SignatureError: their functions take or return something else.
     """
     for one in found:
-        op = registry.op_of(one.kernel)
         for device in devices_of(one.kernel):
-            rendered = render(one.kernel, op, device)
-            if rendered.interface.problems:
-                raise signature_error(one.kernel, rendered)
+            rendered_fit(one.kernel, device)
 
 
 def _classic(registry: Registry, path: Path, op: str | None, variant: str | None) -> tuple[Returned, ...]:
