@@ -140,13 +140,7 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
         DefinitionError: the kernel has no text for the device, or saves what the op has not.
         TemplateError: as for `render`.
     """
-    device, nvcc = toolchain.device.name, toolchain.nvcc
-    require_text(kernel, device)
-    op = registry.op_of(kernel)
-    fit(kernel, op)
-    rendered = render(kernel, op, device)
-    if rendered.interface.problems:
-        raise signature_error(kernel, rendered)
+    rendered, nvcc = rendered_fit(kernel, toolchain.device.name), toolchain.nvcc
     module = "PYBIND11_MODULE" in mask(rendered.text)
     if module or rendered.prelude == "extension":  # Python's own symbols are undefined until it loads the library
         toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != "-Wl,-z,defs"))
@@ -167,7 +161,22 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
     )
 
 
-def signature_error(kernel: Kernel, rendered: Rendered) -> SignatureError:
+def rendered_fit(kernel: Kernel, device: str) -> Rendered:
+    """Render a kernel, and hold its functions against its op.
+
+    Raises:
+        SignatureError, DefinitionError, TemplateError: as for `make_job`.
+    """
+    require_text(kernel, device)
+    op = registry.op_of(kernel)
+    fit(kernel, op)
+    rendered = render(kernel, op, device)
+    if rendered.interface.problems:
+        raise _signature_error(kernel, rendered)
+    return rendered
+
+
+def _signature_error(kernel: Kernel, rendered: Rendered) -> SignatureError:
     """Make the error of a text that does not fit its op."""
 
     def diagnostic(problem: Problem) -> Diagnostic:

@@ -16,6 +16,7 @@ from ..base.arguments import boolean, one_of, path_of, shown, string, strings
 from ..base.packages import install_command
 from ..base.progress import Progress
 from ..build.compiler import build
+from ..build.job import rendered_fit
 from ..build.nvcc import find_nvcc
 from ..calling import load
 from ..checking.check import check as check_kernel
@@ -23,14 +24,14 @@ from ..checking.report import Report
 from ..errors import CheckError, DefinitionError, InputError, LltmInlineError, ToolchainError
 from ..model.kernel import BINDINGS, Kernel
 from ..model.op import Op
-from ..model.registry import fit, registry
+from ..model.registry import registry
 from ..model.reserved import is_reserved
 from ..model.shapes import Shape
 from ..run.cases import prime_size, size_cases
 from ..run.compare import dtype_name
 from ..run.fake import Fake
 from ..source.choose import kernel_or_first
-from ..source.template import devices_of, render, require_text
+from ..source.template import devices_of
 from .plan import HOWS, Extra, Part, Plan
 
 #: What a package can run on: the devices that torch knows.
@@ -122,7 +123,7 @@ def make_plan(
     op = registry.op_of(kernel)
     _require_op(op)
     style = _style(kernel, how)
-    parts = _parts(kernel, op, device)
+    parts = _parts(kernel, device)
     chosen = require_name(name or kernel.name.replace("/", "_"))
     notes = [note for part in parts if (note := _require_right(part, check, progress))]
     found, more = _extras_of(parts, op, extras)
@@ -198,21 +199,12 @@ def _style(kernel: Kernel, how: str) -> str:
     return style
 
 
-def _parts(kernel: Kernel, op: Op, device: str | None) -> tuple[Part, ...]:
+def _parts(kernel: Kernel, device: str | None) -> tuple[Part, ...]:
     """Render the kernel for each device."""
-    from ..build.job import signature_error
-
     devices = tuple(one for one in devices_of(kernel) if one in _DEVICES) if device is None else (device,)
     if "cuda" in devices and kernel.binding == "pybind11" and len(devices) > 1:
         raise InputError(f"kernel {kernel.label!r} is bound by pybind11, for one device: give device='cpu' or 'cuda'")
-    fit(kernel, op)
-    parts = []
-    for one in devices:
-        require_text(kernel, one)
-        rendered = render(kernel, op, one)
-        if rendered.interface.problems:
-            raise signature_error(kernel, rendered)
-        parts.append(Part(kernel, one, rendered.interface))
+    parts = [Part(kernel, one, rendered_fit(kernel, one).interface) for one in devices]
     if len({part.interface for part in parts}) > 1:
         raise DefinitionError(
             f"kernel {kernel.label!r}: its cpp and cuda texts return different extra tensors, or take different gradients, so they "

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import nearest_first, path_of, shown, string
 from ..base.device import DEVICES
-from ..build.job import signature_error
+from ..build.job import rendered_fit
 from ..errors import FileError, InputError, UnknownKernelError
 from ..export.exported import ORIGIN
 from ..model.kernel import Kernel, revise
 from ..model.registry import fit
-from ..source.template import devices_of, render
+from ..source.template import devices_of
 from .classic import kernel_of
 from .returned import Returned, kernels_of
 from .setup_py import read_setup
@@ -57,24 +57,20 @@ def import_extension(registry: Registry, directory: Any, op: Any, variant: Any) 
     for one in found:
         fit(one.kernel, registry.op_of(one.kernel))
     if op is not None:
-        _require_fit(registry, found)
+        _require_fit(found)
     return tuple(_entered(registry, one) for one in found)
 
 
-def _require_fit(registry: Registry, found: Sequence[Returned]) -> None:
+def _require_fit(found: Sequence[Returned]) -> None:
     """Refuse kernels under the name of an op that they do not compute; one of their own op may be imported with mistakes.
 
     Raises:
         SignatureError: their functions take or return something else.
     """
     for one in found:
-        op = registry.op_of(one.kernel)
-        for device in {
-            DEVICES[name].text: name for name in reversed(devices_of(one.kernel))
-        }.values():  # one for each text
-            rendered = render(one.kernel, op, device)
-            if rendered.interface.problems:
-                raise signature_error(one.kernel, rendered)
+        texts = {DEVICES[name].text: name for name in reversed(devices_of(one.kernel))}  # one device for each text
+        for device in texts.values():
+            rendered_fit(one.kernel, device)
 
 
 def _classic(registry: Registry, path: Path, op: str | None, variant: str | None) -> tuple[Returned, ...]:
