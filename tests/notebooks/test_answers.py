@@ -675,6 +675,17 @@ NEG = "load(z + s).neg()"
     "change",
     first_at_once(
         (lambda row: fast_row(),),
+        (lambda row: fast_row((LOOP, LOOP.replace("s < S;", "s + V::size() <= S;"))).replace("for (", "int64_t s = 0;\n  for (", 1)
+            .replace("int64_t s = 0; s +", "; s +") + row.replace("int64_t s = 0;", ";"),),
+        (lambda row: fast_row((LINE_I, f"const auto exp = [](V v) {{ return v.exp(); }};\n    const V i = V(1) / (V(1) + exp({NEG}));")),),
+        (lambda row: fast_row((I, "(V(1) + (load(z + s) / V(2)).tanh()) / V(2)")),),
+        (lambda row: fast_row() + f"#if 0\n{row}\n#endif\n",),
+        (lambda row: fast_row() + "  // no std::exp( here, and no std::expm1( either\n",),
+        (lambda row: fast_row((ELU, "at::vec::maximum(z_c, V(0)) + at::vec::minimum(z_c, V(0)).expm1()")),),
+        (lambda row: fast_row(("using V = at::vec::Vectorized<T>;", "using namespace at::vec;\n  typedef Vectorized<T> V;")),),
+        (lambda row: fast_row((LOAD, "n == V::size() ? V::loadu(from) : V::loadu(from, n)")),),
+        (lambda row: fast_row((LOOP, "for (int64_t v = 0; v * V::size() < S; ++v) {\n    const int64_t s = v * V::size();")),),
+        (lambda row: fast_row((I, f"({NEG}.exp() + V(1)).reciprocal()")),),
     ),
 )  # fmt: skip
 def test_05_1_right(change: Callable[[str], str], lesson_05: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -692,6 +703,18 @@ SLOW = "It is right, but slower than the seven calls"
     ("change", "said"),
     first_at_once(
         (lambda row: row.replace("const T i =", "using V = at::vec::Vectorized<T>;\n    const T i ="), SLOW),
+        (lambda row: row, "'cell/mine' still says what 'cell/loop' says."),
+        (lambda row: f"  // at::vec::Vectorized<T>\n{row}", "'cell/mine' still says what 'cell/loop' says."),
+        (lambda row: row.replace("std::exp(", "std::pow(T(2.718281828459045), "), "'cell/mine'"),
+        (lambda row: row.replace("std::expm1(", "at::vec::Vectorized<T>::size() * 0 + std::expm1("), SLOW),
+        (lambda row: fast_row((LINE_I, ONE_BY_ONE(f"const V i = each({I}, [](T a) {{ return a; }});")),
+                              (".expm1(), z_c,", ", z_c,"), ("V::blendv(z_c,", "V::blendv(each(z_c, [](T a) { return std::expm1(a); }),"),
+                              (TANH, "(each(next, [](T a) { return std::tanh(a); }) * o).store(new_h + s, n);")), SLOW),
+        (lambda row: fast_row((LOAD, "V::loadu(from)")), "'cell/mine'"),
+        (lambda row: fast_row((ELU, ELU.replace("z_c.expm1(), z_c,", "z_c, z_c.expm1(),"))), "'cell/mine' new_h"),
+        (lambda row: fast_row((TANH, "")), "'cell/mine'"),
+        (lambda row: fast_row(("V(1) +", "T(1) +")).replace("const V o", "const T o"), "'cell/mine' does not compile:"),
+        (lambda row: row.replace("s < S", "s + 1 < S"), "'cell/mine'"),
     ),
 )  # fmt: skip
 def test_05_1_wrong(
@@ -723,6 +746,17 @@ at::parallel_for(0, pieces, 1, [&](int64_t first, int64_t last) {
     "body",
     first_at_once(
         (SHARED("std::max<int64_t>(1, GRAIN / std::max<int64_t>(1, S))"),),
+        (SHARED("GRAIN / (S + 1)"),),
+        (SHARED("at::divup(GRAIN, S + !S)"),),
+        (f"int64_t rows = GRAIN; if (S) rows /= S;\n{SHARED('rows')}",),
+        (f"constexpr int64_t cells = GRAIN;\nconst double rows = double(cells) / (S ? S : 1);\n{SHARED('int64_t(std::ceil(rows))')}",),
+        (f"if (B * S < GRAIN) {{\n{SERIAL}}} else {{\n{SHARED(1)}}}\n",),
+        (CELLS,),
+        (PIECES,),
+        (f"// B / 2 would be too few\n{SHARED('GRAIN / std::max<int64_t>(1, S)')}",),
+        (f"#if 0\n{SERIAL}#else\n{SHARED('GRAIN / (S + 1)')}#endif\n",),
+        ("const auto work = [&f](int64_t b, int64_t last) { for (; b != last; ++b) f(b); };\n"
+         "at::parallel_for(0, B, GRAIN / (S | 1), std::cref(work));\n",),
     ),
 )  # fmt: skip
 def test_05_2_right(body: str, lesson_05: dict[str, Any]) -> None:
@@ -742,6 +776,19 @@ SMALL, ALONE, FIXED = (
     ("body", "said"),
     first_at_once(
         (SHARED("GRAIN"), ALONE),
+        (SERIAL, "'cell/mine' still says what 'cell/loop' says."),
+        (f"  // at::parallel_for(0, B, GRAIN / S, f)\n{SERIAL}", "'cell/mine' still says what 'cell/loop' says."),
+        ("  const int64_t grain = GRAIN / (S + 1);\n  for (int64_t b = 0; b < B; ++b) f(b + 0 * grain);\n", ALONE),
+        (SHARED("1"), SMALL),
+        (SHARED("0 /* GRAIN / S */"), SMALL),
+        (SHARED("B / 2"), SMALL),
+        (SHARED("B / GRAIN"), SMALL),
+        (SHARED("GRAIN / 256"), SMALL),
+        (SHARED("4096 / (S + 1)"), FIXED),
+        (SHARED("GRAIN / (S + 1)").replace("while (b < last)", "for (b = 0; b < B;)"), "`each_row` should do each row once."),
+        (SHARED("GRAIN / (S + 1)").replace("b < last", "b + 1 < last"), "'cell/mine'"),
+        (SHARED("GRAIN / S"), "'cell/mine'"),
+        (SHARED("GRAIN / (S + 1").replace("parallel_for", "parallel_fore"), "'cell/mine' does not"),
     ),
 )  # fmt: skip
 def test_05_2_wrong(body: str, said: str, lesson_05: dict[str, Any]) -> None:
