@@ -9,6 +9,8 @@ namespace cuda_cpu {
 namespace {
 
 constexpr unsigned kWarp = 32, kMostThreads = 1024;
+// In which order threads run does not matter to a right kernel, and the tests try several: 1 is backwards, 2 swaps neighbours.
+int thread_order = 0;
 
 enum class Wait : unsigned char { nothing, block, warp, ended };
 enum class Meeting : unsigned char { sync, shuffle, vote, match, reduce, active };
@@ -228,15 +230,10 @@ class Block {
 
   void prepare();
 
-  // In which order threads run does not matter to a right kernel, and the tests try several.
   CUDA_CPU_PLAIN Lane& at(unsigned i) {
-#if CUDA_CPU_ORDER == 1
-    return lanes_[count_ - 1 - i];
-#elif CUDA_CPU_ORDER == 2
-    return lanes_[(i ^ 1) < count_ ? i ^ 1 : i];
-#else
+    if (thread_order == 1) return lanes_[count_ - 1 - i];
+    if (thread_order == 2 && (i ^ 1) < count_) return lanes_[i ^ 1];
     return lanes_[i];
-#endif
   }
 
   // Let those go on that need not wait any longer; false where all have ended.

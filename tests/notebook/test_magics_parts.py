@@ -389,7 +389,7 @@ def test_completion_of_options_and_values(op: Any) -> None:
     assert words("%%kernel tiny/x --check --") == tuple(each.name for each in OPTIONS if each.name != "--check")
     assert words("%%kernel tiny/stable --params ") == ("FACTOR=2",)
     assert words("%%kernel tiny/x --from tiny/stable --params F") == ("FACTOR=2",)
-    assert words("%%kernel tiny/x --device ") == ("cpu", "cuda")
+    assert words("%%kernel tiny/x --device ") == ("cpu", "cuda", "cuda-cpu")
     assert words("%%kernel tiny/x --device cpu ")[0] == "--from", "it has its one value"
     assert words("%%kernel tiny/x --saves ") == ("x", "y")
     assert words("%%kernel lltm/fused --sizes 16,")[0].startswith("16,")

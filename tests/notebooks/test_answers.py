@@ -27,6 +27,7 @@ from lltm_inline.export.exported import Exported
 from lltm_inline.lesson import Verdict, passes
 from lltm_inline.tables.timings import Row
 from tests.notebooks.player import BLOCK, exercises
+from tests.quick import QUICK
 from tests.tiny import forget
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -705,7 +706,7 @@ SLOW = "It is right, but slower than the seven calls"
         (lambda row: row.replace("const T i =", "using V = at::vec::Vectorized<T>;\n    const T i ="), SLOW),
         (lambda row: row, "'cell/mine' still says what 'cell/loop' says."),
         (lambda row: f"  // at::vec::Vectorized<T>\n{row}", "'cell/mine' still says what 'cell/loop' says."),
-        (lambda row: row.replace("std::exp(", "std::pow(T(2.718281828459045), "), "'cell/mine'"),
+        (lambda row: row.replace("std::exp(", "std::pow(T(2.718281828459045), "), SLOW),
         (lambda row: row.replace("std::expm1(", "at::vec::Vectorized<T>::size() * 0 + std::expm1("), SLOW),
         (lambda row: fast_row((LINE_I, ONE_BY_ONE(f"const V i = each({I}, [](T a) {{ return a; }});")),
                               (".expm1(), z_c,", ", z_c,"), ("V::blendv(z_c,", "V::blendv(each(z_c, [](T a) { return std::expm1(a); }),"),
@@ -759,8 +760,9 @@ at::parallel_for(0, pieces, 1, [&](int64_t first, int64_t last) {
          "at::parallel_for(0, B, GRAIN / (S | 1), std::cref(work));\n",),
     ),
 )  # fmt: skip
-def test_05_2_right(body: str, lesson_05: dict[str, Any]) -> None:
+def test_05_2_right(body: str, lesson_05: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A piece has so many cells, however that is written."""
+    monkeypatch.setenv("CXX", QUICK)
     verdict = judge("05.2", parallel=mine(lesson_05["loop"], (SERIAL, body)), **lesson_05)
     assert verdict.ok, verdict
 
@@ -791,8 +793,9 @@ SMALL, ALONE, FIXED = (
         (SHARED("GRAIN / (S + 1").replace("parallel_for", "parallel_fore"), "'cell/mine' does not"),
     ),
 )  # fmt: skip
-def test_05_2_wrong(body: str, said: str, lesson_05: dict[str, Any]) -> None:
+def test_05_2_wrong(body: str, said: str, lesson_05: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """How many threads work, and on what, is counted where they do."""
+    monkeypatch.setenv("CXX", QUICK)
     verdict = judge("05.2", parallel=mine(lesson_05["loop"], (SERIAL, body)), **lesson_05)
     assert not verdict.ok and verdict.text.startswith(said), verdict
 
