@@ -158,9 +158,9 @@ def history(name: str) -> History:
         UnknownKernelError: no kernel of that name.
 
     Example:
-        >>> print(history("cube/aten"))
+        >>> print(history("cube/aten"))  # doctest: +ELLIPSIS
         history of cube/aten; -> is the current revision
-        -> cube/aten                ships
+        -> cube/aten                ...
     """
     current = registry[name.partition("@")[0]]
     rows = []

@@ -255,7 +255,7 @@ def test_completion(book: Session) -> None:
     assert "%%kernel tiny/tab --from tiny/stable" in book.complete("%%kernel tiny/tab --from tiny/st|")
     assert book.complete("%%kernel tiny/tab --par|") == ["%%kernel tiny/tab --params"]
     assert book.complete("%%kernel tiny/tab --params |") == ["%%kernel tiny/tab --params FACTOR=2"]
-    assert book.complete("%%kernel tiny/tab --device cu|\nint x;") == ["%%kernel tiny/tab --device cuda\nint x;"]
+    assert book.complete("%%kernel tiny/tab --device cp|\nint x;") == ["%%kernel tiny/tab --device cpu\nint x;"]
     assert book.complete("%%kernel axpy/cpp --sizes 1|")[0].startswith("%%kernel axpy/cpp --sizes 1")
     assert book.complete("%kernel rev|") == ["%kernel revert"]
     assert book.complete("x = 1\n%kernel history tiny/tab@|") == ["x = 1\n%kernel history tiny/tab@0"]
