@@ -182,7 +182,7 @@ def _compiler(toolchain: Toolchain | None, trouble: str) -> Finding:
 
 def _without_advice(message: str) -> str:
     """Cut the cure off an error's message: it stands in the finding's own column."""
-    return re.split(r"\. (?:Install|Set|Close|See|Write|To compile-check) ", message)[0]
+    return re.split(r"\. (?:Install|Set|Close|See|Write|To run|To compile-check) ", message)[0]
 
 
 def _openmp(toolchain: Toolchain | None) -> Finding:

@@ -22,7 +22,10 @@ from . import environment
 OLDEST = "sm_75"
 
 _DEFAULT_HOME = "/usr/local/cuda"
-_COMPILE_ONLY = "To compile-check the kernel without running it: li.build(kernel, device='cuda', compile_only=True)"
+_WITHOUT_GPU = (
+    "To run the kernel on the CPU: device='cuda-cpu'. "
+    "To compile-check it without running it: li.build(kernel, device='cuda', compile_only=True)"
+)
 
 # 940: a function that returns nothing at its end; undefined behaviour is an error in CUDA texts as it is in C++ ones.
 _FLAGS = ("-O3", "-Xcompiler=-fvisibility=hidden", "--diag-error=940")
@@ -135,20 +138,20 @@ def require_gpu() -> None:
 
     if torch.version.cuda is None and not has_driver():
         raise ToolchainError(
-            "no GPU was found on this machine: nvidia-smi, which comes with NVIDIA's driver, is not on PATH. CUDA kernels "
-            f"cannot run here, whichever torch is installed. {_COMPILE_ONLY}"
+            "no GPU was found on this machine: nvidia-smi, which comes with NVIDIA's driver, is not on PATH. Device 'cuda' "
+            f"cannot run here, whichever torch is installed. {_WITHOUT_GPU}"
         )
     if torch.version.cuda is None:
         kind = "ROCm" if torch.version.hip else "CPU"
         raise ToolchainError(
-            f"torch {torch.__version__} is a {kind} build: it cannot run CUDA kernels. "
-            f"Install a CUDA build with: {pip_command('torch')} --force-reinstall. {_COMPILE_ONLY}"
+            f"torch {torch.__version__} is a {kind} build: it cannot use a GPU. "
+            f"Install a CUDA build with: {pip_command('torch')} --force-reinstall. {_WITHOUT_GPU}"
         )
     if not torch.cuda.is_available():
         hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
         why = f" (CUDA_VISIBLE_DEVICES={hidden!r})" if hidden is not None else ""
         raise ToolchainError(
-            f"torch {torch.__version__} finds no GPU{why}. See whether the driver does: nvidia-smi. {_COMPILE_ONLY}"
+            f"torch {torch.__version__} finds no GPU{why}. See whether the driver does: nvidia-smi. {_WITHOUT_GPU}"
         )
 
 

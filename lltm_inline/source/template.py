@@ -155,15 +155,17 @@ def require_text(kernel: Kernel, device: str) -> None:
         raise DefinitionError(f"kernel {kernel.label!r} is on the stable ABI: device {device!r} needs api='aten'")
     if device in devices_of(kernel):
         return
+    others = " and ".join(map(repr, devices_of(kernel)))
     if text == "cpp" and kernel.cpp:
         why = (
             "its cpp text calls the launch functions of its cuda text"
             if has_launch_functions(mask(kernel.cuda))
             else "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
         )
-        others = " and ".join(map(repr, devices_of(kernel)))
         raise DefinitionError(f"kernel {kernel.label!r}: {why}, so it runs on {others} alone")
-    raise DefinitionError(f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one")
+    raise DefinitionError(
+        f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one. It runs on {others}"
+    )
 
 
 def is_torch_free(kernel: Kernel) -> bool:

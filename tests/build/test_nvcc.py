@@ -221,10 +221,10 @@ def test_torch_without_cuda(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvcc, "has_driver", lambda: True)
     message = refusal()
     assert message.startswith(
-        f"torch {torch.__version__} is a CPU build: it cannot run CUDA kernels. Install a CUDA build with: "
+        f"torch {torch.__version__} is a CPU build: it cannot use a GPU. Install a CUDA build with: "
     )
     assert message.endswith(
-        "-m pip install torch --force-reinstall. To compile-check the kernel without running it: "
+        "-m pip install torch --force-reinstall. To run the kernel on the CPU: device='cuda-cpu'. To compile-check it without running it: "
         "li.build(kernel, device='cuda', compile_only=True)"
     )
 
@@ -246,7 +246,8 @@ def test_no_gpu(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert refusal().startswith(
-        f"torch {torch.__version__} finds no GPU. See whether the driver does: nvidia-smi. To compile-check"
+        f"torch {torch.__version__} finds no GPU. See whether the driver does: nvidia-smi. "
+        "To run the kernel on the CPU: device='cuda-cpu'. To compile-check it"
     )
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert "finds no GPU (CUDA_VISIBLE_DEVICES='')." in refusal()
