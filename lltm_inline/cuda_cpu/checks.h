@@ -294,20 +294,22 @@ CUDA_CPU_PLAIN inline void fence() {
   checks().orders[off.self->block->number].fenced = ++checks().time;
 }
 
-void remember(const char* begin, size_t bytes, std::string name, size_t element, bool shared, const at::TensorBase* tensor) {
+template <class Predicate>
+void forget_if(const Predicate& is_gone) {
   auto& regions = checks().regions;
-  checks().last_region = nullptr;
+  checks().last_region = nullptr;  // they move
   regions.erase(
       std::remove_if(
           regions.begin(), regions.end(),
-          [&](const Region& one) {
-            const bool gone = one.storage && one.storage->expired();
-            return gone || (one.begin == begin && one.end == begin + bytes);
-          }),
+          [&](const Region& one) { return (one.storage && one.storage->expired()) || is_gone(one); }),
       regions.end());
+}
+
+void remember(const char* begin, size_t bytes, std::string name, size_t element, bool shared, const at::TensorBase* tensor) {
+  forget_if([&](const Region& one) { return one.begin == begin && one.end == begin + bytes; });
   std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> storage;
   if (tensor) storage = tensor->storage().getWeakStorageImpl();
-  regions.push_back({begin, begin + bytes, std::move(name), element, shared, std::move(storage)});
+  checks().regions.push_back({begin, begin + bytes, std::move(name), element, shared, std::move(storage)});
 }
 
 void remember_allocation(void* begin, size_t bytes, size_t element) {
@@ -315,10 +317,7 @@ void remember_allocation(void* begin, size_t bytes, size_t element) {
 }
 
 void forget_allocation(void* begin) {
-  auto& regions = checks().regions;
-  checks().last_region = nullptr;
-  regions.erase(
-      std::remove_if(regions.begin(), regions.end(), [&](const Region& one) { return one.begin == begin; }), regions.end());
+  forget_if([&](const Region& one) { return one.begin == begin; });
 }
 
 // A tensor from which the text takes a pointer or an accessor.
@@ -375,12 +374,7 @@ void begin_checks(const Launch& launch) {
     all.stack_low = static_cast<const char*>(low);
     all.stack_high = all.stack_low + size;
   }
-  all.regions.erase(
-      std::remove_if(
-          all.regions.begin(), all.regions.end(),
-          [](const Region& one) { return one.shared || (one.storage && one.storage->expired()); }),
-      all.regions.end());
-  all.last_region = nullptr;
+  forget_if([](const Region& one) { return one.shared; });
   if (launch.shared) remember(dynamic_shared<char>(), launch.shared, "dynamic shared memory", 1, true, nullptr);
   all.launched = ++all.time;
   all.orders.assign(launch.blocks(), {});
@@ -424,30 +418,22 @@ struct TypeFault {
 }  // namespace cuda_cpu
 
 #define CUDA_CPU_HOOK_ extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN
-#define CUDA_CPU_ACCESS_(size)                                                              \
-  CUDA_CPU_HOOK_ void __tsan_read##size(void* address) {                                    \
-    cuda_cpu::on_access(address, size, cuda_cpu::Kind::load, __builtin_return_address(0));  \
-  }                                                                                         \
-  CUDA_CPU_HOOK_ void __tsan_write##size(void* address) {                                   \
-    cuda_cpu::on_access(address, size, cuda_cpu::Kind::store, __builtin_return_address(0)); \
-  }                                                                                         \
-  CUDA_CPU_HOOK_ void __tsan_unaligned_read##size(void* address) {                          \
-    cuda_cpu::on_access(address, size, cuda_cpu::Kind::load, __builtin_return_address(0));  \
-  }                                                                                         \
-  CUDA_CPU_HOOK_ void __tsan_unaligned_write##size(void* address) {                         \
-    cuda_cpu::on_access(address, size, cuda_cpu::Kind::store, __builtin_return_address(0)); \
-  }                                                                                         \
-  CUDA_CPU_HOOK_ void __tsan_volatile_read##size(void* address) {                           \
-    cuda_cpu::on_access(address, size, cuda_cpu::Kind::load, __builtin_return_address(0));  \
-  }                                                                                         \
-  CUDA_CPU_HOOK_ void __tsan_volatile_write##size(void* address) {                          \
-    cuda_cpu::on_access(address, size, cuda_cpu::Kind::store, __builtin_return_address(0)); \
+#define CUDA_CPU_ACCESS_(name, kind, size)                                                 \
+  CUDA_CPU_HOOK_ void __tsan_##name(void* address) {                                       \
+    cuda_cpu::on_access(address, size, cuda_cpu::Kind::kind, __builtin_return_address(0)); \
   }
-CUDA_CPU_ACCESS_(1)
-CUDA_CPU_ACCESS_(2)
-CUDA_CPU_ACCESS_(4)
-CUDA_CPU_ACCESS_(8)
-CUDA_CPU_ACCESS_(16)
+#define CUDA_CPU_ACCESSES_(size)                       \
+  CUDA_CPU_ACCESS_(read##size, load, size)             \
+  CUDA_CPU_ACCESS_(write##size, store, size)           \
+  CUDA_CPU_ACCESS_(unaligned_read##size, load, size)   \
+  CUDA_CPU_ACCESS_(unaligned_write##size, store, size) \
+  CUDA_CPU_ACCESS_(volatile_read##size, load, size)    \
+  CUDA_CPU_ACCESS_(volatile_write##size, store, size)
+CUDA_CPU_ACCESSES_(1)
+CUDA_CPU_ACCESSES_(2)
+CUDA_CPU_ACCESSES_(4)
+CUDA_CPU_ACCESSES_(8)
+CUDA_CPU_ACCESSES_(16)
 CUDA_CPU_HOOK_ void __tsan_read_range(void* address, unsigned long bytes) {
   cuda_cpu::on_access(address, bytes, cuda_cpu::Kind::load, __builtin_return_address(0));
 }

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ..base.arguments import did_you_mean
+from ..diagnosis.names import split_arguments
 from ..diagnosis.source_text import at_file_scope, definition, heads_around, mask, position
 from ..errors import TemplateError
 from .header import header
@@ -209,7 +210,7 @@ def _shared(source: _Text) -> Iterator[_Edit]:
         static = re.compile(r"\bstatic\s+").match(code, begin)
         if static:
             yield static.start(), static.end(), ""
-        names = [_declared(part) for part in _split(plain)]
+        names = [_declared(part) for part in split_arguments(plain)]
         told = "".join(
             f' static_assert(sizeof({name}) <= {_SHARED_BYTES}, "the shared array {name} needs more than 48 KiB, which a block has:'
             f' take a smaller one, or dynamic shared memory"); ::cuda_cpu::declare_shared("{name}", {name});'
@@ -221,17 +222,6 @@ def _shared(source: _Text) -> Iterator[_Edit]:
 
 def _in_function(source: _Text, offset: int) -> bool:
     return any("(" in head for head in heads_around(source.text, *position(source.text, offset)))
-
-
-def _split(text: str) -> list[str]:
-    """Split at the commas that stand in no brackets."""
-    parts, depth, start = [], 0, 0
-    for index, char in enumerate(text):
-        depth += (char in "([{<") - (char in ")]}>")
-        if char == "," and depth == 0:
-            parts.append(text[start:index])
-            start = index + 1
-    return [*parts, text[start:]]
 
 
 def _declared(declarator: str) -> str:
