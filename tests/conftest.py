@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return  # a worker has its environment from the process that started it
     kept = os.environ.get(KEPT_CACHE)
     if kept:
-        keep_libraries_only(Path(kept))
+        forget_what_was_said(Path(kept))
     os.environ["LLTM_INLINE_CACHE"] = kept or tempfile.mkdtemp(prefix="lltm_inline-tests-")
     os.environ["CCACHE_DISABLE"] = "1"
     # Several workers share the cores: a thread that waits for another must not hold one of them meanwhile.
@@ -111,14 +111,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ["LLTM_INLINE_CACHE"], ignore_errors=True)
 
 
-def keep_libraries_only(directory: Path) -> None:
+def forget_what_was_said(directory: Path) -> None:
     """Forget what the code under test itself has said: that a text does not compile and why, that a library was tried out."""
     for manifest in directory.glob("kernels/*/build.json"):
         (manifest.parent / "proven.json").unlink(missing_ok=True)
         if not json.loads(manifest.read_text())["ok"]:
             shutil.rmtree(manifest.parent)
-    for room in ("headers", "toolchains"):
-        shutil.rmtree(directory / room, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,8 @@ from tests.browser.lab import Lab
 #: How long a slow and busy machine may take, in milliseconds, to show a thing and to build a kernel. Waiting ends when
 #: the thing is there.
 PATIENCE, BUILD_PATIENCE = 60_000, 240_000
+#: Milliseconds between two looks. Playwright would look at every frame, and a page that draws sixty a second takes half a core.
+PAUSE = 100
 
 STATUS = "window.jupyterapp?.shell.currentWidget?.context?.sessionContext?.session?.kernel?.status"
 CELLS = "window.jupyterapp.shell.currentWidget.content.widgets"
@@ -61,6 +63,10 @@ class NotebookPage:
         if not request.url.startswith((self.lab.url, self.lab.url.replace("http", "ws", 1), "data:", "blob:")):
             self.strangers.append(request.url)
 
+    def wait(self, condition: str, arg: Any = None, patience: int = BUILD_PATIENCE) -> None:
+        """Wait until a condition in JavaScript holds; `arg` is what it is called with."""
+        self.page.wait_for_function(condition, arg=arg, timeout=patience, polling=PAUSE)
+
     def open(self, name: str) -> None:
         """Show a notebook of the Lab's folder, and wait until its kernel answers."""
         self.page.goto(self.lab.address(name))
@@ -69,7 +75,7 @@ class NotebookPage:
 
     def wait_for_kernel(self) -> None:
         """Wait until the kernel has nothing to do."""
-        self.page.wait_for_function(f"{STATUS} === 'idle'", timeout=BUILD_PATIENCE)
+        self.wait(f"{STATUS} === 'idle'")
 
     def cell(self, index: int) -> Locator:
         """Find a cell, counted from 0."""
@@ -126,7 +132,7 @@ class NotebookPage:
         """Choose Run, Run All Cells, and wait until all have run, or one has failed that is not meant to."""
         before = max(filter(None, self.counts()), default=0)
         self.choose("Run", "Run All Cells")
-        self.page.wait_for_function(ALL_RUN, arg=before, timeout=BUILD_PATIENCE)
+        self.wait(ALL_RUN, before)
 
     def wait_for_end(self, before: list[int | None]) -> None:
         """Wait until cells have run, none waits or runs any more (no star in its brackets), and the kernel is idle.
@@ -134,16 +140,14 @@ class NotebookPage:
         Args:
             before: What `counts` said before they were started.
         """
-        self.page.wait_for_function(
-            f"before => {STARS} || {COUNTS} !== before", arg=json.dumps(before, separators=(",", ":"))
-        )
-        self.page.wait_for_function(f"!{STARS} && {STATUS} === 'idle'", timeout=BUILD_PATIENCE)
+        self.wait(f"before => {STARS} || {COUNTS} !== before", json.dumps(before, separators=(",", ":")), PATIENCE)
+        self.wait(f"!{STARS} && {STATUS} === 'idle'")
 
     def restart(self) -> None:
         """Choose Kernel, Restart Kernel, say yes, and wait for the new one."""
         self.choose("Kernel", "Restart Kernel…")
         self.page.locator(".jp-Dialog .jp-mod-accept").click()
-        self.page.wait_for_function(f"{STATUS} !== 'idle'")
+        self.wait(f"{STATUS} !== 'idle'", patience=PATIENCE)
         self.wait_for_kernel()
 
     def reload(self) -> None:
@@ -154,7 +158,7 @@ class NotebookPage:
     def save(self) -> None:
         """Press Control-S, and wait until the file is written."""
         self.page.keyboard.press("Control+s")
-        self.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+        self.wait("!window.jupyterapp.shell.currentWidget.context.model.dirty", patience=PATIENCE)
 
     def wide(self) -> None:
         """Hide the list of files at the left, as Control-B does."""

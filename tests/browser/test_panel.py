@@ -102,7 +102,7 @@ def test_edit_error_fix_check_benchmark(notebook: NotebookPage) -> None:
     expect(panel.part("report")).not_to_contain_text("lltm/fused@3")
     panel.part("plot").evaluate(WATCH_PLOT)
     panel.press("benchmark")
-    notebook.page.wait_for_function("[...window.plots].some(plot => /round \\d/.test(plot))", timeout=BUILD_PATIENCE)
+    notebook.wait("[...window.plots].some(plot => /round \\d/.test(plot))")
     expect(panel.part("verdict")).to_be_in_viewport(ratio=1)
     notebook.shot("panel-benchmark")
     panel.idle()
