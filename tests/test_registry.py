@@ -219,7 +219,10 @@ def test_names_of_load_inline_are_translated(name: str, ours: str) -> None:
         ({"schema": "Tensor x -> Tensor y"}, "does not read as"),
         ({"schema": "(Tensor x) -> Tensor x"}, "uses a name twice"),
         ({"schema": "(Tensor[] x) -> Tensor y"}, "is not a type"),
-        ({"schema": "(Tensor x) -> (float y)"}, "an op returns one or more named Tensors"),
+        (
+            {"schema": "(Tensor x) -> (float y)", "shapes": {"x": "N"}},
+            "op 'tiny' returns float y, and an op with gradients returns tensors only",
+        ),
         ({"shapes": {"x": "N"}}, "shapes are given for .'x'., but the schema's tensors are .'x', 'y'."),
         (
             {"shapes": {"x": "BF", "y": "N"}},

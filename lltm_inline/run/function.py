@@ -104,17 +104,17 @@ class Function(Shown):
             gradients: one for each output.
             inputs: what `forward` was given.
             results: what `forward` returned, extra tensors included.
-            wanted: which gradients to compute, one flag for each tensor input.
+            wanted: which gradients to compute, one flag for each input that has one.
 
         Returns:
-            One gradient for each tensor input, None where the kernel left it undefined.
+            One gradient for each input that has one, None where the kernel left it undefined.
 
         Raises:
             InputError: the kernel has no `backward`.
         """
         if self._backward is None:
             raise InputError(f"kernel {self.kernel.label!r} has no backward of its own")
-        count = len(self.op.signature.tensors)
+        count = len(self.op.gradients)
         for name, given in (("gradients", gradients), ("inputs", inputs), ("results", results), ("wanted", wanted)):
             if not isinstance(given, list | tuple):
                 raise InputError(f"{self.kernel.label}: {name}={shown(given)}, want a tuple")
