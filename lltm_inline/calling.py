@@ -15,13 +15,13 @@ from .base.device import DEVICES
 from .base.progress import Progress, showing
 from .checking.postmortem import run_or_raise
 from .checking.runner import Runner, runner_of, threads
-from .errors import CrashError, InputError
+from .errors import CrashError, DefinitionError, InputError
 from .model.outcomes import noting
 from .model.registry import Kernel, Op, registry, resolve
 from .run.built import Built, build_all, is_tried, mark_tried, require_device
-from .run.cases import THREADS, Case, make_inputs, place, size_cases
+from .run.cases import THREADS, Case, leaves_of, make_inputs, place, size_cases
 from .run.executor import Task, echo, prepare
-from .run.function import Function, as_tuple, differentiable, gradients_of
+from .run.function import Function, as_tuple, gradients_of
 from .run.library import is_loaded, load_built
 from .run.setting import Setting
 from .workers import steps
@@ -125,7 +125,12 @@ class TryOut(Task):
         for case in size_cases(runner.op, None):
             if case.group in _LEFT_OUT:
                 continue
-            inputs = make_inputs(runner.op, case)
+            try:
+                inputs = make_inputs(runner.op, case)
+            except DefinitionError:
+                if 0 in case.size:  # an index into nothing, say
+                    continue
+                raise
             size = (case.size, case.view)
             if size not in takes:
                 takes[size] = _takes(runner.op, inputs)
@@ -136,7 +141,7 @@ class TryOut(Task):
 def _takes(op: Op, inputs: Sequence[Any]) -> bool:
     try:
         with torch.no_grad():
-            op.reference(*inputs)
+            op.reference(*leaves_of(op, inputs))
     except Exception:  # whatever it raises for a size that it refuses
         return False
     return True
@@ -152,7 +157,7 @@ def _run_case(runner: Runner, case: Case, inputs: Sequence[Any]) -> None:
         with steps.step("forward", runner.kernel.label, described):
             outputs = as_tuple(runner.function(*leaves))
         with steps.step("backward", runner.kernel.label, described):
-            wanted = [leaf for leaf in leaves if differentiable(leaf)]
+            wanted = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
             grads = [torch.ones_like(output) if isinstance(output, Tensor) else None for output in outputs]
             gradients_of(outputs, grads, wanted)
 
@@ -201,8 +206,27 @@ def call(
     built = prepare([kernel], setting)
     if setting.here:
         return load_built(built[0])(*inputs)
-    results = _Differentiable.apply(built, setting, *inputs)
-    return results[0] if len(built[0].op.signature.outputs) == 1 else tuple(results)
+    if built[0].op.signature.changed or not built[0].op.signature.outputs:
+        results: Any = _changing(built, setting, inputs)
+    else:
+        results = _Differentiable.apply(built, setting, *inputs)
+    return results[0] if len(results) == 1 else tuple(results) or None
+
+
+def _changing(built: tuple[Built, ...], setting: Setting, inputs: Sequence[Any]) -> list[Any]:
+    """Carry out a call of an op that changes inputs, and put what the worker has made of them into the caller's."""
+    signature = built[0].op.signature
+    given = dict(zip((argument.name for argument in signature.inputs), inputs, strict=False))
+    changed = {argument.alias: given[argument.name] for argument in signature.changed}
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in changed.values()):
+        raise RuntimeError(
+            f"{built[0].kernel.name} changes a tensor in place that wants a gradient: call it under torch.no_grad()"
+        )
+    with torch.no_grad():
+        values = _run_task(Forward(built, random_state(setting.device)), setting, inputs)
+        for tensor, value in zip(changed.values(), values[len(signature.outputs) :], strict=True):
+            tensor.copy_(value)
+    return [changed.get(output.alias, value) for output, value in zip(signature.outputs, values, strict=False)]
 
 
 def _run_task(task: Task, setting: Setting, tensors: Sequence[Any]) -> tuple[Any, ...]:
@@ -256,7 +280,8 @@ class _Differentiable(torch.autograd.Function):
 def _call(function: Function, inputs: Sequence[Any]) -> tuple[Any, ...]:
     words = steps.describe(function.op, inputs)
     with steps.step("forward", function.kernel.label, lambda: ("", words)):
-        return as_tuple(function(*inputs))
+        returned = function(*inputs)
+    return as_tuple(returned) if function.op.signature.outputs else ()
 
 
 @dataclass(frozen=True)
@@ -270,11 +295,13 @@ class Forward(Task):
     random: Sequence[bytes]
 
     def run(self, *inputs: Any) -> Tensors:
-        """Call it; return where the random numbers are then, and the results."""
+        """Call it; return where the random numbers are then, the results, and the inputs that it changed."""
         function = load_built(self.built[0])
         set_random(self.random)
         with torch.no_grad():
             results = _call(function, inputs)
+            given = dict(zip((argument.name for argument in function.op.signature.inputs), inputs, strict=False))
+            results = (*results, *(given[argument.name] for argument in function.op.signature.changed))
         return Tensors((random_state(function.device), *results))
 
 

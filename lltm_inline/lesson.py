@@ -201,7 +201,15 @@ def _require_change(kernel: Kernel, base: Kernel | str | None, advice: str) -> N
 def _substance(kernel: Kernel) -> tuple[Any, ...]:
     """Return all of a kernel that makes a difference, without its name."""
     texts = {kind: _COMMENT_OR_BLANK.sub("", text) for kind, text in kernel.sources.items()}
-    settings = (dict(kernel.params), dict(kernel.slots), kernel.saves, kernel.flags, kernel.binding, kernel.api)
+    settings = (
+        dict(kernel.params),
+        dict(kernel.slots),
+        kernel.saves,
+        kernel.flags,
+        kernel.binding,
+        kernel.api,
+        kernel.functions,
+    )
     return texts, settings, kernel.double_backward, kernel.python
 
 
@@ -229,7 +237,7 @@ def _look(
 
 
 def _as_expected(kernel: Kernel, report: Report, expect: str, advice: str) -> Report:
-    became = "right" if report.ok else "crash" if report.crash is not None else "wrong"
+    became = report.verdict if report.verdict != "WRONG" else "crash" if report.crash is not None else "wrong"
     if became == expect:
         return report
     found = f"{kernel.label!r} is right" if report.ok else report.headline

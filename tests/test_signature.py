@@ -65,6 +65,10 @@ def test_line_that_is_no_cpp_is_left_to_the_compiler(line: str, op: Op) -> None:
         ("const at::Tensor& x,", "const ::at::Tensor &x, /* , */ "),
         ("std::optional<at::Tensor>", "c10::optional< at::Tensor >"),
         ("int64_t n", "const std::int64_t n"),
+        ("int64_t n", "int n"),
+        ("const at::Tensor& x, c", "at::Tensor& x, c"),
+        ("std::tuple<at::Tensor, at::Tensor> backward", "std::vector<at::Tensor> backward"),
+        ("std::tuple<at::Tensor, at::Tensor> backward", "std::pair<at::Tensor, torch::Tensor> backward"),
         ("double c", "double"),
         ("at::Tensor forward(", "static inline at::Tensor forward("),
         ("at::Tensor forward(", "at::Tensor\nforward("),
@@ -133,15 +137,14 @@ def test_preprocessor_attributes_and_aliases_are_borne(old: str, new: str, op: O
 @pytest.mark.parametrize(
     ("returns", "named"),
     [
-        ("std::vector<at::Tensor>", "std::vector<at::Tensor>"),
-        ("std::pair<at::Tensor, at::Tensor>", "std::pair<at::Tensor, at::Tensor>"),
+        ("std::list<at::Tensor>", "std::list<at::Tensor>"),
         ("std::array<torch::Tensor, 2>", "std::array<torch::Tensor, 2>"),
-        ("Two", "Two = std::vector<at::Tensor>"),
+        ("Two", "Two = std::array<at::Tensor, 2>"),
     ],
 )
 def test_containers_of_tensors_are_named_with_what_to_write(returns: str, named: str, op: Op) -> None:
-    """A vector does not say how many it holds: the message names it, and the tuple to write in its place."""
-    alias = "using Two = std::vector<at::Tensor>; "
+    """What is neither a tuple nor a vector: the message names it, and the tuple to write in its place."""
+    alias = "using Two = std::array<at::Tensor, 2>; "
     cure = "write std::tuple<at::Tensor, at::Tensor>, with one at::Tensor for each; `return {a, b};` may stay."
     text = alias + ALL.replace("std::tuple<at::Tensor, at::Tensor>", returns)
     [problem] = render(Kernel("every/cpp", cpp=text, saves=("x",)), op).interface.problems
@@ -183,8 +186,10 @@ def test_trailing_return_type(op: Op) -> None:
         ("const at::Tensor& x, const std::optional<at::Tensor>& b", "const at::Tensor& x, const at::Tensor& b",
          "1:12 argument 2 of 'forward' (b) is 'const at::Tensor&', want const std::optional<at::Tensor>&"),
         ("double c", "float c", "1:12 argument 3 of 'forward' (c) is 'float', want double"),
-        ("int64_t n", "int n", "1:12 argument 4 of 'forward' (n) is 'int', want int64_t"),
-        ("const at::Tensor& x, c", "at::Tensor& x, c", "1:12 argument 1 of 'forward' (x) is 'at::Tensor&', want const at::Tensor&"),
+        ("int64_t n", "int16_t n", "1:12 argument 4 of 'forward' (n) is 'int16_t', want int64_t"),
+        ("int64_t n", "int64_t& n", "1:12 argument 4 of 'forward' (n) is 'int64_t&', want int64_t"),
+        ("const std::optional<at::Tensor>& b", "std::optional<at::Tensor>& b",
+         "1:12 argument 2 of 'forward' (b) is 'std::optional<at::Tensor>&', want const std::optional<at::Tensor>&"),
         ("at::Tensor forward", "void forward", "1:6 'forward' returns 'void', want at::Tensor, or a longer tuple"),
         ("const at::Tensor& d_y, ", "", "4:36 'backward' takes 2 arguments, want 3: d_y, x, wanted"),
         ("bool, 2", "bool, 3", "4:36 the last argument of 'backward' is 'std::array<bool, 3>', want std::array<bool, 2>"),

@@ -23,6 +23,9 @@ LARGEST = 2**63 - 1
 #: The dtypes in which inputs can be made.
 REAL_DTYPES = ("float32", "float64", "complex64", "complex128", "float16", "bfloat16")
 
+#: The dtypes that a tensor of an op can have.
+DTYPES = (*REAL_DTYPES, "int64", "int32", "int16", "int8", "uint8", "bool")
+
 _MOST_LETTERS = 80
 _LONGEST_NAME = 200
 

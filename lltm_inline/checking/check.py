@@ -13,7 +13,7 @@ from ..autopsy.crash import Crash
 from ..autopsy.facts import signal_name
 from ..base.device import DEVICES
 from ..base.progress import Event, Progress, Show, showing
-from ..errors import CheckError
+from ..errors import CheckError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, mark_tried, require_device
@@ -125,7 +125,10 @@ def gradcheck(
 def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting, *, gradients_only: bool) -> Report:
     """Look at the kernel and the sizes, check, and note what came of it."""
     kernel = resolve(kernel)
-    chosen = choose_check_sizes(registry.op_of(kernel), sizes)
+    op = registry.op_of(kernel)
+    if gradients_only and not op.gradients:
+        raise InputError(f"op {op.name!r} has no gradients: li.check looks at the rest of {kernel.label!r}")
+    chosen = choose_check_sizes(op, sizes)
     require_device(setting.device, kernel)
     if flags := DEVICES[setting.device].check_flags:
         setting = replace(setting, cflags=(*(setting.cflags or ()), *flags))
@@ -133,6 +136,8 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
         report = _report(kernel, chosen, setting, gradients_only=gradients_only)
     if report.crash is not None:
         registry.note(kernel, "crashed", report.headline)
+    elif report.forward_only:
+        registry.note(kernel, "built", report.headline)
     elif not report.ok:
         registry.note(kernel, "wrong", report.headline)
     elif not gradients_only:  # which would be only a part of what makes a kernel right
@@ -140,21 +145,37 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
     return report
 
 
-def require_right(kernels: Sequence[Kernel], setting: Setting, show: Show, *, done: str = "timed") -> None:
+def require_right(
+    kernels: Sequence[Kernel], setting: Setting, show: Show, *, done: str = "timed", forward: bool = False
+) -> list[str]:
     """Run the full check on every kernel but the reference itself.
+
+    Args:
+        kernels: to be checked.
+        setting: how.
+        show: told of each.
+        done: what a wrong kernel is not.
+        forward: whether one without backward may pass.
+
+    Returns:
+        The labels of those that are right in forward, and have no backward.
 
     Raises:
         CheckError: one of them is wrong; `.report` has the whole report. CrashError: one of them crashes.
     """
     setting = replace(setting, progress=show)
+    lacking = []
     for kernel in kernels:
         if kernel.python is not registry.op_of(kernel).reference:
             report = _check(kernel, None, setting, gradients_only=False)
             if report.crash is not None:
                 raise report.crash.error()
-            if not report.ok:
+            if report.forward_only and forward:
+                lacking.append(kernel.label)
+            elif not report.ok:
                 raise CheckError(f"{report.headline}\nIt was not {done}. The whole report: e.report", report=report)
         show(f"checked {kernel.label}", 1)
+    return lacking
 
 
 def _report(kernel: Kernel, sizes: list[Size] | None, setting: Setting, *, gradients_only: bool) -> Report:

@@ -80,7 +80,7 @@ def _checked(kernel: Kernel, device: str) -> Checked:
     return (
         Checked(kernel.label, device, "right", seconds)
         if report.ok
-        else Checked(kernel.label, device, "WRONG", seconds, "", str(report))
+        else Checked(kernel.label, device, report.verdict, seconds, "", str(report))
     )
 
 

@@ -9,8 +9,21 @@ from dataclasses import dataclass
 import torch
 
 from ..base.progress import emit, say
+from ..model.op import of_dtype
 from ..model.registry import Op
-from ..run.cases import Case, Size, edge_axis, layout_cases, prime_size, size_cases, subset_cases, with_extent
+from ..run.cases import (
+    Case,
+    Size,
+    dtypes_of,
+    edge_axis,
+    layout_cases,
+    prime_size,
+    seeded,
+    size_cases,
+    subset_cases,
+    with_extent,
+)
+from ..run.compare import dtype_name
 from ..run.executor import Task
 from ..workers import steps
 from .derivatives import derivatives
@@ -53,8 +66,10 @@ def _require_op(op: Op, size: Sequence[int]) -> None:
         DefinitionError: `inputs` or the reference fails, or gives something else than the schema says.
     """
     dtype = getattr(torch, op.dtypes[-1]).to_real()  # complex inputs are made of real numbers
-    with torch.no_grad(), steps.step("reference", f"{op.name}/python"):
-        op.run_reference(*op.make_inputs(lambda *shape: torch.randn(*shape, dtype=dtype), size))
+    if op.first.dtype:
+        dtype = dtypes_of(op)[0]
+    with torch.no_grad(), steps.step("reference", f"{op.name}/python"), seeded():
+        op.run_reference(*op.make_inputs(lambda *shape: of_dtype(torch.randn(shape), dtype_name(dtype)), size))
 
 
 def _check(runner: Runner, sizes: list[Size] | None) -> Report:
@@ -63,16 +78,18 @@ def _check(runner: Runner, sizes: list[Size] | None) -> Report:
     mixed = sizes[0] if sizes else with_extent(small, edge_axis(op, small), _VECTOR_AND_REST)
     cases = [*size_cases(op, sizes), *layout_cases(op, mixed), *subset_cases(op, small)]
     cases.sort(key=lambda case: case.threaded)  # what a small case shows is told of that
-    columns = [*dict.fromkeys(case.group for case in cases), "called twice", "gradcheck"]
+    columns = [*dict.fromkeys(case.group for case in cases), "called twice", *["gradcheck"] * bool(op.gradients)]
     matrix = matrix_of(op, columns)
     # Interface and purity read what the cases of parity saw, so these run first; the report has them in another order.
     sections: dict[str, Callable[[], Part]] = {
         "parity": lambda: _parity(runner, cases, matrix),
         "interface": lambda: interface(runner, cases, small),
         "purity": lambda: purity(runner, cases, matrix),
-        "gradcheck": lambda: derivatives(runner, sizes or [small], matrix),
     }
-    order = ["interface", "parity", "purity", "gradcheck"]
+    order = ["interface", "parity", "purity"]
+    if op.gradients:
+        sections["gradcheck"] = lambda: derivatives(runner, sizes or [small], matrix)
+        order.append("gradcheck")
     if is_operator(runner):
         sections["opcheck"] = lambda: opcheck(runner, small)
         order.append("opcheck")

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import torch
 
-from ..run.cases import CHANNELS_LAST, VALUES, Case, Size, edge_axis, expect, with_extent
+from ..run.cases import CHANNELS_LAST, VALUES, Case, Size, edge_axis, expect, number_text, with_extent
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
-from .report import Finding
+from .report import NO_BACKWARD, Finding
 from .runner import STRUCTURAL, CaseResult, Runner
 
 #: Extents tried, smallest first, when the smallest failing size is looked for.
@@ -115,10 +115,7 @@ def _of_text(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
     if mismatch.cell == "raises":
         return _one_dtype(runner, mismatch, case)
     if mismatch.cell == "missing" and mismatch.quantity in runner.gradients and lacks_backward(runner, case):
-        return [
-            "the text has no backward, and autograd does not see into a loop: write a backward, or compute with calls of "
-            "ATen, which autograd knows"
-        ]
+        return [NO_BACKWARD]
     return []
 
 
@@ -226,7 +223,7 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
         return [f"right for ordinary inputs, wrong with {VALUES[case.values].words}: {VALUES[case.values].advice}"]
     if case.numbers:
         return [
-            f"right for ordinary numbers, wrong for {', '.join(f'{name} = {value:g}' for name, value in case.numbers)}"
+            f"right for ordinary numbers, wrong for {', '.join(number_text(*number, equals=' = ') for number in case.numbers)}"
         ]
     if any(case.wanted):
         wanted = [name for name, want in zip(runner.gradients, case.wanted, strict=True) if want]

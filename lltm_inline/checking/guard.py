@@ -17,9 +17,8 @@ from ..base.progress import Progress
 from ..build.compiler import Build
 from ..errors import LltmInlineError
 from ..native.layout import DamageRecord, RegionRecord
-from ..run.cases import Case, Expected, place
+from ..run.cases import Case, Expected, place, results_of, seeded
 from ..run.compare import dtype_name
-from ..run.function import as_tuple
 from ..run.library import load_helper
 from .runner import Runner, threads
 
@@ -29,6 +28,8 @@ from .runner import Runner, threads
 PATTERNS = {
     torch.float64: (0xFFF5_A5A5_FFA5_A5A5, 0xFFF6_5A5A_FFA6_5A5A),
     torch.float32: (0xFFA5_A5A5_FFA5_A5A5, 0xFFA6_5A5A_FFA6_5A5A),
+    torch.float16: (0xFDA5_FDA5_FDA5_FDA5, 0xFD5A_FD5A_FD5A_FD5A),
+    torch.bfloat16: (0xFFA5_FFA5_FFA5_FFA5, 0xFF9A_FF9A_FF9A_FF9A),
 }
 #: What c10 promises of its allocations: a kernel may load aligned vectors from the start of a tensor that it has made, as
 #: ATen's own do. Inputs and incoming gradients may be parts of other tensors, so nobody may rely on their alignment; ATen,
@@ -138,7 +139,9 @@ class Guard:
     def _entered(self, end: bool, dtype: torch.dtype) -> Iterator[Guard]:
         name = dtype_name(dtype).encode()
         fill = torch.utils.deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
-        if not self._library.guard_start(end, *PATTERNS[dtype], _ALIGNMENT, name, dtype.itemsize):
+        if not self._library.guard_start(
+            end, *PATTERNS.get(dtype, PATTERNS[torch.float32]), _ALIGNMENT, name, dtype.itemsize
+        ):
             raise LltmInlineError("no guarded memory: torch's CPU allocator was replaced by another, or a guard is on")
         try:
             # Torch's own NaN would hide the guard's.
@@ -266,8 +269,8 @@ class Trial:
         leaves = runner.leaves(case, expected.inputs, put)
 
         def forward() -> tuple[Any, ...]:
-            with threads(runner.threads_for(case)):
-                return as_tuple(runner.function(*leaves))
+            with threads(runner.threads_for(case)), seeded():
+                return results_of(runner.op, runner.function(*leaves), leaves)
 
         outputs = self._call(guard, "forward", leaves, runner.outputs, expected.outputs, forward)
         named = zip(runner.outputs, expected.grads, strict=True)

@@ -23,7 +23,7 @@ from ..run.cases import (
     tensor_inputs,
 )
 from ..run.compare import dtype_name
-from ..run.function import as_tuple, differentiable
+from ..run.function import as_tuple, differentiable, each
 from ..workers import steps
 from .explain import findings_of
 from .report import Finding
@@ -51,6 +51,8 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tupl
     texts: dict[str, tuple[str, Case]] = {}
     unwanted: set[str] = set()
     count = 0
+    if not runner.op.gradients:
+        return 0, [], ()
     for case in [
         Case("", size, dtypes_of(runner.op)[0]),
         *(case for case in subset_cases(runner.op, size) if any(case.wanted) and not case.used),
@@ -133,9 +135,13 @@ def _undeclared_shapes(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
     for case in cases:
         if runner.run(case).skipped:
             continue
-        for output, got in zip(op.signature.outputs, expect(op, case).outputs, strict=True):
-            shape = op.shape_of[output.name]
-            want = case.view if shape.any_rank and case.view is not None else shape(op.named(case.size))
+        expected = expect(op, case)
+        numbers = dict(zip((argument.name for argument in op.signature.inputs), expected.inputs, strict=True))
+        for output, got in zip(op.signature.outputs, expected.outputs, strict=False):
+            shape = op.shape_of.get(output.name)
+            if shape is None or shape.untold:
+                continue
+            want = case.view if shape.any_rank and case.view is not None else shape({**numbers, **op.named(case.size)})
             if tuple(got.shape) != want:
                 text = f"the op's reference returns {output.name} of shape {tuple(got.shape)}, the op declares {shape} = {want}"
                 return [runner.finding("interface", output.name, text, case)]
@@ -147,10 +153,8 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
     refused = [case for case in cases if case.plain and runner.run(case).refused]
     faults: list[Case] = []
     for case in refused:
-        inputs = [
-            value.to(DEVICES[runner.device].tensors) if isinstance(value, Tensor) else value
-            for value in make_inputs(runner.op, case)
-        ]
+        place = DEVICES[runner.device].tensors
+        inputs = [each(value, lambda one, place=place: one.to(place)) for value in make_inputs(runner.op, case)]
         if _verdict(runner, case.describe(runner.op), inputs) == COMPUTES:
             faults.append(case)
     if not faults:
@@ -244,33 +248,47 @@ def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
 def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
     """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device."""
     made = make_inputs(op, Case("", size, dtypes_of(op)[-1]))
-    inputs = [value.to(DEVICES[device].tensors) if isinstance(value, Tensor) else value for value in made]
-    places = [(i, argument.name) for i, argument in enumerate(op.signature.inputs) if differentiable(inputs[i])]
+    inputs = [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in made]
+    places = [(i, a) for i, a in enumerate(op.signature.inputs) if a.is_tensor and inputs[i] is not None]
+    free = [i for i, argument in places if not argument.dtype]
 
     def using(index: int, value: Tensor) -> list[Any]:
-        return [*inputs[:index], value, *inputs[index + 1 :]]
+        others = [v.clone() if a.alias else v for a, v in zip(op.signature.inputs, inputs, strict=True)]
+        return [*others[:index], value, *others[index + 1 :]]
 
     for dtype in (torch.int64, torch.float16):
-        whole = [_cast(value, dtype) if differentiable(value) else value for value in inputs]
-        yield "all inputs", f"in {dtype_name(dtype)}", whole
-    for i, name in places:
-        for dtype in (torch.int64, torch.float16, torch.float64):
-            if len(places) > 1 and inputs[i].dtype != dtype:
+        if free and dtype_name(dtype) not in op.dtypes:
+            whole = [
+                _cast(value, dtype) if i in free and differentiable(value) else value for i, value in enumerate(inputs)
+            ]
+            yield "all inputs", f"in {dtype_name(dtype)}", whole
+    for i, argument in places:
+        for dtype in (torch.int64, torch.float16, torch.float64, *[torch.int32] * (argument.dtype == "int64")):
+            if inputs[i].dtype == dtype:
+                continue
+            if argument.dtype:
                 yield (
-                    name,
+                    argument.name,
+                    f"in {dtype_name(dtype)}, where the op has {argument}",
+                    using(i, _cast(inputs[i], dtype)),
+                )
+            elif len(free) > 1:
+                yield (
+                    argument.name,
                     f"in {dtype_name(dtype)} and the others in {dtype_name(inputs[i].dtype)}",
                     using(i, _cast(inputs[i], dtype)),
                 )
-    for i, name in places:
+    for i, argument in places:
+        name = argument.name
         for shape in _misfits(op, name, size):
             yield (
                 name,
                 f"of shape {shape}, where {op.shape_of[name]} = {tuple(inputs[i].shape)}",
                 using(i, inputs[i].new_zeros(shape)),
             )
-    for i, name in places:
+    for i, argument in places:
         if len(places) > 1:
-            yield name, "on device meta and the others not", using(i, inputs[i].to("meta"))
+            yield argument.name, "on device meta and the others not", using(i, inputs[i].to("meta"))
 
 
 def _cast(value: Tensor, dtype: torch.dtype) -> Tensor:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..model.registry import Op
 from ..run.cases import Case, Size, dtypes_of
 from .explain import lacks_backward
 from .report import Finding
@@ -45,7 +46,10 @@ def opcheck(runner: Runner, size: Size) -> Part:
     skipped: dict[str, None] = {}
     count = 0
     whole = Case("", size, dtypes_of(runner.op)[0])
-    for case in (whole, Case("", size, whole.dtype, wanted=(False,) * len(runner.gradients))):
+    tests = [test for test in _TESTS if not (runner.op.untold and test in _TRACERS)]
+    if runner.op.untold:
+        skipped[f"{' and '.join(_TRACERS)}: {runner.op.untold} follows from the values, so nothing can trace it"] = None
+    for case in dict.fromkeys((whole, Case("", size, whole.dtype, wanted=(False,) * len(runner.gradients)))):
         told = runner.run(case).wrong.get("forward")
         if told is not None and told.cell == RAISES:
             skipped["forward raises (see parity)"] = None
@@ -55,9 +59,12 @@ def opcheck(runner: Runner, size: Size) -> Part:
         if call is None:
             skipped[given.skipped] = None
             continue
+        if reason := _untraced(runner.op, call.expected.random):
+            tests = [test for test in tests if test != _TRACERS[1]]
+            skipped[f"{_TRACERS[1]}: {reason}"] = None
         with runner.step("opcheck", call):
             results: dict[str, Any] = torch.library.opcheck(
-                operator, tuple(call.leaves), test_utils=_TESTS, raise_exception=False
+                operator, tuple(call.leaves), test_utils=tests, raise_exception=False
             )
         for name, result in results.items():
             reason = "" if result == "SUCCESS" else _known(runner, whole, name, str(result))
@@ -69,6 +76,15 @@ def opcheck(runner: Runner, size: Size) -> Part:
                 text = f"{name} of torch.library.opcheck fails: {one_line(result)}"
                 findings[name] = runner.finding("opcheck", "operator", text, case, _MEANING[name])
     return Part(count, list(findings.values()), list(skipped))
+
+
+def _untraced(op: Op, random: bool) -> str:
+    """Say why there is nothing to compare with what torch.compile makes of an op; nothing where there is."""
+    if random:
+        return "the op draws random numbers, and what is compiled draws others"
+    if any(output.alias for output in op.signature.outputs):
+        return "torch.compile takes no operator that returns one of its inputs"
+    return ""
 
 
 def _known(runner: Runner, case: Case, test: str, result: str) -> str:

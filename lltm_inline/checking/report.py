@@ -14,6 +14,11 @@ from ..errors import UnknownPartError
 #: What a cell of `Report.matrix` says when a quantity was right; an empty cell was not looked at.
 RIGHT = "ok"
 _TERMINAL = 100
+#: The hint that goes with each gradient that is missing because nothing computes it: a report of nothing else is not of a wrong kernel.
+NO_BACKWARD = (
+    "the text has no backward, and autograd does not see into a loop: write a backward, or compute with calls of ATen, which "
+    "autograd knows. An op without gradients says differentiable=False"
+)
 #: Of what a kernel has printed, the end is enough: it tells what came before a crash.
 _OUTPUT_LINES = 20
 
@@ -111,6 +116,17 @@ class Report(Shown):
         return bool(self.sections) and self.crash is None and all(section.ok for section in self.sections)
 
     @property
+    def forward_only(self) -> bool:
+        """True when nothing is wrong but that there are no gradients, for the text has no backward: neither right nor wrong."""
+        found = self.findings
+        return self.crash is None and bool(found) and all(finding.hints == (NO_BACKWARD,) for finding in found)
+
+    @property
+    def verdict(self) -> str:
+        """`right`, `right in forward; no backward`, or `WRONG`."""
+        return "right" if self.ok else "right in forward; no backward" if self.forward_only else "WRONG"
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings of all sections in order."""
         return tuple(finding for section in self.sections for finding in section.findings)
@@ -120,6 +136,8 @@ class Report(Shown):
         """One line for an error message: the crash, else the first finding, or that all is right."""
         if self.crash is not None:
             return self.crash.headline
+        if self.forward_only:
+            return f"'{self.kernel}' is {self.verdict}"
         if self.findings:
             return f"'{self.findings[0].kernel}' {self.findings[0].text}"
         if not self.ok:
@@ -134,15 +152,15 @@ class Report(Shown):
         raise UnknownPartError(f"no section {shown(name)}; this report has {known}")
 
     def __str__(self) -> str:
-        verdict = "right" if self.ok else "WRONG"
-        lines = [f"check of {self.kernel} on {self.device}: {verdict} ({self.seconds:.1f} s)"]
+        lines = [f"check of {self.kernel} on {self.device}: {self.verdict} ({self.seconds:.1f} s)"]
         for section in self.sections:
             count = len(section.findings)
-            state = "ok" if section.ok else plural(count, "finding") if count else "nothing was checked"
+            faults = "no gradients" if self.forward_only else plural(count, "finding")
+            state = "ok" if section.ok else faults if count else "nothing was checked"
             lines.append(f"  {section.name:<10} {state} in {plural(section.cases, 'case')}")
             lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
             lines += [f"  {'':<10} note: {note}" for note in section.notes]
-        if self.matrix and not self.ok:
+        if self.matrix and self.verdict == "WRONG":
             lines += ["", *_table(self.matrix)]
         told = self._all_told()
         lines += ["", *told] if told else []
@@ -152,6 +170,8 @@ class Report(Shown):
     def _all_told(self) -> list[str]:
         """List what is wrong, the crash first; gradcheck finds again what parity found, and one telling is enough."""
         told: dict[str, str] = {}
+        if self.forward_only:
+            return [f"{self.headline}: {NO_BACKWARD}"]
         for finding in self.told:
             told.setdefault(finding.text, str(finding))
         return [*([str(self.crash)] if self.crash else []), *told.values()]
@@ -178,6 +198,7 @@ class Report(Shown):
             "kernel": self.kernel,
             "device": self.device,
             "ok": self.ok,
+            "forward_only": self.forward_only,
             "seconds": self.seconds,
             "sections": [{**asdict(section), "ok": section.ok} for section in self.sections],
             "matrix": {quantity: dict(cells) for quantity, cells in self.matrix.items()},

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from ..build.compiler import Build
+from ..errors import DefinitionError
+from ..model.op import LIST
 from ..model.registry import Op
 from ..run.built import Built
 from ..run.cases import (
@@ -22,8 +24,11 @@ from ..run.cases import (
     Size,
     elements,
     expect,
+    leaves_of,
     place,
     quantities,
+    results_of,
+    seeded,
     size_text,
     tensor_inputs,
     tolerance,
@@ -154,8 +159,9 @@ class Runner:
     def __init__(self, function: Function, guard: Build | None = None) -> None:
         self.function, self.guard = function, guard
         self.kernel, self.op, self.device = function.kernel, function.op, function.device
-        self.outputs = [output.name for output in self.op.signature.outputs]
-        self.gradients = [f"d_{tensor.name}" for tensor in self.op.signature.tensors]
+        self.outputs = [result.name for result in self.op.signature.results]
+        self.gradients = [f"d_{tensor.name}" for tensor in self.op.gradients]
+        self.changed = {argument.name: argument.alias for argument in self.op.signature.changed}
         self.threads = torch.get_num_threads()
         self.exhausted: Case | None = None
         self._results: dict[Case, CaseResult] = {}
@@ -192,6 +198,9 @@ class Runner:
         try:
             expected = expect(self.op, case)
         except Exception as error:
+            if isinstance(error, DefinitionError) and 0 in case.size:  # an index into nothing, say
+                result.skipped = f"{case.describe(self.op)}: {error}"
+                return None
             result.refused = True
             result.skipped = f"{case.describe(self.op)}: the reference refuses it ({one_line(error)})"
             return None
@@ -215,10 +224,12 @@ class Runner:
         wanted = iter(case.wanted or (True,) * len(self.gradients))
         leaves = []
         for argument, value in zip(self.op.signature.inputs, inputs, strict=True):
-            want = next(wanted) if argument.is_tensor else False
-            leaf = value
+            want = next(wanted) if argument in self.op.gradients else False
+            leaf, layout = value, case.layout if case.only in ("", argument.name) else "contiguous"
             if isinstance(value, Tensor):
-                leaf = put(argument.name, value, case.layout if case.only in ("", argument.name) else "contiguous")
+                leaf = put(argument.name, value, layout)
+            elif argument.type == LIST:
+                leaf = [put(f"{argument.name}[{number}]", item, layout) for number, item in enumerate(value)]
             leaves.append(leaf.requires_grad_() if want and differentiable(value) else leaf)
         return leaves
 
@@ -236,15 +247,17 @@ class Runner:
     def forward(self, call: Call, result: CaseResult) -> bool:
         """Call the kernel and compare its outputs; False when there is nothing to go on with."""
         try:
-            with threads(self.threads_for(call.case)), self.step("forward", call):
-                call.outputs = as_tuple(self.function(*call.leaves))
+            with threads(self.threads_for(call.case)), self.step("forward", call), seeded(self.device):
+                call.outputs = results_of(self.op, self.function(*call.leaves), call.leaves)
         except Exception as error:
             self.note_error(call.case, error)
             result.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", RAISES)
             return False
         want = call.expected.outputs
         if len(call.outputs) != len(want):
-            sentence = f"forward returns {len(call.outputs)} tensors, want {len(want)}: {', '.join(self.outputs)}"
+            names = [output.name for output in self.op.signature.outputs]
+            count = len(call.outputs) - len(self.op.signature.changed)
+            sentence = f"forward returns {count} tensors, want {len(names)}: {', '.join(names)}"
             result.wrong["forward"] = Mismatch("forward", sentence, "count")
             return False
         self.compare_outputs(call, result)
@@ -343,7 +356,7 @@ class Runner:
             limit = Tolerance(limit.rtol, limit.atol + 4 * expected.own_error(name))
             mismatch = compare(name, got, want, dtype, limit, parts, lambda wide: expected.excused(name, wide))
             if mismatch is not None and mismatch.want is not None:
-                mismatch = replace(mismatch, want=expected.to_be_told(name))
+                mismatch = replace(mismatch, want=expected.to_be_told(name).to(mismatch.want.dtype))
         if mismatch is not None:
             result.wrong[name] = mismatch
 
@@ -360,7 +373,7 @@ class Runner:
             mine = torch.zeros_like(placed.storage, dtype=torch.bool)
             mine.as_strided(placed.tensor.shape, placed.tensor.stride(), placed.tensor.storage_offset()).fill_(True)
             inside, outside = int((elements & mine).sum()), int((elements & ~mine).sum())
-            if inside:
+            if inside and name not in self.changed:
                 what = "the incoming gradient" if name.startswith("d_") else "the input"
                 total = placed.tensor.numel()
                 result.impure.append((name, f"{when} changes {what} {name} in {inside} of {total} elements"))
@@ -368,18 +381,26 @@ class Runner:
                 result.impure.append((name, f"{when} writes outside of {name}: {outside} elements around it changed"))
 
     def _aliases(self, call: Call, result: CaseResult) -> None:
-        for name, output in zip(self.outputs, call.outputs, strict=True):
-            if not isinstance(output, Tensor) or not output.numel():
+        for index, output in enumerate(self.op.signature.outputs):
+            got = call.outputs[index]
+            if not isinstance(got, Tensor) or not got.numel():
                 continue
+            memory = got.untyped_storage().data_ptr()
             for given, placed in call.placed.items():
-                shares = output.untyped_storage().data_ptr() == placed.storage.untyped_storage().data_ptr()
-                if shares and not self._reference_aliases(call, name):
-                    text = f"{name} shares its memory with the input {given}: return a new tensor"
-                    result.impure.append((name, text))
+                shares, same = memory == placed.storage.untyped_storage().data_ptr(), self.changed.get(given)
+                if output.alias and output.alias == same:
+                    if not shares:
+                        result.impure.append(
+                            (output.name, f"{output.name} is not the input {given} itself: return that")
+                        )
+                elif shares and not self._reference_aliases(call, index):
+                    text = f"{output.name} shares its memory with the input {given}: return a new tensor"
+                    result.impure.append((output.name, text))
 
-    def _reference_aliases(self, call: Call, name: str) -> bool:
-        inputs = call.expected.inputs
-        output = as_tuple(self.op.reference(*inputs))[self.outputs.index(name)]
+    def _reference_aliases(self, call: Call, index: int) -> bool:
+        inputs = leaves_of(self.op, call.expected.inputs)
+        with seeded():
+            output = as_tuple(self.op.reference(*inputs))[index]
         return any(
             isinstance(v, Tensor) and v.untyped_storage().data_ptr() == output.untyped_storage().data_ptr()
             for v in inputs

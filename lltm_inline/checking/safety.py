@@ -44,9 +44,19 @@ _EDGES = (128, 129)
 _LADDER = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 127, 128, 129, 257, 513)
 #: The kind of finding after which larger sizes are still tried.
 _UNWRITTEN = "unwritten"
-_BITS = {torch.float64: torch.int64, torch.float32: torch.int32}
+_BITS = {
+    torch.float64: torch.int64,
+    torch.float32: torch.int32,
+    torch.float16: torch.int16,
+    torch.bfloat16: torch.int16,
+}
 #: What arithmetic changes in a signalling NaN: it becomes a quiet one, and may change its sign.
-_QUIET = {torch.float64: (1 << 51) | (1 << 63), torch.float32: (1 << 22) | (1 << 31)}
+_QUIET = {
+    torch.float64: (1 << 51) | (1 << 63),
+    torch.float32: (1 << 22) | (1 << 31),
+    torch.float16: (1 << 9) | (1 << 15),
+    torch.bfloat16: (1 << 6) | (1 << 15),
+}
 
 
 def obtain(runner: Runner, trust: bool = False) -> tuple[Guard | None, str]:
@@ -124,7 +134,7 @@ def _without_slack(op: Op, small: Size) -> Size:
 
 
 def _counts(op: Op, size: Size) -> list[int]:
-    return [math.prod(shape(op.named(size))) for shape in op.shape_of.values()]
+    return [math.prod(shape) for shape in op.extents(size)]
 
 
 def ascending(op: Op, cases: Sequence[Case]) -> list[Case]:
@@ -227,7 +237,7 @@ def _is_right(runner: Runner, case: Case, got: Tensor, want: Tensor) -> bool:
 def _bits(tensor: Tensor, dtype: torch.dtype) -> Tensor | None:
     """Return the words of a tensor that computes in this dtype; a complex one has two for each element."""
     real = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-    return real.contiguous().view(_BITS[dtype]) if real.dtype == dtype else None
+    return real.contiguous().view(_BITS[dtype]) if real.dtype == dtype and dtype in _BITS else None
 
 
 def _word(number: int, dtype: torch.dtype) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ..base.arguments import boolean, one_of, path_of, shown, string, strings
+from ..base.arguments import REAL_DTYPES, boolean, one_of, path_of, shown, string, strings
 from ..base.packages import install_command
 from ..base.progress import Progress
 from ..build.compiler import build
@@ -154,6 +154,29 @@ def _require_op(op: Op) -> None:
             f"op {op.name!r} cannot be exported under this name, which C++, Python or a file of the export needs for itself: "
             "register it under another"
         )
+    if reason := _not_yet(op):
+        raise InputError(
+            f"op {op.name!r} cannot be exported: {reason}. Its kernels run here alone, with li.load and li.call"
+        )
+
+
+def _not_yet(op: Op) -> str:
+    """Say what of an op the files of an export cannot tell of."""
+    signature = op.signature
+    for argument in (*signature.inputs, *signature.outputs):
+        if argument.alias or argument.dtype or argument.type not in ("Tensor", "Tensor?", "float", "int", "bool"):
+            return f"its schema has '{argument}'"
+        if len(argument.name) == 1 and argument.name.isupper():
+            return f"{argument.name}, in an export, is the letter of an extent"
+    if plain := next((output for output in signature.outputs if not output.is_tensor), None):
+        return f"it returns '{plain}'"
+    if op.gradients != signature.tensors:
+        return "not every tensor among its inputs has a gradient"
+    if other := next((dtype for dtype in op.dtypes if dtype not in REAL_DTYPES[:4]), ""):
+        return f"its tensors may be {other}"
+    if any(shape.untold or shape.numbers or shape.function for shape in op.shape_of.values()):
+        return "the shape of an output follows from more than the size"
+    return ""
 
 
 def _usual_sizes(op: Op) -> list[tuple[int, ...]]:
@@ -185,6 +208,11 @@ def _style(kernel: Kernel, how: str) -> str:
             f"kernel {label!r} has a binding of its own, which fits the playground only. An export writes one from the op's "
             "schema: export kernel.replace(binding='torch_library'), or 'pybind11'"
         )
+    if kernel.functions != ("forward", "backward"):
+        raise InputError(
+            f"kernel {label!r} names its functions {', '.join(kernel.functions)}: an export calls them forward and backward. Rename them "
+            "in the text, and leave functions= out"
+        )
     style = "stable" if kernel.api == "stable" else "pybind11" if kernel.binding == "pybind11" else "library"
     if how == "stable" and style != "stable":
         raise InputError(
@@ -205,6 +233,16 @@ def _parts(kernel: Kernel, device: str | None) -> tuple[Part, ...]:
     if "cuda" in devices and kernel.binding == "pybind11" and len(devices) > 1:
         raise InputError(f"kernel {kernel.label!r} is bound by pybind11, for one device: give device='cpu' or 'cuda'")
     parts = [Part(kernel, one, rendered_fit(kernel, one).interface) for one in devices]
+    for interface in (part.interface for part in parts):
+        if interface.lists:
+            raise InputError(
+                f"kernel {kernel.label!r}: {interface.lists[0]} returns a std::vector, which does not tell how many tensors it holds: "
+                "for an export write a std::tuple"
+            )
+        if interface.narrow:
+            raise InputError(
+                f"kernel {kernel.label!r} takes {interface.narrow[0]} with 32 bits: for an export write int64_t"
+            )
     if len({part.interface for part in parts}) > 1:
         raise DefinitionError(
             f"kernel {kernel.label!r}: its cpp and cuda texts return different extra tensors, or take different gradients, so they "
@@ -244,7 +282,7 @@ def _require_right(part: Part, check: bool | Report, progress: Progress | bool |
         report = check_kernel(part.kernel, device=part.device, progress=progress)
     if not report.ok:
         raise CheckError(
-            f"kernel {label!r} is wrong, and was not exported: {report.headline}\n"
+            f"kernel {label!r} {'has no backward' if report.forward_only else 'is wrong'}, and was not exported: {report.headline}\n"
             "To export it as it is: check=False (--no-check)",
             report=report,
         )

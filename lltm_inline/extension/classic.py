@@ -152,7 +152,7 @@ def adapter_text(op: Op, match: Match, dense: bool) -> str:
             *(f"{tensor} {name}" for name in incoming),
             *(f"{types[name]} {name}" for name in match.saves),
             *(f"{tensor} {name}" for name in match.extras),
-            f"std::array<bool, {len(op.signature.tensors)}> wanted",
+            f"std::array<bool, {len(op.gradients)}> wanted",
         ],
         # Incoming gradients may be expanded, those of sum() are.
         handed_back=[

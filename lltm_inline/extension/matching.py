@@ -241,7 +241,7 @@ class _Matching:
 
     def gradients(self, backward: Called, own: dict[str, str]) -> dict[str, int]:
         """Match the gradients that backward returns, by the names of what they are the gradients of."""
-        tensors = [argument.name for argument in self.op.signature.tensors]
+        tensors = [argument.name for argument in self.op.gradients]
         names = backward.result.names
         if len(names) == len(tensors) == 1:
             return {tensors[0]: 0}

@@ -7,15 +7,17 @@ results that the timed calls gave, so that nothing is timed that is wrong, at th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 
 from ..errors import CheckError
+from ..model.op import LIST
 from ..model.registry import Op
+from ..run.cases import leaves_of, results_of, seeded
 from ..run.compare import Tolerance, compare, dtype_name
-from ..run.function import as_tuple
+from ..run.function import as_tuple, each
 from ..workers import steps
 from .inputs import InputSet, Ring
 
@@ -48,7 +50,7 @@ class Auditor:
         self.where = where
         self._gradients = gradients and bool(ring.names)
         self._refusal = f"It was not {done}."
-        self._outputs = [output.name for output in op.signature.outputs]
+        self._outputs = [result.name for result in op.signature.results]
 
     def before(self, label: str, function: Callable[..., Any], *, times: int = 2) -> None:
         """Check a kernel before it is timed: two calls, then their two backwards, then the same with other values.
@@ -69,10 +71,10 @@ class Auditor:
             copies = [[_copy(item) for item in one.inputs] for one in sets]
             try:
                 with torch.set_grad_enabled(self._gradients), self._step("forward", label):
-                    outputs = [function(*one.inputs) for one in sets]
+                    outputs = [self._call(function, one) for one in sets]
                 with torch.set_grad_enabled(self._gradients), self._step("backward", label):
-                    for result, one in zip(outputs, sets, strict=True):
-                        self.outputs(label, result, one)
+                    for result, one, before in zip(outputs, sets, copies, strict=True):
+                        self.outputs(label, result, one, before if self._op.signature.changed else one.inputs)
                     gradients = [self._backward(label, result, one) for result, one in zip(outputs, sets, strict=True)]
             except CheckError:
                 raise
@@ -84,21 +86,39 @@ class Auditor:
             for one, before in zip(sets, copies, strict=True):
                 self._unchanged(label, one, before)
 
+    def _call(self, function: Callable[..., Any], one: InputSet) -> Any:
+        with seeded() if self._ring.random else nullcontext():
+            return function(*one.inputs)
+
+    def kept(self, one: InputSet) -> Sequence[Any]:
+        """Copy the inputs of a call that will change them."""
+        return [_copy(item) for item in one.inputs] if self._op.signature.changed else one.inputs
+
     def _step(self, name: str, label: str) -> AbstractContextManager[None]:
         return steps.step(name, label, lambda: (self.where, self._ring.describe()))
 
-    def outputs(self, label: str, results: Any, one: InputSet, *, when: str = "") -> None:
+    def outputs(self, label: str, results: Any, one: InputSet, before: Sequence[Any], *, when: str = "") -> None:
         """Compare the outputs of one call.
+
+        Args:
+            label: of the kernel.
+            results: what it returned.
+            one: its inputs.
+            before: what they were ahead of the call, where it changes them.
+            when: what to say of a wrong one.
 
         Raises:
             CheckError: one of them is wrong.
         """
-        with torch.no_grad():
-            want = as_tuple(self._op.reference(*one.inputs))
-        got = as_tuple(results)
+        inputs = leaves_of(self._op, before)
+        with torch.no_grad(), seeded():
+            want = results_of(self._op, self._op.reference(*inputs), inputs)
+        got = results_of(self._op, results, one.inputs)
         if len(got) != len(want):
+            more = len(self._op.signature.changed)
+            names = self._outputs[: len(self._outputs) - more]
             raise CheckError(
-                f"'{label}' returned {len(got)} outputs at {self.where}, want {len(want)}: {', '.join(self._outputs)}"
+                f"'{label}' returned {len(got) - more} outputs at {self.where}, want {len(names)}: {', '.join(names)}"
             )
         self._compare(label, self._outputs, got, want, when)
 
@@ -130,7 +150,10 @@ class Auditor:
 
     def _unchanged(self, label: str, one: InputSet, before: Sequence[Any]) -> None:
         for argument, item, old in zip(self._op.signature.inputs, one.inputs, before, strict=True):
-            if isinstance(item, torch.Tensor) and not torch.equal(item.detach(), old):
+            tensors = item if argument.type == LIST else [item] * isinstance(item, torch.Tensor)
+            olds = old if argument.type == LIST else [old]
+            same = all(torch.equal(one.detach(), other) for one, other in zip(tensors, olds, strict=False))
+            if not same and not argument.alias:
                 raise CheckError(f"'{label}' changes its input {argument.name} at {self.where}. {self._refusal}")
 
     def _compare(self, label: str, names: Sequence[str], got: Sequence[Any], want: Sequence[Any], when: str) -> None:
@@ -147,7 +170,7 @@ class Auditor:
 
 
 def _copy(item: Any) -> Any:
-    return item.detach().clone() if isinstance(item, torch.Tensor) else item
+    return each(item, lambda one: one.detach().clone())
 
 
 def _filled(gradients: Sequence[Any], one: InputSet) -> list[Any]:

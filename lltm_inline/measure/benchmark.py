@@ -22,11 +22,11 @@ import torch
 from ..base.progress import CountedProgress, Event, Show, emit, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
-from ..errors import CrashError, InputError
+from ..errors import CheckError, CrashError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Cost, Kernel, Op, registry
 from ..run.built import Built, require_device
-from ..run.cases import size_text
+from ..run.cases import dtypes_of, size_text
 from ..run.executor import Task, echo, prepare
 from ..run.function import Function
 from ..run.library import load_all
@@ -70,6 +70,7 @@ def benchmark(
 ) -> Timings:
     """Time kernels of one op against each other.
 
+    A kernel that is right in forward and has no backward is timed forward, and the others with it.
     Forward runs without autograd; backward is timed alone, over a graph built outside of the timed region; both is the
     two in one go. Gradients are taken of the inputs in `op.parameters` (default: all tensors), for random gradients of
     the outputs. The number of PyTorch's threads is left as it is.
@@ -79,7 +80,7 @@ def benchmark(
         sizes: tuples in the order of the op's letters, or dicts by letter; default: the op's own.
         baseline: what speed-ups are counted against; default: the reference if it is among the kernels, else the first.
         directions: some of `forward`, `backward`, `both`.
-        dtype: of the floating-point inputs.
+        dtype: of the floating-point inputs; the default is the op's own where it does not take float32.
         device: `cpu`, `cuda` or `cuda-cpu`.
         seconds: to spend on each kernel at each size, about; rounds stop sooner when the answer is clear.
         rounds: at most, for each size and direction; an interval needs 8.
@@ -116,6 +117,8 @@ def benchmark(
     chosen = choose_kernels(kernels)
     op = registry.op_of(chosen[0])
     cases = tuple(choose_sizes(op, sizes))
+    if dtype == torch.float32 and dtype not in dtypes_of(op):
+        dtype = dtypes_of(op)[-1]
     wanted = possible_directions(op, directions, cases[0], dtype, device)
     plan = Plan(cases, choose_baseline(chosen, baseline), wanted, dtype, seconds, rounds)
     total = len(chosen) * (1 + check) + len(cases) * len(wanted) * TICKS
@@ -123,8 +126,13 @@ def benchmark(
         with noting(chosen):
             built = prepare(chosen, replace(setting, progress=show))
         with noting(chosen):
-            if check:
-                require_right(chosen, setting, show)
+            lacking = require_right(chosen, setting, show, forward=True) if check else []
+            if lacking and "forward" not in wanted:
+                raise CheckError(
+                    f"'{lacking[0]}' has no backward, so it can be timed in forward alone: directions=['forward']"
+                )
+            if lacking:
+                plan = replace(plan, directions=("forward",))
             return time_built(built, plan, setting, show, watch)
 
 

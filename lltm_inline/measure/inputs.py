@@ -18,8 +18,11 @@ import torch
 from ..base.arguments import shown
 from ..base.device import DEVICES
 from ..errors import InputError
+from ..model.op import of_dtype
 from ..model.registry import Op
-from ..run.function import as_tuple, differentiable
+from ..run.cases import leaves_of, seeded
+from ..run.compare import dtype_name
+from ..run.function import as_tuple, differentiable, each
 from ..workers import steps
 
 #: Sets in a ring, at most, and the bytes that they may take together (two sets are kept however large they are).
@@ -41,6 +44,17 @@ class InputSet:
     grads: tuple[torch.Tensor, ...]
 
 
+def _made(op: Op, size: Sequence[int], dtype: torch.dtype, place: str, generator: torch.Generator) -> tuple[Any, ...]:
+    """Make inputs on a device; an op may draw indices by itself, on the CPU."""
+
+    def randn(*shape: int) -> torch.Tensor:
+        drawn = dtype if dtype.is_floating_point else None
+        return of_dtype(torch.randn(*shape, dtype=drawn, device=place, generator=generator), dtype_name(dtype))
+
+    made = op.make_inputs(randn, size)
+    return tuple(each(item, lambda one: one.to(place)) for item in made)
+
+
 class Ring:
     """Sets of inputs of one op at one size, refilled between timed calls.
 
@@ -58,12 +72,11 @@ class Ring:
         self._generator = torch.Generator(place).manual_seed(seed)
         self._scale = random.Random(seed)
 
-        def randn(*shape: int) -> torch.Tensor:
-            return torch.randn(*shape, dtype=dtype, device=place, generator=self._generator)
-
-        self._pool = [op.make_inputs(randn, size) for _ in range(_POOL)]
-        with torch.no_grad():
-            results = op.run_reference(*self._pool[0])
+        self._pool = [_made(op, size, dtype, place, self._generator) for _ in range(_POOL)]
+        with torch.no_grad(), seeded(device) as draws:
+            results = op.run_reference(*leaves_of(op, self._pool[0]))
+            #: Whether the op draws random numbers: only calls that begin at the same one can be compared.
+            self.random = draws()
         # Outputs that are no floating-point numbers (a count, an index) have no gradient.
         self.differentiable = [index for index, result in enumerate(results) if differentiable(result)]
         self.names = wanted(op, self._pool[0]) if self.differentiable else ()
@@ -96,7 +109,7 @@ class Ring:
         return steps.describe(self._op, self._pool[0])
 
     def _new_set(self) -> InputSet:
-        inputs = tuple(item.clone() if isinstance(item, torch.Tensor) else item for item in self._pool[0])
+        inputs = tuple(each(item, torch.clone) for item in self._pool[0])
         wanted = tuple(inputs[index].requires_grad_() for index in self._where)
         return InputSet(inputs, wanted, tuple(grad.clone() for grad in self._grads[0]))
 
@@ -105,12 +118,15 @@ class Ring:
             torch.mul(origin, self._scale.uniform(0.8, 1.25), out=target)
         elif isinstance(target, torch.Tensor):
             target.copy_(origin)
+        elif isinstance(target, list):
+            for one, other in zip(target, origin, strict=True):
+                self._renew(one, other)
 
 
 def wanted(op: Op, inputs: Sequence[Any]) -> tuple[str, ...]:
     """Name the inputs that want a gradient: `op.parameters`, or all that can have one."""
     pairs = zip(op.signature.inputs, inputs, strict=True)
-    real = [argument.name for argument, item in pairs if differentiable(item)]
+    real = [argument.name for argument, item in pairs if argument in op.gradients and differentiable(item)]
     return tuple(name for name in real if not op.parameters or name in op.parameters)
 
 
@@ -148,7 +164,12 @@ def layer_sizes(op: Op, size: Sequence[int], depth: int) -> list[tuple[int, ...]
 
 
 def _next_size(op: Op, size: Sequence[int], layer: int) -> tuple[int, ...]:
-    before, first, output = op.named(size), op.signature.inputs[0], op.signature.outputs[0].name
+    before, first = op.named(size), op.signature.inputs[0]
+    output = next((output.name for output in op.signature.outputs[:1] if output.is_tensor), "")
+    if not output or op.shape_of[output].untold or op.shape_of[output].numbers:
+        raise InputError(
+            f"op {op.name!r} cannot be stacked: no tensor whose shape follows from the size is its first output"
+        )
     if first.type != "Tensor":
         raise InputError(
             f"op {op.name!r} cannot be stacked: its first input {first.name} is a {first.type}, want a Tensor"
@@ -199,13 +220,10 @@ class Stack:
         place = DEVICES[device].tensors
         generator = torch.Generator(place).manual_seed(seed)
 
-        def randn(*shape: int) -> torch.Tensor:
-            return torch.randn(*shape, dtype=dtype, device=place, generator=generator)
-
         self.layers: list[tuple[Any, ...]] = []
         self.wanted: list[torch.Tensor] = []
         for number, layer in enumerate(layer_sizes(op, size, depth)):
-            inputs = op.make_inputs(randn, layer)
+            inputs = _made(op, layer, dtype, place, generator)
             names = wanted(op, inputs)
             pairs = list(zip(op.signature.inputs, inputs, strict=True))
             self.wanted += [item.requires_grad_() for argument, item in pairs[bool(number) :] if argument.name in names]

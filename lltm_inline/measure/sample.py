@@ -79,11 +79,12 @@ def take_round(series: Series, order: random.Random, *, audited: bool, counted: 
         label = function.kernel.label
         calls, lead = series.calls[label], series.leads[label]
         sets = series.ring.refill(calls + lead)
+        before = series.auditor.kept(sets[-1])
         elapsed, results, gradients = _sample(function, sets, lead, series)
-        if audited:
+        if audited and not series.ring.random:
             when = "It was right before it was timed: does it keep results? Its times were thrown away."
             if series.direction != "backward":
-                series.auditor.outputs(label, results, sets[-1], when=when)
+                series.auditor.outputs(label, results, sets[-1], before, when=when)
             if series.direction != "forward":
                 series.auditor.gradients(label, gradients, sets[-1], when=when)
         if counted:

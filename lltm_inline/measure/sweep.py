@@ -106,7 +106,9 @@ def sweep(
             show(f"comparing {one.kernel.label} with the reference", 1)
             try:
                 if check:
-                    require_right([one.kernel], setting, lambda text, more=0: None)
+                    require_right(
+                        [one.kernel], setting, lambda text, more=0: None, forward=plan.directions == ("forward",)
+                    )
                 run_or_raise(Comparison((one,), plan), setting)
             except (CheckError, CrashError) as error:
                 if one.kernel.label == base.label:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..base.above import Shown
-from ..base.arguments import boolean, function, integer, mapping, path_of, shown, string, strings
+from ..base.arguments import boolean, function, integer, mapping, path_of, refusal, shown, string, strings
 from ..base.files import escaped, read_source
 from ..base.flags import complaint as complaint_of_flag
 from ..errors import DefinitionError, EditError, InputError
@@ -39,7 +39,6 @@ _OF_LOAD_INLINE = {
     "cuda_sources": "cuda=, one text,",
     "extra_cflags": "flags=",
     "extra_cuda_cflags": "flags=, for a CUDA text,",
-    "functions": "binding=: forward and backward are bound by themselves, and nothing",
 }
 
 
@@ -58,6 +57,8 @@ class Kernel(Shown):
         saves: the inputs and outputs that `backward` wants, by name, in the order in which it takes them.
         double_backward: `backward` is made of differentiable ATen calls only, and may be differentiated itself; saved inputs
             and outputs carry their graph then, extra tensors do not. Without it a second derivative is an error.
+        functions: names of the C++ functions, where they are not `forward` and `backward`: `("square",)`, or with the one for
+            the gradients `("square", "square_backward")`.
         api: `"aten"`, or `"stable"` for texts that use LibTorch's stable ABI headers only.
         flags: compiler flags of this kernel, after the playground's own; nvcc's for a CUDA text.
         doc: formula, shapes, and what this variant changes over the one before.
@@ -82,6 +83,7 @@ class Kernel(Shown):
     slots: Mapping[str, str] = field(default_factory=dict)
     saves: tuple[str, ...] = ()
     double_backward: bool = False
+    functions: tuple[str, ...] = ("forward", "backward")
     api: str = "aten"
     flags: tuple[str, ...] = ()
     doc: str = field(default="", compare=False)
@@ -99,7 +101,7 @@ class Kernel(Shown):
         _check_types(self)
         for name in ("params", "slots"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
-        for name in ("saves", "flags"):
+        for name in ("saves", "flags", "functions"):
             object.__setattr__(self, name, tuple(item.strip() for item in getattr(self, name)))
         _validate(self)
 
@@ -129,7 +131,7 @@ class Kernel(Shown):
         return cls(name, **_fields_of_files(name, cpp, cuda, binding, fields))
 
     def __hash__(self) -> int:
-        return hash((self.name, self.cpp, self.cuda, self.binding, self.saves, self.flags))
+        return hash((self.name, self.cpp, self.cuda, self.binding, self.saves, self.functions, self.flags))
 
     @property
     def op(self) -> str:
@@ -257,7 +259,7 @@ def _check_types(kernel: Kernel) -> None:
         function("python", kernel.python, **where)
     for name, want in _TABLES.items():
         mapping(name, getattr(kernel, name), want, **where)
-    for name in ("saves", "flags"):
+    for name in ("saves", "flags", "functions"):
         strings(name, getattr(kernel, name), **where)
     boolean("double_backward", kernel.double_backward, **where)
     integer("revision", kernel.revision, **where)
@@ -303,9 +305,21 @@ def _validate_values(kernel: Kernel) -> None:
         complaint = complaint_of_flag(option)
         if complaint:
             raise DefinitionError(f"kernel {name!r}: flag {shown(option)} {complaint}")
+    if len(kernel.functions) not in (1, 2) or not all(map(_is_function, kernel.functions)):
+        raise refusal(
+            "functions",
+            kernel.functions,
+            "the name of a C++ function, or its name and that of the one for its gradients",
+            where=f"kernel {name!r}",
+            error=DefinitionError,
+        )
     for saved in kernel.saves:
         if not _IDENTIFIER.match(saved):
             raise DefinitionError(f"kernel {name!r}: saves {shown(saved)}, want names of inputs and outputs")
+
+
+def _is_function(name: str) -> bool:
+    return bool(_IDENTIFIER.match(name)) and not is_reserved(name)
 
 
 def _check_letters(kernel: Kernel, what: str, source: str) -> None:

@@ -2,44 +2,97 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from ..base.above import Shown
-from ..base.arguments import REAL_DTYPES, function, mapping, number, plural, refusal, shown, string, strings
+from ..base.arguments import (
+    DTYPES,
+    REAL_DTYPES,
+    did_you_mean,
+    function,
+    mapping,
+    number,
+    plural,
+    refusal,
+    shown,
+    string,
+    strings,
+)
 from ..errors import DefinitionError, InputError, LltmInlineError
 from .reserved import is_reserved
 from .shapes import ELEMENTS, Shape, letters_of, named_size
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _MOST_LETTERS = 64
-_ARGUMENT = re.compile(r"(Tensor\??|float|int|bool)\s+([a-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S+))?\Z", re.ASCII)
-_SCHEMA = re.compile(r"\(([^()]*)\)\s*->\s*(?:\(([^()]*)\)|(Tensor\s+\w+))\Z")
-_DEFAULTS = {
-    "Tensor?": r"None",
-    "float": r"[+-]?(\d{1,18}(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?",
-    "int": r"[+-]?\d{1,18}",
-    "bool": r"True|False",
-}
+#: At which a shape that is a function is tried.
+_ANY_SIZE = 7
+#: How many tensors a list gets that is drawn.
+_MEMBERS = 3
+_TYPE = r"[A-Za-z]+(?:\([a-z]!\))?(?:\[\w*\])?\??"
+_ARGUMENT = re.compile(rf"({_TYPE})\s+([A-Za-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S.*))?\Z", re.ASCII)
+_RESULT = re.compile(rf"({_TYPE})(?:\s+([A-Za-z](?:\w*[A-Za-z0-9])?))?\Z", re.ASCII)
+_TENSOR = re.compile(r"Tensor(?:\(([a-z]!)\))?(?:\[(\w+)\])?(\??)\Z|Tensor\[\]\Z")
+_SCHEMA = re.compile(r"(?:[A-Za-z]\w*)?\((.*)\)\s*->\s*(?:\((.*)\)|(\S.*))\Z", re.DOTALL)
+_INTEGER = r"[+-]?(?:0|[1-9]\d{0,17})"
+_REAL = r"[+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?"
+_TEXT = r"\"[\w .+-]*\"|'[\w .+-]*'"
+
+
+def _list_of(item: str) -> str:
+    return rf"\[\s*(?:{item}(?:\s*,\s*{item})*)?\s*\]"
+
+
+#: The types of arguments that are no tensors, as torch's schemas spell them, each with what its default looks like.
+_PLAIN = {"float": _REAL, "int": _INTEGER, "bool": "True|False", "str": _TEXT}
+_PLAIN |= {f"{type_}?": f"None|{default}" for type_, default in _PLAIN.items()}
+_PLAIN |= {"int[]": _list_of(_INTEGER), "float[]": _list_of(_REAL), "ScalarType": r"(?!)"}
+_KINDS = "Tensor, Tensor?, Tensor[int64], Tensor(a!), Tensor[], float, int, bool, str, each with ?, int[], float[], ScalarType"
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument or result of an op: `Tensor? bias`, `float c=2`."""
+    """One argument or result of an op: `Tensor? bias`, `float c=2`, `Tensor[int64] index`, `Tensor(a!) out`.
+
+    Attributes:
+        name: of it.
+        type: `Tensor`, `Tensor?`, or what torch's schemas call a number, a text or a list.
+        default: as it stands in the schema.
+        dtype: that this tensor always has; empty for the one that all tensors without a dtype have in common.
+        alias: of an input that is changed in place, and of an output that is this input: `a!`.
+    """
 
     name: str
     type: str
     default: str | None = None
+    dtype: str = ""
+    alias: str = ""
 
     @property
     def is_tensor(self) -> bool:
         return self.type in ("Tensor", "Tensor?")
 
+    @property
+    def value(self) -> Any:
+        """The default, as Python has it."""
+        return ast.literal_eval(self.default or "None")
+
+    @property
+    def declaration(self) -> str:
+        """As torch declares it, to which dtypes of tensors are nothing, and which takes no integer for `float?`: `Tensor(a!) out`."""
+        real = self.type == "float?" and self.value is not None
+        return str(replace(self, dtype="", default=repr(float(self.value)) if real else self.default))
+
     def __str__(self) -> str:
-        return f"{self.type} {self.name}" + ("" if self.default is None else f"={self.default}")
+        type_ = self.type
+        if self.is_tensor:
+            marks = f"({self.alias})" * bool(self.alias) + f"[{self.dtype}]" * bool(self.dtype)
+            type_ = f"Tensor{marks}{self.type.removeprefix('Tensor')}"
+        return f"{type_} {self.name}" + ("" if self.default is None else f"={self.default}")
 
 
 @dataclass(frozen=True)
@@ -61,41 +114,99 @@ class Schema:
         if match is None:
             raise DefinitionError(f"{what} does not read as '(Tensor x, float c) -> Tensor y'")
         inputs = cls._arguments(match[1], what)
-        outputs = cls._arguments(match[2] if match[2] is not None else match[3], what)
+        outputs = cls._outputs(match[2] if match[2] is not None else match[3], what)
         names = [argument.name for argument in inputs + outputs]
         if len(set(names)) < len(names):
             raise DefinitionError(f"{what} uses a name twice")
-        if not outputs or any(output.type != "Tensor" or output.default is not None for output in outputs):
-            raise DefinitionError(f"{what}: an op returns one or more named Tensors")
         taken = [name for name in names if f"d_{name}" in names]
         if taken:
             raise DefinitionError(f"{what}: d_{taken[0]} is the name of the gradient of {taken[0]}")
-        return cls(inputs, outputs)
+        made = cls(inputs, outputs)
+        aliases = [argument.alias for argument in made.changed]
+        if len(set(aliases)) < len(aliases) or any(output.alias not in ("", *aliases) for output in outputs):
+            raise DefinitionError(
+                f"{what}: each input that is changed has a letter of its own, Tensor(a!) x, Tensor(b!) y, and an output that is "
+                "such an input has the same"
+            )
+        if not made.results:
+            raise DefinitionError(f"{what}: an op returns something, or changes an input: Tensor(a!) x")
+        return made
 
-    @staticmethod
-    def _arguments(text: str, schema: str) -> tuple[Argument, ...]:
+    @classmethod
+    def _arguments(cls, text: str, schema: str) -> tuple[Argument, ...]:
         arguments = []
-        for part in filter(None, (part.strip() for part in text.split(","))):
+        for part in _parts(text):
             match = _ARGUMENT.match(part)
             if match is None:
-                raise DefinitionError(
-                    f"{schema}: {shown(part)} is not a type (Tensor, Tensor?, float, int, bool) and a name"
-                )
-            if is_reserved(match[2]):
-                raise DefinitionError(f"{schema}: {match[2]!r} is a word of C++ or Python: choose another name")
-            default = match[3]
-            if default is not None and not re.fullmatch(_DEFAULTS.get(match[1], r"(?!)"), default, re.ASCII):
-                raise DefinitionError(f"{schema}: {shown(default)} is no default of a {match[1]}")
-            arguments.append(Argument(match[2], match[1], default))
+                if part == "*":
+                    raise DefinitionError(f"{schema}: leave out '*': arguments are given by position or by name")
+                raise DefinitionError(f"{schema}: {shown(part)} is not a type ({_KINDS}) and a name")
+            arguments.append(cls._argument(match[1], match[2], match[3], schema))
         return tuple(arguments)
+
+    @classmethod
+    def _outputs(cls, text: str, schema: str) -> tuple[Argument, ...]:
+        parts = _parts(text)
+        outputs = []
+        for place, part in enumerate(parts):
+            match = _RESULT.match(part)
+            output = match and cls._argument(
+                match[1], match[2] or f"output{place if len(parts) > 1 else ''}", None, schema
+            )
+            if not output or output.type not in RESULTS:
+                raise DefinitionError(
+                    f"{schema}: {shown(part)} is no result. An op returns {', '.join(RESULTS)}, or ()"
+                )
+            outputs.append(output)
+        return tuple(outputs)
+
+    @staticmethod
+    def _argument(type_: str, name: str, default: str | None, schema: str) -> Argument:
+        """Make an argument of its parts."""
+        tensor = _TENSOR.match(type_)
+        if tensor is None and type_ not in _PLAIN:
+            raise DefinitionError(f"{schema}: {shown(type_)} is not a type: want {_KINDS}")
+        if is_reserved(name):
+            raise DefinitionError(f"{schema}: {name!r} is a word of C++ or Python: choose another name")
+        wanted = _PLAIN.get(type_, "None" if type_.endswith("?") else r"(?!)")
+        if default is not None and not re.fullmatch(wanted, default, re.ASCII):
+            raise DefinitionError(f"{schema}: {shown(default)} is no default of a {type_}")
+        if tensor is None or type_ == LIST:
+            return Argument(name, type_, default)
+        if tensor[2] and tensor[2] not in DTYPES:
+            raise DefinitionError(
+                f"{schema}: {shown(type_)} has no dtype of torch.{did_you_mean(tensor[2], DTYPES)} Dtypes: {', '.join(DTYPES)}"
+            )
+        return Argument(name, f"Tensor{tensor[3]}", default, tensor[2] or "", tensor[1] or "")
 
     @property
     def tensors(self) -> tuple[Argument, ...]:
-        """The inputs that can have a gradient: `backward` returns one for each, in this order."""
+        """The inputs that are tensors."""
         return tuple(argument for argument in self.inputs if argument.is_tensor)
+
+    @property
+    def changed(self) -> tuple[Argument, ...]:
+        """The inputs that are changed in place."""
+        return tuple(argument for argument in self.inputs if argument.alias)
+
+    @property
+    def results(self) -> tuple[Argument, ...]:
+        """All that a call leaves behind: what it returns, then the inputs that it changes."""
+        return (*self.outputs, *self.changed)
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})"
+
+
+#: The type of a list of tensors, all of which have one shape.
+LIST = "Tensor[]"
+#: What an op may return.
+RESULTS = ("Tensor", "int", "float", "bool")
+
+
+def _parts(text: str) -> list[str]:
+    """Split at the commas that stand outside of brackets."""
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text) if part.strip()]
 
 
 @dataclass(frozen=True)
@@ -132,19 +243,24 @@ class Op(Shown):
 
     Args:
         name: lower-case identifier, `lltm`.
-        schema: `"(Tensor x, Tensor y) -> Tensor z"`; types Tensor, Tensor?, float, int, bool.
-        reference: the op in plain, differentiable PyTorch; it becomes the kernel `NAME/python`.
+        schema: `"(Tensor x, Tensor[int64] index, float c=1) -> Tensor y"`, as torch writes schemas: an input that is changed in
+            place is `Tensor(a!) x`, and nothing is returned as `()`. In brackets stands the dtype of a tensor that always has it.
+        reference: the op in plain, differentiable PyTorch; it becomes the kernel `NAME/python`. It changes what the op changes.
         shapes: for each tensor of the schema its shape in letters, `{"x": "B F"}`; `"..."` is any shape, the same wherever
-            it stands, of N elements.
-        inputs: `inputs(randn, **letters)` makes one set of inputs; the default draws each tensor with `randn`.
+            it stands, of N elements. An output may also have a formula of letters and of the op's integers, `"(H-K)/stride+1"`,
+            be a function of these by name, or `"?"`: its shape follows from the values.
+        inputs: `inputs(randn, **letters)` makes one set of inputs; the default draws each tensor with `randn`, and takes the
+            defaults of the other arguments.
         benchmark_sizes: sizes to time, as tuples in the order of `letters`.
         check_size: the size at which gradients are checked, from which the other sizes of a check follow; default: primes.
         parameters: the inputs that want a gradient when the op is timed (all tensors by default).
         parts: names of equal parts of a tensor's first axis, for reports: `{"bias": ("input gate", ...)}`.
         cost: `cost(itemsize, **letters)` gives a `Cost`.
         tolerances: dtype name to (rtol, atol), over the defaults of the check.
-        dtypes: what the kernels accept; anything else is refused.
+        dtypes: what the kernels accept for the tensors that have no dtype in the schema; anything else is refused.
         doc: one paragraph with the formula.
+        differentiable: False for an op without gradients, or the names of the inputs that have one. True stands for all tensors
+            of real and complex numbers, unless the op changes an input.
 
     Raises:
         DefinitionError: a field breaks a rule.
@@ -170,24 +286,41 @@ class Op(Shown):
     tolerances: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     dtypes: tuple[str, ...] = ("float32", "float64")
     doc: str = ""
+    differentiable: bool | tuple[str, ...] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.match(self.name) or len(self.name) > _MOST_LETTERS:
             raise DefinitionError(f"op name {shown(self.name)} is not a lower-case identifier like 'lltm'")
         self._check_types()
         signature = self.signature
-        tensors = {argument.name for argument in (*signature.tensors, *signature.outputs)}
+        tensors = {
+            argument.name
+            for argument in (*signature.inputs, *signature.outputs)
+            if argument.is_tensor or argument.type == LIST
+        }
+        same = {
+            output.name: argument.name
+            for output in signature.outputs
+            for argument in signature.changed
+            if output.alias == argument.alias
+        }
+        shapes = {name: self.shapes[given] for name, given in same.items() if given in self.shapes} | {**self.shapes}
+        object.__setattr__(self, "shapes", FrozenDict(shapes))
         if set(self.shapes) != tensors:
             raise DefinitionError(
                 f"op {self.name!r}: shapes are given for {shown(sorted(self.shapes), 200)}, "
                 f"but the schema's tensors are {sorted(tensors)}"
             )
-        if self.inputs is None and any(not argument.is_tensor for argument in signature.inputs):
+        if self.inputs is None and any(
+            not (argument.is_tensor or argument.type == LIST) and argument.default is None
+            for argument in signature.inputs
+        ):
             raise DefinitionError(f"op {self.name!r} takes more than tensors: give inputs=, a function that makes them")
         unknown = set(self.parameters) - {argument.name for argument in signature.tensors}
         if unknown:
             raise DefinitionError(f"op {self.name!r}: parameters {shown(sorted(unknown))} are no tensor inputs")
         self._check_letters()
+        self._check_gradients()
         for size in (*self.benchmark_sizes, *([self.check_size] if self.check_size else [])):
             try:
                 allowed = self.allows(size)
@@ -223,15 +356,55 @@ class Op(Shown):
         object.__setattr__(self, "check_size", tuple(self.check_size))
         for name in ("parameters", "dtypes"):
             object.__setattr__(self, name, strings(name, getattr(self, name), **where))
-        wrong = [dtype for dtype in self.dtypes if dtype not in REAL_DTYPES[:4]]
+        if not isinstance(self.differentiable, bool):
+            object.__setattr__(self, "differentiable", strings("differentiable", self.differentiable, **where))
+        wrong = [dtype for dtype in self.dtypes if dtype not in DTYPES]
         if wrong or not self.dtypes:
-            raise refusal("dtypes", self.dtypes, f"some of {', '.join(REAL_DTYPES[:4])}", **where)
+            raise refusal("dtypes", self.dtypes, f"some of {', '.join(DTYPES)}", **where)
+
+    def _check_gradients(self) -> None:
+        """Refuse gradients of what cannot have one, and a common dtype that no tensor tells."""
+        signature = self.signature
+        for name in self.differentiable if not isinstance(self.differentiable, bool) else ():
+            argument = next((argument for argument in signature.tensors if argument.name == name), None)
+            if argument is None or argument.alias or not self._is_real(argument):
+                why = (
+                    "is no tensor input"
+                    if argument is None
+                    else "is changed in place"
+                    if argument.alias
+                    else "holds no real numbers"
+                )
+                raise DefinitionError(f"op {self.name!r}: differentiable names {name!r}, which {why}")
+        if signature.changed and self.gradients:
+            raise DefinitionError(
+                f"op {self.name!r} changes {signature.changed[0].name} in place, and cannot have gradients, too: differentiable=False"
+            )
+        plain = [output for output in signature.outputs if not output.is_tensor]
+        if plain and self.gradients:
+            raise DefinitionError(
+                f"op {self.name!r} returns {plain[0]}, and an op with gradients returns tensors only: differentiable=False"
+            )
+        free = [argument for argument in signature.tensors if not argument.dtype]
+        if free and all(argument.type == "Tensor?" for argument in free):
+            raise DefinitionError(
+                f"op {self.name!r}: only {free[0].name}, which may be missing, would tell the dtype of the tensors without one: "
+                f"give it a dtype, Tensor[float32]? {free[0].name}"
+            )
+
+    def _is_real(self, argument: Argument) -> bool:
+        """Tell whether a tensor can be one of real or complex numbers."""
+        return any(dtype in REAL_DTYPES for dtype in ([argument.dtype] if argument.dtype else self.dtypes))
 
     def _check_letters(self) -> None:
         """Every letter must follow from the inputs that are always there: bindings check all shapes against those."""
         required = [self.shape_of[argument.name] for argument in self.signature.inputs if argument.type == "Tensor"]
         if not required:
             raise DefinitionError(f"op {self.name!r} takes no Tensor")
+        if self.any_rank and not self.any_rank_inputs:
+            raise DefinitionError(
+                f"op {self.name!r}: no input that is a single tensor has the shape '...' of {self.any_rank[0]}"
+            )
         fixed = [shape for shape in self.shape_of.values() if not shape.any_rank]
         if self.any_rank and any(ELEMENTS in shape.letters for shape in fixed):
             raise DefinitionError(
@@ -242,15 +415,34 @@ class Op(Shown):
             raise DefinitionError(
                 f"op {self.name!r}: no extent of a required input is a letter, so it has only one size"
             )
+        integers = [argument.name for argument in self.signature.inputs if argument.type == "int"]
         for name, shape in self.shape_of.items():
+            if others := [number for number in shape.numbers if number not in integers]:
+                raise DefinitionError(
+                    f"op {self.name!r}: the shape of {name!r} follows from {others[0]}, which is neither a letter nor one of the "
+                    f"op's integers ({', '.join(integers) or 'it has none'})"
+                )
+            self._try(name, shape)
             unknown = [letter for letter in shape.letters if letter not in known]
             if unknown:
                 raise DefinitionError(
                     f"op {self.name!r}: shape {shape} of {name!r} has {', '.join(unknown)}, which no required input has as a whole extent"
                 )
 
+    def _try(self, name: str, shape: Shape) -> None:
+        """Call a shape that is a function once."""
+        if shape.function is None:
+            return
+        try:
+            shape(dict.fromkeys((*shape.letters, *shape.numbers), _ANY_SIZE))
+        except Exception as error:  # it is somebody else's code
+            said = f"{type(error).__name__}: {error}"
+            raise DefinitionError(
+                f"op {self.name!r}: the shape of {name!r} cannot be told from letters: {said}"
+            ) from error
+
     def __str__(self) -> str:
-        shapes = ", ".join(f"{name} {shape}" for name, shape in self.shapes.items())
+        shapes = ", ".join(f"{name} {self.shape_text(name)}" for name in self.shapes)
         lines = f"op {self.name}{self.signature}", self.doc.strip().partition("\n")[0], f"shapes: {shapes}"
         return "\n  ".join(line for line in lines if line)
 
@@ -262,21 +454,42 @@ class Op(Shown):
         return Schema.parse(self.schema)
 
     @cached_property
-    def shape_of(self) -> dict[str, Shape]:
-        return {name: self._shape(name, text) for name, text in self.shapes.items()}
+    def gradients(self) -> tuple[Argument, ...]:
+        """The inputs that have a gradient: `backward` returns one for each, in this order."""
+        if isinstance(self.differentiable, bool):
+            every = self.differentiable and not self.signature.changed
+            return tuple(argument for argument in self.signature.tensors if every and self._is_real(argument))
+        return tuple(argument for argument in self.signature.tensors if argument.name in self.differentiable)
 
-    def _shape(self, name: str, text: str) -> Shape:
+    @cached_property
+    def first(self) -> Argument:
+        """The tensor that tells the device, and the dtype of those tensors that have none in the schema."""
+        required = [argument for argument in self.signature.inputs if argument.type == "Tensor"]
+        return next((argument for argument in required if not argument.dtype), required[0])
+
+    @cached_property
+    def shape_of(self) -> dict[str, Shape]:
+        inputs = {argument.name for argument in self.signature.inputs}
+        return {name: self._shape(name, text, name not in inputs) for name, text in self.shapes.items()}
+
+    def _shape(self, name: str, text: Any, of_output: bool) -> Shape:
         """Read one shape; an error names the tensor."""
         try:
-            return Shape.parse(text)
+            return Shape.parse(text, of_output=of_output)
         except DefinitionError as error:
             raise DefinitionError(f"op {self.name!r}, shape of {name!r}: {error}") from None
 
+    def shape_text(self, name: str) -> str:
+        """Return the shape of a tensor as it was written, `B F`; of a number, nothing."""
+        return " ".join(self.shape_of[name].words) if name in self.shape_of else ""
+
     @cached_property
     def any_rank(self) -> tuple[str, ...]:
-        """The tensors whose shape is `"..."`, in the order of the schema: all have the shape of the first."""
+        """The tensors whose shape is `"..."`, lists behind single inputs, and outputs last: all have the shape of the first."""
         signature = self.signature
-        return tuple(a.name for a in (*signature.tensors, *signature.outputs) if self.shape_of[a.name].any_rank)
+        lists = (a for a in signature.inputs if a.type == LIST)
+        tensors = (*signature.tensors, *lists, *(a for a in signature.outputs if a.is_tensor))
+        return tuple(a.name for a in tensors if self.shape_of[a.name].any_rank)
 
     @property
     def any_rank_inputs(self) -> tuple[str, ...]:
@@ -284,10 +497,30 @@ class Op(Shown):
         inputs = {argument.name for argument in self.signature.tensors}
         return tuple(name for name in self.any_rank if name in inputs)
 
+    @cached_property
+    def untold(self) -> str:
+        """What of the results nobody knows ahead of a call, in words; empty where all of it is known."""
+        named = ((output.name, self.shape_of.get(output.name)) for output in self.signature.outputs)
+        return next(
+            (
+                name if shape is None else f"the shape of {name}"
+                for name, shape in named
+                if shape is None or shape.untold
+            ),
+            "",
+        )
+
+    def extents(self, size: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return the shapes of all tensors at a size, those that follow from the size alone."""
+        sizes = self.named(size)
+        return [shape(sizes) for shape in self.shape_of.values() if not shape.numbers]
+
     def allows(self, size: Sequence[int]) -> bool:
         """Tell whether every tensor has a shape at this size: no extent may be negative."""
-        sizes = self.named(size)
-        return all(extent >= 0 for shape in self.shape_of.values() for extent in shape(sizes))
+        try:
+            return all(extent >= 0 for shape in self.extents(size) for extent in shape)
+        except ZeroDivisionError:
+            return False
 
     @cached_property
     def letters(self) -> tuple[str, ...]:
@@ -310,7 +543,7 @@ class Op(Shown):
         function("randn", randn, where=f"op {self.name!r}")
         try:
             if self.inputs is None:
-                return tuple(randn(*self.shape_of[argument.name](sizes)) for argument in self.signature.inputs)
+                return self._drawn(randn, sizes)
             made = self.inputs(randn, **sizes)
         except LltmInlineError:
             raise
@@ -320,6 +553,19 @@ class Op(Shown):
                 raise InputError(f"op {self.name!r}: no memory for inputs at {where}: {said}") from error
             raise DefinitionError(f"op {self.name!r}: inputs() failed at {where}: {said}") from error
         return self._checked_inputs(made, sizes, where)
+
+    def _drawn(self, randn: Callable[..., Any], sizes: Mapping[str, int]) -> tuple[Any, ...]:
+        """Draw each tensor, integers from around zero, and take the defaults of the others."""
+
+        def draw(argument: Argument) -> Any:
+            if argument.type == LIST:
+                return [randn(*self.shape_of[argument.name](sizes)) for _ in range(_MEMBERS)]
+            if not argument.is_tensor:
+                return argument.value
+            drawn = randn(*self.shape_of[argument.name](sizes))
+            return of_dtype(drawn, argument.dtype) if argument.dtype else drawn
+
+        return tuple(draw(argument) for argument in self.signature.inputs)
 
     def _checked_inputs(self, made: Any, sizes: Mapping[str, int], where: str) -> tuple[Any, ...]:
         """Hold what the op's `inputs` gave against its schema."""
@@ -332,7 +578,15 @@ class Op(Shown):
         for argument, value in zip(arguments, made, strict=True):
             if not _fits(argument.type, value):
                 raise DefinitionError(f"{what} {shown(value)} for {argument.name} at {where}, want a {argument.type}")
-            if not argument.is_tensor or value is None or argument.name in self.any_rank:
+            if argument.type == LIST:
+                self._check_members(argument.name, value, sizes, f"{what} {argument.name}")
+            if not argument.is_tensor or value is None:
+                continue
+            if argument.dtype and str(value.dtype) != f"torch.{argument.dtype}":
+                raise DefinitionError(
+                    f"{what} {argument.name} of {value.dtype} at {where}, want torch.{argument.dtype}"
+                )
+            if argument.name in self.any_rank:
                 continue
             want = self.shape_of[argument.name]
             if tuple(value.shape) != want(sizes):
@@ -341,13 +595,20 @@ class Op(Shown):
                 )
         return tuple(made)
 
+    def _check_members(self, name: str, members: Sequence[Any], sizes: Mapping[str, int], what: str) -> None:
+        """Hold a list of tensors against the shape that all of them have."""
+        want = self.shape_of[name]
+        for place, member in enumerate(members):
+            if not want.any_rank and tuple(member.shape) != want(sizes):
+                raise DefinitionError(f"{what}[{place}] of shape {tuple(member.shape)}, want {want} = {want(sizes)}")
+
     def run_reference(self, *inputs: Any) -> tuple[Any, ...]:
         """Call the reference and return its outputs as a tuple.
 
         Raises:
             DefinitionError: it fails, or returns something else than the tensors of the schema.
         """
-        names = [output.name for output in self.signature.outputs]
+        outputs = self.signature.outputs
         try:
             results = self.reference(*inputs)
         except LltmInlineError:
@@ -355,11 +616,12 @@ class Op(Shown):
         except Exception as error:
             said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             raise DefinitionError(f"op {self.name!r}: its reference failed: {said}") from error
-        found = tuple(results) if isinstance(results, tuple | list) else (results,)
-        if len(found) != len(names) or not all(_fits("Tensor", result) for result in found):
+        found = tuple(results) if isinstance(results, tuple | list) else (results,) if outputs else ()
+        if len(found) != len(outputs) or not all(map(_fits, (output.type for output in outputs), found)):
+            plain = all(output.is_tensor for output in outputs)
+            want = f"{plural(len(outputs), 'dense tensor')}: {', '.join(output.name for output in outputs)}"
             raise DefinitionError(
-                f"op {self.name!r}: its reference returned {shown(results)}, "
-                f"want {plural(len(names), 'dense tensor')}: {', '.join(names)}"
+                f"op {self.name!r}: its reference returned {shown(results)}, want {want if plain else ', '.join(map(str, outputs))}"
             )
         return found
 
@@ -398,9 +660,25 @@ def _fits(type_: str, value: Any) -> bool:
     """Tell whether a value is of a type of the schema; a sparse tensor is none that a kernel could take."""
     import torch
 
-    if type_ == "Tensor?" and value is None:
+    if type_.endswith("?") and value is None:
         return True
-    if type_ in ("Tensor", "Tensor?"):
+    type_ = type_.removesuffix("?")
+    if type_ == "Tensor":
         return isinstance(value, torch.Tensor) and value.layout == torch.strided
-    wanted: Any = {"float": (int, float), "int": int, "bool": bool}[type_]
+    if type_.endswith("[]"):
+        return isinstance(value, list | tuple) and all(_fits(type_[:-2], item) for item in value)
+    wanted: Any = {"float": (int, float), "int": int, "bool": bool, "str": str, "ScalarType": torch.dtype}[type_]
     return isinstance(value, wanted) and (type_ == "bool" or not isinstance(value, bool))
+
+
+def of_dtype(drawn: Any, dtype: str) -> Any:
+    """Turn random real numbers into ones of a dtype; integers are drawn from around zero, as far as they can be negative."""
+    import torch
+
+    wanted: Any = getattr(torch, dtype)
+    if wanted.is_floating_point or wanted.is_complex:
+        return drawn.to(wanted)
+    if wanted == torch.bool:
+        return drawn > 0
+    whole = (drawn.double() * 4).round()
+    return (whole.abs() if wanted == torch.uint8 else whole).to(wanted)

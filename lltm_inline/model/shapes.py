@@ -4,13 +4,20 @@ An op declares the shape of every tensor this way once. Input generators, the ch
 kernels for torch.compile, error messages and the names of sizes all follow from it.
 
 `"..."` is any shape, the same for every tensor of the op that has it; its number of elements is the letter N.
+
+An output may have extents that are no sums, of letters and of the op's integers by name, `"B (H-K+2*pad)/stride+1"`, where `/`
+rounds down; one whose shape follows from the values is `"?"`; and a function of letters and integers gives any shape.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..base.arguments import LARGEST, shown
 from ..errors import DefinitionError, InputError
@@ -19,6 +26,16 @@ _TERM = re.compile(r"([+-]?)([0-9]{0,9})\*?([A-Z]?)")  # more digits would not f
 
 #: The text of a shape of any rank, and the letter of its number of elements.
 ANY_RANK, ELEMENTS = "...", "N"
+
+#: The text of a shape that follows from the values.
+UNTOLD = "?"
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,61 @@ class Dim:
 
 
 @dataclass(frozen=True)
+class Formula:
+    """One extent of an output that is no sum of letters.
+
+    Example:
+        >>> extent = Formula.parse("(H-K)/stride+1")
+        >>> str(extent), extent({"H": 7, "K": 2, "stride": 2}), extent.names
+        ('(H - K) // stride + 1', 3, ('H', 'K', 'stride'))
+    """
+
+    text: str
+    names: tuple[str, ...]
+    letter = None
+
+    @classmethod
+    def parse(cls, text: str) -> Formula:
+        spelled = re.sub(r"(?<![\w])(\d+)(?=[A-Za-z(])", r"\1*", text).replace("//", "/").replace("/", "//")
+        try:
+            tree = ast.parse(spelled, mode="eval")
+            names = tuple(dict.fromkeys(re.findall(r"[A-Za-z_]\w*", spelled)))
+            _value(tree.body, dict.fromkeys(names, 1))
+        except (SyntaxError, ValueError, TypeError, ZeroDivisionError):
+            raise DefinitionError(
+                f"extent {shown(text)} is no formula of letters, numbers and integers of the op, with + - * / and brackets, and "
+                "without blanks: '(H-K)/stride+1'"
+            ) from None
+        return cls(ast.unparse(tree), names)
+
+    @property
+    def terms(self) -> tuple[tuple[str, int], ...]:
+        """The letters, as of a sum."""
+        return tuple((name, 1) for name in self.names if _is_letter(name))
+
+    def __call__(self, sizes: Mapping[str, Any]) -> Any:
+        return _value(ast.parse(self.text, mode="eval").body, sizes)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _is_letter(name: str) -> bool:
+    return len(name) == 1 and name.isupper()
+
+
+def _value(node: ast.expr, sizes: Mapping[str, Any]) -> Any:
+    """Compute a formula."""
+    if isinstance(node, ast.Name):
+        return sizes[node.id]
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_value(node.left, sizes), _value(node.right, sizes))
+    raise ValueError(ast.unparse(node))
+
+
+@dataclass(frozen=True)
 class Shape:
     """The extents of one tensor, with the text they were written in.
 
@@ -82,21 +154,37 @@ class Shape:
     True
     """
 
-    dims: tuple[Dim, ...]
+    dims: tuple[Dim | Formula, ...]
     words: tuple[str, ...]
+    function: Callable[..., Any] | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Shape:
+    def parse(cls, text: str | Callable[..., Any], *, of_output: bool = False) -> Shape:
+        """Read the shape of an input, or of an output, which may be a formula."""
+        if of_output and callable(text):
+            try:
+                names = ", ".join(inspect.signature(text).parameters)
+            except (TypeError, ValueError):
+                raise DefinitionError(f"a shape is {shown(text)}, whose arguments nobody can read") from None
+            return cls((), (f"a function of {names}",), text)
         if not isinstance(text, str):
             raise DefinitionError(f"a shape is {shown(text)}, want a string of extents such as '3S S+F'")
         words = tuple(text.split())
+        if of_output and words == (UNTOLD,):
+            return cls((), words)
         if words == (ANY_RANK,):
             return cls((Dim(((ELEMENTS, 1),)),), words)
         if ANY_RANK in words:
             raise DefinitionError(f"shape {shown(text)}: '...' is a whole shape, of any rank, and stands alone")
-        return cls(tuple(Dim.parse(word) for word in words), words)
+        special = re.compile(r"[a-z*/()]") if of_output else re.compile(r"(?!)")
+        return cls(tuple(Formula.parse(word) if special.search(word) else Dim.parse(word) for word in words), words)
 
     def __call__(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        if self.function is not None:
+            extents = self.function(**{name: sizes[name] for name in self._names})
+            if not isinstance(extents, tuple | list):
+                raise DefinitionError(f"{self} gives {shown(extents)}, want a tuple of extents")
+            return tuple(extents)
         return tuple(dim(sizes) for dim in self.dims)
 
     def __str__(self) -> str:
@@ -108,7 +196,25 @@ class Shape:
         return self.words == (ANY_RANK,)
 
     @property
+    def untold(self) -> bool:
+        """True for `"?"`, a shape that follows from the values."""
+        return self.words == (UNTOLD,)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The integers of the op that the shape follows from, beside letters."""
+        return tuple(name for name in self._names if not _is_letter(name))
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        if self.function is not None:
+            return tuple(inspect.signature(self.function).parameters)
+        return tuple(name for dim in self.dims if isinstance(dim, Formula) for name in dim.names)
+
+    @property
     def letters(self) -> tuple[str, ...]:
+        if self.function is not None:
+            return tuple(filter(_is_letter, self._names))
         return tuple(dict.fromkeys(letter for dim in self.dims for letter, _ in dim.terms))
 
 
@@ -144,6 +250,7 @@ def solve(shapes: Sequence[Shape]) -> dict[str, tuple[int, int, Dim]]:
         for which, shape in enumerate(shapes)
         if not shape.any_rank
         for axis, dim in enumerate(shape.dims)
+        if isinstance(dim, Dim)
     ]
     for equation in equations:
         if equation[2].letter:

@@ -53,8 +53,19 @@ bool aliases(const Tensor& output, const Tensor& input) {
 
 // Run `forward` and leave only the outputs on the stack.
 void forward_only(const Spec& spec, Stack* stack) {
+  std::vector<Tensor> changed;
+  for (const int64_t position : spec.changed) {
+    changed.push_back(torch::jit::peek(*stack, position, spec.inputs).toTensor());
+    const Tensor& input = changed.back();
+    TORCH_CHECK(
+        !(c10::GradMode::is_enabled() && input.requires_grad()), spec.kernel,
+        " changes a tensor in place that wants a gradient: call it under torch.no_grad()");
+  }
   spec.forward.callBoxed(*stack);
   torch::jit::drop(*stack, spec.extras);
+  for (const Tensor& input : changed) {
+    if (!input.is_inference()) input.unsafeGetTensorImpl()->bump_version();
+  }
 }
 
 void forward_with_graph(const std::shared_ptr<const Spec>& spec, Stack* stack, variable_list inputs) {
@@ -157,6 +168,7 @@ struct NoDerivative : public c10::OperatorKernel {
     const auto error = no_second_derivative(spec->kernel, std::move(edges));
     const size_t count = op.schema().returns().size();
     for (size_t i = stack->size() - count; i < stack->size(); ++i) {
+      if (!(*stack)[i].isTensor()) continue;
       const Tensor& result = (*stack)[i].toTensor();
       if (!result.defined() || !torch::autograd::isDifferentiableType(result.scalar_type())) continue;
       (*stack)[i] = watched_by(error, result);
@@ -170,7 +182,7 @@ struct AutocastCall : public c10::OperatorKernel {
   explicit AutocastCall(std::shared_ptr<const Spec> spec) : spec(std::move(spec)) {}
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
     const c10::impl::ExcludeDispatchKeyGuard below(c10::autocast_dispatch_keyset);
-    for (const int64_t position : spec->tensors) {
+    for (const int64_t position : spec->cast) {
       c10::IValue& value = torch::jit::peek(*stack, position, spec->inputs);
       if (!value.isTensor()) continue;
       const auto dtype = value.toTensor().scalar_type();
@@ -182,28 +194,28 @@ struct AutocastCall : public c10::OperatorKernel {
 };
 
 void attach(
-    const std::string& space, const std::string& kernel, const std::string& schema, bool has_backward, bool twice,
-    const std::vector<std::string>& names, std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs,
-    int64_t outputs, int64_t extras) {
+    const std::string& space, const std::string& kernel, const std::string& schema, bool has_backward, bool through_aten,
+    bool twice, const std::vector<std::string>& names, std::vector<int64_t> tensors, std::vector<int64_t> changed,
+    std::vector<int64_t> cast, std::vector<int64_t> saves, int64_t inputs, int64_t outputs, int64_t extras) {
   auto& dispatcher = c10::Dispatcher::singleton();
   const auto find = [&](const char* name) { return dispatcher.findSchemaOrThrow((space + "::" + name).c_str(), ""); };
   auto spec = std::make_shared<Spec>(Spec{
       kernel, find("forward"), has_backward ? std::make_optional(find("backward")) : std::nullopt, names, std::move(tensors),
-      std::move(saves), inputs, outputs, extras, twice});
+      std::move(changed), std::move(cast), std::move(saves), inputs, outputs, extras, twice});
   // Registrations live as long as their Library; a kernel's stay for the life of the process, as its library does.
   auto* library = new torch::Library(torch::Library::FRAGMENT, space, std::nullopt, __FILE__, __LINE__);
   library->def(schema.c_str());
-  const auto plain = has_backward ? c10::DispatchKey::CompositeExplicitAutograd : c10::DispatchKey::CompositeImplicitAutograd;
+  const auto plain = through_aten ? c10::DispatchKey::CompositeImplicitAutograd : c10::DispatchKey::CompositeExplicitAutograd;
   library->impl("call", torch::dispatch(plain, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<PlainCall>(spec))));
   for (const auto key : {c10::DispatchKey::AutocastCPU, c10::DispatchKey::AutocastCUDA}) {
     auto cast = torch::CppFunction::makeFromBoxedFunctor(std::make_unique<AutocastCall>(spec));
     library->impl("call", torch::dispatch(key, std::move(cast)));
   }
-  if (has_backward) {
+  if (!through_aten) {
     auto watched = torch::CppFunction::makeFromBoxedFunctor(std::make_unique<AutogradCall>(spec));
     library->impl("call", torch::dispatch(c10::DispatchKey::Autograd, std::move(watched)));
     for (const char* name : {"forward", "backward"}) {
-      if (twice && name == std::string("backward")) continue;
+      if (name == std::string("backward") && (twice || !has_backward)) continue;
       auto refused = torch::CppFunction::makeFromBoxedFunctor(std::make_unique<NoDerivative>(spec));
       library->impl(name, torch::dispatch(c10::DispatchKey::Autograd, std::move(refused)));
     }
@@ -212,13 +224,14 @@ void attach(
 
 TORCH_LIBRARY_FRAGMENT(TORCH_EXTENSION_NAME, m) {
   m.def(
-      "attach(str space, str kernel, str schema, bool has_backward, bool twice, str[] names, int[] tensors, int[] saves, "
-      "int inputs, int outputs, int extras) -> ()",
-      [](std::string space, std::string kernel, std::string schema, bool has_backward, bool twice,
-         std::vector<std::string> names, std::vector<int64_t> tensors, std::vector<int64_t> saves, int64_t inputs,
-         int64_t outputs, int64_t extras) {
+      "attach(str space, str kernel, str schema, bool has_backward, bool through_aten, bool twice, str[] names, int[] tensors, "
+      "int[] changed, int[] cast, int[] saves, int inputs, int outputs, int extras) -> ()",
+      [](std::string space, std::string kernel, std::string schema, bool has_backward, bool through_aten, bool twice,
+         std::vector<std::string> names, std::vector<int64_t> tensors, std::vector<int64_t> changed, std::vector<int64_t> cast,
+         std::vector<int64_t> saves, int64_t inputs, int64_t outputs, int64_t extras) {
         attach(
-            space, kernel, schema, has_backward, twice, names, std::move(tensors), std::move(saves), inputs, outputs, extras);
+            space, kernel, schema, has_backward, through_aten, twice, names, std::move(tensors), std::move(changed),
+            std::move(cast), std::move(saves), inputs, outputs, extras);
       });
 }
 

@@ -23,8 +23,10 @@ struct Spec {
   std::string kernel;
   c10::OperatorHandle forward;
   std::optional<c10::OperatorHandle> backward;
-  std::vector<std::string> names;  // of the tensor inputs
-  std::vector<int64_t> tensors;    // positions of the tensor inputs among the inputs
+  std::vector<std::string> names;  // of the inputs that have a gradient
+  std::vector<int64_t> tensors;    // their positions among the inputs
+  std::vector<int64_t> changed;    // positions of the inputs that are changed in place
+  std::vector<int64_t> cast;       // positions of those that become float32 under autocast
   std::vector<int64_t> saves;      // position among the inputs, or number of inputs + position among the outputs
   int64_t inputs, outputs, extras;
   bool twice;  // backward is differentiable itself

@@ -215,7 +215,7 @@ def _changes(options: CellOptions) -> dict[str, Any]:
 
 
 def _inherited(origin: Kernel) -> dict[str, Any]:
-    names = ("cpp", "cuda", "binding", "params", "slots", "saves", "double_backward", "api", "flags")
+    names = ("cpp", "cuda", "binding", "params", "slots", "saves", "double_backward", "functions", "api", "flags")
     return {name: getattr(origin, name) for name in names}
 
 
@@ -268,7 +268,7 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
         with screen:
             for found in carry_out(order):
                 screen.show(_outcome(kernel, found, is_new, options) if isinstance(found, Build) else found)
-                if isinstance(found, Report) and not found.ok:
+                if isinstance(found, Report) and found.verdict == "WRONG":
                     raise found.crash.error() if found.crash else CheckError(found.headline, report=found)
     except BuildError as error:
         screen.show(error)

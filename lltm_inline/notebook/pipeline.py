@@ -69,7 +69,7 @@ def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings]:
         yield Began("check", f"check of {kernel.label}")
         report = check(kernel, progress=setting.progress, **how)
         yield report
-        if not report.ok:
+        if not (report.ok or report.forward_only):
             return
     if order.benchmark is not None:
         arguments = order.benchmark()

@@ -23,8 +23,9 @@ from ..errors import InputError
 from ..model.registry import Kernel, Op
 from ..model.shapes import ANY_RANK, ELEMENTS, Dim, Shape, solve
 from ..source.signature import CPP_DTYPES, Interface, backward_arguments
-from .cases import Case, Size, make_inputs, prime_size, viewed, with_extent
+from .cases import Case, Size, dtypes_of, make_inputs, prime_size, viewed, with_extent
 from .compare import dtype_name
+from .function import each
 
 #: Added to every extent of the first run for the last one.
 _ELSEWHERE = 3
@@ -54,17 +55,26 @@ class Fake:
     def forward(self, *inputs: Any, **by_name: Any) -> Any:
         """Return empty outputs and extra tensors for inputs of which only shapes and dtypes are known."""
         signature, shape_of = self.op.signature, self.op.shape_of
+        if self.op.untold:
+            raise InputError(
+                f"kernel {self.kernel.label!r} cannot be traced: {self.op.untold} follows from the values. Call it outside of what "
+                "is compiled: torch.compiler.disable"
+            )
         given = {a.name: value for a, value in zip(signature.inputs, inputs, strict=False)} | by_name  # less defaults
         named = {a.name: given[a.name] for a in signature.tensors if isinstance(given.get(a.name), Tensor)}
         self._refuse_misfits(named)
-        first = next(named[tensor.name] for tensor in signature.tensors if tensor.type == "Tensor")
+        first = named[self.op.first.name]
         known = _Known((shape_of[name], value) for name, value in named.items())
-        shapes = [*(shape_of[output.name] for output in signature.outputs), *self.extras]
-        results = [
-            first.new_empty(known.shape(shape), dtype=dtype)
-            for shape, dtype in zip(shapes, self.dtypes(first.dtype), strict=True)
+        known.sizes |= {a.name: given.get(a.name, a.value) for a in signature.inputs if a.type == "int"}
+        dtypes = self.dtypes(first.dtype)
+        aliases = {argument.alias: named[argument.name] for argument in signature.changed}
+        outputs = [
+            aliases[output.alias] if output.alias else first.new_empty(known.shape(shape_of[output.name]), dtype=dtype)
+            for output, dtype in zip(signature.outputs, dtypes, strict=False)
         ]
-        return results[0] if len(results) == 1 else tuple(results)
+        more = zip(self.extras, dtypes[len(outputs) :], strict=True)
+        results = [*outputs, *(first.new_empty(known.shape(shape), dtype=dtype) for shape, dtype in more)]
+        return results[0] if len(results) == 1 else tuple(results) or None
 
     def backward(self, *arguments: Any) -> Any:
         """Return empty gradients, and None where none is wanted."""
@@ -75,18 +85,19 @@ class Fake:
         pairs = [(shape, v) for shape, v in zip(shapes, arguments, strict=False) if shape is not None]
         known = _Known(pairs)
         # A saved input has the dtype of its gradient; that of an output may be another.
-        inputs = {tensor.name for tensor in signature.tensors}
+        inputs = {tensor.name for tensor in self.op.gradients if not tensor.dtype}
         saved = [v for a, v in zip(taken, arguments, strict=False) if a.name in inputs]
         like = next(value for value in (*saved, *arguments) if isinstance(value, Tensor))
         gradients = []
-        for tensor, wanted in zip(signature.tensors, arguments[len(taken) :], strict=True):
+        for tensor, wanted in zip(self.op.gradients, arguments[len(taken) :], strict=True):
             shape = shape_of[tensor.name]
             if wanted and not known.tells(shape):
                 raise InputError(
                     f"kernel {self.kernel.label!r} cannot be traced: the shape {shape} of d_{tensor.name} does not follow from "
                     f"what backward is given ({', '.join(a.name for a in taken)}). Add {tensor.name!r} to saves"
                 )
-            gradients.append(like.new_empty(known.shape(shape)) if wanted else None)
+            dtype = getattr(torch, tensor.dtype) if tensor.dtype else like.dtype
+            gradients.append(like.new_empty(known.shape(shape), dtype=dtype) if wanted else None)
         return gradients[0] if len(gradients) == 1 else tuple(gradients)
 
     def _refuse_misfits(self, named: dict[str, Any]) -> None:
@@ -95,15 +106,19 @@ class Fake:
         for name in required:
             if name not in named:
                 self._refuse(f"{name} is None, want a Tensor")
-        name_of_first, first = required[0], named[required[0]]
-        if dtype_name(first.dtype) not in self.op.dtypes:
-            dtypes = " or ".join(_spelled(getattr(torch, dtype)) for dtype in self.op.dtypes)
+        name_of_first, first = self.op.first.name, named[self.op.first.name]
+        own = {tensor.name: tensor.dtype for tensor in self.op.signature.tensors if tensor.dtype}
+        accepted = [own[name_of_first]] if name_of_first in own else self.op.dtypes
+        if dtype_name(first.dtype) not in accepted:
+            dtypes = " or ".join(_spelled(getattr(torch, dtype)) for dtype in accepted)
             self._refuse(f"{name_of_first} is {_spelled(first.dtype)}, want {dtypes}")
         for name, value in named.items():
             shape = self.op.shape_of[name]
             if value.device != first.device:
                 self._refuse(f"{name} is on another device than {name_of_first}")
-            if value.dtype != first.dtype:
+            if name in own and dtype_name(value.dtype) != own[name]:
+                self._refuse(f"{name} is {_spelled(value.dtype)}, want {_spelled(getattr(torch, own[name]))}")
+            if name not in own and value.dtype != first.dtype:
                 self._refuse(f"{name} is {_spelled(value.dtype)}, but {name_of_first} is {_spelled(first.dtype)}")
             if not shape.any_rank and value.dim() != len(shape.dims):
                 self._refuse(f"{name} has shape {_written(value.shape)}, want {shape}")
@@ -136,7 +151,8 @@ class Fake:
     def dtypes(self, dtype: torch.dtype) -> list[torch.dtype]:
         """Return the dtypes of all results for inputs of this one, found by running the kernel once."""
         if dtype not in self._dtypes:
-            self._dtypes[dtype] = [result.dtype for result in self._results(prime_size(self.op), dtype)]
+            results = self._results(prime_size(self.op), dtype)
+            self._dtypes[dtype] = [result.dtype for result in results if isinstance(result, Tensor)]
         return self._dtypes[dtype]
 
     def _find_extras(self) -> tuple[Shape, ...]:
@@ -175,11 +191,11 @@ class Fake:
     def _results(self, size: Size, dtype: torch.dtype, view: tuple[int, ...] | None = None) -> tuple[Tensor, ...]:
         """Run the kernel's forward, in a thread of its own: this one is in the middle of tracing."""
         # Generators draw real numbers; ops of complex tensors make them from those.
-        real = dtype.to_real()
+        real = dtypes_of(self.op)[0] if self.op.first.dtype else dtype.to_real()
 
         def run() -> tuple[Tensor, ...]:
             inputs = make_inputs(self.op, Case("", size, real, view=view))
-            return self.run(*(value.to(self.tensors) if isinstance(value, Tensor) else value for value in inputs))
+            return self.run(*(each(value, lambda one: one.to(self.tensors)) for value in inputs))
 
         with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline fake") as pool:
             return pool.submit(run).result()

@@ -104,17 +104,17 @@ class Function(Shown):
             gradients: one for each output.
             inputs: what `forward` was given.
             results: what `forward` returned, extra tensors included.
-            wanted: which gradients to compute, one flag for each tensor input.
+            wanted: which gradients to compute, one flag for each input that has one.
 
         Returns:
-            One gradient for each tensor input, None where the kernel left it undefined.
+            One gradient for each input that has one, None where the kernel left it undefined.
 
         Raises:
             InputError: the kernel has no `backward`.
         """
         if self._backward is None:
             raise InputError(f"kernel {self.kernel.label!r} has no backward of its own")
-        count = len(self.op.signature.tensors)
+        count = len(self.op.gradients)
         for name, given in (("gradients", gradients), ("inputs", inputs), ("results", results), ("wanted", wanted)):
             if not isinstance(given, list | tuple):
                 raise InputError(f"{self.kernel.label}: {name}={shown(given)}, want a tuple")
@@ -206,6 +206,20 @@ def gradients_of(
         return [None] * len(wanted)
     heads, incoming = zip(*chosen, strict=True)
     return list(torch.autograd.grad(heads, wanted, incoming, allow_unused=True))
+
+
+def each(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
+    """Apply a function to a tensor, or to each of a list of tensors; anything else stays as it is.
+
+    Example:
+        >>> each([torch.ones(1), torch.zeros(1)], lambda tensor: tensor.item()), each(2, abs)
+        ([1.0, 0.0], 2)
+    """
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, list | tuple) and all(isinstance(item, torch.Tensor) for item in value):
+        return [function(item) for item in value]
+    return value
 
 
 def differentiable(value: Any) -> bool:

@@ -106,15 +106,21 @@ def _load_library(built: Built, interface: Interface, build: Build) -> Function:
     signature = op.signature
     inputs = [argument.name for argument in signature.inputs]
     places = {argument.name: index for index, argument in enumerate((*signature.inputs, *signature.outputs))}
-    tensors = [argument.name for argument in signature.tensors]
+    tensors = [argument.name for argument in op.gradients]
     _attach(built.helpers["bridge"])(
         build.namespace,
         kernel.name,
         schemas(kernel, op, interface)["call"],
         interface.has_backward,
+        interface.through_aten,
         kernel.double_backward,
         tensors,
         [inputs.index(name) for name in tensors],
+        [inputs.index(argument.name) for argument in signature.changed],
+        # Autocast is for what takes float32, and not for what takes half precision by itself, or changes what it takes.
+        []
+        if {"float16", "bfloat16"} & {*op.dtypes} or signature.changed
+        else [inputs.index(a.name) for a in signature.tensors if not a.dtype],
         [places[name] for name in kernel.saves],
         len(inputs),
         len(signature.outputs),
@@ -123,10 +129,10 @@ def _load_library(built: Built, interface: Interface, build: Build) -> Function:
     space = getattr(torch.ops, build.namespace)
     backward = space.backward.default if interface.has_backward else None
     function = Function(kernel, op, build, interface, space.call.default, space.forward.default, backward, device)
-    if interface.has_backward:  # what differentiates through ATen is traced through ATen
+    if not interface.through_aten:  # else it is traced through ATen
         fake = Fake(kernel, op, interface, function.forward, device)
         register_fake(f"{build.namespace}::forward", fake.forward)
-        if not kernel.double_backward:
+        if interface.has_backward and not kernel.double_backward:
             register_fake(f"{build.namespace}::backward", fake.backward)
     return function
 
@@ -143,11 +149,11 @@ def _load_module(built: Built, interface: Interface, build: Build) -> Function:
     def outputs_of(results: Any) -> Any:
         """Leave out the extra tensors."""
         tensors = as_tuple(results)
-        return tensors[0] if count == 1 else tensors[:count]
+        return tensors[0] if count == 1 else tensors[:count] or None
 
     def backward(*arguments: Any) -> Any:
         """Gather the flags of wanted gradients, which pybind11 takes as one array."""
-        flags = len(op.signature.tensors)
+        flags = len(op.gradients)
         return module.backward(*arguments[:-flags], list(arguments[-flags:]))
 
     if not interface.has_backward:
@@ -162,6 +168,7 @@ def _load_module(built: Built, interface: Interface, build: Build) -> Function:
         )
     function = Function(kernel, op, build, interface, module.forward, module.forward, backward, device)
     positions = [index for index, argument in enumerate(op.signature.inputs) if argument.is_tensor]
+    differentiable = [op.signature.inputs.index(argument) for argument in op.gradients]
 
     class Classic(torch.autograd.Function):
         """The kernel between Python's `forward` and `backward`, as the tutorials write it."""
@@ -201,9 +208,9 @@ def _load_module(built: Built, interface: Interface, build: Build) -> Function:
             """Call the kernel's backward and check the shapes of what it returns."""
             saved = iter(ctx.saved_tensors)
             inputs = [next(saved) if index in positions else value for index, value in enumerate(ctx.constants)]
-            wanted = [ctx.needs_input_grad[position] for position in positions]
+            wanted = [ctx.needs_input_grad[position] for position in differentiable]
             computed = iter(function.backward(gradients, inputs, list(saved), wanted))
-            slots = [next(computed) if index in positions else None for index in range(len(inputs))]
+            slots = [next(computed) if index in differentiable else None for index in range(len(inputs))]
             for index, gradient in enumerate(slots):
                 if gradient is not None and gradient.shape != inputs[index].shape:
                     raise RuntimeError(
@@ -230,13 +237,9 @@ class _Refuse(torch.autograd.Function):
 
 def _with_names(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function of positions be called with the op's argument names and defaults, as registered operators can."""
-    values = {"True": True, "False": False, "None": None}
 
     def default(argument: Argument) -> Any:
-        text = argument.default
-        if text is None:
-            return inspect.Parameter.empty
-        return values[text] if text in values else int(text) if argument.type == "int" else float(text)
+        return inspect.Parameter.empty if argument.default is None else argument.value
 
     parameters = [
         inspect.Parameter(argument.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default(argument))

@@ -104,7 +104,7 @@ def _size_of(op: Op, size: Any) -> tuple[int, ...]:
         raise InputError(f"sizes is a list of sizes, such as [(16, 32, 128)]; got {shown(size)} in it")
     if not op.allows(size):
         raise InputError(f"size {tuple(size)} of op {op.name!r}: a tensor would have a negative extent")
-    elements = sum(math.prod(shape(op.named(size))) for shape in op.shape_of.values())
+    elements = sum(map(math.prod, op.extents(size)))
     room = psutil.virtual_memory().total
     if elements > LARGEST // 16 or elements * 4 > room:  # even in the smallest dtype that is checked
         raise InputError(

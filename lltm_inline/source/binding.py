@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 
+from ..base.arguments import plural
 from ..base.device import Device
+from ..model.op import LIST
 from ..model.registry import Argument, Kernel, Op
-from ..model.shapes import Dim, Shape
+from ..model.shapes import Dim, Formula, Shape
 from .custom_classes import NAMESPACE
 from .signature import CPP_DTYPES, TENSOR, Interface, backward_arguments, cpp_type
 
@@ -32,20 +35,21 @@ def schemas(kernel: Kernel, op: Op, interface: Interface, taken: Sequence[Argume
         taken: what `backward` takes ahead of the flags, where extra tensors have names of their own.
     """
 
-    def returns(count: int) -> str:
-        return "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
+    def returns(outputs: Sequence[Argument], more: int) -> str:
+        types = [f"Tensor({output.alias})" if output.alias else output.type for output in outputs] + ["Tensor"] * more
+        return types[0] if len(types) == 1 else f"({', '.join(types)})"
 
     signature = op.signature
-    inputs = ", ".join(map(str, signature.inputs))
+    inputs = ", ".join(argument.declaration for argument in signature.inputs)
     schema = {
-        "forward": f"forward({inputs}) -> {returns(len(signature.outputs) + interface.extras)}",
-        "call": f"call({inputs}) -> {returns(len(signature.outputs))}",
+        "forward": f"forward({inputs}) -> {returns(signature.outputs, interface.extras)}",
+        "call": f"call({inputs}) -> {returns(signature.outputs, 0)}",
     }
     if interface.has_backward:
         arguments = backward_arguments(kernel, op, interface) if taken is None else taken
         spelled = [f"{argument.type} {argument.name}" for argument in arguments]
-        spelled += [f"bool want_{argument.name}" for argument in signature.tensors]
-        schema["backward"] = f"backward({', '.join(spelled)}) -> {returns(len(signature.tensors))}"
+        spelled += [f"bool want_{argument.name}" for argument in op.gradients]
+        schema["backward"] = f"backward({', '.join(spelled)}) -> {returns((), len(op.gradients))}"
     return schema
 
 
@@ -56,14 +60,18 @@ class InputCheck:
     Attributes:
         name: of the input.
         optional: it may be missing.
+        many: it is a list of tensors, each of which is looked at.
         shape: what its shape must be.
+        dtype: what it must be made of; empty for what the first is made of that has no dtype in the schema.
         tells: the letters of the op's shapes that are read off this tensor, each with its axis.
         alike: it may have any shape, which must be that of the first tensor of which this is true.
     """
 
     name: str
     optional: bool
+    many: bool
     shape: Shape
+    dtype: str
     tells: Mapping[str, int]
     alike: bool
 
@@ -78,7 +86,9 @@ def input_checks(op: Op) -> tuple[InputCheck, ...]:
     """
     checks = []
     known: set[str] = set()
-    for argument in op.signature.tensors:
+    for argument in op.signature.inputs:
+        if argument.name not in op.shapes:
+            continue
         shape, tells = op.shape_of[argument.name], dict[str, int]()
         if argument.type == "Tensor" and not shape.any_rank:
             for axis, dim in enumerate(shape.dims):
@@ -86,7 +96,11 @@ def input_checks(op: Op) -> tuple[InputCheck, ...]:
                     tells[dim.letter] = axis
         known |= {*tells}
         alike = shape.any_rank and argument.name != op.any_rank[0]
-        checks.append(InputCheck(argument.name, argument.type == "Tensor?", shape, tells, alike))
+        checks.append(
+            InputCheck(
+                argument.name, argument.type == "Tensor?", argument.type == LIST, shape, argument.dtype, tells, alike
+            )
+        )
     return tuple(checks)
 
 
@@ -104,14 +118,14 @@ _BINDING = """\
 // Generated from the schema of op '$op': checks of the inputs, then what
 //     TORCH_LIBRARY_FRAGMENT($namespace, m) { m.def(schema); m.impl(name, function); }
 // does, through the C interface below it. To write your own: kernel.replace(binding=...).
-namespace {
+${includes}namespace {
 
 $checks
 $convert
 void boxed_forward(StableIValue* stack_, uint64_t, uint64_t) {
 $forward_unpack
   check_inputs($tensors);
-${guard}  auto out_ = ::forward($names);
+${narrow}${guard}  ${out}::$forward($names);
 $forward_box
 }
 $backward
@@ -133,15 +147,15 @@ $implement
 
 _CONVERT = {
     "aten": """\
-at::Tensor take(StableIValue value) {
+at::Tensor take_(StableIValue value) {
   const std::unique_ptr<at::Tensor> tensor(reinterpret_cast<at::Tensor*>(value));
   return std::move(*tensor);
 }
-StableIValue give(at::Tensor tensor) { return reinterpret_cast<StableIValue>(new at::Tensor(std::move(tensor))); }
+StableIValue give_(at::Tensor tensor) { return reinterpret_cast<StableIValue>(new at::Tensor(std::move(tensor))); }
 """,
     "stable": """\
-torch::stable::Tensor take(StableIValue value) { return torch::stable::Tensor(reinterpret_cast<AtenTensorHandle>(value)); }
-StableIValue give(const torch::stable::Tensor& tensor) {
+torch::stable::Tensor take_(StableIValue value) { return torch::stable::Tensor(reinterpret_cast<AtenTensorHandle>(value)); }
+StableIValue give_(const torch::stable::Tensor& tensor) {
   AtenTensorHandle handle;
   if (aoti_torch_new_tensor_handle(tensor.get(), &handle)) fail("a result could not be returned");
   return reinterpret_cast<StableIValue>(handle);
@@ -154,13 +168,13 @@ StableIValue give(const torch::stable::Tensor& tensor) {
 # use). That an output has its own, too, is for the kernel to see to: `check` and the bridge refuse one that shares an input's.
 _PACKED = """\
 $memory
-$tensor dense(const $tensor& result) { return $contiguous; }
-class Memory {
+$tensor dense_(const $tensor& result) { return $contiguous; }
+class Memory_ {
  public:
-  Memory(std::initializer_list<const void*> arguments) { for (const void* argument : arguments) add(argument); }
+  Memory_(std::initializer_list<const void*> arguments) { for (const void* argument : arguments) add(argument); }
   $tensor packed(const $tensor& result) {
     if (!result.defined()) return result;
-    const $tensor kept = dense(result);
+    const $tensor kept = dense_(result);
     add(memory_of(kept));
     return kept;
   }
@@ -193,21 +207,66 @@ _MEMORY_OF_OPTIONAL = """\
 const void* memory_of(const std::optional<$tensor>& tensor) { return tensor ? memory_of(*tensor) : nullptr; }
 """
 
-_CONVERT_OPTIONAL = """\
-std::optional<$tensor> take_optional(StableIValue value) {
-  if (!value) return std::nullopt;
-  const std::unique_ptr<StableIValue> inner(reinterpret_cast<StableIValue*>(value));
-  return take(*inner);
-}
-"""
-
-_CONVERT_NUMBER = """\
-template <class T> T number(StableIValue value) {
+#: Functions that take values from the stack, each with the types of arguments that need it; one may need those ahead of it.
+_TAKE = {
+    r"""
+template <class T> T number_(StableIValue value) {
   T result;
   std::memcpy(&result, &value, sizeof(T));
   return result;
 }
+""": re.compile("float|int|bool|ScalarType"),
+    r"""
+std::string text_(StableIValue value) {
+  const auto handle = reinterpret_cast<StringHandle>(value);
+  const char* data = nullptr;
+  size_t length = 0;
+  if (torch_string_c_str(handle, &data) || torch_string_length(handle, &length)) fail("a text could not be read");
+  std::string text(data, length);
+  torch_delete_string(handle);
+  return text;
+}
+""": re.compile("str"),
+    r"""
+template <class F> auto optional_(StableIValue value, F take) -> std::optional<decltype(take(value))> {
+  if (!value) return std::nullopt;
+  const std::unique_ptr<StableIValue> inner(reinterpret_cast<StableIValue*>(value));
+  return take(*inner);
+}
+""": re.compile(r".*\?"),
+    r"""
+template <class F> auto list_(StableIValue value, F take) {
+  const auto handle = reinterpret_cast<StableListHandle>(value);
+  size_t size = 0;
+  if (torch_list_size(handle, &size)) fail("a list could not be read");
+  std::vector<decltype(take(value))> items;
+  for (size_t i = 0; i < size; ++i) {
+    StableIValue item;
+    if (torch_list_get_item(handle, i, &item)) fail("a list could not be read");
+    items.push_back(take(item));
+  }
+  torch_delete_list(handle);
+  return items;
+}
+""": re.compile(r".*\[\]"),
+}
+_GIVE_NUMBER = """
+template <class T> StableIValue bits_(T number) {
+  StableIValue value = 0;
+  std::memcpy(&value, &number, sizeof(T));
+  return value;
+}
 """
+#: By type: the function that takes a value from the stack.
+_TAKES = {
+    "Tensor": "take_",
+    "float": "number_<double>",
+    "int": "number_<int64_t>",
+    "bool": "number_<bool>",
+    "str": "text_",
+}
+#: The C++ types of results that are no tensors.
+_RESULTS = {"float": "double", "int": "int64_t", "bool": "bool"}
 
 
 def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: Device) -> str:
@@ -216,10 +275,11 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: Devic
     functions = ["forward"]
     backward = ""
     taken: tuple[Argument, ...] = ()
+    extras = [Argument("", "Tensor")] * interface.extras
     if interface.has_backward:
         functions.append("backward")
         taken = backward_arguments(kernel, op, interface)
-        count = len(signature.tensors)
+        count = len(op.gradients)
         wanted = ", ".join(f"stack_[{len(taken) + index}] != 0" for index in range(count))
         raw = _dispatch_key(kernel, interface, "backward", device) != "CompositeImplicitAutograd"
         # Hooks on saved tensors may give back what forward packed with other strides.
@@ -227,26 +287,32 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: Devic
         backward = (
             f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken, packed)}\n{_guard(taken, device)}"
             f"  const std::array<bool, {count}> wanted_{{{wanted}}};\n"
-            f"  auto out_ = ::backward({', '.join([*(argument.name for argument in taken), 'wanted_'])});\n"
-            f"{_box(taken, 0, count, _dispatch_key(kernel, interface, 'backward', device))}\n}}\n"
+            f"  auto out_ = ::{kernel.functions[1]}({', '.join([*(argument.name for argument in taken), 'wanted_'])});\n"
+            f"{_box(taken, (), [Argument('', 'Tensor')] * count, raw, kernel.functions[1] * ('backward' in interface.lists))}\n}}\n"
         )
     return Template(_BINDING).substitute(
         op=op.name,
         namespace=NAMESPACE,
+        includes="#include <torch/csrc/stable/c/shim.h>\n"
+        * any("[" in a.type or "str" in a.type for a in signature.inputs),
         checks=_input_checks(kernel, op, interface, device),
-        convert=_conversions(kernel, interface, (*signature.inputs, *taken)),
+        convert=_conversions(kernel, op, interface, (*signature.inputs, *taken)),
+        forward=kernel.functions[0],
         forward_unpack=_unpack(signature.inputs),
-        guard=_guard(signature.inputs, device),
-        tensors=", ".join(argument.name for argument in signature.tensors),
+        narrow=narrow_checks(interface),
+        guard=_guard([op.first], device),
+        out="auto out_ = " * bool(signature.outputs or extras),
+        tensors=", ".join(argument.name for argument in signature.inputs if argument.name in op.shapes),
         names=", ".join(argument.name for argument in signature.inputs),
         forward_box=_box(
             signature.inputs,
-            len(signature.outputs),
-            len(signature.outputs) + interface.extras,
-            _dispatch_key(kernel, interface, "forward", device),
+            signature.outputs,
+            extras,
+            not interface.through_aten,
+            kernel.functions[0] * ("forward" in interface.lists),
         ),
         backward=backward,
-        define="\n".join(f'  check(aoti_torch_library_def(library, "{schema[name]}"));' for name in functions),
+        define="\n".join(f"  check(aoti_torch_library_def(library, {_literal(schema[name])}));" for name in functions),
         implement="\n".join(
             f'  implement("{_dispatch_key(kernel, interface, name, device)}", "{name}", &boxed_{name});'
             for name in functions
@@ -254,9 +320,23 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: Devic
     )
 
 
+def _literal(text: str) -> str:
+    """Write a string of C++."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def narrow_checks(interface: Interface) -> str:
+    """Refuse integers that do not fit into what `forward` takes."""
+    return "".join(
+        f'  if ({name} != static_cast<int32_t>({name})) fail("{name}", " is ", std::to_string({name}).c_str(), ", want 32 bits");\n'
+        for name in interface.narrow
+    )
+
+
 def _dispatch_key(kernel: Kernel, interface: Interface, name: str, device: Device) -> str:
     """Say where a function is registered: what differentiates through ATen stands above autograd."""
-    through_aten = not interface.has_backward or (name == "backward" and kernel.double_backward)
+    through_aten = kernel.double_backward if name == "backward" else interface.through_aten
     return "CompositeImplicitAutograd" if through_aten else device.tensors.upper()
 
 
@@ -282,44 +362,66 @@ def _memory(kernel: Kernel, optional: bool, capacity: int) -> str:
     )
 
 
-def _conversions(kernel: Kernel, interface: Interface, arguments: Sequence[Argument]) -> str:
+def _conversions(kernel: Kernel, op: Op, interface: Interface, arguments: Sequence[Argument]) -> str:
     """Return the functions that turn the dispatcher's values into C++ ones and back, those that are used."""
     types = {argument.type for argument in arguments}
+    items = {type_.removesuffix("?").removesuffix("[]") for type_ in types}
     parts = [_CONVERT[kernel.api]]
-    if interface.has_backward:
+    fresh = any(output.is_tensor and not output.alias for output in op.signature.outputs)
+    if interface.has_backward or (fresh and not interface.through_aten):
         parts.append(_memory(kernel, "Tensor?" in types, 2 * len(arguments) + interface.extras + 1))
-    if "Tensor?" in types:
-        parts.append(Template(_CONVERT_OPTIONAL).substitute(tensor=TENSOR[kernel.api]))
-    if types - {"Tensor", "Tensor?"}:
-        parts.append(_CONVERT_NUMBER)
+    parts += [text.lstrip() for text, of in _TAKE.items() if any(map(of.fullmatch, items | types))]
+    if any(not output.is_tensor for output in op.signature.outputs):
+        parts.append(_GIVE_NUMBER.lstrip())
     return "\n".join(parts)
 
 
 def _unpack(arguments: Sequence[Argument], packed: Sequence[str] = ()) -> str:
     """Take the arguments from the stack; those in `packed` are made contiguous if they are not."""
-    takes = {
-        "Tensor": "take({})",
-        "Tensor?": "take_optional({})",
-        "float": "number<double>({})",
-        "int": "number<int64_t>({})",
-        "bool": "number<bool>({})",
-    }
     lines = []
     for index, argument in enumerate(arguments):
-        value = takes[argument.type].format(f"stack_[{index}]")
-        lines.append(f"  const auto {argument.name} = {f'dense({value})' if argument.name in packed else value};")
+        item, value = argument.type.removesuffix("?").removesuffix("[]"), f"stack_[{index}]"
+        if item == "ScalarType":
+            value = f"static_cast<at::ScalarType>(number_<int32_t>({value}))"
+        elif item == argument.type:
+            value = f"{_TAKES[item]}({value})"
+        else:
+            value = f"{'optional_' if argument.type.endswith('?') else 'list_'}({value}, {_TAKES[item]})"
+        lines.append(f"  auto {argument.name} = {f'dense_({value})' if argument.name in packed else value};")
     return "\n".join(lines)
 
 
-def _box(taken: Sequence[Argument], outputs: int, count: int, key: str) -> str:
-    """Write the results back: outputs as they are, the others in memory of their own, unless tracers look inside."""
-    results = ["out_"] if count == 1 else [f"std::get<{index}>(out_)" for index in range(count)]
-    if key == "CompositeImplicitAutograd":
-        return "\n".join(f"  stack_[{index}] = give(std::move({result}));" for index, result in enumerate(results))
-    arguments = ", ".join(f"memory_of({argument.name})" for argument in taken if argument.is_tensor)
-    lines = [f"  Memory memory_{{{arguments}}};"]
-    for index, result in enumerate(results):
-        lines.append(f"  stack_[{index}] = give(memory_.{'packed' if index < outputs else 'own'}({result}));")
+def _box(
+    taken: Sequence[Argument], outputs: Sequence[Argument], others: Sequence[Argument], raw: bool, listed: str
+) -> str:
+    """Write the results back: outputs as they are, the others in memory of their own, unless tracers look inside.
+
+    Args:
+        taken: what the function took.
+        outputs, others: what it returns.
+        raw: whether tracers look no further.
+        listed: its name, where it returns a list.
+    """
+    every = (*outputs, *others)
+    lines = []
+    if listed:
+        want = plural(len(every), "tensor")
+        lines.append(
+            f'  if (out_.size() != {len(every)}) fail("{listed} returned " + std::to_string(out_.size()) + " tensors, want {want}");'
+        )
+    fresh = raw and any(result.is_tensor and not result.alias for result in every)
+    if fresh:
+        arguments = ", ".join(f"memory_of({argument.name})" for argument in taken if argument.is_tensor)
+        lines.append(f"  Memory_ memory_{{{arguments}}};")
+    for index, result in enumerate(every):
+        value = f"out_[{index}]" if listed else "out_" if len(every) == 1 else f"std::get<{index}>(out_)"
+        if not result.is_tensor:
+            value = f"bits_<{_RESULTS[result.type]}>({value})"
+        elif result.alias or not raw:
+            value = f"give_(std::move({value}))"
+        else:
+            value = f"give_(memory_.{'packed' if index < len(outputs) else 'own'}({value}))"
+        lines.append(f"  stack_[{index}] = {value};")
     return "\n".join(lines)
 
 
@@ -357,7 +459,7 @@ void same_kind(const char* name, const $tensor& tensor, const $tensor& first) {
   }
 }
 
-$same_shape
+$has_dtype$same_shape
 void check_inputs($parameters) {
   if (!$first.defined()) fail("$first", " is None, want a Tensor", "", "");
   if (!$first.is_$device()) fail("$first", " is not on $device_words", "", "");
@@ -370,6 +472,16 @@ $shapes
 """
 
 
+# For tensors with a dtype of their own.
+_HAS_DTYPE = """
+void has_dtype(const char* name, const $tensor& tensor, const $tensor& first, $scalar dtype) {
+  if (!tensor.defined()) fail(name, " is None, want a Tensor", "", "");
+  if (tensor.device() != first.device()) fail(name, " is on another device than ", "$first", "");
+  if (tensor.scalar_type() != dtype) {
+    fail(name, " is ", $dtype_name(tensor.scalar_type()), std::string(", want ").append($dtype_name(dtype)).c_str());
+  }
+}
+"""
 # For shapes of any rank: what one tensor has, the others must have.
 _SAME_SHAPE = """
 void same_shape(const char* name, const $tensor& tensor, const $tensor& first) {
@@ -391,11 +503,10 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) 
 
     torch.compile looks into what differentiates through ATen: extents may be symbols there, and are compared as such.
     """
-    tensors = op.signature.tensors
-    required = [argument for argument in tensors if argument.type == "Tensor"]
-    first = required[0].name
+    tensors = [argument for argument in op.signature.inputs if argument.name in op.shapes]
+    first = op.first.name
     stable = kernel.api == "stable"
-    symbolic = not interface.has_backward and not stable and kernel.binding != "pybind11"
+    symbolic = interface.through_aten and not stable and kernel.binding != "pybind11"
     size = "sym_size" if symbolic else "size"
     number = "c10::SymInt({}).guard_int(__FILE__, __LINE__)" if symbolic else "{}"
     tensor = TENSOR[kernel.api]
@@ -405,7 +516,11 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) 
     for check in checks:
         name, shape = check.name, check.shape
         guard, value = (f"if ({name}.has_value()) ", f"(*{name})") if check.optional else ("", name)
-        if name != first:
+        if check.many:
+            guard, value = f"for (const {tensor}& {name}_ : {name}) ", f"{name}_"
+        if check.dtype and name != first:
+            ranks.append(f'  {guard}has_dtype("{name}", {value}, {first}, {scalar}::{CPP_DTYPES[check.dtype]});')
+        elif name != first:
             ranks.append(f'  {guard}same_kind("{name}", {value}, {first});')
         if refuses_negated(kernel, op):
             cure = f": pass {name}.resolve_neg()"
@@ -421,6 +536,8 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) 
             shapes.append(f'  {guard}if ({test}) refuse("{name}", {value}, "{shape}", {{{extents}}});')
     sources = {letter: f"{check.name}.{size}({axis})" for check in checks for letter, axis in check.tells.items()}
     letters = ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters if letter in sources)
+    dtypes = [op.first.dtype] if op.first.dtype else op.dtypes
+    dtype_name = "torch::headeronly::toString" if stable else "c10::toString"
     return Template(_CHECKS).substitute(
         kernel=kernel.name,
         tensor=tensor,
@@ -430,9 +547,12 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) 
         device=device.tensors,
         device_words=device.words,
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
-        dtype_name="torch::headeronly::toString" if stable else "c10::toString",
-        dtype_test=" || ".join(f"dtype == {scalar}::{CPP_DTYPES[dtype]}" for dtype in op.dtypes),
-        dtype_words=" or ".join(CPP_DTYPES[dtype] for dtype in op.dtypes),
+        dtype_name=dtype_name,
+        dtype_test=" || ".join(f"dtype == {scalar}::{CPP_DTYPES[dtype]}" for dtype in dtypes),
+        dtype_words=" or ".join(CPP_DTYPES[dtype] for dtype in dtypes),
+        has_dtype=Template(_HAS_DTYPE).substitute(tensor=tensor, first=first, scalar=scalar, dtype_name=dtype_name)
+        if any("has_dtype(" in line for line in ranks)
+        else "",
         same_shape=Template(_SAME_SHAPE).substitute(tensor=tensor, first=op.any_rank[0], size=size)
         if any("same_shape(" in line for line in shapes)
         else "",
@@ -442,7 +562,8 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) 
     )
 
 
-def _extent(dim: Dim) -> str:
+def _extent(dim: Dim | Formula) -> str:
+    assert isinstance(dim, Dim), "an input has no formula"
     terms = [f"size_{letter}" if count == 1 else f"{count} * size_{letter}" for letter, count in dim.terms]
     if dim.constant or not terms:
         terms.append(str(dim.constant))
@@ -456,7 +577,7 @@ namespace {
 $checks
 auto checked_forward($parameters) {
   check_inputs($tensors);
-  return ::forward($names);
+${narrow}  return ::$forward($names);
 }
 
 }  // namespace
@@ -471,11 +592,14 @@ def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface, device: Devi
     """Write the classic binding of the tutorials, as `load_inline(functions=...)` would, but with its docstrings escaped."""
     inputs = op.signature.inputs
     doc = kernel.doc.strip().partition("\n")[0].replace("\\", "\\\\").replace('"', '\\"')
-    backward = '  m.def("backward", torch::wrap_pybind_function(backward), "gradients of forward");\n'
+    named = f"torch::wrap_pybind_function({kernel.functions[-1]})"
+    backward = f'  m.def("backward", {named}, "gradients of forward");\n'
     return Template(_PYBIND11_BINDING).substitute(
         checks=_input_checks(kernel, op, interface, device),
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in inputs),
-        tensors=", ".join(argument.name for argument in op.signature.tensors),
+        tensors=", ".join(argument.name for argument in inputs if argument.name in op.shapes),
+        narrow=narrow_checks(interface),
+        forward=kernel.functions[0],
         names=", ".join(argument.name for argument in inputs),
         doc=doc,
         backward=backward if interface.has_backward else "",

@@ -7,11 +7,12 @@ no C++ parser: it looks at functions defined at file scope, with comments, strin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ..base.arguments import plural
+from ..model.op import LIST, RESULTS
 from ..model.registry import Argument, Kernel, Op
 from .custom_classes import shared_names
 
@@ -36,6 +37,38 @@ _DEEPEST = 4
 _CONTAINER = re.compile(
     r"(?:std::(?:vector|pair|array|initializer_list|list)|(?:c10|at|torch)::\w+)<.*>|\w+::TensorList"
 )
+_OPTIONAL = r"(?:std|c10|at|torch)::optional<\s*(?:{})\s*>"
+_INT = r"(?:std::)?int64_t|long(?: long)?(?: int)?"
+#: Narrower than the op's integers: the binding refuses what does not fit.
+_NARROW = r"(?:std::)?int32_t|int"
+#: How C++ may spell the types of an op that are no tensors.
+_PLAIN = {
+    "float": "double",
+    "int": rf"{_INT}|{_NARROW}",
+    "bool": "bool",
+    "str": r"std::string|(?:std|c10)::string_view",
+    "int[]": rf"std::vector<\s*(?:{_INT})\s*>|(?:at|c10|torch)::(?:IntArrayRef|ArrayRef<\s*(?:{_INT})\s*>)",
+    "float[]": r"std::vector<\s*double\s*>|(?:at|c10|torch)::ArrayRef<\s*double\s*>",
+    "ScalarType": r"(?:(?:at|c10|torch)::)?ScalarType|torch::Dtype",
+}
+_PLAIN |= {f"{type_}?": _OPTIONAL.format(_PLAIN[type_]) for type_ in ("float", "bool", "str")} | {
+    "int?": _OPTIONAL.format(_INT)
+}
+#: How the playground spells them.
+_SPELLED = {
+    "float": "double",
+    "int": "int64_t",
+    "bool": "bool",
+    "str": "const std::string&",
+    "float?": "std::optional<double>",
+    "int?": "std::optional<int64_t>",
+    "bool?": "std::optional<bool>",
+    "str?": "const std::optional<std::string>&",
+    "int[]": "const std::vector<int64_t>&",
+    "float[]": "const std::vector<double>&",
+    "ScalarType": "at::ScalarType",
+}
+_LIST = r"std::vector<\s*{0}\s*>|(?:at|c10|torch)::(?:TensorList|ArrayRef<\s*{0}\s*>)"
 _TENSOR_PATTERN = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
 #: How each API spells a tensor.
 TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
@@ -88,12 +121,18 @@ class Interface:
         has_backward: whether there is a `backward`.
         problems: why the text does not fit.
         optional_grads: for each output, whether `backward` takes its gradient as an optional tensor, and so undefined.
+        through_aten: whether autograd is to differentiate the calls of ATen in `forward`.
+        lists: which of `forward` and `backward` return a list, of which the type does not tell how many tensors there are.
+        narrow: integers that `forward` takes with 32 bits.
     """
 
     extras: int
     has_backward: bool
     problems: tuple[Problem, ...] = ()
     optional_grads: tuple[bool, ...] = ()
+    through_aten: bool = False
+    lists: tuple[str, ...] = ()
+    narrow: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=32)  # an export asks for the functions of one text again and again
@@ -206,48 +245,66 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
         text: the rendered C++ part, with `#line` directives.
     """
     masked = mask(taken(text))
-    forward = find_function(masked, "forward")
-    backward = find_function(masked, "backward")
+    name, of_gradients = (*kernel.functions, "")[:2]
+    forward = find_function(masked, name)
+    backward = find_function(masked, of_gradients) if of_gradients else None
     if (opened := masked.find("/*")) >= 0:  # of those that end nothing is left
         place = _locate(text, opened, kernel.name)
         return Interface(0, False, (Problem(*place, "a comment begins here, and has no end", "End it with */"),))
     if forward is None:
-        other = re.search(r"\bforward\s*\(", masked)
-        place = _locate(text, other.start(), kernel.name) if other else (_first_file(text, kernel.name), 1, 1)
-        help = f"Define it as: {cpp_declaration(kernel, op)}"
-        return Interface(0, backward is not None, (Problem(*place, "no function 'forward' at file scope", help),))
+        return Interface(0, backward is not None, (_missing(kernel, text, masked, name, cpp_declaration(kernel, op)),))
     check = _Examination(kernel, op, text)
-    extras = check.forward(forward)
+    if backward is None and of_gradients not in ("", "backward"):
+        check.problems.append(_missing(kernel, text, masked, of_gradients, "it is to compute the gradients"))
+    extras = check.forward(forward, backward)
     optional_grads: tuple[bool, ...] = ()
     if backward is not None and not check.problems:
         optional_grads = check.optional_grads(backward)
         check.backward(backward, Interface(extras, True, optional_grads=optional_grads))
     check.registered(masked)
-    return Interface(extras, backward is not None, tuple(check.problems), optional_grads)
+    return Interface(
+        extras,
+        backward is not None,
+        tuple(check.problems),
+        optional_grads,
+        backward is None and bool(op.gradients),
+        check.lists,
+        check.narrow(forward),
+    )
+
+
+def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str) -> Problem:
+    """Say that a function is not there, at the place where its name stands."""
+    other = re.search(rf"\b{name}\s*\(", masked)
+    place = _locate(text, other.start(), kernel.name) if other else (_first_file(text, kernel.name), 1, 1)
+    return Problem(*place, f"no function '{name}' at file scope", f"Define it as: {declaration}")
 
 
 def cpp_type(argument: Argument, api: str) -> str:
     """Return the C++ type in which `forward` takes an argument."""
     tensor = TENSOR[api]
-    return {
-        "Tensor": f"const {tensor}&",
-        "Tensor?": f"const std::optional<{tensor}>&",
-        "float": "double",
-        "int": "int64_t",
-        "bool": "bool",
-    }[argument.type]
+    if argument.alias:
+        return f"{tensor}&"
+    tensors = {"Tensor": tensor, "Tensor?": f"std::optional<{tensor}>", LIST: f"std::vector<{tensor}>"}
+    return f"const {tensors[argument.type]}&" if argument.type in tensors else _SPELLED[argument.type]
 
 
 def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
     """Spell out the `forward` that the op asks for."""
-    count = len(op.signature.outputs) + extras
+    outputs = [*op.signature.outputs, *(Argument("", "Tensor") for _ in range(extras))]
     parameters = ", ".join(f"{cpp_type(a, kernel.api)} {a.name}" for a in op.signature.inputs)
-    return f"{tuple_of(count, kernel.api)} forward({parameters})"
+    return f"{returned_type(outputs, kernel.api)} {kernel.functions[0]}({parameters})"
+
+
+def returned_type(outputs: Sequence[Argument], api: str) -> str:
+    """Return the C++ type of an op's results: one is bare, and none is void."""
+    types = [TENSOR[api] if output.is_tensor else _SPELLED[output.type] for output in outputs]
+    return types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>" if types else "void"
 
 
 def tuple_of(count: int, api: str) -> str:
     """Return the C++ type of so many tensors: one is bare."""
-    return TENSOR[api] if count == 1 else f"std::tuple<{', '.join([TENSOR[api]] * count)}>"
+    return returned_type([Argument("", "Tensor")] * count, api)
 
 
 class _Examination:
@@ -258,43 +315,75 @@ class _Examination:
         self.tensor = _TENSOR_PATTERN[kernel.api]
         self.aliases = aliases_in(mask(taken(text)))
         self.problems: list[Problem] = []
+        self.lists: tuple[str, ...] = ()
+        self.called, self.back = (*kernel.functions, "backward")[:2]
 
     def problem(self, function: Function, message: str, help: str) -> None:
         file, line, column = _locate(self.text, function.offset, self.kernel.name)
         self.problems.append(Problem(file, line, column, message, help))
 
-    def forward(self, function: Function) -> int:
-        inputs = self.op.signature.inputs
-        want = cpp_declaration(self.kernel, self.op)
+    def forward(self, function: Function, backward: Function | None) -> int:
+        """Look at `forward`, and return how many extra tensors it returns."""
+        inputs, outputs = self.op.signature.inputs, self.op.signature.outputs
+        want, names = cpp_declaration(self.kernel, self.op), ", ".join(output.name for output in outputs) or "nothing"
         if len(function.types) != len(inputs):
             self.problem(
                 function,
-                f"'forward' takes {plural(len(function.types), 'argument')}, op '{self.op.name}' has {len(inputs)}: "
+                f"'{self.called}' takes {plural(len(function.types), 'argument')}, op '{self.op.name}' has {len(inputs)}: "
                 f"{', '.join(argument.name for argument in inputs)}",
                 f"Want: {want}, then any extra tensors in the returned tuple.",
             )
             return 0
         self._order(function, inputs)
         for number, (argument, type_) in enumerate(zip(inputs, function.types, strict=True), 1):
-            self._type(function, f"argument {number} of 'forward'", argument, type_)
+            self._type(function, f"argument {number} of '{self.called}'", argument, type_)
+        tensors = [output.is_tensor for output in outputs]
+        if all(tensors) and outputs and self._is_list(function):
+            self.lists = ("forward",)
+            handed = len(outputs) + len(self.kernel.saves) + 1  # to backward, but for the extra tensors
+            return max(len(backward.types) - handed, 0) if backward is not None else 0
         returned = self._returned(function)
-        outputs = self.op.signature.outputs
-        if returned is None:
+        if (
+            returned is None
+            or (outputs and not returned)
+            or any(
+                not re.fullmatch(self.tensor if output.is_tensor else _PLAIN[output.type], type_)
+                for output, type_ in zip(outputs, returned, strict=False)
+            )
+            or any(not re.fullmatch(self.tensor, type_) for type_ in returned[len(outputs) :])
+        ):
+            longer = ", or a longer tuple" if outputs else ""
             self.problem(
                 function,
-                f"'forward' returns '{self._named(function)}', want {tuple_of(len(outputs), self.kernel.api)}, or a longer tuple",
-                f"Return {', '.join(output.name for output in outputs)}, then whatever extra tensors 'backward' needs"
-                f"{self._cure(function, max(len(outputs), 2))}.",
+                f"'{self.called}' returns '{self._named(function)}', want {returned_type(outputs, self.kernel.api)}{longer}",
+                f"Return {names}, then whatever extra tensors 'backward' needs"
+                f"{self._cure(function, max(len(outputs), 2)) if all(tensors) else ''}.",
             )
             return 0
-        if returned < len(outputs):
+        if len(returned) < len(outputs):
             self.problem(
                 function,
-                f"'forward' returns {plural(returned, 'tensor')}, op '{self.op.name}' has {len(outputs)} outputs: "
-                f"{', '.join(output.name for output in outputs)}",
+                f"'{self.called}' returns {plural(len(returned), 'tensor' if all(tensors) else 'value')}, op '{self.op.name}' has "
+                f"{len(outputs)} outputs: {names}",
                 "Return the outputs first, then whatever extra tensors 'backward' needs.",
             )
-        return max(returned - len(outputs), 0)
+        if self.op.gradients:
+            return max(len(returned) - len(outputs), 0)
+        if outputs and len(returned) > len(outputs):
+            self.problem(
+                function,
+                f"'{self.called}' returns {plural(len(returned), 'value')}, op '{self.op.name}' has {plural(len(outputs), 'output')}: "
+                f"{names}",
+                "Return these alone: the op has no gradients, so nobody takes more.",
+            )
+        return 0  # what a function returns of an op without outputs, as often the changed input, is dropped
+
+    def narrow(self, function: Function) -> tuple[str, ...]:
+        """Name the integers that `forward` takes with 32 bits."""
+        pairs = zip(self.op.signature.inputs, function.types, strict=False)
+        return tuple(
+            a.name for a, type_ in pairs if a.type == "int" and re.fullmatch(_NARROW, _plain(self._meant(type_)))
+        )
 
     def registered(self, masked: str) -> None:
         """Refuse classes and operators that a second revision could not register again."""
@@ -311,31 +400,42 @@ class _Examination:
 
     def backward(self, function: Function, interface: Interface) -> None:
         arguments = backward_arguments(self.kernel, self.op, interface)
-        gradients = len(self.op.signature.tensors)
+        gradients = len(self.op.gradients)
+        if not gradients:
+            self.problem(
+                function,
+                f"op '{self.op.name}' has no gradients, so nobody calls '{self.back}'",
+                f"Leave it out, or name the function that computes: functions=('{self.called}',).",
+            )
+            return
         names = [*(argument.name for argument in arguments), "wanted"]
         if len(function.types) != len(names):
             self.problem(
                 function,
-                f"'backward' takes {plural(len(function.types), 'argument')}, want {len(names)}: {', '.join(names)}",
+                f"'{self.back}' takes {plural(len(function.types), 'argument')}, want {len(names)}: {', '.join(names)}",
                 f"{self._forgotten(function, names)}That is a gradient for each output, then what saves= names, then the extra "
-                f"tensors of 'forward', then std::array<bool, {gradients}>.",
+                f"tensors of '{self.called}', then std::array<bool, {gradients}>.",
             )
             return
         for number, (argument, type_) in enumerate(zip(arguments, function.types, strict=False), 1):
-            self._type(function, f"argument {number} of 'backward'", argument, type_)
+            self._type(function, f"argument {number} of '{self.back}'", argument, type_)
         mask_type = self._meant(function.types[-1]).replace("const ", "").rstrip("& ")
         if not re.fullmatch(rf"std::array<bool, ?{gradients}>", mask_type):
             self.problem(
                 function,
-                f"the last argument of 'backward' is '{function.types[-1]}', want std::array<bool, {gradients}>",
+                f"the last argument of '{self.back}' is '{function.types[-1]}', want std::array<bool, {gradients}>",
                 f"It says which of the {gradients} gradients are wanted; leave the others undefined.",
             )
+        if self._is_list(function):
+            self.lists = (*self.lists, "backward")
+            return
         returned = self._returned(function)
-        if returned != gradients:
+        tensors = returned is not None and all(re.fullmatch(self.tensor, type_) for type_ in returned)
+        if returned is None or not tensors or len(returned) != gradients:
             self.problem(
                 function,
-                f"'backward' returns {'a ' + self._named(function) if returned is None else plural(returned, 'gradient')}, "
-                f"want {gradients}: {', '.join('d_' + argument.name for argument in self.op.signature.tensors)}",
+                f"'{self.back}' returns {plural(len(returned), 'gradient') if returned and tensors else 'a ' + self._named(function)}, "
+                f"want {gradients}: {', '.join('d_' + argument.name for argument in self.op.gradients)}",
                 f"Return {tuple_of(gradients, self.kernel.api)}, with an undefined tensor for each gradient that is not wanted"
                 f"{self._cure(function, gradients)}.",
             )
@@ -354,26 +454,23 @@ class _Examination:
         if list(function.names) != want and sorted(function.names) == sorted(want):
             self.problem(
                 function,
-                f"'forward' takes its arguments in the order {', '.join(function.names)}; op '{self.op.name}' passes {', '.join(want)}",
+                f"'{self.called}' takes its arguments in the order {', '.join(function.names)}; op '{self.op.name}' passes "
+                f"{', '.join(want)}",
                 "Arguments are passed by position: bring them into the op's order.",
             )
 
     def _type(self, function: Function, where: str, argument: Argument, type_: str) -> None:
         spelled = self._meant(type_)
-        plain = re.sub(r"\bconst\b", "", spelled).replace("&", "").strip()
         by_reference = "&" in spelled and not spelled.startswith("const ") and " const" not in spelled
-        patterns = {
-            "Tensor": self.tensor,
-            "Tensor?": rf"(?:std|c10|torch)::optional<\s*{self.tensor}\s*>",
-            "float": "double",
-            "int": r"(?:std::)?int64_t|long",
-            "bool": "bool",
-        }
-        if by_reference or not re.fullmatch(patterns[argument.type], plain):
+        tensors = {"Tensor": self.tensor, "Tensor?": _OPTIONAL.format(self.tensor), LIST: _LIST.format(self.tensor)}
+        pattern = (tensors | _PLAIN)[argument.type]
+        if argument.type == "float" and "float64" not in self.op.dtypes:
+            pattern += "|float"  # the op has no more digits
+        if (by_reference and argument.type != "Tensor") or not re.fullmatch(pattern, _plain(spelled)):
             self.problem(
                 function,
                 f"{where} ({argument.name}) is '{spelled}', want {cpp_type(argument, self.kernel.api)}",
-                f"The op declares it as '{argument.type} {argument.name}'.",
+                f"The op declares it as '{argument}'.",
             )
 
     def _meant(self, type_: str) -> str:
@@ -390,16 +487,24 @@ class _Examination:
             return ""
         return f": write {tuple_of(count, self.kernel.api)}, with one {TENSOR[self.kernel.api]} for each; `return {{a, b}};` may stay"
 
-    def _returned(self, function: Function) -> int | None:
-        """Count the tensors that a function returns; None when that is not to be told from its return type."""
-        returns = self._meant(function.returns)
-        if re.fullmatch(self.tensor, returns):
-            return 1
-        inner = re.fullmatch(r"std::tuple<(.*)>", returns)
-        parts = split(inner[1]) if inner else []
-        return (
-            len(parts) if len(parts) > 1 and all(re.fullmatch(self.tensor, _squeeze(part)) for part in parts) else None
-        )
+    def _is_list(self, function: Function) -> bool:
+        """Tell whether a function returns a list of tensors."""
+        return re.fullmatch(rf"std::vector<\s*{self.tensor}\s*>", self._meant(function.returns)) is not None
+
+    def _returned(self, function: Function) -> list[str] | None:
+        """List the types of what a function returns; None when the return type does not tell."""
+        returns = _plain(self._meant(function.returns))
+        if returns == "void":
+            return []
+        inner = re.fullmatch(r"std::(?:tuple|pair)<(.*)>", returns)
+        parts = [_squeeze(part) for part in split(inner[1])] if inner else [returns]
+        known = "|".join([self.tensor, *(_PLAIN[type_] for type_ in RESULTS[1:])])
+        return parts if (len(parts) > 1 or not inner) and all(re.fullmatch(known, part) for part in parts) else None
+
+
+def _plain(type_: str) -> str:
+    """Take `const` and the reference off a type."""
+    return re.sub(r"\bconst\b", "", type_).replace("&", "").strip()
 
 
 def aliases_in(masked: str) -> dict[str, str]:

@@ -170,7 +170,7 @@ def require_text(kernel: Kernel, device: str) -> None:
 
 def is_torch_free(kernel: Kernel) -> bool:
     """Tell whether the cuda text knows no tensors: it has launch functions, which the cpp text calls."""
-    return bool(kernel.cpp and kernel.cuda) and find_function(mask(kernel.cuda), "forward") is None
+    return bool(kernel.cpp and kernel.cuda) and find_function(mask(kernel.cuda), kernel.functions[0]) is None
 
 
 @dataclass(frozen=True)
@@ -194,10 +194,9 @@ def _cuda_body(kernel: Kernel, op: Op) -> _Body:
         return _torch_free_body(kernel, op)
     text = _fill(kernel, "cuda", kernel.name)
     interface = examine(kernel, op, text)
-    functions = [find_function(mask(text), name) for name in ("forward", "backward")]
-    prototypes = [
-        prototype(function, name) for function, name in zip(functions, ("forward", "backward"), strict=True) if function
-    ]
+    masked = mask(text)
+    found = {name: find_function(masked, name) for name in kernel.functions}
+    prototypes = [prototype(function, name) for name, function in found.items() if function]
     host = "\n".join(["// Defined in the CUDA file.", *_defines(kernel), *prototypes])
     cuda = _cuda_file(kernel, ("array", "cstdint", "tuple"), _define_behind_headers(kernel, text, kernel.name))
     return _Body(host, interface, {kernel.name: kernel.cuda}, cuda)

@@ -579,11 +579,11 @@ at::Tensor forward(const float* x) {
     aten(
         "forward that returns a vector",
         """#include <vector>
-std::vector<at::Tensor> forward(const at::Tensor& x) {
-  return {x, x};
+std::vector<double> forward(const at::Tensor& x) {
+  return {1, 2};
 }
 """,
-        "std::vector<at::Tensor> forward",
+        "std::vector<double> forward",
         "signature",
         "returns",
         binding=CALL,

@@ -15,6 +15,7 @@ import lltm_inline as li
 from lltm_inline.model.registry import Kernel, Op, registry
 from tests.planted import PLANTED as LLTM
 from tests.planted.axpy import PLANTED as AXPY
+from tests.planted.contract import KINDS
 from tests.planted.kernels import Planted
 from tests.planted.rare import OPS, PLANTED, kernel_of
 from tests.tiny import forget
@@ -160,4 +161,5 @@ def test_every_situation_is_in_the_table() -> None:
     rows = [line.split("|")[-2] for line in DOCS.read_text().splitlines() if line.startswith("| ")]
     named = {name for row in rows for name in re.findall(r"`([\w/]+)`", row)}
     elsewhere = {f"lltm/{name}" for name in LLTM} | {f"axpy/{name}" for name in AXPY}
+    elsewhere |= {planted.name for kind in KINDS.values() for planted in kind.planted}
     assert set(PLANTED) <= named <= set(PLANTED) | elsewhere

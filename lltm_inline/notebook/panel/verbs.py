@@ -199,7 +199,7 @@ class _Work:
             self._crashed(self.kernel, found.crash, found)
         else:
             self._wrong(self.kernel, found.headline, found)
-        if isinstance(found, Report) and not found.ok and self.verb == "benchmark":
+        if isinstance(found, Report) and found.verdict == "WRONG" and self.verb == "benchmark":
             session.log(f"{self.kernel.label} was not timed: it is wrong", "bad")
         session.revisions()
 

@@ -37,7 +37,12 @@ def op(shown: Op) -> Html:
     """Show an op: its signature, formula, the shape of each tensor, and the sizes at which it is timed and checked."""
     signature = shown.signature
     rows = [
-        [argument.name, tag("code", argument.type), tag("code", shown.shapes.get(argument.name, "")), what]
+        [
+            argument.name,
+            tag("code", str(argument).partition(" ")[0]),
+            tag("code", shown.shape_text(argument.name)),
+            what,
+        ]
         for what, arguments in (("input", signature.inputs), ("output", signature.outputs))
         for argument in arguments
     ]
@@ -139,6 +144,7 @@ def _facts(shown: Kernel) -> str:
         f"edited from {shown.parent}" if shown.parent else "",
         ", ".join(numbers),
         f"saves {', '.join(shown.saves)}" if shown.saves else "",
+        f"functions {', '.join(shown.functions)}" if shown.functions != ("forward", "backward") else "",
         f"flags {shlex.join(shown.flags)}" if shown.flags else "",
         "stable ABI" if shown.api == "stable" else "",
         "bound with pybind11" if shown.binding == "pybind11" else "",

@@ -20,7 +20,10 @@ _MOST_OTHERS = 20
 
 def report(shown: Report) -> Html:
     """Show a report: verdict, matrix of outputs and gradients by case, then each section; those that found something are open."""
-    verdict = badge("right", "good") if shown.ok else badge("crashed" if shown.crash is not None else "wrong", "bad")
+    if shown.ok or shown.forward_only:
+        verdict = badge(shown.verdict, "good" if shown.ok else "plain")
+    else:
+        verdict = badge("crashed" if shown.crash is not None else "wrong", "bad")
     cases = sum(section.cases for section in shown.sections)
     count = plural(cases, "case") if cases else "nothing could be checked"
     head = paragraph(verdict, " ", tag("b", shown.kernel), f" on {shown.device}: {count}, {shown.seconds:.1f} s")
