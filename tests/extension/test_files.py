@@ -125,7 +125,7 @@ def test_arguments(file: Path) -> None:
         (
             {"cpp": file, "python": len, "sources": []},
             "kernel 'tiny/file': from_files() takes no 'python', 'sources'. Fields beside the files: params, slots, saves, "
-            "double_backward, api, flags, doc, revision",
+            "double_backward, functions, api, flags, doc, revision",
         ),
         ({"cpp": file, "saves": "x"}, "kernel 'tiny/file': saves='x' is a string, want a tuple of strings"),
     ):
