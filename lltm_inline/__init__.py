@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .calling import call, load
     from .checking.check import check, gradcheck
     from .checking.report import Report
+    from .extension.inline import from_load_inline
     from .lesson import self_check
     from .measure.benchmark import benchmark
     from .measure.memory import memory
@@ -68,6 +69,7 @@ _LAZY = {
     "check": "checking.check",
     "gradcheck": "checking.check",
     "Function": "run.function",
+    "from_load_inline": "extension.inline",
     "load": "calling",
     "Crash": "autopsy.crash",
     "Limits": "workers.limits",
@@ -103,6 +105,7 @@ __all__ = [
     "doctor",
     "errors",
     "export",
+    "from_load_inline",
     "gradcheck",
     "live_benchmark",
     "load",

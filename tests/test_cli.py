@@ -253,6 +253,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> Any:
     class Report:
         def __init__(self, label: str) -> None:
             self.ok, self.label = label != "lltm/aten", label
+            self.verdict = "right" if self.ok else "WRONG"
 
         def __str__(self) -> str:
             return f"report of {self.label}"

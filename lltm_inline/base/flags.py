@@ -10,6 +10,7 @@ what is not within it, because `-f` and `-W` are families with everything in the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 #: g++ and clang++: warnings, language, optimisation, machine, debug information, macros and directories of headers.
 _CPP = (
@@ -40,6 +41,7 @@ _NVCC = (
     r"(?:-Xcudafe|--cudafe-options)=--(?:diag|display)_[\w=]+",
     r"(?:-Xcompiler|--compiler-options)=.+",
 )
+_OF_CPP = re.compile(rf"(?:{'|'.join(_CPP)})\Z")
 _ALLOWED = re.compile(rf"(?:{'|'.join((*_CPP, *_NVCC))})\Z")
 
 #: Within the families: why not, and what it looks like.
@@ -60,6 +62,21 @@ _FOR_COMPILER = ("-Xcompiler", "--compiler-options")
 
 #: What ninja or a shell would take apart.
 _SHELL = re.compile(r"[\s'\"`$;|&<>()\\*?\[\]{}~!]")
+
+
+def for_host(flags: Iterable[str]) -> tuple[str, ...]:
+    """Return nvcc's flags as a C++ compiler takes them: what they say to the host compiler, and what both know.
+
+    Example:
+        >>> for_host(["-Xcompiler=-ffast-math,-g", "--use_fast_math", "-arch=sm_80", "-DN=3"])
+        ('-ffast-math', '-g', '-DN=3')
+    """
+    parts = [
+        part
+        for flag in flags
+        for part in (flag.partition("=")[2].split(",") if flag.startswith(_FOR_COMPILER) else [flag])
+    ]
+    return tuple(part for part in parts if _OF_CPP.match(part))
 
 
 def complaint(flag: object) -> str:

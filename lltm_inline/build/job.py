@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from .. import native
+from ..base.flags import for_host
 from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..errors import SignatureError
 from ..model.registry import Kernel, fit, registry
@@ -145,6 +146,8 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
     if module or rendered.prelude == "extension":  # Python's own symbols are undefined until it loads the library
         toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != "-Wl,-z,defs"))
     flags = kernel.flags if nvcc is None else ()
+    if toolchain.device.text == "cuda":  # on the CPU, if there is no nvcc
+        flags = for_host(flags)
     if nvcc is not None:
         toolchain = replace(toolchain, nvcc=nvcc.with_flags(kernel.flags))
     return Job(

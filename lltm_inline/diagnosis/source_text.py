@@ -6,8 +6,10 @@ column is where it was.
 
 from __future__ import annotations
 
+import ast
 import re
 import unicodedata
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +22,12 @@ _OPAQUE = re.compile(
 )
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _WORD = re.compile(r"(?<!\w)[A-Za-z_]\w*")
+_PYTHON = re.compile(
+    r"\s*(def \w+\(.*:|class \w+.*:|import [\w.]+( as \w+)?|from [\w.]+ import .*|@\w[\w.]*)\s*(#.*)?$"
+)
+#: What no C++ can be read as; `f(x);` could be either.
+_ONLY_PYTHON = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.For, ast.With, ast.If)
+_DIRECTIVE = re.compile(r"\s*#\s*(include|define|if|pragma)\b")
 _PAIRS = {")": "(", "}": "{", "]": "["}
 _CLOSERS = {opener: closer for closer, opener in _PAIRS.items()}
 
@@ -338,3 +346,26 @@ def _opens_too_early(code: str, opener: int, here: int) -> bool:
         )
     left_margin = _indent(code, here) == 0 and _indent(code, opener) == 0
     return left_margin and not re.search(r"\b(namespace|extern|struct|class|union|enum)\b[^;{}]*$", before[-200:])
+
+
+def python_line(body: str) -> tuple[int, str] | None:
+    """Find the first line that shows a text to be Python in the place of C++, with its number; None for all else.
+
+    Example:
+        >>> python_line("import torch\\n"), python_line("int x;")
+        ((1, 'import torch'), None)
+    """
+    lines = body.split("\n")
+    ends = {line.rstrip()[-1:] for line in lines}
+    may_be_cpp = ";" in ends or any(_DIRECTIVE.match(line) for line in lines)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            statements = ast.parse(body).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        statements = []
+    if statements and (not may_be_cpp or any(isinstance(statement, _ONLY_PYTHON) for statement in statements)):
+        number = statements[0].lineno
+        return number, lines[number - 1]
+    if may_be_cpp or "{" in ends:
+        return None
+    return next(((number, line) for number, line in enumerate(lines, 1) if _PYTHON.match(line)), None)

@@ -16,6 +16,7 @@ returns, keep the rest for backward, and bring the gradients into order.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..base.arguments import shown
@@ -24,10 +25,10 @@ from ..errors import DefinitionError
 from ..export.kernel_file import KernelFile, write_kernel_file
 from ..export.render import fill
 from ..model.kernel import Kernel
-from ..model.registry import Op
-from ..source.signature import cpp_type, find_function, mask, tuple_of
-from .matching import Called, Match, match_functions
-from .reading import find_module
+from ..model.registry import Argument, Op
+from ..source.signature import cpp_type, find_function, mask, returned_type, tuple_of
+from .matching import Called, Match, bound_of, match_functions
+from .reading import find_modules
 from .setup_py import Extension
 
 _CPP, _CUDA = (".cpp", ".cc", ".cxx"), (".cu",)
@@ -51,7 +52,7 @@ def kernel_of(directory: Path, extension: Extension, op: Op, variant: str | None
     Raises:
         FileError: a source that cannot be read.
         InputError: a source that is no text, or includes a header that lies beside it.
-        DefinitionError: a source of another language, no module of pybind11, or functions that do not match the op.
+        DefinitionError: a source of another language, nothing that binds its functions, or functions that do not match the op.
     """
     where = f"extension {extension.name!r} in {shown(str(directory))}"
     paths = [directory / source for source in extension.sources]
@@ -61,17 +62,21 @@ def kernel_of(directory: Path, extension: Extension, op: Op, variant: str | None
     # What launches the kernels is called by what binds them.
     paths.sort(key=lambda path: path.suffix not in _CUDA)
     text = "\n\n".join(_read(path, several=len(paths) > 1) for path in paths) + "\n"
-    module = find_module(text)
-    if module is None:
+    modules = find_modules(text)
+    if not modules:
         raise DefinitionError(
-            f"{where}: no PYBIND11_MODULE in {', '.join(path.name for path in paths)}, which would say what its functions are. "
+            f"{where}: no PYBIND11_MODULE or TORCH_LIBRARY in {', '.join(path.name for path in paths)}, which would say what its "
+            "functions are. "
             "Write 'forward' and 'backward' into the file by hand, and take it with li.Kernel.from_files"
         )
-    own = f"{text[: module.start].rstrip()}\n\n{text[module.end :].lstrip()}".rstrip("\n")
+    own = text
+    for module in reversed(modules):
+        own = f"{own[: module.start].rstrip()}\n\n{own[module.end :].lstrip()}".rstrip("\n")
+    functions = {name: what for module in modules for name, what in module.functions.items()}
     masked = mask(own)
     # The playground's own functions have these names, so the extension's go elsewhere.
     space = _SPACE if any(find_function(masked, name) for name in ("forward", "backward")) else ""
-    match = match_functions(op, module, masked, where, f"{space}::" * bool(space))
+    match = match_functions(op, bound_of(functions, op.name, where), masked, where, f"{space}::" * bool(space))
     on_gpu = paths[0].suffix in _CUDA
     texts = _within(own, space, where) if space else own, adapter_text(op, match, dense="is_contiguous" in own)
     source = escaped("\n\n".join(texts))
@@ -80,7 +85,7 @@ def kernel_of(directory: Path, extension: Extension, op: Op, variant: str | None
         cpp="" if on_gpu else source,
         cuda=source if on_gpu else "",
         saves=match.saves,
-        flags=_flags(extension, on_gpu),
+        flags=flags_of(extension.cxx_flags, extension.nvcc_flags, on_gpu),
         doc=f"Imported: {' and '.join(path.name for path in paths)} of the extension {extension.name}.",
     )
 
@@ -103,24 +108,27 @@ def _variant_of(extension: Extension, where: str) -> str:
     return name
 
 
-def _flags(extension: Extension, on_gpu: bool) -> tuple[str, ...]:
+def flags_of(cxx: Sequence[str], nvcc: Sequence[str], on_gpu: bool) -> tuple[str, ...]:
     """Return what an extension asks of the compilers beyond what every kernel is compiled with."""
-    cxx, nvcc = (
-        tuple(flag for flag in flags if not _OWN.fullmatch(flag))
-        for flags in (extension.cxx_flags, extension.nvcc_flags)
-    )
+    own, of_nvcc = (tuple(flag for flag in flags if not _OWN.fullmatch(flag)) for flags in (cxx, nvcc))
     # The C++ file is a part of the CUDA text, so its flags go through nvcc.
-    return (*(f"-Xcompiler={flag}" for flag in cxx if flag not in nvcc), *nvcc) if on_gpu else cxx
+    return (*(f"-Xcompiler={flag}" for flag in own if flag not in of_nvcc), *of_nvcc) if on_gpu else own
 
 
-def adapter_text(op: Op, match: Match, dense: bool) -> str:
+def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("forward", "backward")) -> str:
     """Write the end of a kernel's text: the `forward` and `backward` that call the extension's own functions.
 
     Args:
         op: that is computed.
         match: how the extension's functions do it.
         dense: they want contiguous inputs.
+        names: of what is written.
     """
+    changed = [argument.name for argument in op.signature.changed]
+    by_reference = re.compile(r"(?!.*\bconst\b).*&")
+    own = dict(zip(match.taken, match.forward.function.types, strict=True))
+    # What is changed, and what a function could change, is a variable.
+    variables = [a.name for a in op.signature.tensors if a.name in changed * dense or by_reference.match(own[a.name])]
 
     def handed(name: str, needed: bool) -> str:
         return f"{name}.contiguous()" if needed else name
@@ -129,20 +137,32 @@ def adapter_text(op: Op, match: Match, dense: bool) -> str:
         # A name in brackets is looked up where it stands only: of a tensor's own namespace `at::square` would come along.
         return function.called if function.space else f"({function.called})"
 
+    def declared(argument: Argument) -> str:
+        # Of an integer of 32 bits the binding sees whether a number fits.
+        is_narrow = argument.type == "int" and re.fullmatch(r"(?:const )?int(?:32_t)?", own[argument.name])
+        return own[argument.name] if is_narrow else cpp_type(argument, "aten")
+
     tensor, inputs = "const at::Tensor&", op.signature.inputs
-    types = {argument.name: cpp_type(argument, "aten") for argument in (*inputs, *op.signature.outputs)}
+    tensors = [argument.name for argument in inputs if argument.type == "Tensor"]
+    types = {argument.name: declared(argument) for argument in inputs}
+    types |= {output.name: tensor for output in op.signature.outputs}
     incoming = [f"d_{output.name}" for output in op.signature.outputs]
     backward = match.backward
+    extras = [Argument("", "Tensor")] * len(match.extras)
     return fill(
         "adapter.cpp",
         op=op,
+        names=names,
         forward=match.forward,
         backward=backward,
         call=call,
-        returned=lambda results: tuple_of(len(results), "aten"),
+        returned=returned_type((*op.signature.outputs, *extras), "aten"),
+        gradients_returned=tuple_of(len(op.gradients), "aten"),
         values=[match.forward.value(index) for index in (*match.outputs, *match.extras.values())],
         parameters=[f"{types[argument.name]} {argument.name}" for argument in inputs],
-        handed=[handed(name, dense and types[name] == tensor) for name in match.taken],
+        variables={name: handed(name, dense and name in tensors) for name in variables},
+        changed=changed if dense else [],
+        handed=[f"{name}_" if name in variables else handed(name, dense and name in tensors) for name in match.taken],
         gradients={
             f"d_{name}": backward.value(index) + ".flatten()" * (name in match.rows)
             for name, index in match.gradients.items()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..base.arguments import plural
 from ..errors import DefinitionError
 from ..model.registry import Op
 from ..source.signature import Function, aliases_in, find_function, meant
-from .reading import Module, Result, Unclear, result_of
+from .reading import Result, Unclear, result_of
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
 _TENSOR = re.compile(r"(?:const )?(?:(?:::)?(?:at|torch)::)?Tensor\b")
@@ -46,8 +46,8 @@ class Called:
 
     @property
     def is_single(self) -> bool:
-        """Whether it returns a tensor, and no list of them."""
-        return re.search(r"\bTensor\Z", self.function.returns) is not None
+        """Whether it returns a tensor or a number, and no list of them."""
+        return re.search(r"(?<!\w)(?:Tensor|double|float|bool|int|long|int64_t)\Z", self.function.returns) is not None
 
     def takes_tensor(self, position: int) -> bool:
         """Whether an argument is a tensor, and no number and nothing optional."""
@@ -80,29 +80,32 @@ class Match:
     rows: tuple[str, ...] = ()
 
 
-def match_functions(op: Op, module: Module, masked: str, where: str, space: str = "") -> Match:
+def match_functions(
+    op: Op, bound: Mapping[str, str], masked: str, where: str, space: str = "", counted: bool = False
+) -> Match:
     """Find out how the functions that an extension binds compute an op.
 
     Args:
         op: that they compute.
-        module: the block that binds them.
+        bound: the names of what is its `forward` and, if there is one, its `backward`.
         masked: the text that defines them.
         where: names the extension in messages.
         space: the namespace that its functions are to be in, `"extension::"`.
+        counted: the op has as many outputs as `forward` returns tensors, also where its text does not tell.
 
     Raises:
         DefinitionError: what cannot be matched, by name.
     """
-    matching = _Matching(op, masked, where, space)
-    bound = _bound(module, where)
-    forward = matching.called(bound["forward"])
+    matching = _Matching(op, masked, where, space, counted)
+    forward = matching.called(bound["forward"], len(matching.returned))
     taken = matching.taken(forward)
     outputs = matching.outputs(forward)
     if "backward" not in bound:
         return Match(forward, None, taken, outputs, {}, (), (), {})
-    backward = matching.called(bound["backward"])
+    backward = matching.called(bound["backward"], len(op.gradients))
     known = matching.known(forward, taken, outputs)
-    handed = matching.handed(backward, known)
+    nameless = [name for index, name in zip(outputs, matching.returned, strict=True) if not forward.result.names[index]]
+    handed = matching.handed(backward, known, nameless)
     saves = [name for name in handed if name in matching.values]
     gradients = matching.gradients(backward, dict(zip(forward.function.names, taken, strict=True)))
     extras = {matching.spelled(name): index for name, index in known.items() if isinstance(index, int)}
@@ -119,19 +122,24 @@ def match_functions(op: Op, module: Module, masked: str, where: str, space: str 
     )
 
 
-def _bound(module: Module, where: str) -> dict[str, str]:
-    """Choose what is the extension's forward and what its backward."""
+def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str]:
+    """Choose what is the extension's forward and what its backward, of the functions that it binds by name.
+
+    Raises:
+        DefinitionError: it binds no forward, or several.
+    """
     found = {}
-    for kind in ("forward", "backward"):
-        names = [name for name in module.functions if re.fullmatch(rf"(?:\w+_)?{kind}", name)]
+    for kind, words in (("forward", "forward|fwd|fw"), ("backward", "backward|bwd|bw")):
+        names = [name for name in functions if re.fullmatch(rf"(?:\w+_)?(?:{words})", name)]
+        names = [name for name in names if name.rpartition("_")[0] == op] or names
         if len(names) > 1:
             raise DefinitionError(f"{where} binds {' and '.join(names)}: want one {kind} only. {_BY_HAND}")
         if names:
-            found[kind] = module.functions[names[0]]
-    if not found and len(module.functions) == 1:
-        found["forward"] = next(iter(module.functions.values()))
+            found[kind] = functions[names[0]]
+    if "forward" not in found and (op in functions or len(functions) == 1):
+        found["forward"] = functions.get(op) or next(iter(functions.values()))
     if "forward" not in found:
-        every = ", ".join(module.functions) or "nothing"
+        every = ", ".join(functions) or "nothing"
         raise DefinitionError(f'{where} binds {every}, want m.def("forward", &...). {_BY_HAND}')
     return found
 
@@ -139,8 +147,8 @@ def _bound(module: Module, where: str) -> dict[str, str]:
 class _Matching:
     """Matches one function after the other; a class only so that op, text and place need no passing around."""
 
-    def __init__(self, op: Op, masked: str, where: str, space: str) -> None:
-        self.op, self.masked, self.where, self.space = op, masked, where, space
+    def __init__(self, op: Op, masked: str, where: str, space: str, counted: bool) -> None:
+        self.op, self.masked, self.where, self.space, self.counted = op, masked, where, space, counted
         self.inputs = [argument.name for argument in op.signature.inputs]
         self.returned = [output.name for output in op.signature.outputs]
         self.values = {*self.inputs, *self.returned}
@@ -149,8 +157,8 @@ class _Matching:
     def error(self, what: str) -> DefinitionError:
         return DefinitionError(f"{self.where}: {what}. {_BY_HAND}")
 
-    def called(self, name: str) -> Called:
-        """Find a function that is bound, and what it returns."""
+    def called(self, name: str, count: int) -> Called:
+        """Find a function that is bound, and what it returns: so many tensors, where they are counted."""
         if name.startswith("["):
             raise self.error("binds a lambda: want a function with a name")
         function = find_function(self.masked, name) if name.isidentifier() else None
@@ -164,6 +172,8 @@ class _Matching:
         try:
             return Called(name, function, result_of(self.masked, function, name), self.space)
         except Unclear as error:
+            if self.counted:
+                return Called(name, function, Result(("",) * count), self.space)
             raise self.error(f"{name!r} {error}") from None
 
     def taken(self, forward: Called) -> tuple[str, ...]:
@@ -210,23 +220,27 @@ class _Matching:
         }
         return known
 
-    def handed(self, backward: Called, known: dict[str, str | int]) -> tuple[str, ...]:
+    def handed(self, backward: Called, known: dict[str, str | int], nameless: Sequence[str]) -> tuple[str, ...]:
         """Match the arguments of backward: what forward took and returned by name, the gradients by position."""
         other = {own: taken for taken, own in backward.result.aliases.items()}
         handed = [next((n for n in (name, other.get(name, "")) if n in known), "") for name in backward.function.names]
         left = [position for position, name in enumerate(handed) if not name]
         gradients = [p for p in left if _GRADIENT.fullmatch(backward.function.names[p])] or left[: len(self.returned)]
+        # What forward returns without a name may be called anything here.
+        others = [p for p in left if p not in gradients]
+        for position, output in zip(others, nameless, strict=False):
+            handed[position] = output
         if len(gradients) != len(self.returned):
             raise self.error(
                 f"{backward.name!r} takes {_listed([backward.function.names[p] for p in gradients])} as gradients, "
                 f"op {self.op.name!r} has {len(self.returned)} outputs: {', '.join(self.returned)}"
             )
-        if unknown := [backward.function.names[p] for p in left if p not in gradients]:
+        if unknown := [backward.function.names[p] for p in others if not handed[p]]:
             raise self.error(
                 f"argument {unknown[0]!r} of {backward.name!r} is none of what the forward takes or returns: "
                 f"{', '.join(known)}. Give both the same name"
             )
-        exact = {_of(backward.function.names[position]): position for position in gradients}
+        exact = {of_gradient(backward.function.names[position]): position for position in gradients}
         in_order = [exact[name] for name in self.returned] if set(exact) == set(self.returned) else gradients
         for position, output in zip(in_order, self.returned, strict=True):
             handed[position] = f"d_{output}"
@@ -246,11 +260,14 @@ class _Matching:
         if len(names) == len(tensors) == 1:
             return {tensors[0]: 0}
         if len(names) == len(tensors) and not any(
-            _of(name) for name in names
+            of_gradient(name) for name in names
         ):  # no name says of what: then the place does
             in_order = [name for name in own.values() if name in tensors]
             return {name: in_order.index(name) for name in tensors}
-        found = {own.get(_of(name), _of(name)): index for index, name in enumerate(names)}
+        found = {own.get(of_gradient(name), of_gradient(name)): index for index, name in enumerate(names)}
+        nameless = [index for index, name in enumerate(names) if not name]
+        if len(names) == len(tensors):  # those without a name are of what is left, in order
+            found |= dict(zip([name for name in tensors if name not in found], nameless, strict=False))
         missing = [name for name in tensors if name not in found]
         if missing:
             raise self.error(
@@ -266,7 +283,7 @@ class _Matching:
         return len(shape.dims) == 1 and not shape.any_rank and bool(gradient and re.search(kept, self.masked))
 
 
-def _of(gradient: str) -> str:
+def of_gradient(gradient: str) -> str:
     """Name what a gradient is the gradient of; nothing if the name does not say that it is one."""
     match = _GRADIENT.fullmatch(gradient)
     return (match[1] or match[2]) if match else ""

@@ -11,8 +11,12 @@ from dataclasses import dataclass, field
 
 from ..source.signature import Function, closing, find_function, mask, split
 
-_MODULE = re.compile(r"\bPYBIND11_MODULE\s*\(")
-_DEF = re.compile(r'\.def\s*\(\s*"(\w+)"\s*,\s*(?:torch::wrap_pybind_function\s*\(\s*)?(&?\s*[\w:]+|[^,()]*)')
+_MODULE = re.compile(r"\b(?:PYBIND11_MODULE|TORCH_LIBRARY(?:_IMPL|_FRAGMENT)?)\s*\(\s*\w+\s*,\s*(\w+)")
+#: Keys of the dispatcher under which a function computes nothing of its own.
+_OTHER_KEY = re.compile(r"Meta|Autograd\w*|Autocast\w*")
+_DEF = re.compile(
+    r'\.(?:def|impl)\s*\(\s*"(\w+)(?:\([^"]*)?"\s*,\s*(?:(?:torch::wrap_pybind_function|TORCH_FN)\s*\(\s*)?(&?\s*[\w:]+|[^,()]*)'
+)
 _LAMBDA = re.compile(r"\[[^\[\]]*\]\s*(?:\([^()]*\)\s*)?(?:mutable\s*)?(?:->[^{;]*)?\{")
 _RETURN = re.compile(r"\breturn\b\s*")
 _LIST = re.compile(
@@ -33,22 +37,29 @@ class Module:
     functions: dict[str, str] = field(default_factory=dict)
 
 
-def find_module(text: str) -> Module | None:
-    """Find the `PYBIND11_MODULE` block of a text, or None.
+def find_modules(text: str) -> list[Module]:
+    """Find the blocks of a text that bind its functions: `PYBIND11_MODULE`, and `TORCH_LIBRARY` with its kin.
 
     Example:
-        >>> find_module('PYBIND11_MODULE(x, m) { m.def("forward", &f, "doc"); }').functions
+        >>> find_modules('PYBIND11_MODULE(x, m) { m.def("forward", &f, "doc"); }')[0].functions
         {'forward': 'f'}
+        >>> [one.functions for one in find_modules('TORCH_LIBRARY_IMPL(x, CPU, m) { m.impl("f", &f_cpu); }')]
+        [{'f': 'f_cpu'}]
     """
     masked = mask(text)
-    match = _MODULE.search(masked)
-    opening = masked.find("{", match.end()) if match else -1
-    if match is None or opening < 0:
-        return None
-    end = closing(masked, opening)
-    # The names are strings, which the mask has blanked: what is code there is looked up here.
-    found = [(one[1], one[2]) for one in _DEF.finditer(text, opening, end) if masked[one.start()] == "."]
-    return Module(match.start(), end, {name: what.strip().removeprefix("&").strip() for name, what in found})
+    found = []
+    for match in _MODULE.finditer(masked):
+        opening = masked.find("{", match.end())
+        if opening < 0:
+            continue
+        end = closing(masked, opening)
+        # The names are strings, which the mask has blanked: what is code there is looked up here.
+        bound = [(one[1], one[2]) for one in _DEF.finditer(text, opening, end) if masked[one.start()] == "."]
+        functions = {name: what.strip().removeprefix("&").strip() for name, what in bound}
+        if _OTHER_KEY.fullmatch(match[1]):
+            functions = {}
+        found.append(Module(match.start(), end, {name: what for name, what in functions.items() if what}))
+    return found
 
 
 @dataclass(frozen=True)

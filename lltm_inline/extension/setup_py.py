@@ -1,8 +1,16 @@
-"""Reads the extensions that a `setup.py` declares. It is parsed and never run: it is somebody else's program."""
+"""Reads the extensions that a `setup.py` declares. It is parsed and never run: it is somebody else's program.
+
+What is no literal is worked out as far as that needs no more than the text and the names of the files beside it: variables that
+are set once, sums, f-strings, `glob`, `os.path`, `pathlib`, `__file__`.
+"""
 
 from __future__ import annotations
 
 import ast
+import glob
+import operator
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,7 +67,8 @@ def read_setup(path: Path) -> tuple[Extension, ...]:
             f"{shown(str(path))} declares no extension: looked for calls of {', '.join(_CALLS)}. "
             "Name the files yourself: li.Kernel.from_files('op/variant', cpp='...')"
         )
-    return tuple(_Call(path, call).extension() for call in sorted(calls, key=lambda call: call.lineno))
+    fold = _Fold(path, tree)
+    return tuple(_Call(path, call, fold).extension() for call in sorted(calls, key=lambda call: call.lineno))
 
 
 def _called(call: ast.Call) -> str:
@@ -68,11 +77,158 @@ def _called(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
+class _Unknown(Exception):
+    """A value that only running the file would tell."""
+
+
+#: What is called with values that are known; of a name its last two parts count.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{
+        f"path.{f.__name__}": f
+        for f in (os.path.join, os.path.dirname, os.path.basename, os.path.relpath, os.path.splitext)
+    },
+    **dict.fromkeys(("path.abspath", "path.realpath", "path.normpath"), os.path.normpath),
+    **dict.fromkeys(("Path", "pathlib.Path"), Path),
+    **{f.__name__: f for f in (sorted, list, tuple, str, set)},
+}
+_METHODS = ("resolve", "absolute", "as_posix", "format", "join", "replace", "with_suffix", "copy")
+
+
+class _Fold:
+    """Works out the values of expressions."""
+
+    def __init__(self, path: Path, tree: ast.Module) -> None:
+        self.directory = path.parent.resolve()
+        self.known: dict[str, Any] = {"__file__": str(self.directory / path.name)}
+        self.steps: dict[str, list[ast.expr]] = {}
+        #: Names of which a condition or a loop decides.
+        self.open: set[str] = set()
+        self._collect(tree, sure=True)
+
+    def _collect(self, node: ast.AST, sure: bool) -> None:
+        """Note what names are set to, and what is added to them, in the order of the text."""
+        for child in ast.iter_child_nodes(node):
+            name, value, adds = _step(child)
+            if name and not (sure and value is not None and bool(self.steps.get(name)) == adds):
+                self.open.add(name)
+            elif name and value is not None:
+                self.steps.setdefault(name, []).append(value)
+            branches = isinstance(child, ast.If | ast.For | ast.While | ast.Try | ast.ExceptHandler)
+            is_main = isinstance(child, ast.If) and ast.unparse(child.test) == "__name__ == '__main__'"
+            self._collect(child, sure and (not branches or is_main))
+
+    def __call__(self, node: ast.expr) -> Any:
+        """Work out one expression.
+
+        Raises:
+            _Unknown: only running the file would tell.
+        """
+        try:
+            return self._value(node, {})
+        except (
+            _Unknown,
+            ValueError,
+            TypeError,
+            KeyError,
+            IndexError,
+            AttributeError,
+            SyntaxError,
+            OSError,
+            RecursionError,
+        ):
+            raise _Unknown from None
+
+    def _value(self, node: ast.expr, local: Mapping[str, Any]) -> Any:
+        match node:
+            case ast.Name(id=name) if name in local:
+                return local[name]
+            case ast.Name(id=name) if name in self.known:
+                return self.known[name]
+            case ast.Name(id=name) if name in self.steps and name not in self.open:
+                steps = self.steps.pop(name)  # what names itself is not known
+                try:
+                    values = [self._value(step, {}) for step in steps]
+                finally:
+                    self.steps[name] = steps
+                total = values[0]
+                for value in values[1:]:
+                    total = total + value
+                return total
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                listed: list[Any] = []
+                for item in items:
+                    listed += (
+                        self._value(item.value, local) if isinstance(item, ast.Starred) else [self._value(item, local)]
+                    )
+                return listed if isinstance(node, ast.List) else tuple(listed)
+            case ast.Dict(keys=keys, values=values) if None not in keys:
+                return {self._value(k, local): self._value(v, local) for k, v in zip(keys, values, strict=True) if k}
+            case ast.JoinedStr(values=parts):
+                return "".join(
+                    str(self._value(p.value if isinstance(p, ast.FormattedValue) else p, local)) for p in parts
+                )
+            case ast.BinOp(left=left, op=ast.Add() | ast.Div() | ast.Mod() as op, right=right):
+                how = {ast.Add: operator.add, ast.Div: operator.truediv, ast.Mod: operator.mod}[type(op)]
+                return how(self._value(left, local), self._value(right, local))
+            case ast.Subscript(value=value, slice=index):
+                return self._value(value, local)[self._value(index, local)]
+            case ast.ListComp(elt=each, generators=[ast.comprehension(target=ast.Name(id=name), iter=over, ifs=[])]):
+                return [self._value(each, {**local, name: one}) for one in self._value(over, local)]
+            case ast.Attribute(value=value, attr="parent" | "name" | "stem" as attribute):
+                return getattr(Path(self._value(value, local)), attribute)
+            case ast.Call(func=called, args=given):
+                return self._called(called, [self._value(one, local) for one in given], node, local)
+        return ast.literal_eval(node)
+
+    def _called(self, called: ast.expr, given: list[Any], node: ast.Call, local: Mapping[str, Any]) -> Any:
+        name = ast.unparse(called)
+        if name in ("glob", "glob.glob", "glob.iglob"):
+            return sorted(
+                os.path.join(self.directory, one)
+                for one in glob.glob(given[0], root_dir=self.directory, recursive=True)
+            )
+        if name in ("os.getcwd", "Path.cwd"):
+            return str(self.directory)
+        if not node.keywords and (function := _FUNCTIONS.get(".".join(name.split(".")[-2:]))):
+            return function(*given)
+        if isinstance(called, ast.Attribute) and not node.keywords:
+            owner = self._value(called.value, local)
+            if called.attr in ("glob", "rglob") and isinstance(owner, Path):
+                return sorted(getattr(self.directory / owner, called.attr)(*given))
+            if called.attr in _METHODS and isinstance(owner, str | Path | list):
+                return owner if called.attr in ("resolve", "absolute") else getattr(owner, called.attr)(*given)
+        raise _Unknown
+
+
+def _step(node: ast.AST) -> tuple[str, ast.expr | None, bool]:
+    """Tell which name a statement sets, to what, and whether it adds that; no value where it cannot be told."""
+    match node:
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=value)
+        ):
+            return name, value, False
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value):
+            return name, value, True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[one])):
+            return name, ast.List([one], ast.Load()), True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="extend"), args=[more])):
+            return name, more, True
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="insert" | "remove" | "clear" | "pop" | "update")
+            )
+        ):
+            return name, None, True
+        case ast.For(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
+            return name, None, False
+    return "", None, False
+
+
 class _Call:
     """One call that makes an extension; a class only so that path and call need no passing around."""
 
-    def __init__(self, path: Path, call: ast.Call) -> None:
-        self.path, self.call = path, call
+    def __init__(self, path: Path, call: ast.Call, fold: _Fold) -> None:
+        self.path, self.call, self.fold = path, call, fold
         self.what = f"{shown(str(path))} line {call.lineno}: {_called(call)}"
 
     def extension(self) -> Extension:
@@ -80,7 +236,11 @@ class _Call:
         name, sources = given.pop("name", None), given.pop("sources", None)
         if not isinstance(name, str) or not name:
             raise DefinitionError(f"{self.what}: name is {shown(name)}, want a string. Write it out, {_FROM_FILES}")
-        if not isinstance(sources, list | tuple) or not sources or not all(isinstance(one, str) for one in sources):
+        if (
+            not isinstance(sources, list | tuple)
+            or not sources
+            or not all(isinstance(one, str | Path) for one in sources)
+        ):
             raise DefinitionError(
                 f"{self.what}: sources are {shown(sources)}, want a list of file names. Write it out, {_FROM_FILES}"
             )
@@ -92,7 +252,11 @@ class _Call:
                 f"{self.what}: {left[0]}={shown(given[left[0]])} has no place in a kernel, which is built of its texts "
                 f"alone with torch's headers and libraries: take it out, {_FROM_FILES}"
             )
-        return Extension(name, tuple(sources), cxx, nvcc, self.call.lineno)
+        return Extension(name, tuple(map(self._below, sources)), cxx, nvcc, self.call.lineno)
+
+    def _below(self, source: str | Path) -> str:
+        """Write the path of a source as one below the directory."""
+        return os.path.relpath(source, self.fold.directory) if os.path.isabs(source) else str(source)
 
     def _given(self) -> dict[str, Any]:
         """Return the arguments by name, as far as they are literals."""
@@ -107,8 +271,8 @@ class _Call:
 
     def _literal(self, key: str, node: ast.expr) -> Any:
         try:
-            return ast.literal_eval(node)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return self.fold(node)
+        except (_Unknown, MemoryError):
             raise DefinitionError(
                 f"{shown(str(self.path))} line {node.lineno}: {key}={shown(ast.unparse(node))} is no literal, and setup.py "
                 f"is read, not run. Write it out, {_FROM_FILES}"

@@ -25,7 +25,7 @@ from ..base.arguments import (
 )
 from ..errors import DefinitionError, InputError, LltmInlineError
 from .reserved import is_reserved
-from .shapes import ELEMENTS, Shape, letters_of, named_size
+from .shapes import ELEMENTS, UNTOLD, Shape, letters_of, named_size
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _MOST_LETTERS = 64
@@ -261,6 +261,7 @@ class Op(Shown):
         doc: one paragraph with the formula.
         differentiable: False for an op without gradients, or the names of the inputs that have one. True stands for all tensors
             of real and complex numbers, unless the op changes an input.
+        corners: whether empty tensors, inf and NaN, and the numbers 0, 1 and -1 are among what the kernels have an answer for.
 
     Raises:
         DefinitionError: a field breaks a rule.
@@ -287,6 +288,7 @@ class Op(Shown):
     dtypes: tuple[str, ...] = ("float32", "float64")
     doc: str = ""
     differentiable: bool | tuple[str, ...] = True
+    corners: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.match(self.name) or len(self.name) > _MOST_LETTERS:
@@ -401,10 +403,8 @@ class Op(Shown):
         required = [self.shape_of[argument.name] for argument in self.signature.inputs if argument.type == "Tensor"]
         if not required:
             raise DefinitionError(f"op {self.name!r} takes no Tensor")
-        if self.any_rank and not self.any_rank_inputs:
-            raise DefinitionError(
-                f"op {self.name!r}: no input that is a single tensor has the shape '...' of {self.any_rank[0]}"
-            )
+        if any(shape.untold for shape in required):
+            return
         fixed = [shape for shape in self.shape_of.values() if not shape.any_rank]
         if self.any_rank and any(ELEMENTS in shape.letters for shape in fixed):
             raise DefinitionError(
@@ -428,6 +428,10 @@ class Op(Shown):
                 raise DefinitionError(
                     f"op {self.name!r}: shape {shape} of {name!r} has {', '.join(unknown)}, which no required input has as a whole extent"
                 )
+        if self.any_rank and not self.any_rank_inputs:
+            raise DefinitionError(
+                f"op {self.name!r}: no input that is a single tensor has the shape '...' of {self.any_rank[0]}"
+            )
 
     def _try(self, name: str, shape: Shape) -> None:
         """Call a shape that is a function once."""
@@ -475,7 +479,7 @@ class Op(Shown):
     def _shape(self, name: str, text: Any, of_output: bool) -> Shape:
         """Read one shape; an error names the tensor."""
         try:
-            return Shape.parse(text, of_output=of_output)
+            return Shape.parse(text, of_output=of_output or text == UNTOLD)
         except DefinitionError as error:
             raise DefinitionError(f"op {self.name!r}, shape of {name!r}: {error}") from None
 

@@ -373,8 +373,8 @@ def resolve(kernel: Kernel | str, name: str = "kernel") -> Kernel:
 
 
 def _is_of_a_cell(op: Op) -> bool:
-    """Tell whether an op was written in a notebook or a script, and not in a module."""
-    return _module_of(op) == "__main__"
+    """Tell whether an op was written in a notebook or a script, and not in a module, or made of a snippet there."""
+    return _module_of(op) == "__main__" or getattr(op.reference, "of_a_cell", False)
 
 
 def _module_of(op: Op) -> str:

@@ -5,9 +5,7 @@ cell -> text whose lines count as the cell's -> Kernel, registered -> build -> c
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +14,7 @@ from ..base.arguments import nearest, shown
 from ..base.device import DEVICES
 from ..build.compiler import Build
 from ..checking.report import Report
+from ..diagnosis.source_text import python_line
 from ..errors import BuildError, CheckError, InputError, TemplateError, UnknownKernelError
 from ..model.kernel import Kernel
 from ..model.outcomes import is_about
@@ -27,12 +26,6 @@ from .live import Notebook, Terminal
 from .options import KINDS, CellOptions, suggestion
 from .pipeline import Order, carry_out
 
-_PYTHON = re.compile(
-    r"\s*(def \w+\(.*:|class \w+.*:|import [\w.]+( as \w+)?|from [\w.]+ import .*|@\w[\w.]*)\s*(#.*)?$"
-)
-#: What no C++ can be read as; `f(x);` could be either.
-_ONLY_PYTHON = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.For, ast.With, ast.If)
-_DIRECTIVE = re.compile(r"\s*#\s*(include|define|if|pragma)\b")
 _STABLE = re.compile(r"^\s*#\s*include\s*<torch/(csrc/stable|headeronly)/", re.MULTILINE)
 _NOT_STABLE = re.compile(r"^\s*#\s*include\s*<(ATen/|c10/|torch/(extension|torch|all|types|library)\.h)", re.MULTILINE)
 
@@ -82,12 +75,13 @@ class Outcome:
         return f"{count} line{'s differ' if count != 1 else ' differs'} from {before}{named}"
 
 
-def text_of(body: str, lines_ahead: int = 0) -> str:
+def text_of(body: str, lines_ahead: int = 0, magic: str = "%%kernel") -> str:
     """Make a kernel's text of what stands below `%%kernel`.
 
     Args:
         body: all of the cell but its first line.
         lines_ahead: empty lines above `%%kernel`.
+        magic: its name, for messages.
 
     Returns:
         The text with an empty line in the place of each line above it: so line n of the text is line n of the cell.
@@ -101,36 +95,18 @@ def text_of(body: str, lines_ahead: int = 0) -> str:
     """
     if not body.strip():
         raise InputError(
-            "%%kernel: the cell has no C++ text below its first line. "
+            f"{magic}: the cell has no C++ text below its first line. "
             "To start from a kernel's text: %kernel source axpy/cpp"
         )
     above = 1 + lines_ahead
-    found = _python_line(body)
+    found = python_line(body)
     if found is not None:
         number, line = found
         raise InputError(
-            f"%%kernel: line {number + above} of the cell looks like Python: {shown(line.strip())}. %%kernel takes C++: "
-            "run Python in a cell without %%kernel, or start from a kernel's text with %kernel source axpy/cpp"
+            f"{magic}: line {number + above} of the cell looks like Python: {shown(line.strip())}. {magic} takes C++: "
+            f"run Python in a cell without {magic}, or start from a kernel's text with %kernel source axpy/cpp"
         )
     return "\n" * above + body.rstrip() + "\n"
-
-
-def _python_line(body: str) -> tuple[int, str] | None:
-    """Find the first line that shows a body to be Python, with its number; None for all else."""
-    lines = body.split("\n")
-    ends = {line.rstrip()[-1:] for line in lines}
-    may_be_cpp = ";" in ends or any(_DIRECTIVE.match(line) for line in lines)
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            statements = ast.parse(body).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        statements = []
-    if statements and (not may_be_cpp or any(isinstance(statement, _ONLY_PYTHON) for statement in statements)):
-        number = statements[0].lineno
-        return number, lines[number - 1]
-    if may_be_cpp or "{" in ends:
-        return None
-    return next(((number, line) for number, line in enumerate(lines, 1) if _PYTHON.match(line)), None)
 
 
 def kernel_of(options: CellOptions, text: str) -> Kernel:

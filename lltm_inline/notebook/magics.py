@@ -1,14 +1,16 @@
-"""The magics `%%kernel` and `%kernel`: `%load_ext lltm_inline` brings them. Each is a thin twin of public functions."""
+"""The magics `%%kernel`, `%kernel` and `%%load_inline`: `%load_ext lltm_inline` brings them. Each is a thin twin of public functions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import journal
 from ..errors import BuildError, CheckError, CrashError, LltmInlineError
 from ..journal.recovery import waiting
 from ..model.outcomes import headline
-from . import completion
+from . import completion, inline_cell
 from .cell import run
 from .live import Notebook, Terminal
 from .options import help_of_options, parse
@@ -54,9 +56,10 @@ def load(shell: Any) -> None:
         shell: the InteractiveShell.
     """
     journal.turn_on()
-    cell, line = _magics(shell)
+    cell, line, inline = _magics(shell)
     shell.register_magic_function(cell, "cell", "kernel")
     shell.register_magic_function(line, "line", "kernel")
+    shell.register_magic_function(inline, "cell", "load_inline")
     unload_transform(shell)
     shell.input_transformers_cleanup.append(with_body)
     completion.load(shell)
@@ -70,8 +73,8 @@ def load(shell: Any) -> None:
 
 def unload(shell: Any) -> None:
     """Take the magics and their completion away again; revisions and the journal stay."""
-    for kind in ("cell", "line"):
-        shell.magics_manager.magics[kind].pop("kernel", None)
+    for kind, name in (("cell", "kernel"), ("line", "kernel"), ("cell", "load_inline")):
+        shell.magics_manager.magics[kind].pop(name, None)
     unload_transform(shell)
     completion.unload(shell)
 
@@ -88,36 +91,46 @@ def with_body(lines: list[str]) -> list[str]:
         >>> with_body(["%%kernel axpy/mine"])
         ['%%kernel axpy/mine\\n', '\\n']
     """
-    if len(lines) == 1 and lines[0].split(maxsplit=1)[:1] == ["%%kernel"]:
+    if len(lines) == 1 and lines[0].split(maxsplit=1)[:1] in (["%%kernel"], ["%%load_inline"]):
         return [lines[0].rstrip("\n") + "\n", "\n"]
     return lines
 
 
-def _magics(shell: Any) -> tuple[Any, Any]:
-    """Make the two functions that a shell registers."""
+def _magics(shell: Any) -> tuple[Any, Any, Any]:
+    """Make the functions that a shell registers."""
 
     def kernel_cell(line: str, cell: str) -> None:
-        screen = Notebook() if _in_notebook(shell) else Terminal()
-        try:
-            run(parse(line), cell, screen, lines_ahead=_lines_ahead(shell))
-        except LltmInlineError as error:
-            _shorten(shell, error)
-            raise
+        with _shortened(shell) as screen:
+            run(parse(line), cell, screen, lines_ahead=_lines_ahead(shell, "%%kernel"))
+
+    def inline_cell_(line: str, cell: str) -> None:
+        with _shortened(shell) as screen:
+            inline_cell.run(line, cell, shell.ev, screen, lines_ahead=_lines_ahead(shell, "%%load_inline"))
 
     def kernel_line(line: str) -> Any:
         return perform(line, lambda text: shell.set_next_input(text, replace=False))
 
-    kernel_cell.__doc__, kernel_line.__doc__ = _CELL_HELP, _LINE_HELP
-    return kernel_cell, kernel_line
+    kernel_cell.__doc__, kernel_line.__doc__, inline_cell_.__doc__ = _CELL_HELP, _LINE_HELP, inline_cell.HELP
+    return kernel_cell, kernel_line, inline_cell_
 
 
-def _lines_ahead(shell: Any) -> int:
-    """Count the empty lines above `%%kernel`: IPython takes them away, but people count them."""
+@contextmanager
+def _shortened(shell: Any) -> Iterator[Terminal | Notebook]:
+    """Give a cell its screen, and let the notebook show one line of an error of which the cell has shown the rest."""
+    try:
+        yield Notebook() if _in_notebook(shell) else Terminal()
+    except LltmInlineError as error:
+        _shorten(shell, error)
+        raise
+
+
+def _lines_ahead(shell: Any, magic: str) -> int:
+    """Count the empty lines above a magic: IPython takes them away, but people count them."""
     if not _in_notebook(shell):
         return 0
     code = shell.get_parent().get("content", {}).get("code", "")
     above = code[: len(code) - len(code.lstrip())]
-    return above.count("\n") if code.lstrip().startswith("%%kernel") else 0
+    return above.count("\n") if code.lstrip().startswith(magic) else 0
 
 
 def _in_notebook(shell: Any) -> bool:

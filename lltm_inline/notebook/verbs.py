@@ -218,6 +218,19 @@ def _source(words: Sequence[str], next_cell: NextCell) -> None:
     next_cell(f"%%kernel {name}{ask}\n{kernel.sources[kind].removeprefix(chr(10)).rstrip()}\n")
 
 
+def _adopt(words: Sequence[str], next_cell: NextCell) -> None:
+    """Put a kernel that came in by `from_load_inline` into the next cell, as one of our own form under another name."""
+    kernel = registry[words[0]]
+    if kernel.variant != "inline":
+        raise InputError(
+            f"%kernel adopt: {kernel.label} is no kernel of %%load_inline or li.from_load_inline. "
+            f"For its text: %kernel source {kernel.name}"
+        )
+    (text,) = kernel.sources.values()
+    device = " --device cuda-cpu" * bool(kernel.cuda)
+    next_cell(f"%%kernel {kernel.op}/mine --from {kernel.name}{device}\n{text.strip(chr(10))}\n")
+
+
 def _recover(words: Sequence[str], _: NextCell) -> Any:
     names = [word for word in words if not word.startswith("--")]
     return registry.recover(names[0] if names else None, every="--every" in words)
@@ -228,6 +241,7 @@ _ALL = (
     Verb("list", "[OP]", "list the kernels, or those of an op", _list, 0),
     Verb("show", "KERNEL", "show the source", _show),
     Verb("source", "KERNEL [--cuda]", "put the source into the next cell, for editing", _source, options=_TEXTS),
+    Verb("adopt", "KERNEL", "put one that came in by %%load_inline into the next cell, as a kernel of our own", _adopt),
     Verb("diff", "KERNEL [KERNEL]", "compare two, or one with what it was edited from", _diff, 1, 2),
     Verb("history", "KERNEL", "list its revisions and what became of each", _history),
     Verb("revert", "KERNEL[@N]", "go back to what it was edited from, or to revision N", _revert),

@@ -527,7 +527,7 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) 
             ranks.append(f'  {guard}if ({value}.is_neg()) fail("{name}", " is a lazily negated view", "", "{cure}");')
         if check.alike:
             shapes.append(f'  {guard}same_shape("{name}", {value}, {op.any_rank[0]});')
-        if shape.any_rank:
+        if shape.any_rank or shape.untold:
             continue
         ranks.append(f'  {guard}if ({value}.dim() != {len(shape.dims)}) refuse("{name}", {value}, "{shape}", {{}});')
         test = " || ".join(f"{value}.{size}({axis}) != {_extent(dim)}" for axis, dim in enumerate(shape.dims))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Template
 
 from ..base.device import DEVICES
@@ -65,11 +65,51 @@ PRELUDE = {
     + _includes("ATen/ATen.h", "ATen/Parallel.h", "ATen/cpu/vec/vec.h", _C_INTERFACE, "array", "tuple"),
     "library": PARALLEL
     + _includes("ATen/ATen.h", "ATen/Parallel.h", "torch/library.h", _C_INTERFACE, "array", "tuple"),
+    # What people write `#include <torch/extension.h>` for: a third of its time to compile.
+    "types": PARALLEL
+    + _includes(
+        "torch/types.h",
+        "torch/utils.h",
+        "torch/autograd.h",
+        "ATen/Parallel.h",
+        "ATen/cpu/vec/vec.h",
+        _C_INTERFACE,
+        "algorithm",
+        "array",
+        "cmath",
+        "iostream",
+        "limits",
+        "map",
+        "numeric",
+        "random",
+        "string",
+        "tuple",
+        "unordered_map",
+        "vector",
+    ),
     "extension": _includes("torch/extension.h", _C_INTERFACE, "array", "tuple"),
     "stable": _includes(
         "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", _C_INTERFACE, "array", "cmath", "string", "tuple"
     ),
 }
+
+
+_WHOLE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*[<\"]torch/)(?:extension|torch|all)\.h", re.MULTILINE)
+#: What is in those headers, and not in <torch/types.h>.
+_OF_WHOLE = re.compile(
+    r"\b(?:py|pybind11)::|\bPYBIND11|\bTHP|\btorch::(?:cuda|data|detail|fft|jit|load|mps|nested|nn|optim|pickle_\w+|python|save|"
+    r"serialize|sparse|special|xpu)\b"
+)
+
+
+def _lighter(text: str) -> str:
+    """Include <torch/types.h> in the place of all of torch, where a text needs no more of it.
+
+    Example:
+        >>> _lighter("#include <torch/extension.h>\\ntorch::Tensor f(torch::Tensor x);")
+        '#include <torch/types.h>\\ntorch::Tensor f(torch::Tensor x);'
+    """
+    return text if _OF_WHOLE.search(mask(text)) else _WHOLE.sub(r"\1types.h", text)
 
 
 @dataclass(frozen=True)
@@ -112,6 +152,7 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     """
     require_text(kernel, device)
     body, where = _BODIES[device](kernel, op), DEVICES[device]
+    body = replace(body, host=_lighter(body.host), cuda=_lighter(body.cuda))
     binding_name = f"{kernel.name} (binding)"
     if kernel.binding in BINDINGS:
         binding_text = generate_binding(kernel, op, body.interface, where) if not body.interface.problems else ""
@@ -244,6 +285,8 @@ def _torch_free_body(kernel: Kernel, op: Op) -> _Body:
 
 def _cuda_file(kernel: Kernel, headers: tuple[str, ...], *texts: str) -> str:
     first = f"// Kernel {kernel.name}, the CUDA file, rendered by lltm_inline: complete, compile it as it is."
+    if re.search(r"#include <torch/(?:types|extension)\.h>", texts[0]):  # load_inline puts it ahead of every text
+        headers = (*headers, "torch/types.h")
     lines = [first, _includes(*headers).rstrip("\n"), *(text.rstrip("\n") for text in texts), ""]
     return "\n".join(lines)
 
@@ -299,13 +342,10 @@ def _prelude_of(kernel: Kernel, host: str) -> str:
     included = set(re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", texts, re.MULTILINE))
     if kernel.api == "stable":
         return "stable"
-    if kernel.binding == "pybind11" or included & {
-        "torch/extension.h",
-        "torch/torch.h",
-        "torch/all.h",
-        "torch/types.h",
-    }:
+    if kernel.binding == "pybind11" or included & {"torch/extension.h", "torch/torch.h", "torch/all.h"}:
         return "extension"
+    if "torch/types.h" in included:
+        return "types"
     if "torch/library.h" in included:
         return "library"
     return "aten" if "ATen/ATen.h" in included else "light"

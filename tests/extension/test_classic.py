@@ -237,7 +237,7 @@ def test_directories_that_are_no_extension(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setup", "text", "message"),
     [
-        ("CppExtension('a', ['tiny.cpp'])", STABLE, "no PYBIND11_MODULE in tiny.cpp, which would say what its functions are. Write"),
+        ("CppExtension('a', ['tiny.cpp'])", STABLE, "no PYBIND11_MODULE or TORCH_LIBRARY in tiny.cpp, which would say what"),
         ("CppExtension('_C', ['tiny.cpp'])", MODULE, "'_C' cannot be a variant's name: give one, variant='cpp'"),
         ("CppExtension('a', ['tiny.c'])", "", "tiny.c is neither C++ nor CUDA: want .cpp, .cc, .cxx, .cu"),
         ("CppExtension('a', ['tiny.cpp'])", '#include "b.h"\n', 'line 1: #include "b.h" is a file of its own'),

@@ -8,8 +8,8 @@ import pytest
 
 from lltm_inline.errors import DefinitionError
 from lltm_inline.extension.classic import adapter_text
-from lltm_inline.extension.matching import Match, match_functions
-from lltm_inline.extension.reading import find_module
+from lltm_inline.extension.matching import Match, bound_of, match_functions
+from lltm_inline.extension.reading import find_modules
 from lltm_inline.model.registry import Op
 from lltm_inline.source.signature import mask
 
@@ -27,9 +27,9 @@ MODULE = 'PYBIND11_MODULE(a, m) { m.def("forward", &gate_forward); m.def("backwa
 
 def matched(text: str) -> Match:
     """Match the functions of a text with the op."""
-    module = find_module(text)
-    assert module is not None
-    return match_functions(OP, module, mask(text), "extension 'gate'")
+    (module,) = find_modules(text)
+    bound = bound_of(module.functions, "gate", "extension 'gate'")
+    return match_functions(OP, bound, mask(text), "extension 'gate'")
 
 
 def test_names_decide() -> None:
@@ -54,6 +54,8 @@ def test_nameless_gradients_are_taken_in_order() -> None:
         "Tensors gate_backward(Tensor grad_y, Tensor grad_n) { return {2 * grad_y, grad}; }\n" + MODULE
     )
     assert match.gradients == {"w": 0, "x": 1}
+    one_named = "Tensors gate_backward(Tensor grad_y, Tensor grad_n) { return {2 * grad_y, grad_w}; }\n" + MODULE
+    assert matched(FORWARD + one_named).gradients == {"x": 0, "w": 1}
 
 
 def test_positions_decide_where_names_say_nothing() -> None:
@@ -112,9 +114,8 @@ def test_adapters_of_one_tensor() -> None:
         "Pair half_backward(Tensor g, Tensor x) { return std::make_tuple(d_x, rest); }\n"
         'PYBIND11_MODULE(a, m) { m.def("forward", &half); m.def("half_backward", &half_backward); }\n'
     )
-    module = find_module(text)
-    assert module is not None
-    match = match_functions(op, module, mask(text), "here", "extension::")
+    (module,) = find_modules(text)
+    match = match_functions(op, bound_of(module.functions, "half", "here"), mask(text), "here", "extension::")
     assert adapter_text(op, match, dense=True) == (
         "// What the playground calls: extension::half and extension::half_backward, with arguments and results in the order "
         "of op 'half'.\n"
@@ -165,7 +166,7 @@ def test_adapters_of_one_tensor() -> None:
             FORWARD + BACKWARD.replace("d_w", "dw") + MODULE,
             "'gate_backward' returns d_x, dw, and none of them is d_w or grad_w, the gradient of 'w': give it that name where",
         ),
-        (FORWARD + BACKWARD.replace("d_w", "x * 2") + MODULE, "'gate_backward' returns d_x, (a nameless one), and none of them"),
+        (FORWARD + BACKWARD.replace("d_w", "x * 2, z") + MODULE, "'gate_backward' returns d_x, (a nameless one), z, and none of them"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_matched(text: str, message: str) -> None:

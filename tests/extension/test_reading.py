@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lltm_inline.extension.reading import Module, Result, Unclear, find_module, result_of
+from lltm_inline.extension.reading import Module, Result, Unclear, find_modules, result_of
 from lltm_inline.source.signature import find_function, mask
 from tests.properties.malformed import PROFILE, TEXTS
 
@@ -85,20 +85,29 @@ def test_modules() -> None:
         '  m.def("forward", &lltm::forward, "m.def(\\"no\\", &no)");\n  m.def( "backward" , torch::wrap_pybind_function(lltm_backward));\n'
         '  m.def("twice", [](int x) { return 2 * x; });\n}\nint y;\n'
     )
-    module = find_module(text)
-    assert module is not None
+    (module,) = find_modules(text)
     assert text[module.start : module.end].startswith("PYBIND11_MODULE(TORCH")
     assert text[module.end :] == "\nint y;\n"
     assert module.functions == {"forward": "lltm::forward", "backward": "lltm_backward", "twice": "[]"}
-    assert find_module("int x;") is None and find_module("PYBIND11_MODULE(a, m)") is None
-    assert find_module("PYBIND11_MODULE(a, m) { ") == Module(0, 24, {})
+    assert find_modules("int x;") == find_modules("PYBIND11_MODULE(a, m)") == []
+    assert find_modules("PYBIND11_MODULE(a, m) { ") == [Module(0, 24, {})]
+
+
+def test_libraries() -> None:
+    """Blocks of the dispatcher: a schema alone binds nothing, nor do fakes and autograd; an implementation does."""
+    text = (
+        'TORCH_LIBRARY(ops, m) {\n  m.def("muladd(Tensor a, float c) -> Tensor");\n  m.def("twice(Tensor a) -> Tensor", &twice);\n}\n'
+        'TORCH_LIBRARY_IMPL(ops, CPU, m) {\n  m.impl("muladd", TORCH_FN(muladd_cpu));\n}\n'
+        'TORCH_LIBRARY_IMPL(ops, Meta, m) {\n  m.impl("muladd", &muladd_meta);\n}\n'
+    )
+    assert [module.functions for module in find_modules(text)] == [{"twice": "twice"}, {"muladd": "muladd_cpu"}, {}]
 
 
 @PROFILE
 @given(st.lists(st.sampled_from(PIECES), max_size=16).map(" ".join) | TEXTS)
 def test_any_text(text: str) -> None:
     """Whatever the text, it is read to an end."""
-    find_module(text)
+    find_modules(text)
     masked = mask(text)
     function = find_function(masked, "f")
     if function is None:

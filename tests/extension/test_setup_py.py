@@ -48,10 +48,47 @@ def test_other_spellings(tmp_path: Path) -> None:
     )
 
 
+FOLDED = """
+import glob, os
+from pathlib import Path
+here = os.path.dirname(os.path.abspath(__file__))
+name = "fast_" + "ops"
+def get_extensions():
+    root = Path(__file__).parent / "csrc"
+    flags = ["-ffast-math"]
+    flags.append("-DN=" + str(3))
+    sources = glob.glob(os.path.join(here, "csrc", "*.cpp"))
+    sources += [os.path.join("csrc", f"{one}.cu") for one in ("b", "c")]
+    return [
+        CUDAExtension(f"{name}", sources, extra_compile_args={"cxx": flags, "nvcc": ["-O2"] + flags}),
+        CppExtension("other", [str(root / "a.cpp")]),
+        CppExtension("third", sorted(root.glob("*.cpp"))),
+    ]
+"""
+
+
+def test_what_follows_from_the_text_is_worked_out(tmp_path: Path) -> None:
+    """Variables, sums, f-strings, comprehensions, `glob`, `os.path`, `pathlib` and `__file__` need no run."""
+    (tmp_path / "csrc").mkdir()
+    for file in ("a.cpp", "a2.cpp", "b.cu"):
+        (tmp_path / "csrc" / file).touch()
+    flags = ("-ffast-math", "-DN=3")
+    assert [(one.name, one.sources, one.cxx_flags, one.nvcc_flags) for one in read(tmp_path, FOLDED)] == [
+        ("fast_ops", ("csrc/a.cpp", "csrc/a2.cpp", "csrc/b.cu", "csrc/c.cu"), flags, ("-O2", *flags)),
+        ("other", ("csrc/a.cpp",), (), ()),
+        ("third", ("csrc/a.cpp", "csrc/a2.cpp"), (), ()),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("CppExtension('a', glob('*.cpp'))", "line 1: sources=\"glob('*.cpp')\" is no literal, and setup.py is read, not run."),
+        ("CppExtension('a', glob('*.cpp'))", "line 1: CppExtension: sources are [], want a list of file names"),
+        ("CppExtension('a', find('*.cpp'))", "line 1: sources=\"find('*.cpp')\" is no literal, and setup.py is read, not run."),
+        ("s = ['a.cpp']\nif cuda:\n  s += ['a.cu']\nCppExtension('a', s)", "line 4: sources='s' is no literal"),
+        ("s = ['a.cpp']\ns = ['b.cpp']\nCppExtension('a', s)", "line 3: sources='s' is no literal"),
+        ("s = s + ['a.cpp']\nCppExtension('a', s)", "line 2: sources='s' is no literal"),
+        ("CppExtension('a', [os.environ['SOURCE']])", "line 1: sources=\"[os.environ['SOURCE']]\" is no literal"),
         ("\nCppExtension('a', sources)", "line 2: sources='sources' is no literal"),
         ("CppExtension(name=NAME, sources=['a.cpp'])", "line 1: name='NAME' is no literal"),
         ("CppExtension('a')", "line 1: CppExtension: sources are None, want a list of file names. Write it out, or name the files"),

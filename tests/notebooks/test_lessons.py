@@ -26,6 +26,7 @@ ANY_COMPILER = {
     "04_gradients",
     "14_crash_it_on_purpose",
     "15_leaving_home",
+    "16_bring_your_own_kernel",
 }
 
 every_lesson = pytest.mark.parametrize("path", LESSONS, ids=[path.stem for path in LESSONS])
@@ -48,7 +49,7 @@ def read(path: Path) -> NotebookNode:
 
 def test_the_lessons_are_there() -> None:
     """Lessons are numbered from 00, each number once; 08 to 10 are left free for CUDA without a GPU."""
-    assert [path.name[:2] for path in LESSONS] == [f"{n:02d}" for n in (*range(8), 11, 12, 13, 14, 15)]
+    assert [path.name[:2] for path in LESSONS] == [f"{n:02d}" for n in (*range(8), 11, 12, 13, 14, 15, 16)]
     assert all(re.fullmatch(r"\d\d_[a-z0-9_]+\.ipynb", path.name) for path in LESSONS)
 
 

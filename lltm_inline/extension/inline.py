@@ -1,0 +1,694 @@
+"""What people give to `load_inline` becomes a kernel of an op that is made on the spot.
+
+The arguments are read as `load_inline` reads them; the C++ signatures and one example call say what the op is; what calls the
+snippet's own functions is written behind its text, as for an extension in files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..base.arguments import did_you_mean, function, plural, refusal, shown, string, strings
+from ..base.files import escaped
+from ..diagnosis.source_text import python_line
+from ..errors import DefinitionError, InputError
+from ..model.kernel import Kernel
+from ..model.registry import Op, registry
+from ..model.reserved import is_reserved
+from ..source.signature import Function, aliases_in, find_functions, mask, meant, taken
+from .classic import adapter_text, flags_of
+from .example import Example, call, explore, sizes_of, tensors_in
+from .matching import match_functions, of_gradient
+from .reading import Unclear, body_of, find_modules, result_of
+
+#: Arguments of `load_inline` that ask for what does not exist here.
+_SYCL = ("sycl_sources", "extra_sycl_cflags", "with_sycl")
+#: What every build of the playground links, or needs not.
+_LINKED = re.compile(r"-O\w*|-fopenmp|-l(?:gomp|m|pthread|dl|cudart|torch\w*|c10\w*)|-pthread|")
+#: An example of more elements is too large to be checked at.
+_MOST_ELEMENTS = 4096
+#: What `load_inline` puts ahead of every text; of all includes of a text the playground makes the first lines of a build.
+_IMPLICIT = "#include <torch/extension.h>"
+#: How people name a backward, and the forward that belongs to it.
+_PAIRS = (
+    (r"(.*?)_?forward", r"{}_?backward"),
+    (r"(.*?)_?fwd", r"{}_?bwd"),
+    (r"(.*?)_?fw", r"{}_?bw"),
+    (r"(.*)", r"{}_(?:backward|bwd|bw)"),
+)
+_FORWARD = re.compile(r"_?(?:forward|fwd|fw)\Z")
+_POINTERS = re.compile(r"\bdata_ptr\b|\baccessor\b|packed_accessor|\.\s*data\s*<")
+#: What goes by memory: pointers, and random numbers, which are drawn in its order.
+_DENSE = re.compile(
+    r"\bdata_ptr\b|\.\s*data\s*<|is_contiguous|\brandn?(?:_like)?\b|\bbernoulli|\b(?:normal|uniform)_\b"
+)
+_EXTENT = re.compile(r"\b(\w+)\s*\.\s*(?:size|sizes|numel)\s*\(\s*([^()]*?)\s*\)\s*(?:\[([^\]]*)\])?")
+#: What has the extents of another tensor.
+_COPY = re.compile(
+    r"\b(\w+)\s*=\s*(?:\w+::\w+_like\s*\(\s*)?(\w+)\b(?=\s*(?:;|,|\)|\.\s*(?:contiguous|clone|accessor|packed_accessor\w*|to)\b))"
+)
+_HALF = re.compile(r"AT_DISPATCH_FLOATING_TYPES_AND(?:_HALF|2?\b[^;{]*?(?:Half|BFloat16))")
+
+_TENSOR = r"(?:(?:::)?(?:at|torch)::)?Tensor"
+_OPTIONAL = r"(?:std|c10|torch|at)::optional\s*<\s*({})\s*>"
+_NUMBERS = {
+    "int": r"(?:std::)?u?int(?:8|16|32|64)?_t|(?:unsigned )?(?:int|long|short|char)(?: long)?(?: int)?|unsigned|(?:std::)?s(?:ize|size)_t",
+    "float": r"double|float",
+    "bool": r"bool",
+    "str": r"(?:std::)?string|(?:std::|c10::)?string_view",
+    "ScalarType": r"(?:at|c10|torch)::(?:ScalarType|Dtype)",
+}
+_LISTS = {
+    "int[]": r"std::vector\s*<\s*(?:int64_t|int|long)\s*>|(?:at|torch|c10)::IntArrayRef",
+    "float[]": r"std::vector\s*<\s*(?:double|float)\s*>",
+}
+
+
+def from_load_inline(
+    name: str = "",
+    cpp_sources: str | Sequence[str] = "",
+    cuda_sources: str | Sequence[str] | None = None,
+    sycl_sources: Any = None,
+    functions: str | Sequence[str] | Mapping[str, str] | None = None,
+    extra_cflags: Sequence[str] | None = None,
+    extra_cuda_cflags: Sequence[str] | None = None,
+    extra_sycl_cflags: Any = None,
+    extra_ldflags: Sequence[str] | None = None,
+    extra_include_paths: Sequence[str] | None = None,
+    build_directory: Any = None,
+    verbose: bool = False,
+    with_cuda: bool | None = None,
+    with_sycl: Any = None,
+    is_python_module: bool = True,
+    with_pytorch_error_handling: bool = True,
+    keep_intermediates: bool = True,
+    use_pch: bool = False,
+    no_implicit_headers: bool = False,
+    *,
+    reference: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+    inputs: Sequence[Any] | Callable[..., Sequence[Any]] | Mapping[str, Any] | None = None,
+    gradient: str | Mapping[str, str] | None = None,
+) -> Kernel | tuple[Kernel, ...]:
+    """Make a kernel of what `torch.utils.cpp_extension.load_inline` takes, and register it with an op made on the spot.
+
+    The text stays as it is. It can be built, loaded and called at once; with `inputs` and `reference` it can be checked and
+    timed: `print(kernel.doc)` says which. A CUDA text runs on a GPU (`device="cuda"`) and without one (`device="cuda-cpu"`).
+
+    Args:
+        name: of the extension; the op has the function's name.
+        cpp_sources, cuda_sources: texts, as for `load_inline`.
+        functions: names of the functions to bind. Each becomes an op; one whose name ends in `_backward`, `_bwd` or `_bw` is
+            the backward of the one that it is named after. Without `functions`, what the text itself binds.
+        extra_cflags, extra_cuda_cflags, extra_include_paths: for the compilers.
+        extra_ldflags: what links no other library.
+        sycl_sources, extra_sycl_cflags, with_sycl: refused.
+        build_directory, verbose, with_cuda, is_python_module, with_pytorch_error_handling, keep_intermediates, use_pch, \
+no_implicit_headers: accepted, and of no effect.
+        reference: the same in PyTorch: a function that takes what the snippet's takes. What the snippet changes in place it
+            changes too, or returns. A dict by name where the snippet has several functions.
+        inputs: the arguments of one call. Extents that differ in it are taken for independent: give each a number of its own.
+            Or, as for `Op`, `inputs(randn, **letters)`, which makes them. A dict by name where the snippet has several functions.
+        gradient: which function is the backward of which, `{"foo": "foo_grad"}`, where the names do not say it.
+
+    Returns:
+        The kernel, registered as `FUNCTION/inline`; a tuple of kernels where the snippet has several functions.
+
+    Raises:
+        InputError: an argument that makes no sense, or that asks for what is not here.
+        DefinitionError: a snippet, reference or example that does not go in; it says what would.
+
+    Example:
+        >>> import torch
+        >>> source = "torch::Tensor twice(torch::Tensor x) { return x + x; }"
+        >>> kernel = from_load_inline("ext", source, functions=["twice"], reference=lambda x: 2 * x, inputs=(torch.ones(3, 5),))
+        >>> kernel.label, registry.ops["twice"].shapes["x"]
+        ('twice/inline', 'N M')
+    """
+    for refused in _SYCL:
+        if locals()[refused]:
+            raise InputError(f"{refused}={shown(locals()[refused])}: there is no SYCL here. Want C++ or CUDA")
+    where = f"from_load_inline({shown(string('name', name))})" if name else "from_load_inline()"
+    if not cpp_sources and not cuda_sources:
+        cure = "The first argument is a name, as load_inline has it: from_load_inline('ext', source, ...)"
+        raise InputError(f"{where}: no cpp_sources and no cuda_sources. {cure}")
+    for flag in strings("extra_ldflags", extra_ldflags or (), where=where):
+        if not _LINKED.fullmatch(flag):
+            raise InputError(
+                f"{where}: extra_ldflags={shown(flag)} links another library: a kernel is linked with torch's libraries alone. "
+                "Leave it out, and write what it is needed for in C++ or with torch's own functions"
+            )
+    snippet = _Snippet(
+        where, name, _joined("cpp_sources", cpp_sources, where), _joined("cuda_sources", cuda_sources, where)
+    )
+    if (found := python_line(snippet.text)) is not None:
+        raise InputError(f"{where}: line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
+    includes = [f"-I{path}" for path in strings("extra_include_paths", extra_include_paths or (), where=where)]
+    flags = flags_of(
+        [*filter(None, strings("extra_cflags", extra_cflags or (), where=where)), *includes],
+        [*filter(None, strings("extra_cuda_cflags", extra_cuda_cflags or (), where=where))],
+        bool(snippet.cuda),
+    )
+    bound = snippet.bound(functions)
+    pairs = snippet.pairs(bound, gradient)
+    for what, given in (("reference", reference), ("inputs", inputs)):
+        if isinstance(given, Mapping) and (unknown := [key for key in given if key not in pairs]):
+            raise InputError(
+                f"{where}: {what} has {shown(unknown[0])}, want names of the functions: {', '.join(pairs)}"
+            )
+    own, example = _of("reference", reference, pairs, where), _of("inputs", inputs, pairs, where)
+    made = [
+        _made(
+            snippet,
+            forward,
+            {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {}),
+            own(forward),
+            example(forward),
+            flags,
+        )
+        for forward, backward in pairs.items()
+    ]
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _joined(name: str, sources: Any, where: str) -> str:
+    """Put sources behind each other, as `load_inline` does, with plain line ends."""
+    parts = (sources,) if isinstance(sources, str) else strings(name, sources or (), where=where)
+    return "\n".join(parts).replace("\r\n", "\n")
+
+
+def _of(what: str, given: Any, pairs: Mapping[str, str], where: str) -> Callable[[str], Any]:
+    """Return what says which of several values belongs to a function."""
+    if isinstance(given, Mapping):
+        return given.get
+    if given is not None and len(pairs) > 1:
+        raise InputError(
+            f"{where}: {what} is one, and the snippet has {len(pairs)} functions: want a dict, {{{next(iter(pairs))!r}: ...}}. "
+            f"Functions: {', '.join(pairs)}"
+        )
+    return lambda _: given
+
+
+@dataclass(frozen=True)
+class _Snippet:
+    """The texts of a snippet.
+
+    Attributes:
+        where: names it in messages.
+        name: of the extension.
+        cpp, cuda: its texts.
+    """
+
+    where: str
+    name: str
+    cpp: str
+    cuda: str
+
+    @property
+    def text(self) -> str:
+        """One text: C++ that only declares what the CUDA text defines has nothing to add to it."""
+        defines = any(True for _ in find_functions(mask(taken(self.cpp)))) or bool(find_modules(self.cpp))
+        return f"{self.cuda.rstrip()}\n\n{self.cpp.strip()}\n" if self.cuda and defines else self.cuda or self.cpp
+
+    def bound(self, functions: Any) -> dict[str, str]:
+        """List the functions that are bound: those that are asked for, or that the text itself binds, by the name of each."""
+        defined = list(dict.fromkeys(name for name, _ in find_functions(mask(taken(self.text)))))
+        listed = f"Its functions: {', '.join(defined)}" if defined else "It defines no function"
+        if functions is None:
+            bound = {name: what for module in find_modules(self.text) for name, what in module.functions.items()}
+            if not bound:
+                raise InputError(f"{self.where}: no functions=, and nothing in the text binds one. {listed}")
+            return bound
+        if isinstance(functions, str):
+            functions = [functions]
+        names = strings("functions", list(functions) if isinstance(functions, Mapping) else functions, where=self.where)
+        if not names:
+            raise InputError(f"{self.where}: functions is empty. {listed}")
+        for name in names:
+            if name not in defined:
+                near = did_you_mean(name, defined)
+                raise InputError(
+                    f"{self.where}: the text defines no function {shown(name)} at file scope.{near} {listed}"
+                )
+        return {name: name for name in names}
+
+    def pairs(self, bound: Mapping[str, str], gradient: Any) -> dict[str, str]:
+        """Pair forwards with backwards; those without one have an empty name."""
+        if isinstance(gradient, str):
+            others = [name for name in bound if name != gradient]
+            if len(others) != 1:
+                raise InputError(
+                    f"{self.where}: gradient={gradient!r}: say of which function: {{'{others[0] if others else ''}': {gradient!r}}}"
+                )
+            gradient = {others[0]: gradient}
+        if gradient is not None and not isinstance(gradient, Mapping):
+            raise refusal("gradient", gradient, "a dict of functions by name, {'foo': 'foo_grad'}", where=self.where)
+        found = dict(gradient or {})
+        for name in [*found, *found.values()]:
+            if name not in bound:
+                raise InputError(
+                    f"{self.where}: gradient names {shown(name)}, want some of functions: {', '.join(bound)}"
+                )
+        for name in bound:
+            for forward, backward in _PAIRS:
+                stem = re.fullmatch(forward, name)
+                other = next(
+                    (o for o in bound if stem and o != name and re.fullmatch(backward.format(re.escape(stem[1])), o)),
+                    "",
+                )
+                if other and name not in found and name not in found.values() and other not in found.values():
+                    found[name] = other
+        return {name: found.get(name, "") for name in bound if name not in found.values()}
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The reference of an op that is made of a snippet: the user's own, or none.
+
+    Attributes:
+        function: of the user.
+        missing: what is said where there is none.
+        places: the arguments that its results are written to, where the snippet's function changes these and returns nothing.
+    """
+
+    function: Callable[..., Any] | None
+    missing: str = ""
+    places: tuple[int, ...] = ()
+
+    #: Such an op takes the place of the one before, as one that is written in a notebook's cell does.
+    of_a_cell = True
+
+    def __call__(self, *values: Any) -> Any:
+        """Compute the op.
+
+        Raises:
+            DefinitionError: there is no reference.
+            ValueError: a result does not fit where it belongs.
+        """
+        if self.function is None:
+            raise DefinitionError(self.missing)
+        results = self.function(*values)
+        if not self.places or results is None:
+            return results
+        for place, result in zip(self.places, results if isinstance(results, tuple | list) else [results], strict=True):
+            if values[place].shape != result.shape:
+                raise ValueError(
+                    f"the result has shape {tuple(result.shape)}, what it belongs into {tuple(values[place].shape)}"
+                )
+            values[place].copy_(result)
+        return None
+
+
+def _made(
+    snippet: _Snippet, key: str, names: Mapping[str, str], given: Any, inputs: Any, flags: tuple[str, ...]
+) -> Kernel:
+    """Make the op and the kernel of one function, bound as `key`, with its backward, and register them."""
+    where, forward = f"{snippet.where}, {key!r}", names["forward"]
+    if given is not None:
+        function("reference", given, where=where)
+    own = _without_modules(snippet.text)
+    masked = mask(taken(own))
+    found = {kind: _defined(masked, name, where) for kind, name in names.items()}
+    arguments = _arguments(found["forward"], masked, where)
+    op = _op(_op_name(snippet, key, forward), found, arguments, masked, given, inputs, where)
+    match = match_functions(op, names, masked, where, counted=True)
+    taken_names = {one for one, _ in find_functions(masked)} & {"forward", "backward"}
+    called = ("called_forward", "called_backward") if taken_names else ("forward", "backward")
+    text = "\n\n".join([own.rstrip(), _IMPLICIT, adapter_text(op, match, bool(_DENSE.search(own)), called)])
+    kind = "cuda" if snippet.cuda else "cpp"
+    texts: dict[str, Any] = {kind: escaped(text)}
+    registry.register(op)
+    return registry.register(
+        Kernel(
+            f"{op.name}/inline",
+            **texts,
+            saves=match.saves,
+            functions=called[: len(names)],
+            flags=flags,
+            doc=_doc(op, kind, getattr(op.reference, "missing", "")),
+        )
+    )
+
+
+def _without_modules(text: str) -> str:
+    """Leave out what binds a text by itself, and keep the number of every line."""
+    for module in reversed(find_modules(text)):
+        blank = re.sub(r"[^\n]", " ", text[module.start : module.end])
+        text = text[: module.start] + blank + text[module.end :]
+    return text
+
+
+def _defined(masked: str, name: str, where: str) -> Function:
+    """Find a function, with what its types stand for.
+
+    Raises:
+        DefinitionError: there is none, or several, or a template.
+    """
+    if name.startswith("["):
+        raise DefinitionError(f"{where}: it binds a lambda, want a function with a name")
+    found = [one for _, one in find_functions(masked, re.escape(name))]
+    if not found:
+        raise DefinitionError(f"{where}: the text defines no function {name!r} at file scope, outside of any namespace")
+    if len(found) > 1:
+        several = " and ".join(f"{name}({', '.join(one.types)})" for one in found)
+        raise DefinitionError(f"{where}: {name!r} is overloaded: {several}. Give each a name of its own")
+    if "template" in found[0].returns:
+        raise DefinitionError(
+            f"{where}: {name!r} is a template: want a function that calls it with a type, "
+            f"at::Tensor {name}_float(at::Tensor x) {{ return {name}<float>(x); }}"
+        )
+    aliases = aliases_in(masked)
+    return replace(
+        found[0], returns=meant(found[0].returns, aliases), types=tuple(meant(one, aliases) for one in found[0].types)
+    )
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """One argument of a function: its name in C++ and in the op, its type there, and whether the function may change it."""
+
+    own: str
+    name: str
+    type: str
+    open: bool
+
+
+def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
+    """Read the arguments of a function.
+
+    Raises:
+        DefinitionError: a type that an op does not have.
+    """
+    arguments: list[_Argument] = []
+    for number, (type_, own) in enumerate(zip(found.types, found.names, strict=True), 1):
+        plain = re.sub(r"\s+", " ", re.sub(r"\bconst\b|&", " ", type_)).strip()
+        kind = next((kind for kind, pattern in _NUMBERS.items() if re.fullmatch(pattern, plain)), "")
+        kind = kind or next((kind for kind, pattern in _LISTS.items() if re.fullmatch(pattern, plain)), "")
+        if re.fullmatch(_TENSOR, plain):
+            kind = "Tensor"
+        optional = re.fullmatch(_OPTIONAL.format(".*"), plain)
+        if optional:
+            inner = optional[1].strip()
+            kind = "Tensor?" if re.fullmatch(_TENSOR, inner) else ""
+            kind = kind or next((f"{kind}?" for kind, pattern in _NUMBERS.items() if re.fullmatch(pattern, inner)), "")
+        if not kind:
+            raise DefinitionError(
+                f"{where}: argument {number} is {f'{type_} {own}'.strip()!r}, want a tensor, a number, a string, or a list or "
+                "an optional of these. Write a function around it that takes such arguments, and name that one in functions"
+            )
+        arguments.append(_Argument(own, _named(own, number, kind, arguments), kind, "const" not in type_))
+    return arguments
+
+
+def _named(own: str, number: int, kind: str, before: Sequence[_Argument]) -> str:
+    """Name an argument in the op: as it is called, where an op can call it so."""
+    name = own.strip("_") or f"x{number}"
+    if not kind.startswith("Tensor") and len(name) == 1:
+        name = name.lower()  # a capital letter would be an extent
+    used = {argument.name for argument in before}
+    clash = is_reserved(name) or name in used or any(f"d_{other}" == name or other == f"d_{name}" for other in used)
+    return f"{name}{number}" if clash else name
+
+
+def _values(inputs: Any, arguments: Sequence[_Argument], where: str) -> tuple[Any, ...]:
+    """Hold example inputs against the arguments.
+
+    Raises:
+        InputError: too few or too many, or one of another type.
+    """
+    if isinstance(inputs, Tensor) and len(arguments) == 1:
+        inputs = (inputs,)
+    if not isinstance(inputs, list | tuple):
+        raise refusal(
+            "inputs", inputs, f"the arguments of one call, ({', '.join(a.name for a in arguments)})", where=where
+        )
+    if len(inputs) != len(arguments):
+        listed = ", ".join(f"{argument.type} {argument.own}" for argument in arguments)
+        raise InputError(f"{where}: inputs has {plural(len(inputs), 'value')}, it takes {len(arguments)}: {listed}")
+    wanted: dict[str, Any] = {"int": int, "float": (int, float), "bool": bool, "str": str, "ScalarType": torch.dtype}
+    for argument, value in zip(arguments, inputs, strict=True):
+        kind = argument.type.rstrip("?")
+        fits = isinstance(value, wanted.get(kind, list | tuple if kind.endswith("[]") else Tensor))
+        fits &= kind not in ("int", "float") or not isinstance(value, bool)
+        if not (fits or (value is None and argument.type.endswith("?"))):
+            raise refusal(f"inputs: {argument.own}", value, f"a {argument.type}", where=where)
+    return tuple(list(value) if isinstance(value, tuple) else value for value in inputs)
+
+
+def _op(
+    name: str,
+    found: Mapping[str, Function],
+    arguments: Sequence[_Argument],
+    masked: str,
+    given: Any,
+    inputs: Any,
+    where: str,
+) -> Op:
+    """Make the op that a function computes."""
+    function_, backward = found["forward"], found.get("backward")
+    maker = inputs if callable(inputs) else None
+    if maker is not None:
+        inputs = _drawn(maker, sizes_of(maker, where), where)
+    lacks = [what for what, value in (("reference", given), ("inputs", inputs)) if value is None]
+    if inputs is None:  # whatever it takes; nothing can be made up to call it with
+        given, inputs = None, (None,) * len(arguments)
+    else:
+        inputs = _values(inputs, arguments, where)
+    void = function_.returns == "void"
+    missing = f"op {name!r} has no {' and no '.join(lacks)}: from_load_inline(..., {', '.join(f'{what}=...' for what in lacks)})"
+    reference = Reference(given, missing * bool(lacks))
+    if given is not None and void:
+        reference = replace(reference, places=_places(given, arguments, inputs, where))
+    asked = _asker(masked, function_, arguments)
+    known = explore(where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker)
+    changed = _changed(known, arguments, void)
+    main = next((v.dtype for v in tensors_in(inputs) if v.is_floating_point() or v.is_complex()), None)
+    spelled = [
+        _spelled(argument.type, value, main, changed.get(place, "")) + f" {argument.name}"
+        for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
+    ]
+    shapes = {
+        argument.name: known.shape(value) if isinstance(value, Tensor) else "?"
+        for argument, value in zip(arguments, inputs, strict=True)
+        if argument.type in ("Tensor", "Tensor?")
+    }
+    outputs = []
+    for place, output in enumerate([] if void else _outputs(known, function_, masked, where)):
+        result = known.first.results[place] if known.first else None
+        returned = known.first.returned[place] if known.first else None
+        kind = _kind(result, function_.returns, where)
+        if kind == "Tensor":
+            shapes[output] = known.shape_of(place) if known.first else "?"
+            kind = _spelled(kind, result, main, "" if returned is None else changed.get(returned, ""))
+        outputs.append(f"{kind} {output}")
+    example = tuple(known.sizes.values())
+    return Op(
+        name,
+        f"({', '.join(spelled)}) -> ({', '.join(outputs)})",
+        reference,
+        shapes,
+        known.inputs,
+        benchmark_sizes=(example,) if example else (),
+        # Gradients visit each element.
+        check_size=example if sum(tensor.numel() for tensor in tensors_in(inputs)) <= _MOST_ELEMENTS else (),
+        dtypes=_dtypes(masked, main),
+        differentiable=_differentiable(known, arguments, backward, masked, bool(changed)),
+        corners=False,
+        doc="Made of a snippet for load_inline.",
+    )
+
+
+def _drawn(maker: Callable[..., Any], sizes: Mapping[str, int], where: str) -> Any:
+    """Make example inputs by the user's function.
+
+    Raises:
+        DefinitionError: it fails.
+    """
+    generator = torch.Generator().manual_seed(0)
+    try:
+        return maker(lambda *shape: torch.randn(shape, generator=generator), **sizes)
+    except Exception as error:
+        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        raise DefinitionError(
+            f"{where}: inputs(randn, {', '.join(f'{k}={v}' for k, v in sizes.items())}) failed: {said}"
+        ) from error
+
+
+def _op_name(snippet: _Snippet, key: str, forward: str) -> str:
+    """Name the op after its function; no op of a module goes away for it."""
+    stems = (_FORWARD.sub("", key), _FORWARD.sub("", forward), snippet.name, forward)
+    name = re.sub(r"\W", "_", next(filter(None, stems)).lower()).strip("_")
+    name = name if re.match(r"[a-z]", name) else f"op_{name}"
+    before = registry.ops.get(name)
+    return f"{name}_inline" if before is not None and not isinstance(before.reference, Reference) else name
+
+
+def _spelled(kind: str, value: Any, main: torch.dtype | None, alias: str) -> str:
+    """Write the type of an argument or result: a tensor's own dtype where it is not that of the others."""
+    if not kind.startswith("Tensor"):
+        return kind
+    dtype = value.dtype if isinstance(value, Tensor) else main
+    marks = f"({alias})" * bool(alias) + f"[{str(dtype).removeprefix('torch.')}]" * (dtype != main)
+    return f"Tensor{marks}{kind.removeprefix('Tensor')}"
+
+
+def _kind(result: Any, returns: str, where: str) -> str:
+    """Name the type of an output in the op: of what the reference returned, or, without one, of what the function declares.
+
+    Raises:
+        DefinitionError: the reference returns what no op does.
+    """
+    if result is None:
+        return next((kind for kind in ("float", "int", "bool") if re.fullmatch(_NUMBERS[kind], returns)), "Tensor")
+    kind = "Tensor" if isinstance(result, Tensor) else {bool: "bool", int: "int", float: "float"}.get(type(result))
+    if kind is None:
+        raise DefinitionError(f"{where}: the reference returns {shown(result)}, want tensors or numbers")
+    return kind
+
+
+def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Callable[[str, int, int], bool]:
+    """Return what tells whether a function asks for an extent of an argument; what it never asks for is fixed.
+
+    ATen asks by itself, and a function that only hands its arguments on is not looked into.
+    """
+    body = body_of(masked, found)
+    if not _POINTERS.search(body):
+        return lambda name, axis, rank: True
+    owners: dict[str, str] = {argument.own: argument.name for argument in arguments}
+    for new, old in _COPY.findall(body):
+        owners.setdefault(new, owners.get(old, ""))
+    asked: dict[str, list[str]] = {}
+    for own, argument, index in _EXTENT.findall(body):
+        asked.setdefault(owners.get(own, ""), []).append(index or argument)
+
+    def asks(name: str, axis: int, rank: int) -> bool:
+        return any(not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ()))
+
+    return asks
+
+
+def _places(
+    given: Callable[..., Any], arguments: Sequence[_Argument], inputs: Sequence[Any], where: str
+) -> tuple[int, ...]:
+    """Say which arguments take the results of a reference, where the function returns nothing.
+
+    Raises:
+        DefinitionError: the reference neither changes an argument nor returns what one would become.
+    """
+    try:
+        first = call(given, inputs)
+    except Exception:  # `explore` says of it what there is to say
+        return ()
+    if first.changed and not first.results:
+        return ()
+    open_ = [place for place, argument in enumerate(arguments) if argument.open and argument.type == "Tensor"]
+    named = [place for place in open_ if re.match(r"(?:out|dst|result|res|ret)", arguments[place].own)] or [
+        place for place in open_ if arguments[place].own in ("y", "z", "c", "C", "o", "O")
+    ]
+    places = list(first.changed) or named or open_
+    shapes = [result.shape for result in first.results if isinstance(result, Tensor)]
+    if (
+        not shapes
+        or len(first.results) > len(places)
+        or any(inputs[p].shape != s for p, s in zip(places, shapes, strict=False))
+    ):
+        raise DefinitionError(
+            f"{where}: it returns nothing, so it changes its arguments, and the reference neither changes one nor returns what one "
+            "becomes. Let it change what the function changes: lambda out, x: out.copy_(...)"
+        )
+    return tuple(places[: len(shapes)])
+
+
+def _changed(known: Example, arguments: Sequence[_Argument], void: bool) -> dict[int, str]:
+    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be."""
+    places: Sequence[int] = known.first.changed if known.first else ()
+    if known.first is None and void:
+        places = [place for place, argument in enumerate(arguments) if argument.open and argument.type == "Tensor"]
+    return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
+
+
+def _outputs(known: Example, found: Function, masked: str, where: str) -> list[str]:
+    """Name the outputs: as the function calls what it returns, where these are names of their own.
+
+    Raises:
+        DefinitionError: the function returns something else than the reference, or what cannot be counted.
+    """
+    try:
+        returned = list(result_of(masked, found, "").names)
+    except Unclear as error:
+        returned = []
+        if known.first is None and "vector" in found.returns:
+            raise DefinitionError(
+                f"{where}: {error}: give a reference, which says how many tensors it returns"
+            ) from None
+    count = len(known.first.results) if known.first else max(len(returned), 1)
+    if known.first is not None and (
+        len(returned) < count if returned else count != 1 and found.returns.endswith("Tensor")
+    ):
+        raise DefinitionError(
+            f"{where}: the reference returns {plural(count, 'value')}, the function {plural(max(len(returned), 1), 'value')}"
+        )
+    used = list(known.names)
+    names: list[str] = []
+    for place in range(count):
+        own = returned[place] if place < len(returned) else ""
+        fits = re.fullmatch(r"[A-Za-z](?:\w*[A-Za-z0-9])?", own) and not is_reserved(own) and own not in (*used, *names)
+        names.append(own if fits else f"output{place if count > 1 else ''}")
+    return [f"{one}_{place}" if one in used else one for place, one in enumerate(names)]
+
+
+def _dtypes(masked: str, main: torch.dtype | None) -> tuple[str, ...]:
+    """List the dtypes that a text takes: those that it dispatches over; those of ATen; else the one of the example."""
+    names = ["float32", "float64"] if not _POINTERS.search(masked) or "AT_DISPATCH_FLOATING" in masked else []
+    names += ["float16", "bfloat16"] if _HALF.search(masked) else []
+    own = str(main or torch.float32).removeprefix("torch.")
+    return tuple(dict.fromkeys([own, *names]))
+
+
+def _differentiable(
+    known: Example, arguments: Sequence[_Argument], backward: Function | None, masked: str, changed: bool
+) -> bool | tuple[str, ...]:
+    """Say which inputs have a gradient: those that a backward returns one for, or that ATen finds."""
+    real = [
+        argument
+        for argument, value in zip(arguments, known.values, strict=True)
+        if argument.type == "Tensor" and (value is None or value.is_floating_point() or value.is_complex())
+    ]
+    if backward is None:
+        plain = known.first is not None and not changed and not _POINTERS.search(masked)
+        return plain and bool(real) and _has_graph(known)
+    try:
+        names = result_of(masked, backward, "").names
+    except Unclear:
+        return True
+    own = {of_gradient(name) for name in names}
+    said = tuple(argument.name for argument in real if own & {argument.own, argument.name})
+    return said if len(said) == len(names) else tuple(argument.name for argument in real[: len(names)])
+
+
+def _has_graph(known: Example) -> bool:
+    """Tell whether the reference can be differentiated."""
+    assert known.reference is not None
+    leaves = [
+        v.clone().requires_grad_() if isinstance(v, Tensor) and v.is_floating_point() else v for v in known.values
+    ]
+    results = known.reference(*leaves)
+    return any(
+        isinstance(r, Tensor) and r.requires_grad for r in (results if isinstance(results, tuple | list) else [results])
+    )
+
+
+def _doc(op: Op, kind: str, missing: str) -> str:
+    """Say what a kernel can do, and what is missing for the rest."""
+    device = "" if kind == "cpp" else ", device='cuda' or 'cuda-cpu'"
+    can = f"{op.name}{op.signature}. It can be built, loaded and called: li.load('{op.name}/inline'{device})"
+    return (
+        f"{can}. To be checked and timed: {missing}"
+        if missing
+        else f"{can}, checked: li.check, and timed: li.benchmark"
+    )

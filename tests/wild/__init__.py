@@ -1,0 +1,86 @@
+"""Inline kernels in the styles that people publish: each as its author would give it to `load_inline`, written anew.
+
+A module for each family; `every()` lists them all. A snippet says what `load_inline` gets, a reference, example inputs,
+and an edit that makes it wrong, which a check must find.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True)
+class Wild:
+    """One snippet.
+
+    Attributes:
+        name: of the row in the table.
+        given: the arguments of `load_inline`, as published.
+        reference: what it computes, in PyTorch.
+        inputs: example inputs, or what makes them.
+        wrong: a text that stands once in the sources, and what makes the kernel wrong in its place.
+        more: other arguments of `from_load_inline`: `gradient=`, `differentiable=`.
+        shim: lines that its owner has to write beside a reference.
+        refused: part of the message of one that cannot go in.
+    """
+
+    name: str
+    given: dict[str, Any]
+    reference: Callable[..., Any] | dict[str, Any] | None
+    inputs: tuple[Any, ...] | dict[str, Any] | Callable[..., Any]
+    wrong: tuple[str, str] = ("", "")
+    more: dict[str, Any] = field(default_factory=dict)
+    shim: int = 0
+    refused: str = ""
+
+    @property
+    def device(self) -> str:
+        """Where it runs in the tests."""
+        return "cuda-cpu" if self.given.get("cuda_sources") else "cpu"
+
+    def planted(self) -> dict[str, Any]:
+        """Return the arguments of `load_inline` with the mistake."""
+        old, new = self.wrong
+        changed = {
+            key: text.replace(old, new)
+            for key in ("cpp_sources", "cuda_sources")
+            if isinstance(text := self.given.get(key), str) and text.count(old) == 1
+        }
+        assert len(changed) == 1, f"{self.name}: {old!r} does not stand in one place"
+        return {**self.given, **changed}
+
+
+def seeded(*shape: int, dtype: torch.dtype = torch.float32, shift: int = 0) -> torch.Tensor:
+    """Draw example inputs, the same in every run."""
+    generator = torch.Generator().manual_seed(sum(shape) + shift)
+    return torch.randn(*shape, generator=generator).to(dtype)
+
+
+def every() -> list[Wild]:
+    """List all snippets."""
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    return [snippet for module in modules for snippet in module.SNIPPETS]
+
+
+def table() -> str:
+    """Write the table of docs/wild.md: what each snippet is, and what it needs to go in."""
+    rows = ["| snippet | family | device | backward | goes in |", "|---|---|---|---|---|"]
+    for snippet in every():
+        family = next(module.name for module in iter_modules(__path__) if _holds(module.name, snippet))
+        text = f"{snippet.given['cpp_sources']}{snippet.given.get('cuda_sources', '')}"
+        backward = "yes" if re.search(r"\b(?:\w+_)?(?:backward|bwd|bw|grad)\s*\(", text) else "no"
+        needs = f"no: {snippet.refused}" if snippet.refused else "unchanged, with a reference"
+        needs += f" and {snippet.shim} lines" * bool(snippet.shim)
+        rows.append(f"| `{snippet.name}` | {family.replace('_', ' ')} | {snippet.device} | {backward} | {needs} |")
+    return "\n".join(rows) + "\n"
+
+
+def _holds(module: str, snippet: Wild) -> bool:
+    return any(one is snippet for one in import_module(f"{__name__}.{module}").SNIPPETS)

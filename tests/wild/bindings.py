@@ -1,0 +1,96 @@
+"""Snippets that bind themselves, and what has other things of its own."""
+
+from __future__ import annotations
+
+import torch
+
+from . import Wild, seeded
+
+MODULE = Wild(
+    "own pybind11 module",
+    {
+        "name": "my_relu",
+        "cpp_sources": """
+#include <torch/extension.h>
+
+torch::Tensor relu_fwd(torch::Tensor x) { return x.clamp_min(0); }
+torch::Tensor relu_bwd(torch::Tensor grad, torch::Tensor x) { return grad * (x > 0); }
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("forward", &relu_fwd, "ReLU forward");
+  m.def("backward", &relu_bwd, "ReLU backward");
+}
+""",
+    },
+    torch.relu,
+    (seeded(5, 7),),
+    ("(x > 0)", "(x > 1)"),
+)
+
+LIBRARY = Wild(
+    "own TORCH_LIBRARY",
+    {
+        "name": "my_ops",
+        "cpp_sources": """
+#include <torch/library.h>
+#include <ATen/ATen.h>
+
+at::Tensor mymuladd_cpu(const at::Tensor& a, const at::Tensor& b, double c) { return a * b + c; }
+
+TORCH_LIBRARY(my_ops, m) {
+  m.def("mymuladd(Tensor a, Tensor b, float c) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(my_ops, CPU, m) {
+  m.impl("mymuladd", &mymuladd_cpu);
+}
+""",
+        "is_python_module": False,
+    },
+    lambda a, b, c: a * b + c,
+    (seeded(5, 7), seeded(5, 7, shift=1), 2.0),
+    ("a * b + c", "a * b - c"),
+)
+
+NO_IMPLICIT = Wild(
+    "heaviside",
+    {
+        "name": "heaviside",
+        "cpp_sources": """
+#include <torch/csrc/api/include/torch/types.h>
+namespace {
+inline float step(float v) { return v > 0 ? 1.f : 0.f; }
+}
+torch::Tensor heaviside(const torch::Tensor& x) {
+  auto y = x.clone();
+  float* p = y.data_ptr<float>();
+  for (int64_t i = 0; i < y.numel(); ++i) p[i] = step(p[i]);
+  return y;
+}
+""",
+        "functions": ["heaviside"],
+        "no_implicit_headers": True,
+        "extra_include_paths": [],
+        "with_cuda": False,
+    },
+    lambda x: (x > 0).to(x.dtype),
+    (seeded(5, 7),),
+    ("v > 0", "v > 1"),
+)
+
+COUNTS = Wild(
+    "two functions",
+    {
+        "name": "polynomials",
+        "cpp_sources": """
+torch::Tensor square(torch::Tensor x) { return x * x; }
+torch::Tensor cube(torch::Tensor x) { return x * x * x; }
+""",
+        "functions": ["square", "cube"],
+    },
+    {"square": torch.square, "cube": lambda x: x**3},
+    {"square": (seeded(5, 7),), "cube": (seeded(11),)},
+    ("return x * x;", "return x + x;"),
+)
+
+SNIPPETS = [MODULE, LIBRARY, NO_IMPLICIT, COUNTS]

@@ -1,0 +1,373 @@
+"""Lookups, histograms, sampling, quantisation: integers among the tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from . import Wild, seeded
+
+
+def indices(count: int, below: int) -> torch.Tensor:
+    """Draw example indices."""
+    return torch.randint(0, below, (count,), generator=torch.Generator().manual_seed(count))
+
+
+EMBEDDING = Wild(
+    "embedding_forward",
+    {
+        "name": "embedding_ext",
+        "cpp_sources": """
+#include <torch/extension.h>
+
+torch::Tensor embedding_forward(torch::Tensor weight, torch::Tensor idx) {
+  TORCH_CHECK(idx.scalar_type() == torch::kLong, "idx must be int64");
+  auto out = torch::empty({idx.size(0), weight.size(1)}, weight.options());
+  auto ids = idx.accessor<int64_t, 1>();
+  for (int64_t i = 0; i < idx.size(0); i++) out[i].copy_(weight[ids[i]]);
+  return out;
+}
+
+torch::Tensor embedding_backward(torch::Tensor grad_out, torch::Tensor idx, torch::Tensor weight) {
+  auto grad_weight = torch::zeros_like(weight);
+  auto ids = idx.accessor<int64_t, 1>();
+  for (int64_t i = 0; i < idx.size(0); i++) grad_weight[ids[i]] += grad_out[i];
+  return grad_weight;
+}
+""",
+        "functions": ["embedding_forward", "embedding_backward"],
+    },
+    lambda weight, idx: torch.nn.functional.embedding(idx, weight),
+    (seeded(11, 5), indices(7, 11)),
+    ("grad_weight[ids[i]] += grad_out[i]", "grad_weight[ids[i]] = grad_out[i]"),
+)
+
+HISTOGRAM = Wild(
+    "histogram",
+    {
+        "name": "histogram",
+        "cpp_sources": "torch::Tensor histogram(torch::Tensor x, int num_bins);",
+        "cuda_sources": """
+#include <torch/extension.h>
+__global__ void histogram_kernel(const int* x, int* hist, int n, int bins) {
+    extern __shared__ int local[];
+    for (int i = threadIdx.x; i < bins; i += blockDim.x) local[i] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&local[x[i]], 1);
+    __syncthreads();
+    for (int i = threadIdx.x; i < bins; i += blockDim.x) atomicAdd(&hist[i], local[i]);
+}
+torch::Tensor histogram(torch::Tensor x, int num_bins) {
+    auto hist = torch::zeros({num_bins}, x.options());
+    histogram_kernel<<<2, 64, num_bins * sizeof(int)>>>(x.data_ptr<int>(), hist.data_ptr<int>(), x.numel(), num_bins);
+    return hist;
+}
+""",
+        "functions": ["histogram"],
+    },
+    lambda x, num_bins: torch.bincount(x, minlength=num_bins).int(),
+    (indices(100, 16).int(), 16),
+    (
+        "    __syncthreads();\n    for (int i = threadIdx.x; i < bins; i += blockDim.x) atomicAdd",
+        "    for (int i = threadIdx.x; i < bins; i += blockDim.x) atomicAdd",
+    ),
+)
+
+GATHER = Wild(
+    "gather_rows",
+    {
+        "name": "gather_rows",
+        "cpp_sources": "at::Tensor gather_rows(const at::Tensor& table, const at::Tensor& idx);",
+        "cuda_sources": """
+__global__ void gather_kernel(const float* table, const int64_t* idx, float* out, int n, int d) {
+    int i = blockIdx.x * blockDim.y + threadIdx.y;
+    if (i >= n) return;
+    for (int j = threadIdx.x; j < d; j += blockDim.x) out[i * d + j] = table[idx[i] * d + j];
+}
+at::Tensor gather_rows(const at::Tensor& table, const at::Tensor& idx) {
+    auto out = at::empty({idx.size(0), table.size(1)}, table.options());
+    const dim3 block(32, 4);
+    gather_kernel<<<(idx.size(0) + 3) / 4, block>>>(
+        table.data_ptr<float>(), idx.data_ptr<int64_t>(), out.data_ptr<float>(), idx.size(0), table.size(1));
+    return out;
+}
+""",
+        "functions": ["gather_rows"],
+    },
+    lambda table, idx: table[idx],
+    (seeded(11, 5), indices(7, 11)),
+    ("idx[i] * d + j", "idx[i] * n + j"),
+)
+
+ONE_HOT = Wild(
+    "one_hot",
+    {
+        "name": "one_hot",
+        "cpp_sources": """
+#include <torch/extension.h>
+torch::Tensor one_hot(torch::Tensor labels, int num_classes) {
+  auto out = torch::zeros({labels.size(0), num_classes}, torch::kFloat);
+  auto l = labels.accessor<int64_t, 1>();
+  auto o = out.accessor<float, 2>();
+  for (int64_t i = 0; i < labels.size(0); ++i) o[i][l[i]] = 1.f;
+  return out;
+}
+""",
+        "functions": ["one_hot"],
+    },
+    lambda labels, num_classes: torch.nn.functional.one_hot(labels, num_classes).float(),
+    (indices(7, 5), 5),
+    ("= 1.f", "+= 2.f"),
+)
+
+NONZERO = Wild(
+    "positive_indices",
+    {
+        "name": "positive_indices",
+        "cpp_sources": """
+torch::Tensor positive_indices(torch::Tensor x) {
+  std::vector<int64_t> found;
+  auto a = x.accessor<float, 1>();
+  for (int64_t i = 0; i < x.size(0); ++i)
+    if (a[i] > 0) found.push_back(i);
+  return torch::tensor(found, torch::kInt64);
+}
+""",
+        "functions": ["positive_indices"],
+    },
+    lambda x: (x > 0).nonzero().flatten(),
+    (seeded(11),),
+    ("a[i] > 0", "a[i] > 0.5"),
+)
+
+NOISE = Wild(
+    "add_noise",
+    {
+        "name": "add_noise",
+        "cpp_sources": """
+#include <torch/extension.h>
+torch::Tensor add_noise(torch::Tensor x, double sigma) {
+  return x + sigma * torch::randn_like(x);
+}
+""",
+        "functions": ["add_noise"],
+    },
+    lambda x, sigma: x + sigma * torch.randn_like(x),
+    (seeded(5, 7), 0.1),
+    ("randn_like", "rand_like"),
+)
+
+SAMPLE = Wild(
+    "sample_rows",
+    {
+        "name": "sample_rows",
+        "cpp_sources": "torch::Tensor sample_rows(torch::Tensor probs, torch::Tensor u);",
+        "cuda_sources": """
+__global__ void sample_kernel(const float* probs, const float* u, int64_t* out, int rows, int n) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  float total = 0.f;
+  int64_t pick = n - 1;
+  for (int i = 0; i < n; ++i) {
+    total += probs[r * n + i];
+    if (u[r] < total) { pick = i; break; }
+  }
+  out[r] = pick;
+}
+torch::Tensor sample_rows(torch::Tensor probs, torch::Tensor u) {
+  auto out = torch::empty({probs.size(0)}, probs.options().dtype(torch::kLong));
+  sample_kernel<<<(probs.size(0) + 127) / 128, 128>>>(
+      probs.data_ptr<float>(), u.data_ptr<float>(), out.data_ptr<int64_t>(), probs.size(0), probs.size(1));
+  return out;
+}
+""",
+        "functions": ["sample_rows"],
+    },
+    lambda probs, u: torch.searchsorted(probs.cumsum(1), u[:, None], right=True)[:, 0].clamp(max=probs.shape[1] - 1),
+    (torch.softmax(seeded(7, 5), 1), torch.sigmoid(seeded(7))),
+    ("u[r] < total", "u[r] > total"),
+)
+
+QUANTIZE = Wild(
+    "quantize_rows",
+    {
+        "name": "quantize",
+        "cpp_sources": """
+#include <torch/extension.h>
+#include <tuple>
+std::tuple<torch::Tensor, torch::Tensor> quantize_rows(torch::Tensor x) {
+  auto scale = std::get<0>(x.abs().max(1)) / 127.0;
+  auto q = torch::round(x / scale.unsqueeze(1)).clamp(-127, 127).to(torch::kInt8);
+  return std::make_tuple(q, scale);
+}
+""",
+        "functions": ["quantize_rows"],
+    },
+    lambda x: (
+        (x / (x.abs().amax(1) / 127.0).unsqueeze(1)).round().clamp(-127, 127).to(torch.int8),
+        x.abs().amax(1) / 127.0,
+    ),
+    (seeded(5, 7),),
+    ("clamp(-127, 127)", "clamp(-100, 100)"),
+)
+
+DEQUANTIZE = Wild(
+    "dequantize",
+    {
+        "name": "dequantize",
+        "cpp_sources": "torch::Tensor dequantize(torch::Tensor q, torch::Tensor scale, int64_t zero_point);",
+        "cuda_sources": """
+#include <cstdint>
+__global__ void dequantize_kernel(const int8_t* q, const float* scale, float* out, int rows, int cols, int zero) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * cols) out[i] = (q[i] - zero) * scale[i / cols];
+}
+torch::Tensor dequantize(torch::Tensor q, torch::Tensor scale, int64_t zero_point) {
+    auto out = torch::empty(q.sizes(), scale.options());
+    int n = q.numel();
+    dequantize_kernel<<<(n + 255) / 256, 256>>>(
+        q.data_ptr<int8_t>(), scale.data_ptr<float>(), out.data_ptr<float>(), q.size(0), q.size(1), zero_point);
+    return out;
+}
+""",
+        "functions": ["dequantize"],
+    },
+    lambda q, scale, zero_point: (q.float() - zero_point) * scale[:, None],
+    ((seeded(5, 7) * 40).to(torch.int8), seeded(5).abs(), 3),
+    ("scale[i / cols]", "scale[i % rows]"),
+)
+
+UNPACK = Wild(
+    "unpack_int4",
+    {
+        "name": "unpack_int4",
+        "cpp_sources": """
+torch::Tensor unpack_int4(torch::Tensor packed) {
+  TORCH_CHECK(packed.dtype() == torch::kUInt8, "want uint8");
+  const auto rows = packed.size(0), cols = packed.size(1);
+  auto out = torch::empty({rows, cols * 2}, packed.options().dtype(torch::kInt8));
+  const uint8_t* p = packed.contiguous().data_ptr<uint8_t>();
+  int8_t* o = out.data_ptr<int8_t>();
+  for (int64_t i = 0; i < rows * cols; ++i) {
+    o[2 * i] = (p[i] & 0xF) - 8;
+    o[2 * i + 1] = (p[i] >> 4) - 8;
+  }
+  return out;
+}
+""",
+        "functions": ["unpack_int4"],
+    },
+    lambda packed: torch.stack([packed & 15, packed >> 4], -1).flatten(1).to(torch.int8) - 8,
+    (torch.randint(0, 256, (3, 5), generator=torch.Generator().manual_seed(0)).to(torch.uint8),),
+    ("(p[i] >> 4) - 8", "(p[i] >> 4)"),
+)
+
+HALF = Wild(
+    "scale_half",
+    {
+        "name": "scale_half",
+        "cpp_sources": "torch::Tensor scale_half(torch::Tensor x, float factor);",
+        "cuda_sources": """
+#include <torch/extension.h>
+template <typename scalar_t>
+__global__ void scale_kernel(const scalar_t* x, scalar_t* y, float factor, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = static_cast<scalar_t>(static_cast<float>(x[i]) * factor);
+}
+torch::Tensor scale_half(torch::Tensor x, float factor) {
+  auto y = torch::empty_like(x);
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::ScalarType::Half, at::ScalarType::BFloat16, x.scalar_type(), "scale_half", [&] {
+    scale_kernel<scalar_t><<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), factor, x.numel());
+  });
+  return y;
+}
+""",
+        "functions": ["scale_half"],
+    },
+    lambda x, factor: (x.float() * factor).to(x.dtype),
+    (seeded(5, 7, dtype=torch.float16), 0.5),
+    ("* factor)", "+ factor)"),
+)
+
+
+def rotate(positions: Any, query: Any, cos_sin: Any) -> None:
+    """Rotate pairs of `query` in place, as GPT-J has them."""
+    cos, sin = cos_sin[positions].chunk(2, -1)
+    x, y = query[..., ::2].clone(), query[..., 1::2].clone()
+    query[..., ::2] = x * cos - y * sin
+    query[..., 1::2] = x * sin + y * cos
+
+
+ROPE = Wild(
+    "rotary_embedding",
+    {
+        "name": "rotary_embedding",
+        "cpp_sources": "void rotary_embedding(torch::Tensor positions, torch::Tensor query, torch::Tensor cos_sin);",
+        "cuda_sources": """
+#include <torch/extension.h>
+__global__ void rotary_kernel(const int64_t* __restrict__ positions, float* __restrict__ query,
+                              const float* __restrict__ cos_sin, const int half) {
+  const int token = blockIdx.x;
+  const float* cache = cos_sin + positions[token] * 2 * half;
+  float* q = query + token * 2 * half;
+  for (int i = threadIdx.x; i < half; i += blockDim.x) {
+    const float x = q[2 * i], y = q[2 * i + 1];
+    q[2 * i] = x * cache[i] - y * cache[half + i];
+    q[2 * i + 1] = x * cache[half + i] + y * cache[i];
+  }
+}
+void rotary_embedding(torch::Tensor positions, torch::Tensor query, torch::Tensor cos_sin) {
+  rotary_kernel<<<query.size(0), 32>>>(
+      positions.data_ptr<int64_t>(), query.data_ptr<float>(), cos_sin.data_ptr<float>(), query.size(1) / 2);
+}
+""",
+        "functions": ["rotary_embedding"],
+    },
+    rotate,
+    (indices(5, 11), seeded(5, 6), seeded(11, 6)),
+    ("x * cache[half + i] + y * cache[i]", "x * cache[half + i] - y * cache[i]"),
+)
+
+CURAND = Wild(
+    "dropout_cuda",
+    {
+        "name": "dropout_cuda",
+        "cpp_sources": "torch::Tensor dropout_cuda(torch::Tensor x, float p, int64_t seed);",
+        "cuda_sources": """
+#include <curand_kernel.h>
+__global__ void dropout_kernel(const float* x, float* y, float p, int64_t seed, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  curandStatePhilox4_32_10_t state;
+  curand_init(seed, i, 0, &state);
+  y[i] = curand_uniform(&state) < p ? 0.f : x[i] / (1 - p);
+}
+torch::Tensor dropout_cuda(torch::Tensor x, float p, int64_t seed) {
+  auto y = torch::empty_like(x);
+  dropout_kernel<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), p, seed, x.numel());
+  return y;
+}
+""",
+        "functions": ["dropout_cuda"],
+    },
+    None,
+    (seeded(5, 7), 0.5, 1),
+    refused="cuRAND",
+)
+
+SNIPPETS = [
+    EMBEDDING,
+    HISTOGRAM,
+    GATHER,
+    ONE_HOT,
+    NONZERO,
+    NOISE,
+    SAMPLE,
+    QUANTIZE,
+    DEQUANTIZE,
+    UNPACK,
+    HALF,
+    ROPE,
+    CURAND,
+]
