@@ -26,7 +26,7 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(RO
 
 def test_there_are_blocks() -> None:
     """The pattern finds the examples; an empty list would make the next test pass for nothing."""
-    assert [param.id for param in BLOCKS] == ["README 1", *(f"guide {number}" for number in range(1, 6))]
+    assert [param.id for param in BLOCKS] == ["README 1", *(f"guide {number}" for number in range(1, 7))]
 
 
 @pytest.mark.full
@@ -38,9 +38,11 @@ def test_examples_run(block: str, tmp_path: Path) -> None:
 
 
 def test_an_op_takes_twenty_lines() -> None:
-    """The example of an op of one's own is as short as the guide says."""
-    (block,) = (param.values[0] for param in BLOCKS if "li.Op(" in str(param.values[0]))
-    assert len([line for line in str(block).splitlines() if line.strip()]) <= 20
+    """The examples of ops of one's own are as short as the guide says."""
+    blocks = [str(param.values[0]) for param in BLOCKS if "li.Op(" in str(param.values[0])]
+    assert blocks
+    for block in blocks:
+        assert len([line for line in block.splitlines() if line.strip()]) <= 20
 
 
 def test_the_guide_names_every_kernel_that_ships() -> None:

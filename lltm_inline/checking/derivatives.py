@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..base.device import DEVICES
 from ..run.cases import Case, Size, dtypes_of
-from ..run.function import as_tuple, differentiable, gradients_of
+from ..run.function import as_tuple, differentiable, each, gradients_of
 from ..workers import steps
 from .explain import explain
 from .report import Finding
@@ -170,7 +170,7 @@ def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
     call = runner.begin(case, CaseResult())
     if call is None:
         return []
-    here = [leaf.cpu() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
+    here = [each(leaf, Tensor.cpu) for leaf in call.leaves]
     used = call.expected.used
     want = _twice(runner.op.reference, here, call.expected.grads, used)
     if want is None:

@@ -23,7 +23,7 @@ from ..run.cases import (
     tensor_inputs,
 )
 from ..run.compare import dtype_name
-from ..run.function import as_tuple, differentiable
+from ..run.function import as_tuple, differentiable, each
 from ..workers import steps
 from .explain import findings_of
 from .report import Finding
@@ -153,10 +153,8 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
     refused = [case for case in cases if case.plain and runner.run(case).refused]
     faults: list[Case] = []
     for case in refused:
-        inputs = [
-            value.to(DEVICES[runner.device].tensors) if isinstance(value, Tensor) else value
-            for value in make_inputs(runner.op, case)
-        ]
+        place = DEVICES[runner.device].tensors
+        inputs = [each(value, lambda one, place=place: one.to(place)) for value in make_inputs(runner.op, case)]
         if _verdict(runner, case.describe(runner.op), inputs) == COMPUTES:
             faults.append(case)
     if not faults:
@@ -250,12 +248,13 @@ def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
 def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
     """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device."""
     made = make_inputs(op, Case("", size, dtypes_of(op)[-1]))
-    inputs = [value.to(DEVICES[device].tensors) if isinstance(value, Tensor) else value for value in made]
+    inputs = [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in made]
     places = [(i, a) for i, a in enumerate(op.signature.inputs) if a.is_tensor and inputs[i] is not None]
     free = [i for i, argument in places if not argument.dtype]
 
     def using(index: int, value: Tensor) -> list[Any]:
-        return [*inputs[:index], value, *inputs[index + 1 :]]
+        others = [v.clone() if a.alias else v for a, v in zip(op.signature.inputs, inputs, strict=True)]
+        return [*others[:index], value, *others[index + 1 :]]
 
     for dtype in (torch.int64, torch.float16):
         if free and dtype_name(dtype) not in op.dtypes:

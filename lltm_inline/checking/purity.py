@@ -66,9 +66,8 @@ def _in_place(runner: Runner, case: Case) -> list[Finding]:
     if one is None or two is None or not runner.forward(one, first):
         return []
     one.outputs = ()  # as a training loop lets go of them
-    for argument, value in zip(runner.op.signature.inputs, two.expected.inputs, strict=True):
-        if argument.name in one.placed:
-            one.placed[argument.name].tensor.copy_(value)
+    for name, placed in one.placed.items():
+        placed.tensor.copy_(two.placed[name].tensor)
     kept = {
         name: replace(placed, before=placed.storage.view(torch.uint8).clone()) for name, placed in one.placed.items()
     }

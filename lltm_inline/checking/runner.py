@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..build.compiler import Build
 from ..errors import DefinitionError
+from ..model.op import LIST
 from ..model.registry import Op
 from ..run.built import Built
 from ..run.cases import (
@@ -224,9 +225,11 @@ class Runner:
         leaves = []
         for argument, value in zip(self.op.signature.inputs, inputs, strict=True):
             want = next(wanted) if argument in self.op.gradients else False
-            leaf = value
+            leaf, layout = value, case.layout if case.only in ("", argument.name) else "contiguous"
             if isinstance(value, Tensor):
-                leaf = put(argument.name, value, case.layout if case.only in ("", argument.name) else "contiguous")
+                leaf = put(argument.name, value, layout)
+            elif argument.type == LIST:
+                leaf = [put(f"{argument.name}[{number}]", item, layout) for number, item in enumerate(value)]
             leaves.append(leaf.requires_grad_() if want and differentiable(value) else leaf)
         return leaves
 

@@ -13,10 +13,11 @@ from typing import Any
 import torch
 
 from ..errors import CheckError
+from ..model.op import LIST
 from ..model.registry import Op
 from ..run.cases import leaves_of, results_of, seeded
 from ..run.compare import Tolerance, compare, dtype_name
-from ..run.function import as_tuple
+from ..run.function import as_tuple, each
 from ..workers import steps
 from .inputs import InputSet, Ring
 
@@ -149,7 +150,10 @@ class Auditor:
 
     def _unchanged(self, label: str, one: InputSet, before: Sequence[Any]) -> None:
         for argument, item, old in zip(self._op.signature.inputs, one.inputs, before, strict=True):
-            if isinstance(item, torch.Tensor) and not argument.alias and not torch.equal(item.detach(), old):
+            tensors = item if argument.type == LIST else [item] * isinstance(item, torch.Tensor)
+            olds = old if argument.type == LIST else [old]
+            same = all(torch.equal(one.detach(), other) for one, other in zip(tensors, olds, strict=False))
+            if not same and not argument.alias:
                 raise CheckError(f"'{label}' changes its input {argument.name} at {self.where}. {self._refusal}")
 
     def _compare(self, label: str, names: Sequence[str], got: Sequence[Any], want: Sequence[Any], when: str) -> None:
@@ -166,7 +170,7 @@ class Auditor:
 
 
 def _copy(item: Any) -> Any:
-    return item.detach().clone() if isinstance(item, torch.Tensor) else item
+    return each(item, lambda one: one.detach().clone())
 
 
 def _filled(gradients: Sequence[Any], one: InputSet) -> list[Any]:

@@ -22,7 +22,7 @@ from ..model.op import of_dtype
 from ..model.registry import Op
 from ..run.cases import leaves_of, seeded
 from ..run.compare import dtype_name
-from ..run.function import as_tuple, differentiable
+from ..run.function import as_tuple, differentiable, each
 from ..workers import steps
 
 #: Sets in a ring, at most, and the bytes that they may take together (two sets are kept however large they are).
@@ -52,7 +52,7 @@ def _made(op: Op, size: Sequence[int], dtype: torch.dtype, place: str, generator
         return of_dtype(torch.randn(*shape, dtype=drawn, device=place, generator=generator), dtype_name(dtype))
 
     made = op.make_inputs(randn, size)
-    return tuple(item.to(place) if isinstance(item, torch.Tensor) else item for item in made)
+    return tuple(each(item, lambda one: one.to(place)) for item in made)
 
 
 class Ring:
@@ -109,7 +109,7 @@ class Ring:
         return steps.describe(self._op, self._pool[0])
 
     def _new_set(self) -> InputSet:
-        inputs = tuple(item.clone() if isinstance(item, torch.Tensor) else item for item in self._pool[0])
+        inputs = tuple(each(item, torch.clone) for item in self._pool[0])
         wanted = tuple(inputs[index].requires_grad_() for index in self._where)
         return InputSet(inputs, wanted, tuple(grad.clone() for grad in self._grads[0]))
 
@@ -118,6 +118,9 @@ class Ring:
             torch.mul(origin, self._scale.uniform(0.8, 1.25), out=target)
         elif isinstance(target, torch.Tensor):
             target.copy_(origin)
+        elif isinstance(target, list):
+            for one, other in zip(target, origin, strict=True):
+                self._renew(one, other)
 
 
 def wanted(op: Op, inputs: Sequence[Any]) -> tuple[str, ...]:

@@ -29,10 +29,14 @@ from .shapes import ELEMENTS, UNTOLD, Shape, letters_of, named_size
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _MOST_LETTERS = 64
+#: At which a shape that is a function is tried.
+_ANY_SIZE = 7
+#: How many tensors a list gets that is drawn.
+_MEMBERS = 3
 _TYPE = r"[A-Za-z]+(?:\([a-z]!\))?(?:\[\w*\])?\??"
 _ARGUMENT = re.compile(rf"({_TYPE})\s+([A-Za-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S.*))?\Z", re.ASCII)
 _RESULT = re.compile(rf"({_TYPE})(?:\s+([A-Za-z](?:\w*[A-Za-z0-9])?))?\Z", re.ASCII)
-_TENSOR = re.compile(r"Tensor(?:\(([a-z]!)\))?(?:\[(\w+)\])?(\??)\Z")
+_TENSOR = re.compile(r"Tensor(?:\(([a-z]!)\))?(?:\[(\w+)\])?(\??)\Z|Tensor\[\]\Z")
 _SCHEMA = re.compile(r"(?:[A-Za-z]\w*)?\((.*)\)\s*->\s*(?:\((.*)\)|(\S.*))\Z", re.DOTALL)
 _INTEGER = r"[+-]?(?:0|[1-9]\d{0,17})"
 _REAL = r"[+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?"
@@ -47,7 +51,7 @@ def _list_of(item: str) -> str:
 _PLAIN = {"float": _REAL, "int": _INTEGER, "bool": "True|False", "str": _TEXT}
 _PLAIN |= {f"{type_}?": f"None|{default}" for type_, default in _PLAIN.items()}
 _PLAIN |= {"int[]": _list_of(_INTEGER), "float[]": _list_of(_REAL), "ScalarType": r"(?!)"}
-_KINDS = "Tensor, Tensor?, Tensor[int64], Tensor(a!), float, int, bool, str, float?, int?, bool?, str?, int[], float[], ScalarType"
+_KINDS = "Tensor, Tensor?, Tensor[int64], Tensor(a!), Tensor[], float, int, bool, str, each with ?, int[], float[], ScalarType"
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,7 @@ class Schema:
         wanted = _PLAIN.get(type_, "None" if type_.endswith("?") else r"(?!)")
         if default is not None and not re.fullmatch(wanted, default, re.ASCII):
             raise DefinitionError(f"{schema}: {shown(default)} is no default of a {type_}")
-        if tensor is None:
+        if tensor is None or type_ == LIST:
             return Argument(name, type_, default)
         if tensor[2] and tensor[2] not in DTYPES:
             raise DefinitionError(
@@ -194,6 +198,8 @@ class Schema:
         return f"({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})"
 
 
+#: The type of a list of tensors, all of which have one shape.
+LIST = "Tensor[]"
 #: What an op may return.
 RESULTS = ("Tensor", "int", "float", "bool")
 
@@ -289,7 +295,11 @@ class Op(Shown):
             raise DefinitionError(f"op name {shown(self.name)} is not a lower-case identifier like 'lltm'")
         self._check_types()
         signature = self.signature
-        tensors = {argument.name for argument in (*signature.tensors, *signature.outputs) if argument.is_tensor}
+        tensors = {
+            argument.name
+            for argument in (*signature.inputs, *signature.outputs)
+            if argument.is_tensor or argument.type == LIST
+        }
         same = {
             output.name: argument.name
             for output in signature.outputs
@@ -304,7 +314,8 @@ class Op(Shown):
                 f"but the schema's tensors are {sorted(tensors)}"
             )
         if self.inputs is None and any(
-            not argument.is_tensor and argument.default is None for argument in signature.inputs
+            not (argument.is_tensor or argument.type == LIST) and argument.default is None
+            for argument in signature.inputs
         ):
             raise DefinitionError(f"op {self.name!r} takes more than tensors: give inputs=, a function that makes them")
         unknown = set(self.parameters) - {argument.name for argument in signature.tensors}
@@ -394,6 +405,10 @@ class Op(Shown):
             raise DefinitionError(f"op {self.name!r} takes no Tensor")
         if any(shape.untold for shape in required):
             return
+        if self.any_rank and not self.any_rank_inputs:
+            raise DefinitionError(
+                f"op {self.name!r}: no input that is a single tensor has the shape '...' of {self.any_rank[0]}"
+            )
         fixed = [shape for shape in self.shape_of.values() if not shape.any_rank]
         if self.any_rank and any(ELEMENTS in shape.letters for shape in fixed):
             raise DefinitionError(
@@ -411,11 +426,24 @@ class Op(Shown):
                     f"op {self.name!r}: the shape of {name!r} follows from {others[0]}, which is neither a letter nor one of the "
                     f"op's integers ({', '.join(integers) or 'it has none'})"
                 )
+            self._try(name, shape)
             unknown = [letter for letter in shape.letters if letter not in known]
             if unknown:
                 raise DefinitionError(
                     f"op {self.name!r}: shape {shape} of {name!r} has {', '.join(unknown)}, which no required input has as a whole extent"
                 )
+
+    def _try(self, name: str, shape: Shape) -> None:
+        """Call a shape that is a function once."""
+        if shape.function is None:
+            return
+        try:
+            shape(dict.fromkeys((*shape.letters, *shape.numbers), _ANY_SIZE))
+        except Exception as error:  # it is somebody else's code
+            said = f"{type(error).__name__}: {error}"
+            raise DefinitionError(
+                f"op {self.name!r}: the shape of {name!r} cannot be told from letters: {said}"
+            ) from error
 
     def __str__(self) -> str:
         shapes = ", ".join(f"{name} {self.shape_text(name)}" for name in self.shapes)
@@ -461,9 +489,10 @@ class Op(Shown):
 
     @cached_property
     def any_rank(self) -> tuple[str, ...]:
-        """The tensors whose shape is `"..."`, in the order of the schema: all have the shape of the first."""
+        """The tensors whose shape is `"..."`, lists behind single inputs, and outputs last: all have the shape of the first."""
         signature = self.signature
-        tensors = (a for a in (*signature.tensors, *signature.outputs) if a.is_tensor)
+        lists = (a for a in signature.inputs if a.type == LIST)
+        tensors = (*signature.tensors, *lists, *(a for a in signature.outputs if a.is_tensor))
         return tuple(a.name for a in tensors if self.shape_of[a.name].any_rank)
 
     @property
@@ -533,6 +562,8 @@ class Op(Shown):
         """Draw each tensor, integers from around zero, and take the defaults of the others."""
 
         def draw(argument: Argument) -> Any:
+            if argument.type == LIST:
+                return [randn(*self.shape_of[argument.name](sizes)) for _ in range(_MEMBERS)]
             if not argument.is_tensor:
                 return argument.value
             drawn = randn(*self.shape_of[argument.name](sizes))
@@ -551,6 +582,8 @@ class Op(Shown):
         for argument, value in zip(arguments, made, strict=True):
             if not _fits(argument.type, value):
                 raise DefinitionError(f"{what} {shown(value)} for {argument.name} at {where}, want a {argument.type}")
+            if argument.type == LIST:
+                self._check_members(argument.name, value, sizes, f"{what} {argument.name}")
             if not argument.is_tensor or value is None:
                 continue
             if argument.dtype and str(value.dtype) != f"torch.{argument.dtype}":
@@ -565,6 +598,13 @@ class Op(Shown):
                     f"{what} {argument.name} of shape {tuple(value.shape)} at {where}, want {want} = {want(sizes)}"
                 )
         return tuple(made)
+
+    def _check_members(self, name: str, members: Sequence[Any], sizes: Mapping[str, int], what: str) -> None:
+        """Hold a list of tensors against the shape that all of them have."""
+        want = self.shape_of[name]
+        for place, member in enumerate(members):
+            if not want.any_rank and tuple(member.shape) != want(sizes):
+                raise DefinitionError(f"{what}[{place}] of shape {tuple(member.shape)}, want {want} = {want(sizes)}")
 
     def run_reference(self, *inputs: Any) -> tuple[Any, ...]:
         """Call the reference and return its outputs as a tuple.

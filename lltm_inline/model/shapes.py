@@ -181,7 +181,10 @@ class Shape:
 
     def __call__(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         if self.function is not None:
-            return tuple(self.function(**{name: sizes[name] for name in self._names}))
+            extents = self.function(**{name: sizes[name] for name in self._names})
+            if not isinstance(extents, tuple | list):
+                raise DefinitionError(f"{self} gives {shown(extents)}, want a tuple of extents")
+            return tuple(extents)
         return tuple(dim(sizes) for dim in self.dims)
 
     def __str__(self) -> str:

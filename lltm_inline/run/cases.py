@@ -22,7 +22,7 @@ from ..model.registry import Argument, Op
 from ..model.shapes import ELEMENTS
 from ..workers import steps
 from .compare import Tolerance, dtype_name
-from .function import as_tuple, differentiable, gradients_of
+from .function import as_tuple, differentiable, each, gradients_of
 
 Size = tuple[int, ...]
 #: Distinct odd primes, so that no two axes can be mistaken for each other; few elements, since gradcheck visits each.
@@ -385,7 +385,7 @@ class Expected:
         """What the reference gives in double precision for inputs that are each off by a few roundings, time and again."""
         found, names = [], quantities(self.op)
         for turn in range(_SHAKES):
-            inputs = [_shaken(widen(value), turn) if differentiable(value) else value for value in self.inputs]
+            inputs = [each(widen(value), lambda one, turn=turn: _shaken(one, turn)) for value in self.inputs]
             outputs, gradients = run_reference(self.op, inputs, [widen(grad) for grad in self.grads], self.used)
             found.append(dict(zip(names, (*outputs, *gradients), strict=True)))
         return found
@@ -434,7 +434,9 @@ class Expected:
 
 
 def _shaken(value: Tensor, turn: int) -> Tensor:
-    """Change each number by a few roundings: how many follows from its bits, so that equal ones stay equal, and 0 is 0."""
+    """Change each real number by a few roundings: how many follows from its bits, so that equal ones stay equal, and 0 is 0."""
+    if not differentiable(value):
+        return value
     parts = torch.view_as_real(value) if value.is_complex() else value
     mixed = (parts.contiguous().view(torch.int64) + turn) * 6364136223846793005
     shaken = parts * (1 + (mixed >> 60).double() * torch.finfo(torch.float64).eps)
@@ -472,7 +474,7 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
         inputs = op.make_inputs(randn, case.size)
     if case.view is not None:
         inputs = tuple(
-            value.reshape(case.view) if argument.name in op.any_rank and isinstance(value, Tensor) else value
+            each(value, lambda one: one.reshape(case.view)) if argument.name in op.any_rank else value
             for argument, value in zip(op.signature.inputs, inputs, strict=True)
         )
     numbers = dict(case.numbers)
@@ -482,10 +484,10 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
             value = None
         elif argument.name in numbers:
             value = numbers[argument.name]
-        elif differentiable(value) and case.gain != 1:
-            value = value * case.gain
-        elif differentiable(value) and case.values and case.only in ("", argument.name):
-            value = _with_values(value, VALUES[case.values])
+        elif case.gain != 1:
+            value = each(value, lambda one: one * case.gain if differentiable(one) else one)
+        elif case.values and case.only in ("", argument.name):
+            value = each(value, lambda one: _with_values(one, VALUES[case.values]) if differentiable(one) else one)
         made.append(value)
     return tuple(made)
 
@@ -637,7 +639,7 @@ class _Finite(TorchDispatchMode):
 
 def widen(value: Any) -> Any:
     """Return a floating or complex tensor in double precision, anything else as it is."""
-    return value.to(_WIDE.get(value.dtype, value.dtype)) if isinstance(value, Tensor) else value
+    return each(value, lambda one: one.to(_WIDE.get(one.dtype, one.dtype)))
 
 
 def tolerance(op: Op, case: Case) -> Tolerance:

@@ -202,7 +202,8 @@ def hints(mismatch: Mismatch, peers: Mapping[str, Tensor]) -> list[str]:
         return [found]
     tolerance = Tolerance(1e-4, 1e-5) if got.dtype in (torch.float32, torch.complex64) else Tolerance(1e-9, 1e-10)
     for name, other in peers.items():
-        if name != mismatch.quantity and other.shape == wide.shape and _close(wide, other, tolerance):
+        alike = other.shape == wide.shape and other.is_complex() == wide.is_complex()
+        if name != mismatch.quantity and alike and _close(wide, other.to(wide.dtype), tolerance):
             return [f"it equals what {name} should be: are the two swapped?"]
     return []
 

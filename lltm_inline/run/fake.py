@@ -25,6 +25,7 @@ from ..model.shapes import ANY_RANK, ELEMENTS, Dim, Shape, solve
 from ..source.signature import CPP_DTYPES, Interface, backward_arguments
 from .cases import Case, Size, dtypes_of, make_inputs, prime_size, viewed, with_extent
 from .compare import dtype_name
+from .function import each
 
 #: Added to every extent of the first run for the last one.
 _ELSEWHERE = 3
@@ -194,7 +195,7 @@ class Fake:
 
         def run() -> tuple[Tensor, ...]:
             inputs = make_inputs(self.op, Case("", size, real, view=view))
-            return self.run(*(value.to(self.tensors) if isinstance(value, Tensor) else value for value in inputs))
+            return self.run(*(each(value, lambda one: one.to(self.tensors)) for value in inputs))
 
         with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline fake") as pool:
             return pool.submit(run).result()

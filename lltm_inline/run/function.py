@@ -208,6 +208,20 @@ def gradients_of(
     return list(torch.autograd.grad(heads, wanted, incoming, allow_unused=True))
 
 
+def each(value: Any, function: Callable[[torch.Tensor], Any]) -> Any:
+    """Apply a function to a tensor, or to each of a list of tensors; anything else stays as it is.
+
+    Example:
+        >>> each([torch.ones(1), torch.zeros(1)], lambda tensor: tensor.item()), each(2, abs)
+        ([1.0, 0.0], 2)
+    """
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, list | tuple) and all(isinstance(item, torch.Tensor) for item in value):
+        return [function(item) for item in value]
+    return value
+
+
 def differentiable(value: Any) -> bool:
     """Tell whether this is a tensor that can have a gradient."""
     return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())

@@ -9,6 +9,7 @@ from string import Template
 
 from ..base.arguments import plural
 from ..base.device import Device
+from ..model.op import LIST
 from ..model.registry import Argument, Kernel, Op
 from ..model.shapes import Dim, Formula, Shape
 from .custom_classes import NAMESPACE
@@ -59,6 +60,7 @@ class InputCheck:
     Attributes:
         name: of the input.
         optional: it may be missing.
+        many: it is a list of tensors, each of which is looked at.
         shape: what its shape must be.
         dtype: what it must be made of; empty for what the first is made of that has no dtype in the schema.
         tells: the letters of the op's shapes that are read off this tensor, each with its axis.
@@ -67,6 +69,7 @@ class InputCheck:
 
     name: str
     optional: bool
+    many: bool
     shape: Shape
     dtype: str
     tells: Mapping[str, int]
@@ -83,7 +86,9 @@ def input_checks(op: Op) -> tuple[InputCheck, ...]:
     """
     checks = []
     known: set[str] = set()
-    for argument in op.signature.tensors:
+    for argument in op.signature.inputs:
+        if argument.name not in op.shapes:
+            continue
         shape, tells = op.shape_of[argument.name], dict[str, int]()
         if argument.type == "Tensor" and not shape.any_rank:
             for axis, dim in enumerate(shape.dims):
@@ -91,7 +96,11 @@ def input_checks(op: Op) -> tuple[InputCheck, ...]:
                     tells[dim.letter] = axis
         known |= {*tells}
         alike = shape.any_rank and argument.name != op.any_rank[0]
-        checks.append(InputCheck(argument.name, argument.type == "Tensor?", shape, argument.dtype, tells, alike))
+        checks.append(
+            InputCheck(
+                argument.name, argument.type == "Tensor?", argument.type == LIST, shape, argument.dtype, tells, alike
+            )
+        )
     return tuple(checks)
 
 
@@ -293,7 +302,7 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: Devic
         narrow=narrow_checks(interface),
         guard=_guard([op.first], device),
         out="auto out_ = " * bool(signature.outputs or extras),
-        tensors=", ".join(argument.name for argument in signature.tensors),
+        tensors=", ".join(argument.name for argument in signature.inputs if argument.name in op.shapes),
         names=", ".join(argument.name for argument in signature.inputs),
         forward_box=_box(
             signature.inputs,
@@ -494,7 +503,7 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) 
 
     torch.compile looks into what differentiates through ATen: extents may be symbols there, and are compared as such.
     """
-    tensors = op.signature.tensors
+    tensors = [argument for argument in op.signature.inputs if argument.name in op.shapes]
     first = op.first.name
     stable = kernel.api == "stable"
     symbolic = interface.through_aten and not stable and kernel.binding != "pybind11"
@@ -507,6 +516,8 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) 
     for check in checks:
         name, shape = check.name, check.shape
         guard, value = (f"if ({name}.has_value()) ", f"(*{name})") if check.optional else ("", name)
+        if check.many:
+            guard, value = f"for (const {tensor}& {name}_ : {name}) ", f"{name}_"
         if check.dtype and name != first:
             ranks.append(f'  {guard}has_dtype("{name}", {value}, {first}, {scalar}::{CPP_DTYPES[check.dtype]});')
         elif name != first:
@@ -586,7 +597,7 @@ def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface, device: Devi
     return Template(_PYBIND11_BINDING).substitute(
         checks=_input_checks(kernel, op, interface, device),
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in inputs),
-        tensors=", ".join(argument.name for argument in op.signature.tensors),
+        tensors=", ".join(argument.name for argument in inputs if argument.name in op.shapes),
         narrow=narrow_checks(interface),
         forward=kernel.functions[0],
         names=", ".join(argument.name for argument in inputs),

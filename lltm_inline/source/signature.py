@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..base.arguments import plural
-from ..model.op import RESULTS
+from ..model.op import LIST, RESULTS
 from ..model.registry import Argument, Kernel, Op
 from .custom_classes import shared_names
 
@@ -68,6 +68,7 @@ _SPELLED = {
     "float[]": "const std::vector<double>&",
     "ScalarType": "at::ScalarType",
 }
+_LIST = r"std::vector<\s*{0}\s*>|(?:at|c10|torch)::(?:TensorList|ArrayRef<\s*{0}\s*>)"
 _TENSOR_PATTERN = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
 #: How each API spells a tensor.
 TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
@@ -284,7 +285,8 @@ def cpp_type(argument: Argument, api: str) -> str:
     tensor = TENSOR[api]
     if argument.alias:
         return f"{tensor}&"
-    return {"Tensor": f"const {tensor}&", "Tensor?": f"const std::optional<{tensor}>&", **_SPELLED}[argument.type]
+    tensors = {"Tensor": tensor, "Tensor?": f"std::optional<{tensor}>", LIST: f"std::vector<{tensor}>"}
+    return f"const {tensors[argument.type]}&" if argument.type in tensors else _SPELLED[argument.type]
 
 
 def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
@@ -460,7 +462,8 @@ class _Examination:
     def _type(self, function: Function, where: str, argument: Argument, type_: str) -> None:
         spelled = self._meant(type_)
         by_reference = "&" in spelled and not spelled.startswith("const ") and " const" not in spelled
-        pattern = {"Tensor": self.tensor, "Tensor?": _OPTIONAL.format(self.tensor), **_PLAIN}[argument.type]
+        tensors = {"Tensor": self.tensor, "Tensor?": _OPTIONAL.format(self.tensor), LIST: _LIST.format(self.tensor)}
+        pattern = (tensors | _PLAIN)[argument.type]
         if argument.type == "float" and "float64" not in self.op.dtypes:
             pattern += "|float"  # the op has no more digits
         if (by_reference and argument.type != "Tensor") or not re.fullmatch(pattern, _plain(spelled)):

@@ -93,10 +93,14 @@ def describe(op: Op, values: Sequence[Any]) -> list[str]:
     """Describe inputs: `weights (15, 22) float64` for each tensor, `c 2.5` for anything else."""
     words = []
     for argument, value in zip(op.signature.inputs, values, strict=False):
-        is_tensor = hasattr(value, "dtype")
-        what = f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}" if is_tensor else str(value)
-        words.append(f"{argument.name} {what}")
+        words.append(f"{argument.name} {_words(value)}")
     return words
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_words, value))}]"
+    return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}" if hasattr(value, "dtype") else str(value)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

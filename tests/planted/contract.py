@@ -84,6 +84,10 @@ def _positive(x: torch.Tensor, mask: torch.Tensor | None) -> tuple[torch.Tensor,
     return found, len(found)
 
 
+def _mix(x: torch.Tensor, others: list[torch.Tensor], scale: float = 2) -> torch.Tensor:
+    return x + scale * sum(others)
+
+
 KINDS = {
     kind.op.name: kind
     for kind in (
@@ -387,6 +391,42 @@ at::Tensor noise(at::Tensor x, float p) {
             ),
             (("functions", ("noise",)),),
             "the op draws random numbers",
+        ),
+        Kind(
+            Op(
+                "kind_mix",
+                "(Tensor x, Tensor[] others, float scale=2) -> Tensor y",
+                _mix,
+                {"x": "...", "others": "...", "y": "..."},
+                lambda randn, N: (randn(N), [randn(N), randn(N)], 3.0),
+                differentiable=False,
+            ),
+            """
+at::Tensor mix(const at::Tensor& x, at::TensorList others, double scale) {
+  at::Tensor y = x.clone(at::MemoryFormat::Contiguous);
+  for (const at::Tensor& other : others) y = y.add(other, scale);
+  return y;
+}
+""",
+            (
+                (
+                    "last_one_left_out",
+                    "the last of the list is not added",
+                    "parity",
+                    "y",
+                    ("y",),
+                    (("others) y = y", "others.slice(1)) y = y"),),
+                ),
+                (
+                    "changes_a_member",
+                    "a tensor of the list is scaled in place",
+                    "purity",
+                    "others[0]",
+                    ("forward changes the input others[0]",),
+                    (("y.add(other, scale)", "y.add(at::Tensor(other).mul_(scale))"),),
+                ),
+            ),
+            (("functions", ("mix",)),),
         ),
         Kind(
             Op(

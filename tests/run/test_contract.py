@@ -13,6 +13,7 @@ from lltm_inline.errors import CheckError, DefinitionError, InputError, Signatur
 from lltm_inline.model.op import Schema
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.model.shapes import Shape
+from lltm_inline.run.function import each
 from tests.planted.contract import KINDS, Kind
 from tests.planted.kernels import Planted
 from tests.tiny import forget
@@ -29,7 +30,11 @@ def some(names: Any) -> list[Any]:
 
 
 RIGHT = some((name, name, kind) for name, kind in KINDS.items())
-WRONG = some((name, one.name, one) for name, kind in KINDS.items() for one in kind.planted)
+WRONG = some(
+    (name if one.name == kind.planted[0].name else "", one.name, one)
+    for name, kind in KINDS.items()
+    for one in kind.planted
+)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +96,7 @@ def test_each_kind_can_be_timed_and_called_in_the_worker(kind: Kind) -> None:
 
 
 def _copy(value: Any) -> Any:
-    return value.clone() if isinstance(value, torch.Tensor) else value
+    return each(value, torch.clone)
 
 
 def test_a_call_changes_what_it_says_and_nothing_else() -> None:
@@ -120,6 +125,14 @@ def test_dtypes_of_single_tensors_are_held() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("name", ["kind_rows", "kind_reduce"])
+def test_pybind11_binds_them_too(name: str) -> None:
+    """The classic binding takes and returns the same types, and is held to the same dtypes and shapes."""
+    report = li.check(registry[f"{name}/cpp"].replace(binding="pybind11"), progress=False)
+    assert report.ok, report
+
+
+@pytest.mark.full
 def test_numbers_that_do_not_fit_are_refused() -> None:
     """A text that takes `int` is given no number beyond it."""
     with pytest.raises(RuntimeError, match=r"bins is 4294967296, want 32 bits"):
@@ -135,7 +148,7 @@ def test_texts_lists_and_what_is_left_out_arrive() -> None:
     assert reduce(x, [1]).tolist() == [3.0, 12.0]
     assert clip(torch.tensor([-3.0, 3.0])).tolist() == [-1.0, 3.0]
     assert clip(torch.tensor([-3.0, 3.0]), None, 2).tolist() == [-3.0, 2.0]
-    (x := x.requires_grad_()) and reduce(x, [0, 1], "sum").backward()
+    reduce(x.requires_grad_(), [0, 1], "sum").backward()
     assert x.grad is not None and x.grad.tolist() == [[1.0] * 3] * 2
 
 
@@ -269,6 +282,11 @@ def test_schemas_that_are_refused(schema: str, message: str) -> None:
         ),
         ({"shapes": {"x": "N", "i": "N", "y": "N**2"}}, r"extent 'N\*\*2' is no formula of letters"),
         ({"shapes": {"x": "N", "i": "?", "y": "N"}}, r"op 'made', shape of 'i': extent '\?' is not a sum"),
+        (
+            {"shapes": {"x": "N", "i": "N", "y": lambda N: N}},
+            r"the shape of 'y' cannot be told from letters: DefinitionError: \(a function of N\)",
+        ),
+        ({"shapes": {"x": "N", "i": "N", "y": lambda M: (M,)}}, r"'y' has M, which no required input has"),
         ({"dtypes": ("int46",)}, "dtypes=.'int46',., want some of float32"),
     ],
 )
