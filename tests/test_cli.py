@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline import Kernel, __version__, registry
+from lltm_inline import Counts, Kernel, __version__, registry
 from lltm_inline.__main__ import _complain, main
 from lltm_inline.errors import BuildError, ToolchainError
 
@@ -458,3 +458,17 @@ def test_complaint_at_a_terminal_sends_nobody_to_an_error(capsys: pytest.Capture
     told = "kernel 'a/b' did not compile\n  1 line differs from a/c.  Full log: .log of this error, 2 lines"
     assert _complain(BuildError(told, kernel="a/b"), 1) == 1
     assert capsys.readouterr().err == "lltm-inline: kernel 'a/b' did not compile\n  1 line differs from a/c.\n"
+
+
+@pytest.mark.full
+def test_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`counts` prints what launches ask of the memory, and writes it where it is to go."""
+    files = {kind: tmp_path / f"counts.{kind}" for kind in ("json", "csv", "png")}
+    written = ("--json", str(files["json"]), "--csv", str(files["csv"]), "--plot", str(files["png"]))
+    assert main(["counts", "axpy/cuda", "--sizes", "64", *written]) == 0
+    assert "N=64, forward: global load" in capsys.readouterr().out and all(
+        path.stat().st_size for path in files.values()
+    )
+    assert Counts.from_json(files["json"]).total("load", "accesses", direction="forward") == 128
+    assert main(["counts", "axpy/cpp"]) == 2
+    assert "has no cuda text" in capsys.readouterr().err

@@ -61,11 +61,35 @@ def symbolize(frames: Iterable[Frame], library: Path | str) -> list[Place]:
     return []
 
 
-def _run(command: Sequence[str]) -> list[str]:
+def lines_of(offsets: Iterable[int], library: Path | str) -> dict[int, Place]:
+    """Find the line of a user's text at each of many places in a library, all at once.
+
+    Args:
+        offsets: of instructions.
+        library: the built kernel.
+
+    Returns:
+        The innermost place for each offset that has one; headers have none.
+    """
+    wanted = sorted(set(offsets))
+    for tool, *options in _TOOLS:
+        program = shutil.which(tool)
+        if program and wanted:
+            found: dict[int, list[str]] = {}
+            for line in _run([program, "-a", *options, os.path.realpath(library)], "\n".join(map(hex, wanted))):
+                if re.fullmatch("0x[0-9a-f]+", line):
+                    rows = found[int(line, 16)] = []
+                else:
+                    rows.append(line)
+            return {offset: places[0] for offset, rows in found.items() if (places := _places(rows))}
+    return {}
+
+
+def _run(command: Sequence[str], given: str = "") -> list[str]:
     try:
         process = subprocess.run(
             command,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             text=True,
             errors="replace",

@@ -5,6 +5,7 @@ rewrite     what is not C++ in a CUDA text becomes C++, line by line; what canno
 names.h     CUDA's types and runtime        device.h    what kernels call: barriers, warps, atomics, mathematics
 fibers.h    a stack for each thread         torch.h     what torch's CUDA headers would give
 block.h     the threads of a block, and launches
+counts.h    what the warps of a launch ask of the memory
 checks.h    check mode: bounds, races, barriers, shared memory that nobody has written
 """
 

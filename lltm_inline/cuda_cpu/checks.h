@@ -220,6 +220,7 @@ CUDA_CPU_PLAIN void look_at(const char* address, size_t bytes, Kind kind, const 
     if (within(address, all.image_low, all.image_high)) return;
     return outside(address, bytes, store, pc, self);
   }
+  count_access(region->name, region->begin, region->shared, address, bytes, int(kind), pc, *self);
   const uint32_t time = ++all.time;
   for (const char* at = address; at < address + bytes;) {
     const unsigned first = uintptr_t(at) % 4, count = std::min<size_t>(4 - first, address + bytes - at);
@@ -379,14 +380,17 @@ void begin_checks(const Launch& launch) {
   all.launched = ++all.time;
   all.orders.assign(launch.blocks(), {});
   all.doubt.address = nullptr;
+  count_launch(launch);
 }
 
 void begin_block(Block& block) {
   block.begun = ++checks().time;
+  count_block(block);
   ++block.epoch;
 }
 
 CUDA_CPU_PLAIN void step(const char* pc) {
+  count_step(pc);
   Lane* const self = lane;
   if (!self || ++self->steps < kSteps) return;
   lane = nullptr;
@@ -441,8 +445,12 @@ CUDA_CPU_HOOK_ void __tsan_write_range(void* address, unsigned long bytes) {
   cuda_cpu::on_access(address, bytes, cuda_cpu::Kind::store, __builtin_return_address(0));
 }
 CUDA_CPU_HOOK_ void __tsan_init() {}
-CUDA_CPU_HOOK_ void __tsan_func_entry(void*) {}
-CUDA_CPU_HOOK_ void __tsan_func_exit(void*) {}
+CUDA_CPU_HOOK_ void __tsan_func_entry(void* from) {
+  cuda_cpu::count_call(static_cast<const char*>(from));
+}
+CUDA_CPU_HOOK_ void __tsan_func_exit(void*) {
+  cuda_cpu::count_return();
+}
 CUDA_CPU_HOOK_ void __tsan_vptr_update(void**, void*) {}
 CUDA_CPU_HOOK_ void __tsan_vptr_read(void**) {}
 CUDA_CPU_HOOK_ void __sanitizer_cov_trace_pc() {
@@ -475,6 +483,11 @@ CUDA_CPU_HOOK_ void __sanitizer_cov_trace_pc() {
   CUDA_CPU_HOOK_ int __tsan_atomic##bits##_compare_exchange_strong(                                                  \
       volatile uint##bits##_t* a, uint##bits##_t* c, uint##bits##_t v, int, int) {                                   \
     return __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                          \
+  }                                                                                                                  \
+  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                                          \
+      volatile uint##bits##_t* a, uint##bits##_t c, uint##bits##_t v, int, int) {                                    \
+    __atomic_compare_exchange_n(a, &c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                \
+    return c;                                                                                                        \
   }                                                                                                                  \
   CUDA_CPU_HOOK_ int __tsan_atomic##bits##_compare_exchange_weak(                                                    \
       volatile uint##bits##_t* a, uint##bits##_t* c, uint##bits##_t v, int, int) {                                   \

@@ -6,7 +6,7 @@ from functools import cache
 
 from .. import native
 
-_FILES = ("names.h", "fibers.h", "block.h", "device.h", "torch.h", "checks.h")  # each knows those before it
+_FILES = ("names.h", "fibers.h", "block.h", "device.h", "torch.h", "counts.h", "checks.h")  # each knows those before it
 
 
 @cache
