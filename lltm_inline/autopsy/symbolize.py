@@ -21,7 +21,7 @@ _TOOLS = (
     ("addr2line", "-i", "-f", "-C", "-e"),
     ("llvm-symbolizer", "--output-style=GNU", "--inlines", "--demangle", "--functions=linkage", "-e"),
 )
-_SECONDS = 10.0
+_SECONDS, _MANY_SECONDS = 10.0, 120.0
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ def lines_of(offsets: Iterable[int], library: Path | str) -> dict[int, Place]:
         program = shutil.which(tool)
         if program and wanted:
             found: dict[int, list[str]] = {}
-            for line in _run([program, "-a", *options, os.path.realpath(library)], "\n".join(map(hex, wanted))):
+            command = [program, "-a", *options, os.path.realpath(library)]
+            for line in _run(command, "\n".join(map(hex, wanted)), _MANY_SECONDS):
                 if re.fullmatch("0x[0-9a-f]+", line):
                     rows = found[int(line, 16)] = []
                 else:
@@ -85,7 +86,7 @@ def lines_of(offsets: Iterable[int], library: Path | str) -> dict[int, Place]:
     return {}
 
 
-def _run(command: Sequence[str], given: str = "") -> list[str]:
+def _run(command: Sequence[str], given: str = "", seconds: float = _SECONDS) -> list[str]:
     try:
         process = subprocess.run(
             command,
@@ -93,7 +94,7 @@ def _run(command: Sequence[str], given: str = "") -> list[str]:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_SECONDS,
+            timeout=seconds,
             env={**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""},
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -444,6 +444,13 @@ CUDA_CPU_HOOK_ void __tsan_read_range(void* address, unsigned long bytes) {
 CUDA_CPU_HOOK_ void __tsan_write_range(void* address, unsigned long bytes) {
   cuda_cpu::on_access(address, bytes, cuda_cpu::Kind::store, __builtin_return_address(0));
 }
+#ifdef __clang__  // which calls it for the copy of a struct
+CUDA_CPU_HOOK_ void* memcpy(void* to, const void* from, size_t bytes) noexcept {
+  cuda_cpu::on_access(from, bytes, cuda_cpu::Kind::load, __builtin_return_address(0));
+  cuda_cpu::on_access(to, bytes, cuda_cpu::Kind::store, __builtin_return_address(0));
+  return std::memmove(to, from, bytes);
+}
+#endif
 CUDA_CPU_HOOK_ void __tsan_init() {}
 CUDA_CPU_HOOK_ void __tsan_func_entry(void* from) {
   cuda_cpu::count_call(static_cast<const char*>(from));

@@ -21,6 +21,7 @@ from ..base.device import DEVICES
 from ..base.progress import CountedProgress, say, showing
 from ..build.toolchain import find_toolchain
 from ..checking.postmortem import run_or_raise
+from ..errors import ToolchainError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry
 from ..run.built import Built
@@ -81,6 +82,7 @@ def counts(
         CheckError: a kernel is wrong; nothing of it is counted.
         DefinitionError: a kernel has no CUDA text.
         CrashError: a kernel took the worker down; TimeoutError: it did not come back in time.
+        ToolchainError: no compiler, or nothing that finds the line of an address.
         BuildError, InputError, UnknownKernelError: as for `memory`.
 
     Example:
@@ -186,6 +188,10 @@ class _Counter:
     def rows(self, launches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Make the columns of rows: one for each launch, its barriers, and each line that does something to an array."""
         lines = lines_of((at for launch in launches for site in launch["sites"] for at in site["calls"]), self.path)
+        if not lines and any(launch["sites"] for launch in launches):
+            raise ToolchainError(
+                "counts name lines, for which addr2line (of binutils) or llvm-symbolizer must work here"
+            )
         texts = (self.name, f"{self.name} (cuda)")
         rows = []
         for number, launch in enumerate(launches, 1):
