@@ -32,7 +32,7 @@ struct Loop {
 };
 
 // A function that a lane is in.
-struct Call {
+struct Entry {
   const char* from;
   uint64_t place, begun;        // by way of which calls; and in which turns of the loops around them
   uint64_t moment;              // `begun`, and the turns of its own loops
@@ -79,7 +79,7 @@ struct Counts {
   // Of the block that runs.
   const Block* block = nullptr;
   uint32_t begun = 0;
-  std::vector<std::vector<Call>> threads;
+  std::vector<std::vector<Entry>> threads;
   std::vector<Request> requests;
   std::unordered_map<uint64_t, size_t> request_at;
   std::unordered_map<uint64_t, Fork> forks;
@@ -90,7 +90,7 @@ Counts& counts() {
   return all;
 }
 
-Site& site_of(const std::vector<Call>& calls, const char* pc, const std::string& array, const char* what, size_t width) {
+Site& site_of(const std::vector<Entry>& calls, const char* pc, const std::string& array, const char* what, size_t width) {
   Counts& all = counts();
   const uint64_t place = joined(calls.empty() ? 0 : calls.back().place, number_of(pc));
   const uint64_t key = joined(joined(place, std::hash<std::string>()(array)), std::hash<std::string>()(what) + width);
@@ -98,7 +98,7 @@ Site& site_of(const std::vector<Call>& calls, const char* pc, const std::string&
   const auto [found, is_new] = all.sites.try_emplace(key, sites.size());
   if (is_new) {
     Site site;
-    for (const Call& call : calls) site.calls.push_back(call.from);
+    for (const Entry& call : calls) site.calls.push_back(call.from);
     site.calls.push_back(pc);
     site.array = array;
     site.what = what;
@@ -159,7 +159,7 @@ void finish_block() {
   Counts& all = counts();
   if (!all.block) return;
   Counted& launch = all.launches.back();
-  launch.barriers += all.block->epoch - all.begun;
+  launch.barriers += all.block->met - all.begun;
   for (const Request& request : all.requests) {
     Site& site = launch.sites[request.site];
     uint64_t transactions = 0, least = 0;
@@ -191,14 +191,14 @@ void count_block(const Block& block) {
   Counts& all = counts();
   finish_block();
   all.block = &block;
-  all.begun = block.epoch + 1;  // the block is about to begin
+  all.begun = block.met;
   all.threads.assign(kMostThreads, {});
 }
 
 CUDA_CPU_PLAIN void count_call(const char* from) {
   if (!lane) return;
   const OffDevice off;
-  std::vector<Call>& calls = counts().threads[off.self->index];
+  std::vector<Entry>& calls = counts().threads[off.self->index];
   const uint64_t place = calls.empty() ? 0 : calls.back().place, moment = calls.empty() ? 0 : calls.back().moment;
   const uint64_t begun = joined(moment, number_of(from));
   calls.push_back({from, joined(place, number_of(from)), begun, begun});
@@ -207,7 +207,7 @@ CUDA_CPU_PLAIN void count_call(const char* from) {
 CUDA_CPU_PLAIN void count_return() {
   if (!lane) return;
   const OffDevice off;
-  std::vector<Call>& calls = counts().threads[off.self->index];
+  std::vector<Entry>& calls = counts().threads[off.self->index];
   if (!calls.empty()) calls.pop_back();
 }
 
@@ -215,7 +215,7 @@ CUDA_CPU_PLAIN void count_return() {
 CUDA_CPU_PLAIN void count_comparison(const char* pc) {
   if (!lane) return;
   const OffDevice off;
-  std::vector<Call>& calls = counts().threads[off.self->index];
+  std::vector<Entry>& calls = counts().threads[off.self->index];
   if (!calls.empty()) calls.back().compared = pc;
 }
 
@@ -224,9 +224,9 @@ CUDA_CPU_PLAIN void count_step(const char* to) {
   if (!lane) return;
   const OffDevice off;
   Counts& all = counts();
-  std::vector<Call>& calls = all.threads[off.self->index];
+  std::vector<Entry>& calls = all.threads[off.self->index];
   if (calls.empty()) return;
-  Call& call = calls.back();
+  Entry& call = calls.back();
   const char* const from = call.block;
   if (from) {
     const uint64_t here = joined(joined(call.moment, number_of(from)), off.self->index / kWarp);
@@ -256,13 +256,16 @@ CUDA_CPU_PLAIN void count_step(const char* to) {
 const char* const kWhats[2][3] = {
     {"global load", "global store", "global atomic"}, {"shared load", "shared store", "shared atomic"}};
 
-// Called off the device.
-CUDA_CPU_PLAIN void count_access(
-    const std::string& array, const char* begin, bool shared, const char* address, size_t bytes, int kind, const char* pc,
-    const Lane& self) {
+CUDA_CPU_PLAIN void count_access(const char* address, size_t bytes, Kind kind, const char* pc) {
+  const OffDevice off;
+  const Lane& self = *off.self;
   Counts& all = counts();
-  const std::vector<Call>& calls = all.threads[self.index];
-  const Site& site = site_of(calls, pc, array, kWhats[shared][std::min(kind, 2)], bytes);
+  const Region* const region = region_at(address, bytes);
+  const bool shared = region && region->of == Of::shared;
+  const char* const begin = region ? region->begin : address - number_of(address) % kSector;
+  const std::vector<Entry>& calls = all.threads[self.index];
+  const char* const what = kWhats[shared][std::min(int(kind), 2)];
+  const Site& site = site_of(calls, pc, region ? region->name : "memory", what, bytes);
   const size_t number = &site - all.launches.back().sites.data();
   uint64_t key = joined(calls.empty() ? 0 : calls.back().moment, number * kMostThreads + self.index / kWarp);
   for (;;) {
@@ -343,15 +346,15 @@ extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN 
   cuda_cpu::count_comparison(static_cast<const char*>(__builtin_return_address(0)));
 }
 #undef CUDA_CPU_COMPARES_
-#else
+#elif defined(CUDA_CPU_CHECK)
 namespace cuda_cpu {
 namespace {
 inline void count_launch(const Launch&) {}
 inline void count_block(const Block&) {}
-inline void count_call(const char*) {}
-inline void count_return() {}
-inline void count_step(const char*) {}
-inline void count_access(const std::string&, const char*, bool, const char*, size_t, int, const char*, const Lane&) {}
+CUDA_CPU_PLAIN inline void count_call(const char*) {}
+CUDA_CPU_PLAIN inline void count_return() {}
+CUDA_CPU_PLAIN inline void count_step(const char*) {}
+CUDA_CPU_PLAIN inline void count_access(const char*, size_t, Kind, const char*) {}
 }  // namespace
 }  // namespace cuda_cpu
 #endif
