@@ -15,6 +15,7 @@ SCRIPTS = (
     "export",
     "lltm_speed",
     "ops_speed",
+    "cuda_cpu",
     "graph_conv",
     "training",
     "memory",

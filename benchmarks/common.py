@@ -125,6 +125,10 @@ class Results:
         """Return a row's median."""
         return statistics.median(self.rows[row])
 
+    def least(self, row: str) -> float:
+        """Return a row's shortest sample, which other work on the machine has disturbed least."""
+        return min(self.rows[row])
+
     def compare(self, name: str, numerator: str, denominator: str, target: float | None = None) -> None:
         """Add the ratio of two rows, if both have samples."""
         if self.rows.get(numerator) and self.rows.get(denominator):

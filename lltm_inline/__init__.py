@@ -47,12 +47,14 @@ if TYPE_CHECKING:
     from .extension.inline import from_load_inline
     from .lesson import self_check
     from .measure.benchmark import benchmark
+    from .measure.counts import counts
     from .measure.memory import memory
     from .measure.sweep import sweep
     from .notebook.live import live_benchmark
     from .notebook.panel import playground
     from .notebook.plot import plot
     from .run.function import Function
+    from .tables.counts import Counts
     from .tables.memory import Memory
     from .tables.sweep import Sweep
     from .tables.timings import Timings
@@ -75,6 +77,8 @@ _LAZY = {
     "Limits": "workers.limits",
     "call": "calling",
     "worker": "workers.client",
+    "Counts": "tables.counts",
+    "counts": "measure.counts",
     "Memory": "tables.memory",
     "memory": "measure.memory",
     "Report": "checking.report",
@@ -87,6 +91,7 @@ __all__ = [
     "Build",
     "BuildError",
     "CheckError",
+    "Counts",
     "Crash",
     "CrashError",
     "Function",
@@ -101,6 +106,7 @@ __all__ = [
     "build",
     "call",
     "check",
+    "counts",
     "diff",
     "doctor",
     "errors",

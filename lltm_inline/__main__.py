@@ -23,6 +23,8 @@ from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelE
 if TYPE_CHECKING:
     from .build.cache import Entry
     from .model.kernel import Kernel
+    from .tables.counts import Counts
+    from .tables.timings import Timings
 
 FINE, WRONG, USAGE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 _DAY = 24 * 3600.0
@@ -109,18 +111,28 @@ def _parser() -> argparse.ArgumentParser:
         "kernels", metavar="OP/VARIANT", nargs="*", help="or FILE.py:OP/VARIANT, or FILE.py for all that it registers"
     )
     verb.add_argument("--all", action="store_true", help="every kernel, each as far as this machine goes, and a table")
-    verb.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    verb.add_argument("--device", default="cpu", help="cpu (default), cuda, or cuda-cpu: CUDA source on the CPU")
     verb.set_defaults(run=_check, refuse=verb.error)
 
     verb = verbs.add_parser("benchmark", help="check kernels, time them against each other, and plot")
     verb.add_argument("kernels", metavar="OP/VARIANT", nargs="+", help="baseline: OP/python, else the first")
     verb.add_argument("--sizes", metavar="SIZE", nargs="+", type=_size, help="such as 16,32,128 64,1024,128")
-    verb.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    verb.add_argument("--device", default="cpu", help="cpu (default), cuda, or cuda-cpu: CUDA source on the CPU")
     verb.add_argument("--seconds", metavar="N", type=_amount, default=1.0, help="for each kernel and size (default 1)")
     verb.add_argument("--json", metavar="FILE", type=_output, help="write the timings there")
     verb.add_argument("--csv", metavar="FILE", type=_output, help="write the rows there")
     verb.add_argument("--plot", metavar="FILE", type=_picture, help="save the plot there (.png, .svg, .pdf)")
     verb.set_defaults(run=_benchmark)
+
+    verb = verbs.add_parser(
+        "counts", help="count what the launches of CUDA kernels ask of the memory; no GPU is needed"
+    )
+    verb.add_argument("kernels", metavar="OP/VARIANT", nargs="+", help="baseline: the first")
+    verb.add_argument("--sizes", metavar="SIZE", nargs="+", type=_size, help="such as 1024 or 64,64,64")
+    verb.add_argument("--json", metavar="FILE", type=_output, help="write the counts there")
+    verb.add_argument("--csv", metavar="FILE", type=_output, help="write the rows there")
+    verb.add_argument("--plot", metavar="FILE", type=_picture, help="save the picture there (.png, .svg, .pdf)")
+    verb.set_defaults(run=_counts)
 
     _add_export(verbs.add_parser("export", help="write a kernel out as a project that needs no lltm_inline"))
 
@@ -292,14 +304,22 @@ def _check_all(device: str) -> int:
 
 def _benchmark(options: argparse.Namespace) -> int:
     kernels = [li.registry[name] for name in options.kernels]
-    timings = li.benchmark(kernels, sizes=options.sizes, device=options.device, seconds=options.seconds)
-    print(timings, flush=True)
+    return _found(li.benchmark(kernels, sizes=options.sizes, device=options.device, seconds=options.seconds), options)
+
+
+def _counts(options: argparse.Namespace) -> int:
+    return _found(li.counts([li.registry[name] for name in options.kernels], options.sizes), options)
+
+
+def _found(table: Timings | Counts, options: argparse.Namespace) -> int:
+    """Print a table of measurements, and write it where it is to go."""
+    print(table, flush=True)
     if options.json:
-        timings.to_json(options.json)
+        table.to_json(options.json)
     if options.csv:
-        timings.to_csv(options.csv)
+        table.to_csv(options.csv)
     if options.plot:
-        li.plot(timings).savefig(options.plot)
+        li.plot(table).savefig(options.plot)
     return FINE
 
 

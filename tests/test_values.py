@@ -16,6 +16,7 @@ from lltm_inline.build.toolchain import Toolchain
 from lltm_inline.checking.report import Finding, Section
 from lltm_inline.diagnosis.diagnostics import Diagnostic
 from lltm_inline.errors import InputError
+from lltm_inline.tables.counts import CountsRow
 from lltm_inline.tables.memory import MemoryRow
 from lltm_inline.tables.sweep import Point
 from lltm_inline.tables.timings import Row
@@ -29,6 +30,10 @@ _FINDING = Finding("axpy/cpp", "parity", "z", "z differs", "N=3", "N=1", ("a hin
 _CRASH = li.Crash("axpy/cpp", "forward", "exit(0)", "the text calls exit()", kind="exit", inputs=("x (7,) float64",))
 _REPORT = li.Report("axpy/cpp", "cpu", (Section("parity", 3, (_FINDING,)),), {"z": {"23": "ok"}}, crash=_CRASH)
 _MEMORY = MemoryRow("axpy/cpp", **_WHAT, depth=1, outputs=8, held=8, peak=16)
+_COUNTED = CountsRow(
+    "axpy/cuda", **_WHAT, direction="forward", launch=1, function="axpy<scalar_t>", grid=(4, 1, 1), block=(256, 1, 1), line=9,
+    what="global load", array="x", width=4, accesses=1000, requests=32, transactions=125, least=125, lanes=(0, 4, -1),
+)  # fmt: skip
 _DIAGNOSTIC = Diagnostic("axpy/cpp", "axpy/cpp", 3, 1, "error", "expected '}'", help="Add it.")
 
 #: One of each, by the name of its class.
@@ -45,8 +50,9 @@ VALUES = {
         li.load("axpy/python"),
         li.Timings((_ROW,), "axpy/cpp"),
         li.Memory((_MEMORY,), "axpy/cpp"),
+        li.Counts((_COUNTED,), "axpy/cuda"),
         li.Sweep("axpy/cpp", {"A": 1}, {"A": (1,)}, (Point({"A": 1}, "axpy/cpp", _ROW),), _ROW, None),
-        *(_ROW, _MEMORY, _FINDING, _CRASH, _REPORT, _REPORT.sections[0], _DIAGNOSTIC),
+        *(_ROW, _MEMORY, _COUNTED, _FINDING, _CRASH, _REPORT, _REPORT.sections[0], _DIAGNOSTIC),
     )
 }
 _MORE = {

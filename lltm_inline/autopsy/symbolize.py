@@ -21,7 +21,7 @@ _TOOLS = (
     ("addr2line", "-i", "-f", "-C", "-e"),
     ("llvm-symbolizer", "--output-style=GNU", "--inlines", "--demangle", "--functions=linkage", "-e"),
 )
-_SECONDS = 10.0
+_SECONDS, _MANY_SECONDS = 10.0, 120.0
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,40 @@ def symbolize(frames: Iterable[Frame], library: Path | str) -> list[Place]:
     return []
 
 
-def _run(command: Sequence[str]) -> list[str]:
+def lines_of(offsets: Iterable[int], library: Path | str) -> dict[int, Place]:
+    """Find the line of a user's text at each of many places in a library, all at once.
+
+    Args:
+        offsets: of instructions.
+        library: the built kernel.
+
+    Returns:
+        The innermost place for each offset that has one; headers have none.
+    """
+    wanted = sorted(set(offsets))
+    for tool, *options in _TOOLS:
+        program = shutil.which(tool)
+        if program and wanted:
+            found: dict[int, list[str]] = {}
+            command = [program, "-a", *options, os.path.realpath(library)]
+            for line in _run(command, "\n".join(map(hex, wanted)), _MANY_SECONDS):
+                if re.fullmatch("0x[0-9a-f]+", line):
+                    rows = found[int(line, 16)] = []
+                else:
+                    rows.append(line)
+            return {offset: places[0] for offset, rows in found.items() if (places := _places(rows))}
+    return {}
+
+
+def _run(command: Sequence[str], given: str = "", seconds: float = _SECONDS) -> list[str]:
     try:
         process = subprocess.run(
             command,
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_SECONDS,
+            timeout=seconds,
             env={**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""},
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -15,6 +15,8 @@ class Device:
         tensors: the type of torch's device on which its tensors are, `"cpu"` or `"cuda"`.
         words: how a message says where these tensors are.
         check_flags: with which a check has its text compiled, so that it finds what is wrong there.
+        count_flags: with which its text counts what it asks of the memory; empty where nothing can count.
+        timing: what is said beside a time that was measured there, so that nobody takes it for another one.
     """
 
     name: str
@@ -22,6 +24,8 @@ class Device:
     tensors: str
     words: str
     check_flags: tuple[str, ...] = ()
+    count_flags: tuple[str, ...] = ()
+    timing: str = ""
 
     @property
     def needs_gpu(self) -> bool:
@@ -32,12 +36,20 @@ class Device:
 #: At every load, store and branch the compiler is to call what `cuda_cpu/checks.h` defines.
 _CHECK_CUDA = ("-O1", "-DCUDA_CPU_CHECK", "-fsanitize=thread,bounds,alignment", "-fsanitize-coverage=trace-pc")
 
+#: What is counted must be what the text says, with any compiler: so nothing is optimised.
+_COUNT_CUDA = ("-O0", *_CHECK_CUDA[1:-1], "-DCUDA_CPU_COUNT", "-fsanitize-coverage=trace-pc,trace-cmp")
+
 #: All devices by name, the one that is taken first where a kernel has texts for several first.
 DEVICES = {
     device.name: device
     for device in (
         Device("cpu", text="cpp", tensors="cpu", words="the CPU"),
         Device("cuda", text="cuda", tensors="cuda", words="a CUDA device"),
-        Device("cuda-cpu", text="cuda", tensors="cpu", words="the CPU", check_flags=_CHECK_CUDA),
+        Device(
+            *("cuda-cpu", "cuda", "cpu", "the CPU"),
+            check_flags=_CHECK_CUDA,
+            count_flags=_COUNT_CUDA,
+            timing="times of a CPU that runs CUDA source, not of a GPU",
+        ),
     )
 }

@@ -1,4 +1,4 @@
-"""Checks many kernels one after another, each as far as this machine goes, and sums up in one table."""
+"""Checks many kernels one after another, each where this machine can run it, and sums up in one table."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 from ..base.arguments import plural
 from ..base.device import DEVICES
-from ..build.compiler import build
 from ..build.nvcc import find_cuda
 from ..errors import BuildError, DefinitionError, TemplateError, ToolchainError
 from ..model.registry import Kernel
 from ..source.template import devices_of
 from .check import check
 
-_NEEDS_GPU = "needs a CUDA device"
 #: What is the kernel's own fault.
 _FAULTS = (BuildError, TemplateError, DefinitionError)
 
@@ -26,8 +24,8 @@ class Checked:
 
     Attributes:
         kernel: label.
-        device: where it was checked, or where it would be.
-        verdict: `"right"`, `"WRONG"`, `"compiles"` or `"not tried"`.
+        device: where it was checked.
+        verdict: `"right"` or `"WRONG"`.
         seconds: how long it took, the build included.
         note: why it was not run.
         details: the report or the compiler's error of a wrong kernel.
@@ -43,7 +41,7 @@ class Checked:
     @property
     def ok(self) -> bool:
         """Whether nothing was found to be wrong."""
-        return self.verdict != "WRONG"
+        return self.verdict == "right"
 
 
 def check_many(kernels: Sequence[Kernel], device: str = "cpu") -> Iterator[Checked]:
@@ -51,8 +49,8 @@ def check_many(kernels: Sequence[Kernel], device: str = "cpu") -> Iterator[Check
 
     Args:
         kernels: what to check.
-        device: `"cpu"`: each on the CPU, those without a text for it on a GPU, and where there is none, they are compiled,
-            if nvcc is there. `"cuda"`: those with a text for a GPU there.
+        device: `"cpu"`: each on the CPU, those without a text for it on a GPU, and where there is none, on `"cuda-cpu"`.
+            Any other: those with a text for it.
 
     Yields:
         A row for each, as soon as it is known.
@@ -62,12 +60,19 @@ def check_many(kernels: Sequence[Kernel], device: str = "cpu") -> Iterator[Check
     """
     if DEVICES[device].needs_gpu:
         find_cuda(compile_only=False)
-        kernels = [kernel for kernel in kernels if device in devices_of(kernel)]
     for kernel in kernels:
         if device in devices_of(kernel):
             yield _checked(kernel, device)
-        else:
-            yield _on_a_gpu(kernel)
+        elif device == "cpu":
+            yield _checked(kernel, _for_cuda_texts())
+
+
+def _for_cuda_texts() -> str:
+    try:
+        find_cuda(compile_only=False)
+        return "cuda"
+    except ToolchainError:
+        return "cuda-cpu"
 
 
 def _checked(kernel: Kernel, device: str) -> Checked:
@@ -84,40 +89,20 @@ def _checked(kernel: Kernel, device: str) -> Checked:
     )
 
 
-def _on_a_gpu(kernel: Kernel) -> Checked:
-    """Check a kernel that has a CUDA text only: run it, or compile it, or say what is missing."""
-    started = time.perf_counter()
-    try:
-        find_cuda(compile_only=False)
-        return _checked(kernel, "cuda")
-    except ToolchainError:
-        pass
-    try:
-        build(kernel, device="cuda", compile_only=True)
-    except ToolchainError:
-        return Checked(kernel.label, "cuda", "not tried", note=f"{_NEEDS_GPU}, and there is no nvcc to compile it")
-    except _FAULTS as error:
-        return Checked(kernel.label, "cuda", "WRONG", time.perf_counter() - started, "does not compile", str(error))
-    return Checked(kernel.label, "cuda", "compiles", time.perf_counter() - started, _NEEDS_GPU)
-
-
 def table(rows: Sequence[Checked]) -> str:
     """Lay out rows as plain text, with a last line that counts.
 
     Example:
-        >>> print(table([Checked("axpy/cpp", "cpu", "right", 1.25), Checked("axpy/cuda", "cuda", "compiles", 6, "needs a CUDA device")]))
-        axpy/cpp   cpu   right        1.2 s
-        axpy/cuda  cuda  compiles     6.0 s  needs a CUDA device
-        2 kernels: 1 right, 1 compiles
+        >>> print(table([Checked("axpy/cpp", "cpu", "right", 1.25), Checked("axpy/cuda", "cuda-cpu", "WRONG", 6, "does not compile")]))
+        axpy/cpp   cpu       right     1.2 s
+        axpy/cuda  cuda-cpu  WRONG     6.0 s  does not compile
+        2 kernels: 1 right, 1 WRONG
     """
     width = max((len(row.kernel) for row in rows), default=0)
     lines = []
     for row in rows:
-        took = f"{row.seconds:6.1f} s" if row.seconds else " " * 8
-        lines.append(f"{row.kernel:<{width}}  {row.device:<4}  {row.verdict:<9}  {took}  {row.note}".rstrip())
-    counts = [
-        (verdict, sum(row.verdict == verdict for row in rows))
-        for verdict in ("right", "WRONG", "compiles", "not tried")
-    ]
+        took = f"{row.seconds:6.1f} s"
+        lines.append(f"{row.kernel:<{width}}  {row.device:<8}  {row.verdict}  {took}  {row.note}".rstrip())
+    counts = [(verdict, sum(row.verdict == verdict for row in rows)) for verdict in ("right", "WRONG")]
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
     return "\n".join([*lines, f"{plural(len(rows), 'kernel')}: {words or 'nothing to check'}"])

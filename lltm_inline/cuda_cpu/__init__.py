@@ -3,9 +3,12 @@
 header      what stands ahead of a rewritten text: the .h files here
 rewrite     what is not C++ in a CUDA text becomes C++, line by line; what cannot run here is refused by name
 names.h     CUDA's types and runtime        device.h    what kernels call: barriers, warps, atomics, mathematics
-fibers.h    a stack for each thread         torch.h     what torch's CUDA headers would give
-block.h     the threads of a block, and launches
-checks.h    check mode: bounds, races, barriers, shared memory that nobody has written
+fibers.h    a stack for each thread         half.h      numbers of half precision, and pairs of them
+block.h     a block's threads; launches     groups.h    cooperative groups within a block
+torch.h     what torch's CUDA headers would give
+checks.h    check mode: bounds, races, barriers, memory that nobody has written
+counts.h    what the warps of a launch ask of the memory
+memory.h    what lies where, for check mode; tensors lie far apart there       told.h      what the rewriter tells it
 """
 
 from __future__ import annotations

@@ -19,9 +19,33 @@ const char* const kMeetings[] = {"__syncwarp", "a shuffle", "a vote", "__match_a
 class Block;
 
 #ifdef CUDA_CPU_CHECK
+struct Checks;
 void begin_checks(const struct Launch& launch);
 void begin_block(Block& block);
 void before_wait();
+uint32_t next_time();
+// What a launch hands to the kernel, all that a kernel may read of the host's stack, and the tensors that it points to.
+class Apart {
+ public:
+  template <class... Arguments>
+  explicit Apart(Arguments&... arguments) {
+    move({{reinterpret_cast<char*>(&arguments), sizeof arguments}...});
+  }
+  Apart(const Apart&) = delete;
+  ~Apart();
+
+ private:
+  struct Argument {
+    char* bytes;
+    size_t size;
+  };
+  struct Moved {
+    char *home, *away;
+    size_t bytes;
+  };
+  void move(std::initializer_list<Argument> arguments);
+  std::vector<Moved> moved_;
+};
 #else
 inline void begin_block(Block&) {}
 inline void before_wait() {}
@@ -75,8 +99,11 @@ struct Launch {
 
   // Each argument is worked out once, and every thread gets its own copy, as from a GPU.
   template <class F, class... Arguments>
-  void run(F call, Arguments... arguments) const {
+  __attribute__((noinline)) void run(F call, Arguments... arguments) const {
     auto thread = [&] { call(arguments...); };
+#ifdef CUDA_CPU_CHECK
+    const Apart apart(thread, call, arguments...);
+#endif
     start([](void* one) { (*static_cast<decltype(thread)*>(one))(); }, &thread);
   }
 
@@ -130,10 +157,8 @@ class Block {
       enter(fiber, nullptr);
     }
     while (release()) {
-      for (unsigned i = 0; i < count_; ++i) {
-        Lane& one = at(i);
-        if (one.wait == Wait::nothing) enter(one.fiber, &one);
-      }
+      cursor_ = 0;
+      while (Lane* const one = runnable()) enter(one->fiber, one);
     }
   }
 
@@ -152,8 +177,10 @@ class Block {
     self->wait = wait;
     self->line = line;
     if (wait == Wait::block) ++at_block_;
-    lane = nullptr;
-    jump(self->fiber->place, main_);
+    Lane* const next = runnable();
+    lane = next;
+    if (next) running_ = next->fiber;
+    jump(self->fiber->place, next ? next->fiber->place : main_);
   }
 
   CUDA_CPU_PLAIN void meet(Meeting meeting, unsigned mask, int line) {
@@ -186,8 +213,11 @@ class Block {
   uint3 index;
   dim3 size;
   int vote = 0, count = 0, all = 1, any = 0;  // of __syncthreads_count and its like: what is gathered, and the results
-  // For the checks: when the block began, the barriers that it and its warps have passed.
-  uint32_t begun = 0, epoch = 0, warp_epochs[kMostThreads / kWarp] = {};
+#ifdef CUDA_CPU_CHECK
+  Checks* checks;
+  uint32_t begun, synced, warp_synced[kMostThreads / kWarp];  // when it began, and when all and each warp last met
+  uint32_t met = 0;                                           // how often all have
+#endif
 
  private:
   // On a fiber: run threads until none is left that has not begun.
@@ -229,6 +259,15 @@ class Block {
   }
 
   void prepare();
+
+  // The next one that can go on, until all have had their turn.
+  CUDA_CPU_PLAIN Lane* runnable() {
+    while (cursor_ < count_) {
+      Lane& one = at(cursor_++);
+      if (one.wait == Wait::nothing) return &one;
+    }
+    return nullptr;
+  }
 
   CUDA_CPU_PLAIN Lane& at(unsigned i) {
     if (thread_order == 1) return lanes_[count_ - 1 - i];
@@ -276,7 +315,9 @@ class Block {
         first[j].steps = 0;
         std::memcpy(first[j].taken, first[j].offered, sizeof first[j].taken);
       }
-      if (!active) ++warp_epochs[warp];
+#ifdef CUDA_CPU_CHECK
+      if (!active) warp_synced[warp] = next_time();
+#endif
       released = true;
     }
     return released;
@@ -303,7 +344,7 @@ class Block {
 
   void (*body_)(void*);
   void* context_;
-  unsigned next_, count_ = 0, at_block_, ended_;
+  unsigned next_, cursor_, count_ = 0, at_block_, ended_;
   std::unique_ptr<Lane[]> memory_{new Lane[kMostThreads]};
   Lane* const lanes_ = memory_.get();
   std::vector<std::unique_ptr<Fiber>> fibers_;
@@ -315,7 +356,7 @@ class Block {
 };
 
 CUDA_CPU_PLAIN void Block::prepare() {
-  count_ = unsigned(launch->threads());
+  count_ = cursor_ = unsigned(launch->threads());
   next_ = at_block_ = ended_ = 0;
   vote = 0;
   unsigned i = 0;
@@ -366,7 +407,10 @@ CUDA_CPU_PLAIN void Block::release_block() {
   any = vote != 0;
   vote = 0;
   at_block_ = 0;
-  ++epoch;
+#ifdef CUDA_CPU_CHECK
+  synced = next_time();
+  ++met;
+#endif
   for (unsigned i = 0; i < count_; ++i) {
     if (lanes_[i].wait == Wait::block) {
       lanes_[i].wait = Wait::nothing;
@@ -385,6 +429,11 @@ std::string Launch::fault() const {
   if (grid.y == 0 || grid.y > 65535) return over("the y size of the grid", grid.y, 65535);
   if (grid.z == 0 || grid.z > 65535) return over("the z size of the grid", grid.z, 65535);
   if (shared > 227 * 1024) return over("the dynamic shared memory in bytes", shared, 227 * 1024);
+  if (shared > most_shared) {
+    return "the dynamic shared memory is " + std::to_string(shared) + " bytes, and a kernel gets " +
+           std::to_string(most_shared) +
+           " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) has asked for more";
+  }
   return "";
 }
 
@@ -394,24 +443,79 @@ inline std::unique_ptr<char[]>& shared_memory() {
   return memory;
 }
 
-template <class T>
-CUDA_CPU_PLAIN T* dynamic_shared() {
-  const OffDevice off;
-  return reinterpret_cast<T*>((reinterpret_cast<uintptr_t>(shared_memory().get()) + 127) / 128 * 128);
+CUDA_CPU_PLAIN inline char* dynamic_shared() {
+  return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(shared_memory().get()) + 127) / 128 * 128);
 }
 
-#ifndef CUDA_CPU_CHECK
-inline void remember_allocation(void*, size_t, size_t) {}
+// What the rewriter tells the checks.
+#ifdef CUDA_CPU_CHECK
+void name_dynamic_shared(const char* name, size_t element);
+#else
+inline void remember_allocation(void*, size_t, size_t, bool) {}
 inline void forget_allocation(void*) {}
+inline void name_dynamic_shared(const char*, size_t) {}
 template <class T>
 inline void declare_shared(const char*, const T&) {}
+struct SharedOfFile {
+  explicit SharedOfFile(void (*)()) {}
+};
+struct Variable {
+  template <class T>
+  Variable(const char*, const T&) {}
+};
 template <class T>
 inline T&& named(T&& value, const char*) {
   return static_cast<T&&>(value);
 }
+template <class T>
+inline T&& with_accessors(T&& value, const char*) {
+  return static_cast<T&&>(value);
+}
+template <class T, size_t N, template <class> class P = at::DefaultPtrTraits>
+using Accessor32 = at::PackedTensorAccessor32<T, N, P>;
+template <class T, size_t N, template <class> class P = at::DefaultPtrTraits, class I = int64_t>
+using Accessor = at::GenericPackedTensorAccessor<T, N, P, I>;
+template <class T>
+inline T unwritten(T tensor) {
+  return tensor;
+}
+struct Named {
+  const char* name;
+  const at::TensorBase* tensor;
+};
+struct Call {
+  Call(const char*, std::initializer_list<Named>) {}
+  ~Call() {}
+};
 #endif
 
+template <class T>
+CUDA_CPU_PLAIN T* dynamic_shared(const char* name) {
+  const OffDevice off;
+  name_dynamic_shared(name, sizeof(T));
+  return reinterpret_cast<T*>(dynamic_shared());
+}
+
+// Set once the text's static variables have their values. What is launched before is told by the next launch: an exception
+// there would end the process.
+bool is_loaded = false;
+std::string& launched_too_early() {
+  static std::string what;
+  return what;
+}
+struct Loaded {
+  Loaded() {
+    is_loaded = true;
+  }
+};
+
 void Launch::start(void (*body)(void*), void* context) const {
+  if (!is_loaded) {
+    launched_too_early() = std::string("kernel ") + kernel + " is launched at " + place(file, line) +
+                           ", for the value of a static variable: before there is a device. Launch it from a function";
+    return;
+  }
+  if (!launched_too_early().empty()) throw std::runtime_error(launched_too_early());
   if (const std::string what = fault(); !what.empty()) {
 #ifdef CUDA_CPU_CHECK
     throw std::runtime_error("impossible launch: " + what + ". Kernel " + kernel + ", launched at " + place(file, line));
@@ -432,6 +536,9 @@ void Launch::start(void (*body)(void*), void* context) const {
 
 CUDA_CPU_PLAIN inline uint3 thread_index() {
   return lane->thread;
+}
+CUDA_CPU_PLAIN inline unsigned index_in_block() {
+  return lane->index;
 }
 CUDA_CPU_PLAIN inline uint3 block_index() {
   return lane->block->index;

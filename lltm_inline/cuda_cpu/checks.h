@@ -4,83 +4,18 @@
 //
 // Two accesses to one place, one of them a store, are a race unless something puts them in order: the same thread; a barrier
 // of the block or the warp between them; another launch; or, between blocks, a fence and an atomic after the first access and
-// an atomic ahead of the second one.
+// an atomic ahead of the second one. Time goes on at whatever can put accesses in order.
+//
+// The functions run at every access, so they call nothing that is not here: the library's own functions are instrumented too.
 #ifdef CUDA_CPU_CHECK
 #include <dlfcn.h>
 #include <link.h>
-#include <pthread.h>
-
-#include <optional>
-#include <unordered_map>
 
 namespace cuda_cpu {
 namespace {
 
 // How often a thread may branch between two barriers before it counts as endless.
 constexpr uint64_t kSteps = 10'000'000;
-
-enum class Kind : unsigned char { load, store, atomic, compare_and_swap };
-
-struct Access {
-  const char* pc;
-  uint32_t time, block, epoch, warp_epoch;
-  uint16_t thread;
-  unsigned char bytes;  // which of the four of the cell
-  Kind kind;
-};
-
-// What is known of four bytes: the last store, the last atomic, and three loads of which none makes another one superfluous.
-struct Cell {
-  Access stored, changed;
-  Access reads[3];        // the last one; the last one of another thread of its warp; the last one of another warp
-  unsigned char written;  // of shared memory: the bytes that the block has stored
-  uint32_t written_at;
-};
-
-struct Page {
-  Cell cells[256];
-};
-
-struct Region {
-  const char* begin;
-  const char* end;
-  std::string name;
-  size_t element;
-  bool shared;
-  std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> storage;  // of a tensor; one that is gone is no region any more
-};
-
-// A store of the value that is there already is no race: the next step of the thread shows whether it was one.
-struct Doubt {
-  const char* address = nullptr;
-  size_t bytes;
-  unsigned char value[16];
-  Access before, now;
-  std::string element;
-};
-
-struct Checks {
-  uint32_t time = 1, launched = 0;
-  std::vector<Region> regions;
-  std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages;
-  uintptr_t last_number = 0;
-  Page* last_page = nullptr;
-  const Region* last_region = nullptr;
-  const char *stack_low = nullptr, *stack_high = nullptr;
-  const char *image_low = nullptr, *image_high = nullptr;
-  // Of each block: when a fence was last passed, when it was published by an atomic, whether it has asked others.
-  struct Order {
-    uint32_t fenced = 0, published = 0;
-    bool asked = false;
-  };
-  std::vector<Order> orders;
-  Doubt doubt;
-};
-
-Checks& checks() {
-  static thread_local Checks all;
-  return all;
-}
 
 // "lltm/mine:14": the innermost line of the user's text at an address of code, by what the compiler has left in the library.
 std::string line_at(const char* pc, const Launch& launch) {
@@ -103,26 +38,6 @@ std::string line_at(const char* pc, const Launch& launch) {
   return found.empty() ? "a line that is not known" : found;
 }
 
-CUDA_CPU_PLAIN bool within(const char* address, const char* low, const char* high) {
-  return low <= address && address < high;
-}
-
-CUDA_CPU_PLAIN const Region* region_at(const char* address, size_t bytes) {
-  Checks& all = checks();
-  const Region* const last = all.last_region;
-  if (last && last->begin <= address && address + bytes <= last->end) return last;
-  const Region* const first = all.regions.data();
-  for (const Region* one = first + all.regions.size(); one-- > first;) {  // the last has the name that the launch knows
-    if (one->begin <= address && address + bytes <= one->end) return all.last_region = one;
-  }
-  return nullptr;
-}
-
-std::string element_at(const Region& region, const char* address) {
-  const long index = (address - region.begin) / long(region.element) - ((address - region.begin) % long(region.element) < 0);
-  return region.name + "[" + std::to_string(index) + "]";
-}
-
 std::string of_thread(const Access& access, const Launch& launch) {
   const uint64_t x = access.block % launch.grid.x, rest = access.block / launch.grid.x;
   const unsigned i = access.thread;
@@ -130,25 +45,18 @@ std::string of_thread(const Access& access, const Launch& launch) {
          " of block " + shown({unsigned(x), unsigned(rest % launch.grid.y), unsigned(rest / launch.grid.y)});
 }
 
-void outside(const char* address, size_t bytes, bool store, const char* pc, Lane* self) {
-  const Region* nearest = nullptr;
-  size_t distance = 1 << 24;
-  for (const Region& one : checks().regions) {
-    const size_t away = address < one.begin ? one.begin - address : address + bytes - one.end;
-    if (away < distance) {
-      distance = away;
-      nearest = &one;
-    }
-  }
+[[noreturn]] void outside(const char* address, size_t bytes, bool store, const char* pc, Lane* self) {
+  const Region* const nearest = nearest_to(address, bytes);
   const Launch& launch = *self->block->launch;
   const std::string where = std::string(store ? " written" : " read") + " at line " + line_at(pc, launch);
   std::string what;
   if (uintptr_t(address) < 4096) {
     what = "null pointer," + where + ". Look at what the launch was given";
   } else if (nearest) {
-    what = "out of bounds: " + element_at(*nearest, address) + "," + where + "; " + (nearest->shared ? "shared array " : "") +
-           nearest->name + " has " + std::to_string((nearest->end - nearest->begin) / nearest->element) +
-           " elements. Compare the index with the size before it is used";
+    const bool is_dynamic = nearest->of == Of::shared && nearest->begin == dynamic_shared();
+    what = "out of bounds: " + element_at(*nearest, address) + "," + where + "; " + size_of(*nearest) + ". " +
+           (is_dynamic ? "The launch says how many bytes there are: kernel<<<blocks, threads, bytes>>>"
+                       : "Compare the index with the size before it is used");
   } else {
     what = "out of bounds: memory that belongs to no tensor of the kernel," + where +
            ". Look at the pointer and its index; a pointer of the host is none of the device";
@@ -156,193 +64,180 @@ void outside(const char* address, size_t bytes, bool store, const char* pc, Lane
   self->block->fail(what, self);
 }
 
-CUDA_CPU_PLAIN Cell& cell_at(const char* address) {
-  Checks& all = checks();
-  const uintptr_t number = uintptr_t(address) / 1024;
-  if (number != all.last_number || !all.last_page) {
-    auto& page = all.pages[number];
-    if (!page) page = std::make_unique<Page>();
-    all.last_number = number;
-    all.last_page = page.get();
-  }
-  return all.last_page->cells[uintptr_t(address) / 4 % 256];
-}
-
-// Whether something puts an earlier access ahead of one that the thread makes now.
-CUDA_CPU_PLAIN bool is_ordered(const Access& before, const Lane& self) {
-  Checks& all = checks();
-  if (before.time < all.launched || before.time == 0) return true;
-  const Block& block = *self.block;
-  if (before.block == block.number) {
-    if (before.thread == self.index || before.epoch != block.epoch) return true;
-    if (before.thread / kWarp == self.index / kWarp && before.warp_epoch != block.warp_epochs[self.index / kWarp]) return true;
-  }
-  return before.time < all.orders[before.block].published && all.orders[block.number].asked;
-}
-
 const char* const kDone[] = {"read", "written", "changed by an atomic", "changed by an atomic"};
 
 std::string race(const Access& before, const Access& now, const std::string& element, const Launch& launch) {
   const bool same_block = before.block == now.block;
+  const bool some_atomic = Kind(before.kind) >= Kind::atomic || Kind(now.kind) >= Kind::atomic;
   const char* const cure =
-      before.kind >= Kind::atomic || now.kind >= Kind::atomic
+      some_atomic
           ? "Either all accesses between two barriers are atomic or none is"
           : (!same_block ? "No barrier orders two blocks: let each write places of its own, or use atomics"
                          : (before.thread / kWarp == now.thread / kWarp ? "Put __syncwarp() or __syncthreads() between them"
                                                                         : "Put __syncthreads() between them"));
-  return "race: " + element + " is " + kDone[int(now.kind)] + " at line " + line_at(now.pc, launch) + " by " +
-         of_thread(now, launch) + ", and " + kDone[int(before.kind)] + " at line " + line_at(before.pc, launch) + " by " +
+  const char* const image = checks().image_low;
+  return "race: " + element + " is " + kDone[now.kind] + " at line " + line_at(image + now.pc, launch) + " by " +
+         of_thread(now, launch) + ", and " + kDone[before.kind] + " at line " + line_at(image + before.pc, launch) + " by " +
          of_thread(before, launch) + ", in no certain order. " + cure;
+}
+
+[[noreturn]] void fail_race(const Access& before, const Access& now, const char* address, size_t bytes, Lane* self) {
+  self->block->fail(race(before, now, element_at(address, bytes), *self->block->launch), self);
+}
+
+[[noreturn]] void fail_uninitialised(const char* address, size_t bytes, bool shared, const char* pc, Lane* self) {
+  self->block->fail(
+      "uninitialised: " + element_at(address, bytes) + " is read at line " + line_at(pc, *self->block->launch) +
+          (shared ? ", and no thread of the block has written it. Shared memory holds nothing at the start"
+                  : ", and nothing has written it. New memory holds nothing: take at::zeros, or write it first"),
+      self);
 }
 
 void settle(Lane* self) {
   Doubt& doubt = checks().doubt;
-  const bool changed = std::memcmp(doubt.address, doubt.value, doubt.bytes) != 0;
-  doubt.address = nullptr;
-  if (changed) self->block->fail(race(doubt.before, doubt.now, doubt.element, *self->block->launch), self);
+  const char* const address = std::exchange(doubt.address, nullptr);
+  if (std::memcmp(address, doubt.value, doubt.bytes) == 0) return;
+  fail_race(doubt.before, doubt.now, address, doubt.bytes, self);
 }
 
-CUDA_CPU_PLAIN void look_at(const char* address, size_t bytes, Kind kind, const char* pc, Lane* self) {
+// Whether something puts an earlier access ahead of one that the thread makes now.
+CUDA_CPU_INLINE bool is_ordered(const Access& before, const Lane& self, const Checks& all) {
+  if (before.time < all.launched) return true;
+  const Block& block = *self.block;
+  if (before.block == block.number) {
+    if (before.thread == self.index || before.time < block.synced) return true;
+    if (before.thread / kWarp == self.index / kWarp && before.time < block.warp_synced[self.index / kWarp]) return true;
+  }
+  return before.time < all.orders[before.block].published && all.orders[block.number].asked;
+}
+
+CUDA_CPU_INLINE bool conflicts(const Access& before, const Access& now, bool shared, const Lane& self, const Checks& all) {
+  if (!(before.bytes & now.bytes)) return false;
+  const Kind kind = Kind(now.kind), earlier = Kind(before.kind);
+  if (kind >= Kind::atomic && earlier >= Kind::atomic) return false;
+  if (shared && before.block != now.block) return false;  // each block has its own, in the same place here
+  // A loop of atomicCAS begins with a load, of which the atomic then finds out whether it still holds.
+  if (kind == Kind::load && earlier == Kind::compare_and_swap) return false;
+  if (kind == Kind::compare_and_swap && earlier == Kind::load) return false;
+  return !is_ordered(before, self, all);
+}
+
+CUDA_CPU_PLAIN __attribute__((noinline)) void doubt(
+    const Access& before, const Access& now, const char* address, size_t bytes, Lane* self, Checks& all) {
+  if (Kind(now.kind) != Kind::store || Kind(before.kind) >= Kind::atomic || bytes > sizeof all.doubt.value) {
+    lane = nullptr;
+    fail_race(before, now, address, bytes, self);
+  }
+  if (all.doubt.address) return;
+  all.doubt.address = address;
+  all.doubt.bytes = bytes;
+  all.doubt.before = before;
+  all.doubt.now = now;
+  __builtin_memcpy(all.doubt.value, address, bytes);
+}
+
+CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* where, size_t bytes, Kind kind, const void* pc) {
+  Lane* const self = lane;
+  if (!self) return;
+  const char* const address = static_cast<const char*>(where);
+  const Block& block = *self->block;
+  Checks& all = *block.checks;
+  if (all.doubt.address) {
+    lane = nullptr;
+    settle(self);
+    lane = self;
+  }
   const bool store = kind != Kind::load, atomic = kind >= Kind::atomic;
-  Checks& all = checks();
-  if (all.doubt.address) settle(self);
   if (atomic) {
-    auto& order = all.orders[self->block->number];
+    Order& order = all.orders[block.number];
     if (order.fenced) order.published = order.fenced;
     order.asked = true;
   }
-  if (within(address, self->fiber->low, self->fiber->low + Fiber::kStack)) return;
-  if (within(address, all.stack_low, all.stack_high)) return;  // the launch keeps the kernel's arguments there
-  const Region* const region = region_at(address, bytes);
-  const Block& block = *self->block;
-  const Launch& launch = *block.launch;
-  if (!region) {
-    if (within(address, all.image_low, all.image_high)) return;
-    return outside(address, bytes, store, pc, self);
+  if (size_t(address - self->fiber->low) < Fiber::kStack) return;
+  const Spot* spot = all.sites[uintptr_t(pc) / 2 % Checks::kSites];
+  const size_t offset = address - spot->begin;
+  if (offset >= spot->bytes || spot->bytes - offset < bytes) {
+    spot = spot_at(address, bytes, pc, all);
+    if (!spot) {
+      // The launch keeps the kernel's arguments on the host's stack; tables of constants lie in the library.
+      if (within(address, all.stack_low, all.stack_high) || within(address, all.image_low, all.image_high)) return;
+      lane = nullptr;
+      outside(address, bytes, store, static_cast<const char*>(pc), self);
+    }
   }
-  const uint32_t time = ++all.time;
-  for (const char* at = address; at < address + bytes;) {
-    const unsigned first = uintptr_t(at) % 4, count = std::min<size_t>(4 - first, address + bytes - at);
-    const unsigned char mask = ((1u << count) - 1) << first;
-    Cell& cell = cell_at(at);
-    const Access now{
-        pc,   time, uint32_t(block.number), block.epoch, block.warp_epochs[self->index / kWarp], uint16_t(self->index),
-        mask, kind};
-    if (region->shared && cell.written_at != block.begun) cell.written = 0, cell.written_at = block.begun;
-    if (region->shared && (!store || atomic) && mask & ~cell.written) {
-      const std::string what = "uninitialised: " + element_at(*region, address) + " is read at line " + line_at(pc, launch) +
-                               ", and no thread of the block has written it. Shared memory holds nothing at the start";
-      self->block->fail(what, self);
+  count_access(address, bytes, kind, static_cast<const char*>(pc));
+  if (spot->fresh && kind != Kind::store && bytes >= 4) {
+    size_t empty = 0;
+    for (uint32_t word; empty + 4 <= bytes; empty += 4) {
+      __builtin_memcpy(&word, address + empty, 4);
+      if (word != kUnwritten) break;
     }
-    const auto conflicts = [&](const Access& before) CUDA_CPU_PLAIN {
-      if (!(before.bytes & mask) || (atomic && before.kind >= Kind::atomic)) return false;
-      if (region->shared && before.block != now.block) return false;  // each block has its own, in the same place here
-      // A loop of atomicCAS begins with a load, of which the atomic then finds out whether it still holds.
-      if (kind == Kind::load && before.kind == Kind::compare_and_swap) return false;
-      if (kind == Kind::compare_and_swap && before.kind == Kind::load) return false;
-      return !is_ordered(before, *self);
-    };
-    const auto compare_with = [&](const Access& before) CUDA_CPU_PLAIN {
-      if (!conflicts(before)) return;
-      if (kind != Kind::store || before.kind >= Kind::atomic || bytes > sizeof all.doubt.value) {
-        self->block->fail(race(before, now, element_at(*region, address), launch), self);
-      }
-      if (all.doubt.address) return;
-      all.doubt = {address, bytes, {}, before, now, element_at(*region, address)};
-      std::memcpy(all.doubt.value, address, bytes);
-    };
-    compare_with(cell.stored);
-    compare_with(cell.changed);
-    if (store) {
-      for (const Access& read : cell.reads) compare_with(read);
-      (atomic ? cell.changed : cell.stored) = now;
-      cell.written |= mask;
-    } else {
-      const Access last = cell.reads[0];
-      if (last.time && last.block == now.block && last.thread / kWarp != now.thread / kWarp) cell.reads[2] = last;
-      if (last.time && last.block != now.block) cell.reads[2] = last;
-      if (last.time && last.thread != now.thread && last.block == now.block && last.thread / kWarp == now.thread / kWarp) {
-        cell.reads[1] = last;
-      }
-      cell.reads[0] = now;
+    if (empty == bytes) {
+      lane = nullptr;
+      fail_uninitialised(address, bytes, false, static_cast<const char*>(pc), self);
     }
+  }
+  Access now;
+  now.time = all.time;
+  now.block = uint32_t(block.number);
+  now.pc = uint32_t(static_cast<const char*>(pc) - all.image_low);
+  now.thread = uint16_t(self->index);
+  now.kind = uint16_t(kind);
+  Cell* cell = spot->cells + (uintptr_t(address) / 4 - uintptr_t(spot->begin) / 4);
+  for (const char* at = address; at < address + bytes; ++cell) {
+    const unsigned first = uintptr_t(at) % 4, left = unsigned(address + bytes - at),
+                   count = left < 4 - first ? left : 4 - first;
+    const unsigned mask = ((1u << count) - 1) << first & 15;
+    now.bytes = mask & 15;
     at += count;
+    if (spot->shared) {
+      if (cell->written_at != block.begun) cell->written = 0, cell->written_at = block.begun;
+      if ((!store || atomic) && mask & ~cell->written) {
+        lane = nullptr;
+        fail_uninitialised(address, bytes, true, static_cast<const char*>(pc), self);
+      }
+    }
+    if (conflicts(cell->stored, now, spot->shared, *self, all)) doubt(cell->stored, now, address, bytes, self, all);
+    if (conflicts(cell->changed, now, spot->shared, *self, all)) doubt(cell->changed, now, address, bytes, self, all);
+    if (store) {
+      for (int i = 0; i < 3; ++i) {
+        if (conflicts(cell->reads[i], now, spot->shared, *self, all)) doubt(cell->reads[i], now, address, bytes, self, all);
+      }
+      (atomic ? cell->changed : cell->stored) = now;
+      cell->written = (unsigned char)(cell->written | mask);
+      continue;
+    }
+    const Access last = cell->reads[0];
+    cell->reads[0] = now;
+    if (last.time < all.launched) continue;
+    if (last.block != now.block || last.thread / kWarp != now.thread / kWarp) {
+      cell->reads[2] = last;
+    } else if (last.thread != now.thread) {
+      cell->reads[1] = last;
+    }
   }
-}
-
-CUDA_CPU_PLAIN inline void on_access(const void* address, size_t bytes, Kind kind, const void* pc) {
-  if (!lane) return;
-  const OffDevice off;
-  look_at(static_cast<const char*>(address), bytes, kind, static_cast<const char*>(pc), off.self);
 }
 
 CUDA_CPU_PLAIN void before_atomic(const void* address, size_t bytes, bool compares, const void* pc) {
   on_access(address, bytes, compares ? Kind::compare_and_swap : Kind::atomic, pc);
 }
 
+CUDA_CPU_PLAIN void before_copy(const void* address, size_t bytes, bool store, const void* pc) {
+  if (bytes) on_access(address, bytes, store ? Kind::store : Kind::load, pc);
+}
+
 CUDA_CPU_PLAIN void before_wait() {
   Lane* const self = lane;
-  if (!self) return;
+  if (!self || !self->block->checks->doubt.address) return;
   lane = nullptr;
-  if (checks().doubt.address) settle(self);
+  settle(self);
   lane = self;
 }
 
 CUDA_CPU_PLAIN inline void fence() {
   if (!lane) return;
-  const OffDevice off;
-  checks().orders[off.self->block->number].fenced = ++checks().time;
-}
-
-template <class Predicate>
-void forget_if(const Predicate& is_gone) {
-  auto& regions = checks().regions;
-  checks().last_region = nullptr;  // they move
-  regions.erase(
-      std::remove_if(
-          regions.begin(), regions.end(),
-          [&](const Region& one) { return (one.storage && one.storage->expired()) || is_gone(one); }),
-      regions.end());
-}
-
-void remember(const char* begin, size_t bytes, std::string name, size_t element, bool shared, const at::TensorBase* tensor) {
-  forget_if([&](const Region& one) { return one.begin == begin && one.end == begin + bytes; });
-  std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> storage;
-  if (tensor) storage = tensor->storage().getWeakStorageImpl();
-  checks().regions.push_back({begin, begin + bytes, std::move(name), element, shared, std::move(storage)});
-}
-
-void remember_allocation(void* begin, size_t bytes, size_t element) {
-  remember(static_cast<const char*>(begin), bytes, "memory of cudaMalloc", element, false, nullptr);
-}
-
-void forget_allocation(void* begin) {
-  forget_if([&](const Region& one) { return one.begin == begin; });
-}
-
-// A tensor from which the text takes a pointer or an accessor.
-template <class T>
-T&& named(T&& value, const char* name) {
-  if constexpr (std::is_convertible_v<const std::remove_reference_t<T>&, const at::TensorBase&>) {
-    const at::TensorBase& tensor = value;
-    if (tensor.defined() && tensor.numel() > 0) {
-      int64_t last = 0;
-      for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
-      const size_t element = tensor.element_size();
-      remember(static_cast<const char*>(tensor.const_data_ptr()), (last + 1) * element, name, element, false, &tensor);
-    }
-  }
-  return static_cast<T&&>(value);
-}
-
-template <class T>
-CUDA_CPU_PLAIN void declare_shared(const char* name, const T& array) {
-  const OffDevice off;
-  const char* const begin = (const char*)&array;  // it may be volatile
-  for (const Region& one : checks().regions) {
-    if (one.begin == begin && one.end == begin + sizeof(T) && one.name == name) return;
-  }
-  remember(begin, sizeof(T), name, sizeof(std::remove_all_extents_t<T>), true, nullptr);
+  Checks& all = *lane->block->checks;
+  all.orders[lane->block->number].fenced = ++all.time;
 }
 
 int extend_image(dl_phdr_info* info, size_t, void* inside) {
@@ -363,30 +258,32 @@ int extend_image(dl_phdr_info* info, size_t, void* inside) {
 
 void begin_checks(const Launch& launch) {
   Checks& all = checks();
-  if (!all.image_low) {
-    dl_iterate_phdr(extend_image, const_cast<int*>(&warpSize));
-    pthread_attr_t attributes;
-    void* low;
-    size_t size;
-    pthread_getattr_np(pthread_self(), &attributes);
-    pthread_attr_getstack(&attributes, &low, &size);
-    pthread_attr_destroy(&attributes);
-    all.stack_low = static_cast<const char*>(low);
-    all.stack_high = all.stack_low + size;
-  }
-  forget_if([](const Region& one) { return one.shared; });
-  if (launch.shared) remember(dynamic_shared<char>(), launch.shared, "dynamic shared memory", 1, true, nullptr);
+  if (!all.image_low) dl_iterate_phdr(extend_image, const_cast<int*>(&warpSize));
+  forget_if([](const Region& one) { return one.of == Of::shared || one.of == Of::variable; });
+  for (const Region& one : OfFile::here().variables) all.regions.push_back(one);
+  all.regions.push_back({dynamic_shared(), launch.shared, "dynamic shared memory", 1, Of::shared, {}, {}});
+  if (!all.order_pages.reach(launch.blocks() * sizeof(Order))) throw std::bad_alloc();
+  all.orders = reinterpret_cast<Order*>(all.order_pages.memory);
+  std::memset(all.orders, 0, launch.blocks() * sizeof(Order));
   all.launched = ++all.time;
-  all.orders.assign(launch.blocks(), {});
   all.doubt.address = nullptr;
+  all.is_dynamic_named = false;
+  all.launch = std::string("kernel ") + launch.kernel + " at " + place(launch.file, launch.line);
+  all.threads = launch.blocks() * launch.threads();
+  gather_spots();
+  count_launch(launch);
 }
 
 void begin_block(Block& block) {
-  block.begun = ++checks().time;
-  ++block.epoch;
+  block.checks = &checks();
+  block.begun = block.synced = ++checks().time;
+  for (uint32_t& one : block.warp_synced) one = block.begun;
+  count_block(block);
+  for (const auto declare : OfFile::here().shared) declare();
 }
 
 CUDA_CPU_PLAIN void step(const char* pc) {
+  count_step(pc);
   Lane* const self = lane;
   if (!self || ++self->steps < kSteps) return;
   lane = nullptr;
@@ -440,9 +337,20 @@ CUDA_CPU_HOOK_ void __tsan_read_range(void* address, unsigned long bytes) {
 CUDA_CPU_HOOK_ void __tsan_write_range(void* address, unsigned long bytes) {
   cuda_cpu::on_access(address, bytes, cuda_cpu::Kind::store, __builtin_return_address(0));
 }
+#ifdef __clang__  // which calls it for the copy of a struct
+CUDA_CPU_HOOK_ void* memcpy(void* to, const void* from, size_t bytes) noexcept {
+  cuda_cpu::on_access(from, bytes, cuda_cpu::Kind::load, __builtin_return_address(0));
+  cuda_cpu::on_access(to, bytes, cuda_cpu::Kind::store, __builtin_return_address(0));
+  return std::memmove(to, from, bytes);
+}
+#endif
 CUDA_CPU_HOOK_ void __tsan_init() {}
-CUDA_CPU_HOOK_ void __tsan_func_entry(void*) {}
-CUDA_CPU_HOOK_ void __tsan_func_exit(void*) {}
+CUDA_CPU_HOOK_ void __tsan_func_entry(void* from) {
+  cuda_cpu::count_call(static_cast<const char*>(from));
+}
+CUDA_CPU_HOOK_ void __tsan_func_exit(void*) {
+  cuda_cpu::count_return();
+}
 CUDA_CPU_HOOK_ void __tsan_vptr_update(void**, void*) {}
 CUDA_CPU_HOOK_ void __tsan_vptr_read(void**) {}
 CUDA_CPU_HOOK_ void __sanitizer_cov_trace_pc() {
@@ -475,6 +383,11 @@ CUDA_CPU_HOOK_ void __sanitizer_cov_trace_pc() {
   CUDA_CPU_HOOK_ int __tsan_atomic##bits##_compare_exchange_strong(                                                  \
       volatile uint##bits##_t* a, uint##bits##_t* c, uint##bits##_t v, int, int) {                                   \
     return __atomic_compare_exchange_n(a, c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                          \
+  }                                                                                                                  \
+  CUDA_CPU_HOOK_ uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                                          \
+      volatile uint##bits##_t* a, uint##bits##_t c, uint##bits##_t v, int, int) {                                    \
+    __atomic_compare_exchange_n(a, &c, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                \
+    return c;                                                                                                        \
   }                                                                                                                  \
   CUDA_CPU_HOOK_ int __tsan_atomic##bits##_compare_exchange_weak(                                                    \
       volatile uint##bits##_t* a, uint##bits##_t* c, uint##bits##_t v, int, int) {                                   \

@@ -77,11 +77,42 @@ CUDA_CPU_PLAIN T reduced(unsigned mask, T value, F join, int line) {
 #ifdef CUDA_CPU_CHECK
 void fence();
 void before_atomic(const void* address, size_t bytes, bool compares, const void* pc);
+void before_copy(const void* address, size_t bytes, bool store, const void* pc);
 #else
 inline void fence() {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+inline void before_copy(const void*, size_t, bool, const void*) {}
 #endif
+
+// What kernels call of the C library: the checks see it.
+__attribute__((noinline)) CUDA_CPU_PLAIN void* kernel_memcpy(void* to, const void* from, size_t bytes) {
+  before_copy(from, bytes, false, __builtin_return_address(0));
+  before_copy(to, bytes, true, __builtin_return_address(0));
+  return __builtin_memmove(to, from, bytes);
+}
+__attribute__((noinline)) CUDA_CPU_PLAIN void* kernel_memset(void* to, int value, size_t bytes) {
+  before_copy(to, bytes, true, __builtin_return_address(0));
+  return __builtin_memset(to, value, bytes);
+}
+CUDA_CPU_PLAIN inline void* kernel_malloc(size_t bytes) {
+  const OffDevice off;
+  void* const memory = std::malloc(bytes);
+  if (memory && off.self) remember_allocation(memory, bytes, 1, true);
+  return memory;
+}
+CUDA_CPU_PLAIN inline void kernel_free(void* memory) {
+  const OffDevice off;
+  if (off.self) forget_allocation(memory);
+  std::free(memory);
+}
+// new (OnHeap()) T is what new T is in a kernel, and OnHeap() << p what delete p is.
+struct OnHeap {
+  template <class T>
+  void operator<<(T* memory) const {
+    kernel_free(memory);
+  }
+};
 
 // Other blocks may run on other threads of the CPU: so the processor's own atomics, or its compare-and-exchange in a loop.
 template <class T, class F>
@@ -124,6 +155,13 @@ To bits_of(From value) {
 
 }  // namespace
 }  // namespace cuda_cpu
+
+inline void* operator new(size_t bytes, cuda_cpu::OnHeap) {
+  return cuda_cpu::kernel_malloc(bytes);
+}
+inline void* operator new[](size_t bytes, cuda_cpu::OnHeap) {
+  return cuda_cpu::kernel_malloc(bytes);
+}
 
 #define CUDA_CPU_ASSERT_(...) \
   ((__VA_ARGS__) ? (void)0 : ::cuda_cpu::broken("assertion failed: " #__VA_ARGS__, __FILE__, __LINE__))
@@ -327,15 +365,4 @@ CUDA_CPU_MATH_(int, __ffs, (int x), __builtin_ffs(x))
 CUDA_CPU_MATH_(int, __ffsll, (long long x), __builtin_ffsll(x))
 CUDA_CPU_MATH_(int, __mul24, (int x, int y), int(unsigned(x) * unsigned(y)))
 CUDA_CPU_MATH_(unsigned, __umulhi, (unsigned x, unsigned y), unsigned((uint64_t(x) * y) >> 32))
-CUDA_CPU_MATH_(float, __half2float, (c10::Half x), float(x))
-CUDA_CPU_MATH_(c10::Half, __float2half, (float x), c10::Half(x))
-CUDA_CPU_MATH_(c10::Half, __float2half_rn, (float x), c10::Half(x))
-CUDA_CPU_MATH_(float, __bfloat162float, (c10::BFloat16 x), float(x))
-CUDA_CPU_MATH_(c10::BFloat16, __float2bfloat16, (float x), c10::BFloat16(x))
 CUDA_CPU_MATH_(long long, clock64, (), std::chrono::steady_clock::now().time_since_epoch().count())
-#undef CUDA_CPU_MATH_
-
-using half = c10::Half;
-using __half = c10::Half;
-using nv_bfloat16 = c10::BFloat16;
-using __nv_bfloat16 = c10::BFloat16;

@@ -6,7 +6,19 @@ from functools import cache
 
 from .. import native
 
-_FILES = ("names.h", "fibers.h", "block.h", "device.h", "torch.h", "checks.h")  # each knows those before it
+_FILES = (
+    "names.h",
+    "fibers.h",
+    "block.h",
+    "device.h",
+    "half.h",
+    "groups.h",
+    "torch.h",
+    "memory.h",
+    "counts.h",
+    "checks.h",
+    "told.h",
+)  # each knows those before it
 
 
 @cache

@@ -17,7 +17,6 @@
 #define __constant__
 #define __managed__
 #define __forceinline__ inline
-#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
 #define __grid_constant__
@@ -94,13 +93,14 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFu
 namespace cuda_cpu {
 namespace {
 thread_local cudaError_t last_error = cudaSuccess;
+size_t most_shared = 48 * 1024;  // of dynamic shared memory, until a text asks for more
 
 inline cudaError_t note(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;
 }
 
-void remember_allocation(void* begin, size_t bytes, size_t element);
+void remember_allocation(void* begin, size_t bytes, size_t element, bool of_kernel);
 void forget_allocation(void* begin);
 }  // namespace
 }  // namespace cuda_cpu
@@ -145,8 +145,13 @@ static cudaError_t cudaMalloc(T** pointer, size_t bytes) {
   if (!*pointer) return cuda_cpu::note(cudaErrorMemoryAllocation);
   size_t element = 1;
   if constexpr (!std::is_void_v<T>) element = sizeof(T);
-  cuda_cpu::remember_allocation((void*)*pointer, bytes, element);
+  cuda_cpu::remember_allocation((void*)*pointer, bytes, element, false);
   return cudaSuccess;
+}
+
+template <class T>
+static cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned = 1) {
+  return cudaMalloc(pointer, bytes);
 }
 
 static inline cudaError_t cudaFree(void* pointer) {
@@ -211,8 +216,17 @@ static inline cudaError_t cudaSetDevice(int device) {
   return device == 0 ? cudaSuccess : cuda_cpu::note(cudaErrorInvalidValue);
 }
 
+static inline cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+
 template <class F>
-cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int) {
+cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute attribute, int value) {
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    if (value > 227 * 1024) return cuda_cpu::note(cudaErrorInvalidValue);
+    cuda_cpu::most_shared = std::max<size_t>(cuda_cpu::most_shared, value);
+  }
   return cudaSuccess;
 }
 

@@ -1,7 +1,8 @@
 """A CUDA text becomes C++ in which every line is where it was.
 
 Only what C++ cannot be taught by a header is rewritten: launches, shared memory of a size that the launch gives, includes of
-CUDA's headers, and where the text asks for tensors on a GPU. Tensors and shared arrays also get their names, for the checks.
+CUDA's headers, what a kernel calls of the C library, and where the text asks for tensors on a GPU. The checks also get to know
+the names of tensors, shared arrays and variables, and which tensors nobody has written.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ _SHARED_BYTES = 48 * 1024
 #: Headers whose names `names.h`, `device.h` and `torch.h` have.
 _OUR_HEADERS = re.compile(
     r"(?:cuda|cuda_runtime|cuda_runtime_api|cuda_fp16|cuda_bf16|device_launch_parameters|vector_types|device_functions|"
-    r"math_functions|crt/.*)\.h$|(?:ATen|c10)/cuda/"
+    r"math_functions|cooperative_groups|cooperative_groups/reduce|crt/.*)\.h$|(?:ATen|c10)/cuda/"
 )
 #: Headers of what is refused, and what to say of it.
 _HEADERS = {
-    r"cooperative_groups": "cooperative groups",
+    r"cooperative_groups/": "what this header of cooperative groups has",
     r"cub/": "cub",
     r"thrust/": "thrust",
     r"mma\.h": "tensor cores (wmma)",
@@ -38,12 +39,13 @@ _HEADERS = {
 }
 #: Names of what is refused.
 _NAMES = {
-    r"cooperative_groups": "cooperative groups",
+    r"this_grid|grid_group|this_cluster|cluster_group": "cooperative groups across blocks",
+    r"coalesced_threads|coalesced_group|labeled_partition|binary_partition": "cooperative groups of the lanes that are active",
+    r"thread_group": "cooperative groups whose size is no constant: take tiled_partition<32>",
     r"cub|thrust": "cub and thrust",
     r"nvcuda|wmma": "tensor cores (wmma)",
     r"asm|__asm__": "inline PTX",
     r"tex[123]D\w*|texture|cudaTextureObject_t|surf[123]D\w*|cudaSurfaceObject_t": "textures and surfaces",
-    r"half2|__half2|nv_bfloat162|__nv_bfloat162": "pairs of half-precision numbers",
     r"__pipeline_\w+|__cvta_\w+": "asynchronous copies",
     r"cudaLaunchCooperativeKernel": "launches of cooperative kernels",
     r"cudaGraph\w*|cudaStreamBeginCapture": "CUDA graphs",
@@ -55,9 +57,28 @@ _SPECIFIER = re.compile(
     r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
 )
 _POINTER_CALL = re.compile(
-    r"(\.|->)\s*(?:template\s+)?(?:(?:const_|mutable_)?data_ptr\b|data\s*<|(?:generic_)?packed_accessor(?:32|64)?\b|accessor\s*<)"
+    r"(\.|->)\s*(?:template\s+)?(?:(?:const_|mutable_)?data_ptr\b|data\s*<|packed_accessor\b|(generic_packed_accessor|packed_accessor(?:32|64))\b|"
+    r"accessor\s*<)"
 )
-_TOKENS = {"is_cuda": "is_cpu", "kCUDA": "kCPU"}
+#: The C++ library itself uses the name __noinline__, so that it can be no macro.
+_TOKENS = {
+    "is_cuda": "is_cpu",
+    "kCUDA": "kCPU",
+    "__noinline__": "__attribute__((noinline))",
+    "assert": "CUDA_CPU_ASSERT_",
+}
+#: What code of kernels calls of the C library, and what the checks see of it.
+_IN_KERNELS = {
+    r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?mem(?:cpy|move)(?=\s*\()": "::cuda_cpu::kernel_memcpy",
+    r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?memset(?=\s*\()": "::cuda_cpu::kernel_memset",
+    r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?malloc(?=\s*\()": "::cuda_cpu::kernel_malloc",
+    r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?free(?=\s*\()": "::cuda_cpu::kernel_free",
+    r"\bnew\b(?!\s*\()": "new (::cuda_cpu::OnHeap())",
+    r"\bdelete\b(?:\s*\[\s*\])?(?!\s*;)": "::cuda_cpu::OnHeap() <<",
+}
+_EMPTY = re.compile(r"\b(?:at|torch)\s*::\s*empty(?:_like|_strided)?\s*\(|(?<=\.)new_empty\s*\(")
+_VARIABLE = re.compile(r"\b__(?:device|managed|constant)__\b[^;(){}=]*?[\w\]](?=\s*[;={])")
+_FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\(([^(){};]*\bTensor\b[^(){};]*)\)\s*\{")
 
 
 def rewrite(text: str, label: str, name: str) -> str:
@@ -69,19 +90,20 @@ def rewrite(text: str, label: str, name: str) -> str:
         name: of the text there, `"cuda"`.
 
     Returns:
-        A text of as many lines, to be compiled behind `header()`.
+        A text in which every line is where it was, to be compiled behind `header()`.
 
     Raises:
         TemplateError: it uses what cannot run on the CPU.
 
     Example:
         >>> text = "__global__ void k(int* x) { *x = 1; } void f(int* x) { k<<<1, 32>>>(x); }"
-        >>> print(rewrite(text, "axpy/mine", "cuda")[38:])
+        >>> print(rewrite(text, "axpy/mine", "cuda")[38:].partition("\\n")[0])
         void f(int* x) { ::cuda_cpu::Launch("k", __FILE__, __LINE__, 1, 32).run([&](auto&... cuda_cpu_) { k(cuda_cpu_...); }, x); }
     """
     source = _Text(text, label, name)
     _refuse(source)
-    return _edited(text, [edit for find in (_includes, _launches, _shared, _tokens, _named) for edit in find(source)])
+    finders = (_includes, _launches, _shared, _variables, _in_kernels, *_FOR_TENSORS)
+    return _edited(text, [edit for find in finders for edit in find(source)])
 
 
 def on_cpu(text: str) -> str:
@@ -92,7 +114,7 @@ def on_cpu(text: str) -> str:
         'TORCH_CHECK(x.is_cpu());'
     """
     source = _Text(text, "", "")
-    return _edited(text, [*_tokens(source), *_named(source)])
+    return _edited(text, [edit for find in _FOR_TENSORS for edit in find(source)])
 
 
 _Edit = tuple[int, int, str]
@@ -139,6 +161,8 @@ def _launches(source: _Text) -> Iterator[_Edit]:
             re.search(r"\b__(?:global|device)__\b", head) for head in heads_around(source.text, *position(code, here))
         ):
             raise source.cannot(here, "a kernel that launches a kernel (dynamic parallelism)")
+        if not any("(" in head for head in heads_around(source.text, *position(code, here))):
+            raise source.refusal(here, "a launch stands in a function, and this one in none")
         begin = _start_of_name(code, here)
         close = _matching(code, here + 3, ">>>")
         opened = re.compile(r"\s*\(").match(code, close + 3) if close >= 0 else None
@@ -152,6 +176,7 @@ def _launches(source: _Text) -> Iterator[_Edit]:
         breaks = "\n" * opened[0].count("\n")
         call = f").run({breaks}[&](auto&... cuda_cpu_) {{ {kernel}(cuda_cpu_...); }}{'' if empty else ', '}"
         yield close, opened.end(), call
+    yield len(code), len(code), "\nstatic const ::cuda_cpu::Loaded cuda_cpu_loaded_;"
 
 
 def _start_of_name(code: str, end: int) -> int:
@@ -201,23 +226,52 @@ def _shared(source: _Text) -> Iterator[_Edit]:
                 raise source.refusal(begin, "dynamic shared memory is written extern __shared__ float name[];")
             type_ = form[1].strip()
             storage = "static thread_local " * at_file
-            yield begin, end, f"{storage}{type_}* const {form[2]} = ::cuda_cpu::dynamic_shared<{type_}>(){breaks}"
+            memory = f'::cuda_cpu::dynamic_shared<{type_}>("{form[2]}")'
+            yield begin, end, f"{storage}{type_}* const {form[2]} = {memory}{breaks}"
+            if at_file:
+                yield end + 1, end + 1, _told_at_file(form[2], memory)
             continue
-        if at_file:
-            raise source.refusal(
-                begin, "device 'cuda-cpu' takes __shared__ arrays in kernels: declare it in the kernel"
-            )
         static = re.compile(r"\bstatic\s+").match(code, begin)
         if static:
             yield static.start(), static.end(), ""
         names = [_declared(part) for part in split_arguments(plain)]
-        told = "".join(
-            f' static_assert(sizeof({name}) <= {_SHARED_BYTES}, "the shared array {name} needs more than 48 KiB, which a block has:'
-            f' take a smaller one, or dynamic shared memory"); ::cuda_cpu::declare_shared("{name}", {name});'
-            for name in names
-            if name
+        for name in filter(None, names):
+            told = f'::cuda_cpu::declare_shared("{name}", {name})'
+            yield (
+                end + 1,
+                end + 1,
+                f' static_assert(sizeof({name}) <= {_SHARED_BYTES}, "the shared array {name} needs more than 48 KiB, which a block'
+                f' has: take a smaller one, or dynamic shared memory");{_told_at_file(name, told) if at_file else f" {told};"}',
+            )
+
+
+def _told_at_file(name: str, told: str) -> str:
+    return f" static const ::cuda_cpu::SharedOfFile cuda_cpu_{name}_([] {{ {told}; }});"
+
+
+def _variables(source: _Text) -> Iterator[_Edit]:
+    """Tell the checks of variables that all blocks share: `__device__ int count;`."""
+    for match in _VARIABLE.finditer(source.code):
+        end = _matching(source.code, match.end(), ";")
+        outside = any(
+            re.search(r"\)|\b(?:struct|class|union)\b", head)
+            for head in heads_around(source.text, *position(source.text, match.start()))
         )
-        yield end + 1, end + 1, told
+        if end < 0 or outside or re.search(r"\bextern\b|\btemplate\b", match[0]):
+            continue
+        plain = " ".join(_SPECIFIER.sub(" ", source.code[match.start() : end]).split())
+        for name in filter(
+            None, (_declared(part.partition("=")[0].partition("{")[0]) for part in split_arguments(plain))
+        ):
+            yield end + 1, end + 1, f' static const ::cuda_cpu::Variable cuda_cpu_{name}_("{name}", {name});'
+
+
+def _in_kernels(source: _Text) -> Iterator[_Edit]:
+    for pattern, new in _IN_KERNELS.items():
+        for match in re.finditer(pattern, source.code):
+            heads = heads_around(source.text, *position(source.text, match.start()))
+            if any(re.search(r"\b__(?:global|device)__\b", head) for head in heads):
+                yield match.start(), match.end(), new
 
 
 def _in_function(source: _Text, offset: int) -> bool:
@@ -232,11 +286,11 @@ def _declared(declarator: str) -> str:
 
 def _tokens(source: _Text) -> Iterator[_Edit]:
     for match in re.finditer(
-        r"(?<![\w.])assert(?=\s*\()|\b(?:is_cuda|kCUDA)\b|\bDeviceType\s*::\s*CUDA\b", source.code
+        r"(?<![\w.])assert(?=\s*\()|\b(?:is_cuda|kCUDA|__noinline__)\b|\bDeviceType\s*::\s*CUDA\b", source.code
     ):
-        word = match[0]
-        new = "CUDA_CPU_ASSERT_" if word == "assert" else _TOKENS.get(word, "DeviceType::CPU")
-        yield match.start(), match.end(), new
+        yield match.start(), match.end(), _TOKENS.get(match[0], "DeviceType::CPU")
+    for match in re.finditer(r"\b(?:at|torch)\s*::\s*PackedTensorAccessor(32|64)\b", source.code):
+        yield match.start(), match.end(), f"::cuda_cpu::Accessor{'32' * (match[1] == '32')}"
 
 
 def _named(source: _Text) -> Iterator[_Edit]:
@@ -248,8 +302,37 @@ def _named(source: _Text) -> Iterator[_Edit]:
             continue
         tensor = source.text[begin : match.start()]
         shown = re.sub(r"\s+", "", tensor).replace("\\", "").replace('"', "'")
-        yield begin, begin, f"::cuda_cpu::named({'*' * (match[1] == '->')}"
+        how = "with_accessors" if match[2] else "named"
+        yield begin, begin, f"::cuda_cpu::{how}({'*' * (match[1] == '->')}"
         yield match.start(), match.end(1), f', "{shown}").'
+
+
+def _empty(source: _Text) -> Iterator[_Edit]:
+    """Tell the checks which tensors hold nothing. One that is kept between calls may hold nothing in part of it."""
+    code = source.code
+    for match in _EMPTY.finditer(code):
+        close = _matching(code, match.end(), ")")
+        dot = code[: match.start()].endswith(".")
+        begin = _start_of_expression(code, match.start() - 1) if dot else match.start()
+        statement = code[max(code.rfind(mark, 0, match.start()) for mark in ";{}") + 1 : match.start()]
+        if close >= 0 and begin >= 0 and not re.search(r"\bstatic\b", statement):
+            yield begin, begin, "::cuda_cpu::unwritten("
+            yield close + 1, close + 1, ")"
+
+
+def _calls(source: _Text) -> Iterator[_Edit]:
+    """Tell the checks what a function of the host calls the tensors that it is given."""
+    for match in _FUNCTION.finditer(source.code):
+        if match[1] in ("if", "for", "while", "switch", "catch"):
+            continue
+        named = []
+        for part in split_arguments(source.code[match.start(2) : match.end(2)]):
+            form = re.fullmatch(r"\s*(?:const\s+)?(?:(?:at|torch)\s*::\s*)?Tensor\s*(?:const\s*)?&?\s*(\w+)\s*", part)
+            if form:
+                named.append(f'{{"{form[1]}", &{form[1]}}}')
+        if named:
+            told = f'::cuda_cpu::Call cuda_cpu_call_("{match[1]}", {{{", ".join(named)}}});'
+            yield match.end(), match.end(), f" {told}"
 
 
 def _start_of_expression(code: str, end: int) -> int:
@@ -275,6 +358,10 @@ def _start_of_expression(code: str, end: int) -> int:
         at -= len(before[0])
 
 
+#: What is rewritten in every text of tensors.
+_FOR_TENSORS = (_tokens, _named, _empty, _calls)
+
+
 def _refuse(source: _Text) -> None:
     """Refuse what has no meaning on the CPU."""
     code = source.code
@@ -288,11 +375,12 @@ def _refuse(source: _Text) -> None:
             removed.start(),
             f"CUDA no longer has {removed[0]}: write {removed[0]}_sync, with the mask of the lanes first",
         )
-    for match in re.finditer(r"\b(?:__[a-z]\w*|cuda[A-Z]\w*)(?=\s*(?:\(|<\w+>\s*\())", code):
+    for match in re.finditer(r"\b(?:__[a-z]\w*(?=\s*(?:\(|<\w+>\s*\())|cuda[A-Z]\w*)", code):
         name = match[0]
         if name in _known() or name.startswith(("__builtin_", "__reduce_")) or definition(source.text, name):
             continue
-        kind = "call of CUDA's runtime" if name.startswith("cuda") else "intrinsic"
+        called = re.compile(r"\s*[(<]").match(code, match.end())
+        kind = "intrinsic" if name[0] == "_" else "call of CUDA's runtime" if called else "name of CUDA's runtime"
         raise source.refusal(
             match.start(), f"device 'cuda-cpu' does not know the {kind} {name}.{did_you_mean(name, sorted(_known()))}"
         )
@@ -302,4 +390,4 @@ def _refuse(source: _Text) -> None:
 def _known() -> frozenset[str]:
     """Return the names that our headers give a meaning."""
     names = re.findall(r"\b(?:__[a-z]\w*|cuda[A-Z]\w*)", header())
-    return frozenset([*names, "__restrict__", "__restrict", "__attribute__", "__launch_bounds__"])
+    return frozenset([*names, "__restrict__", "__restrict", "__attribute__", "__noinline__", "__launch_bounds__"])

@@ -435,7 +435,7 @@ unrecognized .*option|unknown argument|unsupported option
     This compiler does not know that flag: take it out of cflags or of the kernel's flags.
 internal compiler error
     The compiler itself failed: simplify this line, or try the other compiler.
-static assertion failed|static_assert failed
+static(?: assertion|_assert) failed(?!.*the shared array)
   in .
     A header checks its template arguments here: the type is not one that it takes.
 """)

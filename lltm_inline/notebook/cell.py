@@ -16,12 +16,14 @@ from ..build.compiler import Build
 from ..checking.report import Report
 from ..diagnosis.source_text import python_line
 from ..errors import BuildError, CheckError, InputError, TemplateError, UnknownKernelError
+from ..measure.counts import can_count
 from ..model.kernel import Kernel
 from ..model.outcomes import is_about
 from ..model.registry import Diff, diff, fit, registry
 from ..run.setting import Setting, choose_sizes
 from ..show import diff_source, fold, page, paragraph, tick
-from ..source.template import devices_of
+from ..source.choose import usual_device
+from ..source.signature import mask
 from .live import Notebook, Terminal
 from .options import KINDS, CellOptions, suggestion
 from .pipeline import Order, carry_out
@@ -126,7 +128,7 @@ def kernel_of(options: CellOptions, text: str) -> Kernel:
     """
     known = _known(options.name)
     origin = _with_text(registry[options.source], f"--from {options.source}") if options.source else None
-    kind = options.kind or _kind(options, known or origin)
+    kind = options.kind or _kind(options, known or origin, text)
     changes = _changes(options)
     if known is not None:
         own = {} if origin is None else _inherited(origin)
@@ -178,10 +180,11 @@ def _with_text(kernel: Kernel, where: str) -> Kernel:
     return kernel
 
 
-def _kind(options: CellOptions, base: Kernel | None) -> str:
-    """Choose which text a cell is: CUDA for a CUDA device, or where the kernel has nothing else."""
+def _kind(options: CellOptions, base: Kernel | None, text: str) -> str:
+    """Choose which text a cell is: CUDA for a CUDA device, where the kernel has nothing else, or where it has a `__global__`."""
     only_cuda = base is not None and bool(base.cuda) and not base.cpp
-    return "cuda" if only_cuda else DEVICES[options.device or "cpu"].text
+    is_cuda = not options.device and re.search(r"\b__global__\b", mask(text)) is not None
+    return "cuda" if only_cuda or is_cuda else DEVICES[options.device or "cpu"].text
 
 
 def _changes(options: CellOptions) -> dict[str, Any]:
@@ -228,7 +231,7 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
     kernel = kernel_of(options, text_of(body, lines_ahead))
     is_new = kernel.name not in registry
     registry.register(kernel)
-    setting = Setting(options.device or devices_of(kernel)[0], progress=screen.progress)
+    setting = Setting(options.device or usual_device(kernel), progress=screen.progress)
 
     def benchmark() -> dict[str, Any]:
         return {
@@ -239,7 +242,15 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
             "watch": screen.watch,
         }
 
-    order = Order(kernel, setting, options.check, benchmark if options.benchmark else None)
+    def counts() -> dict[str, Any]:
+        return {
+            "kernels": [*filter(can_count, against or _opponents(kernel)), kernel],
+            "sizes": _sizes(kernel, options),
+        }
+
+    order = Order(
+        kernel, setting, options.check, benchmark if options.benchmark else None, counts if options.counts else None
+    )
     try:
         with screen:
             for found in carry_out(order):

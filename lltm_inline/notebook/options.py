@@ -52,7 +52,12 @@ OPTIONS = (
     Option("--params", "NAME=NUMBER ...", "set params; those not named keep their value"),
     Option("--check", "", "then check it: parity, gradients, safety; a wrong kernel stops `Run all`"),
     Option("--benchmark", "", "then time it against the revision that it was edited from, or the reference"),
-    Option("--against", "KERNEL ...", "time it against these; means --benchmark too"),
+    Option(
+        "--counts",
+        "",
+        "then count what its launches ask of the memory, beside the same; for a CUDA text, without a GPU",
+    ),
+    Option("--against", "KERNEL ...", "time it against these; means --benchmark, unless --counts is given"),
     Option(
         "--sizes",
         "SIZE ...",
@@ -62,10 +67,15 @@ OPTIONS = (
     Option(
         "--device",
         "DEVICE",
-        "cpu, cuda or cuda-cpu (CUDA source on the CPU); default: cpu, if it has a C++ text",
+        "cpu, cuda or cuda-cpu (CUDA source on the CPU); default: cpu, if it has a C++ text; else cuda, if there is a GPU",
         tuple(DEVICES),
     ),
-    Option("--kind", "KIND", "which text the cell is: cpp, cuda or binding; default: cuda for a CUDA device", KINDS),
+    Option(
+        "--kind",
+        "KIND",
+        "which text the cell is: cpp, cuda or binding; default: cuda for a CUDA device, or with a __global__",
+        KINDS,
+    ),
     Option("--saves", "NAME ...", "the inputs and outputs that `backward` is given; `--saves=` for none"),
     Option("--slots", "NAME=TEXT ...", "set slots; a text has no spaces here"),
     Option("--flags", "FLAG ...", "flags of the compiler, after the playground's own; `--flags=` for none"),
@@ -85,9 +95,10 @@ class CellOptions:
         kind: which text the cell is; nothing for what the device and the kernel suggest.
         device: where to build and run it; nothing for what the kernel has a text for.
         saves, flags, api, binding: None where the kernel's own stay; empty for none.
-        benchmark: also where `--against`, `--sizes` or `--seconds` is given.
+        benchmark: also where `--against`, `--sizes` or `--seconds` is given, and no `--counts`.
+        counts: count what it asks of the memory.
         against: labels; empty for the revision that it was edited from.
-        sizes: at which to time; empty for the first of the op's own.
+        sizes: at which to time or count; empty for the first of the op's own.
         every_size: time at all sizes of the op.
     """
 
@@ -103,6 +114,7 @@ class CellOptions:
     binding: str | None = None
     check: bool = False
     benchmark: bool = False
+    counts: bool = False
     against: tuple[str, ...] = ()
     sizes: tuple[tuple[int, ...], ...] = ()
     every_size: bool = False
@@ -141,7 +153,8 @@ def parse(line: str) -> CellOptions:
         api=one.get("--api"),
         binding=one.get("--binding"),
         check="--check" in given,
-        benchmark=bool(timing),
+        benchmark="--benchmark" in given or (bool(timing) and "--counts" not in given),
+        counts="--counts" in given,
         against=given.get("--against", ()),
         sizes=() if sizes == ("all",) else tuple(map(_size, sizes)),
         every_size=sizes == ("all",),

@@ -13,11 +13,13 @@ from ..build.compiler import Build, build
 from ..checking.check import check
 from ..checking.report import Report
 from ..measure.benchmark import benchmark
+from ..measure.counts import counts
 from ..model.kernel import Kernel
 from ..model.outcomes import noting
 from ..run.built import build_all, require_device
 from ..run.executor import prepare
 from ..run.setting import Setting
+from ..tables.counts import Counts
 from ..tables.timings import Timings
 
 
@@ -30,12 +32,14 @@ class Order:
         setting: with what and for which device; `progress` is called with a text.
         check: check it, too.
         benchmark: time it, too: returns the arguments of `benchmark` by name, and is called once the kernel is known to work.
+        counts: count what it asks of the memory, likewise.
     """
 
     kernel: Kernel
     setting: Setting
     check: bool = False
     benchmark: Callable[[], Mapping[str, Any]] | None = None
+    counts: Callable[[], Mapping[str, Any]] | None = None
 
     @property
     def runs(self) -> bool:
@@ -45,14 +49,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Began:
-    """A part of an order has begun: `build`, `check` or `benchmark`."""
+    """A part of an order has begun: `build`, `check`, `benchmark` or `counts`."""
 
     part: str
     text: str
 
 
-def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings]:
-    """Do what an order says, and yield each part as it begins, and what came of it; a kernel that is wrong is not timed.
+def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings | Counts]:
+    """Do what an order says, and yield each part as it begins, and what came of it; a kernel that is wrong is neither timed nor counted.
 
     Raises:
         BuildError, TemplateError: it does not compile.
@@ -74,9 +78,15 @@ def carry_out(order: Order) -> Iterator[Began | Build | Report | Timings]:
     if order.benchmark is not None:
         arguments = order.benchmark()
         yield Began("benchmark", f"benchmark of {kernel.label}")
-        tell = setting.progress
-        counted = (lambda done, total, text: tell(text)) if callable(tell) else tell
-        yield benchmark(**arguments, progress=counted, **how)
+        yield benchmark(**arguments, progress=_counted(setting.progress), **how)
+    if order.counts is not None:
+        yield Began("counts", f"counts of {kernel.label}")
+        yield counts(**order.counts(), progress=_counted(setting.progress), compiler=setting.compiler)
+
+
+def _counted(tell: Any) -> Any:
+    """Let what takes a text be called with numbers, too."""
+    return (lambda done, total, text: tell(text)) if callable(tell) else tell
 
 
 def _build(order: Order, how: Mapping[str, Any]) -> Build:

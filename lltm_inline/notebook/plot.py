@@ -1,4 +1,4 @@
-"""Pictures of a benchmark, of a measurement of memory and of a sweep.
+"""Pictures of a benchmark, of a measurement of memory and of a sweep; that of counts is in `access`.
 
 A benchmark has times on top and speed-ups with their intervals below, one column a direction: lines over the sizes, or bars where
 there is one size. Memory has the bytes held for backward on the left and the peak on the right, likewise. A sweep over one param
@@ -21,11 +21,13 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ..base.arguments import refusal
 from ..errors import InputError
+from ..tables.counts import Counts
 from ..tables.memory import Memory
 from ..tables.sweep import Point, Sweep
 from ..tables.table import Table
 from ..tables.timings import TITLES, Row, Timings
 from ..tables.words import NOISE_FLOOR, bytes_text, three, time_text
+from .access import plot_counts
 from .figure import (
     BASELINE_COLOUR,
     GREY,
@@ -49,15 +51,16 @@ _LEAST_REACH = 1.25
 _SHARES = {"faster": 1.0, "slower": 1.0, "same": 0.35, "unknown": 0.0}
 
 
-def plot(timings: Timings | Memory | Sweep, *, size: tuple[float, float] | None = None) -> Figure:
-    """Draw the times of a benchmark, and beneath them the speed-ups over its baseline; or memory, or a sweep.
+def plot(timings: Timings | Memory | Sweep | Counts, *, size: tuple[float, float] | None = None) -> Figure:
+    """Draw the times of a benchmark, and beneath them the speed-ups over its baseline; or memory, a sweep, or counts.
 
     Several sizes give lines over the size with bands between the quartiles; one size gives bars. Below, bands or bars
     are 99 % confidence intervals; what touches the line at 1x is no finding. Memory is drawn likewise: the bytes that each kernel holds
-    for backward, and the peak. A sweep is a line over one param, or a heat map over two.
+    for backward, and the peak. A sweep is a line over one param, or a heat map over two. Counts show for each line which thread of a
+    warp wants which address.
 
     Args:
-        timings: what `benchmark`, `memory` or `sweep` gave.
+        timings: what `benchmark`, `memory`, `sweep` or `counts` gave.
         size: width and height in inches; by default it grows with the number of directions.
 
     Returns:
@@ -87,7 +90,9 @@ def plot(timings: Timings | Memory | Sweep, *, size: tuple[float, float] | None 
         return _plot_memory(timings, size)
     if isinstance(timings, Sweep):
         return _plot_sweep(timings, size)
-    raise refusal("timings", timings, "what benchmark, memory or sweep gave")
+    if isinstance(timings, Counts):
+        return plot_counts(timings, size)
+    raise refusal("timings", timings, "what benchmark, memory, sweep or counts gave")
 
 
 def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:

@@ -1,8 +1,11 @@
-"""Which kernel is meant by the name of an op."""
+"""Which kernel is meant by the name of an op, and where one runs that nobody has said it of."""
 
 from __future__ import annotations
 
+import torch
+
 from ..base.arguments import did_you_mean, shown
+from ..base.device import DEVICES
 from ..errors import UnknownKernelError
 from ..model.kernel import Kernel
 from ..model.registry import registry, resolve
@@ -37,3 +40,15 @@ def kernel_or_first(kernel: Kernel | str) -> Kernel:
     named = [kernels[variant] for variant in _FIRST if variant in kernels]
     on_cpu = [one for one in with_text if "cpu" in devices_of(one)]
     return [*named, *on_cpu, *with_text, *kernels.values()][0]
+
+
+def usual_device(kernel: Kernel) -> str:
+    """Choose where a kernel runs: on the first device that it has a text for and that this machine has.
+
+    Example:
+        >>> usual_device(registry["axpy/cpp"])
+        'cpu'
+    """
+    devices = devices_of(kernel)
+    here = [name for name in devices if not DEVICES[name].needs_gpu or torch.cuda.is_available()]
+    return [*here, *devices][0]

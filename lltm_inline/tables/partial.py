@@ -97,7 +97,7 @@ class Partial(Timings):
         Returns:
             The lines of `Timings.verdict`, without its warning of noise, which a few rounds do not bear out.
         """
-        return "\n".join(self._findings()) or "nothing was timed yet"
+        return "\n".join([*self._findings(), *self._beside()]) or "nothing was timed yet"
 
     def _worded(self, text: str, row: Row | None = None) -> str:
         is_open = self.running is not None if row is None else self.is_running(row)

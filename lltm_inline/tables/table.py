@@ -31,6 +31,12 @@ def _size(_: str, size: Any, **__: Any) -> dict[str, int]:
     return size_of(size)
 
 
+def _integers(name: str, values: Any, *, where: str = "", **bounds: Any) -> tuple[int, ...]:
+    if not isinstance(values, list | tuple):
+        raise refusal(name, values, "a tuple of integers", where=where)
+    return tuple(integer(f"{name}[{index}]", value, where=where, **bounds) for index, value in enumerate(values))
+
+
 _number = partial(number, positive=True, most=_MOST)
 
 #: What a column may hold, by the type of its field: how a value is looked at, and how it is read from a cell of a CSV file.
@@ -40,6 +46,7 @@ _COLUMNS: dict[str, tuple[Callable[..., Any], Callable[[str], Any]]] = {
     "float | None": (_optional_number, lambda text: float(text) if text else None),
     "int": (integer, int),
     "str": (string, str),
+    "tuple[int, ...]": (_integers, lambda text: tuple(map(int, text.split()))),
     "tuple[str, ...]": (strings, lambda text: tuple(shlex.split(text))),
 }
 
@@ -338,7 +345,9 @@ def write_csv(path: Any, names: Sequence[str], lines: Iterable[Sequence[Any]]) -
     with using_file(path), path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(names)
-        writer.writerows([shlex.join(cell) if isinstance(cell, list) else cell for cell in line] for line in lines)
+        writer.writerows(
+            [shlex.join(map(str, cell)) if isinstance(cell, list) else cell for cell in line] for line in lines
+        )
     return path
 
 

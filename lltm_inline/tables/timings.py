@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from ..base.above import Shown
 from ..base.arguments import one_of
+from ..base.device import DEVICES
 from .table import BaseRow, Table, text_or_none
 from .words import comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
 
@@ -80,6 +81,16 @@ class Row(BaseRow):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("direction", self.direction, DIRECTIONS, where=self._where)
+
+    @property
+    def subject(self) -> str:
+        """What was measured, without the size, and what it must not be taken for: `axpy, float32, cuda-cpu (times of ...)`."""
+        return super().subject + (f" ({self.beside})" if self.beside else "")
+
+    @property
+    def beside(self) -> str:
+        """What is to be said beside times of this device."""
+        return DEVICES[self.device].timing if self.device in DEVICES else ""
 
     @property
     def outcome(self) -> str:
@@ -162,7 +173,11 @@ class Timings(Table[Row], Shown):
         Returns:
             One line for each kernel, and beneath it one for each size and direction if there are several.
         """
-        return "\n".join([*self._findings(), *self._noise()]) or "nothing was timed"
+        return "\n".join([*self._findings(), *self._noise(), *self._beside()]) or "nothing was timed"
+
+    def _beside(self) -> list[str]:
+        """Return a line that says what the times must not be taken for."""
+        return [f"These are {said}" for said in dict.fromkeys(row.beside for row in self.rows) if said]
 
     def _findings(self) -> list[str]:
         """Return the lines of the verdict that say how kernels compare."""

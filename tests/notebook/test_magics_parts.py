@@ -48,7 +48,7 @@ def noted(op: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_every_option_is_read() -> None:
     """A line with all options comes out as written."""
     line = (
-        "lltm/mine --from lltm/fused --params UNROLL=8 EPS=1e-3 --check --benchmark --against lltm/aten lltm/python "
+        "lltm/mine --from lltm/fused --params UNROLL=8 EPS=1e-3 --check --benchmark --counts --against lltm/aten lltm/python "
         "--sizes 2,3,5 16,32,128 --seconds 0.1 --device cuda --kind cpp --saves weights new_cell --slots T=float "
         "--flags -O1 -ffast-math --api aten --binding=pybind11"
     )
@@ -65,12 +65,15 @@ def test_every_option_is_read() -> None:
         binding="pybind11",
         check=True,
         benchmark=True,
+        counts=True,
         against=("lltm/aten", "lltm/python"),
         sizes=((2, 3, 5), (16, 32, 128)),
         seconds=0.1,
     )
     assert all(option.name in line for option in OPTIONS)
     assert parse("axpy/cpp --sizes all").every_size and parse("axpy/cpp --sizes all").benchmark
+    asked = parse("axpy/cuda --counts --sizes 100")
+    assert asked.counts and asked.sizes and not asked.benchmark
     assert parse("--check axpy/cpp").name == "axpy/cpp" and not parse("axpy/cpp").benchmark
 
 
@@ -247,6 +250,11 @@ def test_cuda_cell_is_the_cuda_text() -> None:
     cuda_only = li.registry["lltm/cuda"]
     assert cuda_only.cuda and kernel_of(parse("lltm/a --device cuda"), "x;").cuda == "x;"
     assert kernel_of(parse("lltm/a"), "x;").cpp == "x;"
+    assert kernel_of(parse("lltm/a"), "__global__ void k() {}").cuda and kernel_of(parse("lltm/a"), "// __global__").cpp
+    assert (
+        kernel_of(parse("lltm/a --from lltm/cuda_extern"), "__global__ void k() {}").cpp
+        == li.registry["lltm/cuda_extern"].cpp
+    )
     assert kernel_of(parse("lltm/a --from lltm/fused --kind cuda"), "x;").cpp == li.registry["lltm/fused"].cpp
 
 

@@ -48,9 +48,9 @@ def session(tiny: Callable[..., li.Kernel]) -> Iterator[Session]:
     assert one.wait(PATIENCE)
 
 
-def panel(kernel: li.Kernel) -> Session:
+def panel(kernel: li.Kernel, device: str | None = None) -> Session:
     """Make a panel that spends little time on timing, in small sizes."""
-    return Session(kernel, setting=PanelSetting(sizes=[(7,), (100,)], seconds=0.05), work=verbs.work)
+    return Session(kernel, device, setting=PanelSetting(sizes=[(7,), (100,)], seconds=0.05), work=verbs.work)
 
 
 def do(session: Session, verb: str, **message: Any) -> Mapping[str, Any]:
@@ -506,7 +506,7 @@ def test_other_threads_are_not_overheard(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_cuda_text_without_a_gpu_is_only_compiled(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no GPU, Build of a CUDA text says that it compiles, and does not try to check it."""
+    """Where there is no GPU, a CUDA text is for the CPU; if a GPU is chosen, Build says that it compiles, and does not check it."""
     asked: list[Any] = []
     built = li.build("tiny/stable", progress=False)
 
@@ -516,10 +516,22 @@ def test_a_cuda_text_without_a_gpu_is_only_compiled(session: Session, monkeypatc
 
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(pipeline, "build", compile_only)
-    one = panel(li.registry["axpy/cuda"])
+    assert panel(li.registry["axpy/cuda"]).device == "cuda-cpu"
+    one = panel(li.registry["axpy/cuda"], "cuda")
     assert logged_after(one, "build").endswith("it compiles, and needs a GPU to run")
     assert asked == [("axpy/cuda", "cuda", True)] and len(logged(one)) == 1
     assert one.state["texts"].keys() == {"cuda"} and one.state["devices"] == ["cuda", "cuda-cpu"]
+
+
+@pytest.mark.full
+def test_benchmark_of_a_cuda_text_on_the_cpu_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On `cuda-cpu` Benchmark checks, and then shows counts, their picture and no time: none would be that of a GPU."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    one = panel(li.registry["axpy/cuda"])
+    state = do(one, "benchmark")
+    assert "no line takes more than it needs" in state["verdict"] and "Counts, no times" in state["timings"]
+    assert "which lane wants which address" in state["plot"] and "<img" in state["plot"]
+    assert logged(one)[-1] == "axpy/cuda is counted, and not timed: no time on cuda-cpu is that of a GPU"
 
 
 def test_a_wrong_kernel_that_ships_is_left_out(tiny: Callable[..., li.Kernel]) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import lltm_inline as li
 from lltm_inline.errors import FileError, InputError, LltmInlineError, UnknownPartError
 from lltm_inline.notebook.plot import plot
+from lltm_inline.tables.counts import Counts, CountsRow
 from lltm_inline.tables.memory import Memory, MemoryRow
 from lltm_inline.tables.timings import Row, Timings
 from tests.properties.malformed import ANYTHING, NUMBERS, PROFILE, answer, in_cache
@@ -29,7 +30,16 @@ ROW = {
 BYTES = {
     "kernel": "odd/a", **WHAT, "depth": 1, "held": 4, "outputs": 2, "peak": 8, "left": 0, "threads": 1, "torch": "2", "cpu": "",
 }  # fmt: skip
-KINDS: list[tuple[Any, Any, dict[str, Any]]] = [(Timings, Row, ROW), (Memory, MemoryRow, BYTES)]
+COUNTED = {
+    "kernel": "odd/a", **WHAT, "direction": "forward", "launch": 1, "function": "k", "grid": [1, 1, 1], "block": [32, 1, 1],
+    "line": 3, "what": "global load", "array": "x", "width": 4, "accesses": 32, "requests": 1, "transactions": 32, "least": 4,
+    "most": 0, "lanes": [32 * lane for lane in range(31)] + [-1],
+}  # fmt: skip
+KINDS: list[tuple[Any, Any, dict[str, Any]]] = [
+    (Timings, Row, ROW),
+    (Memory, MemoryRow, BYTES),
+    (Counts, CountsRow, COUNTED),
+]
 FIELDS = [(kind, name) for kind in KINDS for name in kind[2]]
 
 MODULES: dict[Any, dict[str, Any]] = {
@@ -44,6 +54,7 @@ ARGUMENTS = [(module, name) for module, fields in MODULES.items() for name in (*
 COVERED = {
     "definitions": {"Kernel", "Op", "diff", "registry"},
     "verbs": {"build", "load", "check", "gradcheck", "benchmark", "memory", "call", "sweep", "playground", "self_check", "export"},
+    "counts": {"counts", "Counts"},
     "results": {"Memory", "Timings", "Report", "doctor", "nn", "plot"},
     "made by the others, or takes nothing": {
         "Build", "BuildError", "CheckError", "Crash", "CrashError", "Function", "Limits", "Sweep", "TimeoutError", "WorkerError",
@@ -141,7 +152,7 @@ def test_contents_of_files(tmp_path: Path, data: bytes) -> None:
     """A file that holds something else is refused, as JSON and as CSV."""
     path = tmp_path / "file"
     path.write_bytes(data)
-    for read in (Timings.from_json, Memory.from_json, Timings.from_csv, Memory.from_csv):
+    for read in (one for kind, _, _ in KINDS for one in (kind.from_json, kind.from_csv)):
         assert isinstance(answer(lambda read=read: read(path)), InputError)
 
 

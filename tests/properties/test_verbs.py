@@ -29,6 +29,7 @@ VERBS: dict[Callable[..., Any], dict[str, Any]] = {
         "kernels": ["tiny/python"], "sizes": [(2,)], "seconds": 1e-3, "rounds": 1, "check": False, "directions": ["forward"],
     },
     li.memory: {"kernels": ["tiny/python"], "sizes": [(2,)], "check": False},
+    li.counts: {"kernels": ["tiny/device"], "sizes": [(2,)]},
     li.sweep: {"kernel": "tiny/odd", "params": {"FACTOR": [2]}, "size": (2,), "seconds": 1e-3, "rounds": 1},
     li.playground: {"kernel": "tiny/odd"},
     li.self_check: {"exercise": "00.1", "praise": "Good.", "advice": "Go on.", "kernel": "tiny/python", "sizes": [(2,)]},
@@ -50,6 +51,7 @@ def _no_compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     patch.chdir(tmp_path_factory.mktemp("verbs"))  # where exports go
     register()
     li.registry.register(li.Kernel("tiny/odd", cpp=STABLE, api="stable", params={"FACTOR": 2}))
+    li.registry.register(li.Kernel("tiny/device", cuda="__global__ void k() {}"))
     li.check("tiny/python", sizes=[(2,)], progress=False)  # the worker is there
     patch.setattr(compiler, "_compile_all", reached)
     before = in_cache()
@@ -81,7 +83,7 @@ def test_arguments(pair: tuple[Callable[..., Any], str], value: Any) -> None:
 
 
 @PROFILE
-@given(st.sampled_from([li.check, li.gradcheck, li.benchmark, li.memory]), ANYTHING)
+@given(st.sampled_from([li.check, li.gradcheck, li.benchmark, li.memory, li.counts]), ANYTHING)
 def test_sizes(verb: Callable[..., Any], extent: Any) -> None:
     """A size in which one extent is malformed, as a tuple and as a dict, is refused or measured."""
     answer(lambda: use(verb, {"sizes": [(extent,)]}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import torch
 import lltm_inline as li
 from lltm_inline.base.device import DEVICES
 from lltm_inline.cuda_cpu import rewrite
-from lltm_inline.errors import TemplateError
+from lltm_inline.errors import BuildError, TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from tests.tiny import forget
 
@@ -48,15 +49,17 @@ class Planted:
         return [self.first + index for index, row in enumerate(rows) if row.endswith("// <-")]
 
 
-def together(kind: str) -> tuple[list[Planted], str]:
-    """Put all texts of a kind into one, which compiles once: each in a namespace, all behind one `forward`.
+def together(kind: str, *names: str) -> tuple[list[Planted], str]:
+    """Put texts of a kind, or all, into one, which compiles once: each in a namespace, all behind one `forward`.
 
     `which` is the number of a text, and a hundred times the order in which its threads run.
     """
-    planted, text = [], HEADERS
-    for path in sorted((PLACE / kind).glob("*.cu")):
+    paths = [path for path in sorted((PLACE / kind).glob("*.cu")) if not names or path.stem in names]
+    include = re.compile(r"^#include.*$", re.MULTILINE)
+    planted, text = [], HEADERS + "".join(f"{row}\n" for path in paths for row in include.findall(path.read_text()))
+    for path in paths:
         text += f"namespace {path.stem} {{\n"
-        planted.append(Planted(path.stem, path.read_text(), text.count("\n") + 1))
+        planted.append(Planted(path.stem, include.sub("", path.read_text()), text.count("\n") + 1))
         text += planted[-1].text + "}\n"
     calls = "".join(f"  if (which == {i}) return {one.name}::run(x);\n" for i, one in enumerate(planted))
     head = "at::Tensor forward(const at::Tensor& x, int64_t which) {\n  ::cuda_cpu::thread_order = which / 100;\n  which %= 100;\n"
@@ -79,10 +82,10 @@ def op() -> Op:
     forget("planted")
 
 
-def loaded(text: str) -> Callable[[torch.Tensor, int], torch.Tensor]:
+def loaded(text: str, *cflags: str) -> Callable[[torch.Tensor, int], torch.Tensor]:
     """Build a text in check mode."""
     kernel = Kernel("planted/all", cuda=text)
-    function = li.load(kernel, device="cuda-cpu", cflags=[*DEVICES["cuda-cpu"].check_flags], trust=True)
+    function = li.load(kernel, device="cuda-cpu", cflags=[*DEVICES["cuda-cpu"].check_flags, *cflags], trust=True)
     return lambda x, which: function.forward(x, which)[0]
 
 
@@ -107,7 +110,25 @@ def test_right_kernels(op: Op) -> None:
 def test_wrong_kernels(op: Op) -> None:
     """Each is reported for its own reason, at its own line, and with its kernel."""
     planted, text = together("wrong")
-    run = loaded(text)
+    require_reports(planted, loaded(text))
+
+
+def test_wrong_kernels_in_short(op: Op) -> None:
+    """One of each kind, compiled quickly."""
+    planted, text = together(
+        "wrong",
+        "barrier_in_branch",
+        "far_into_another_tensor",
+        "device_counter",
+        "race_through_memcpy",
+        "atomic_on_empty",
+        "grid_rounded_down",
+    )
+    require_reports(planted, loaded(text, "-O0"))
+
+
+def require_reports(planted: list[Planted], run: Callable[[torch.Tensor, int], torch.Tensor]) -> None:
+    """Fail for those that are not reported as their texts say."""
     missed = {}
     for which, one in enumerate(planted):
         try:
@@ -116,9 +137,18 @@ def test_wrong_kernels(op: Op) -> None:
         except RuntimeError as error:
             said = str(error)
         at = any(re.search(rf"(?:line |planted/all:){line}\b", said) for line in one.lines)
-        if not re.search(one.said("report"), said) or not at or "Kernel " not in said:
+        if not re.search(one.said("report"), said) or not at or not re.search("[Kk]ernel ", said):
             missed[one.name] = f"{said}; want {one.lines}"
-    assert not missed, "\n".join(f"{name}: {what}" for name, what in missed.items())
+    assert planted and not missed, "\n".join(f"{name}: {what}" for name, what in missed.items())
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc")
+def test_right_kernels_compile_for_a_gpu(op: Op) -> None:
+    """nvcc takes the same texts."""
+    _, text = together("right")
+    text = text.replace("::cuda_cpu::thread_order = which / 100;", "")
+    li.build(Kernel("planted/all", cuda=text), device="cuda", compile_only=True)
 
 
 KERNEL = "__global__ void k(float* x) { x[0] = 1; }\n"
@@ -129,7 +159,10 @@ KERNEL = "__global__ void k(float* x) { x[0] = 1; }\n"
     [
         ("void f() {}", "cuda line 1: no __global__ function"),
         ("#include <cub/cub.cuh>\n" + KERNEL, "cuda line 1: device 'cuda-cpu' cannot run cub"),
-        ("#include <cooperative_groups.h>\n" + KERNEL, "line 1: device 'cuda-cpu' cannot run cooperative groups"),
+        (
+            KERNEL + "__device__ void f() { auto grid = cooperative_groups::this_grid(); }",
+            r"line 2: device 'cuda-cpu' cannot run cooperative groups across blocks \(this_grid\)",
+        ),
         (KERNEL + '__device__ void f() { asm("bar.sync 0;"); }', r"line 2: .* cannot run inline PTX \(asm\)"),
         (KERNEL + "__global__ void m(float* x) { k<<<1, 1>>>(x); }", r"line 2: .*\(dynamic parallelism\)"),
         (KERNEL + "__device__ float f(float v) { return __shfl_down(v, 1); }", "line 2: .* write __shfl_down_sync"),
@@ -141,8 +174,8 @@ KERNEL = "__global__ void k(float* x) { x[0] = 1; }\n"
             KERNEL + "void f(int* x) { cudaMallocAsync(&x, 4, 0); }",
             "line 2: .* does not know the call .* cudaMallocAsync",
         ),
-        (KERNEL + "__device__ half2 f(half2 v) { return v; }", "line 2: .* pairs of half-precision numbers"),
-        ("__shared__ float s[4];\n" + KERNEL, "line 1: .* declare it in the kernel"),
+        (KERNEL + "cudaArray_t array;", "line 2: .* does not know the name of CUDA's runtime cudaArray_t"),
+        (KERNEL + "int r = (k<<<1, 1>>>(nullptr), 1);", "line 2: a launch stands in a function"),
         (KERNEL + "void f(float* x) { k<<<1, 1>>>; }", "line 2: a launch is written kernel"),
     ],
 )
@@ -152,14 +185,51 @@ def test_refusals(text: str, message: str) -> None:
         rewrite(text, "op/mine", "cuda")
 
 
+FORWARD = """at::Tensor forward(const at::Tensor& x, int64_t which) {
+  at::Tensor y = at::empty_like(x);
+  k<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
+  return y;
+}
+"""
+COPY = "__global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }\n"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            COPY.replace("{ y", "{ __shared__ float s[25600]; s[0] = 1; y") + FORWARD,
+            r"all:5:\d+: static assertion failed: the shared array s needs more than 48 KiB, which a block has: "
+            r"take a smaller one, or dynamic shared memory\.\n",
+        ),
+        (
+            COPY + FORWARD.replace("(), y.data_ptr<float>()", "()"),
+            r"all:8:\d+: too few arguments .* 'k' takes 2 arguments, this call gives 1",
+        ),
+        (
+            COPY
+            + "int early() {\n  k<<<1, 1>>>(nullptr, nullptr);\n  return 1;\n}\nconst int one = early();\n"
+            + FORWARD,
+            "kernel k is launched at planted/all:7, for the value of a static variable: .* Launch it from a function",
+        ),
+    ],
+)
+def test_bad_input(op: Op, text: str, message: str) -> None:
+    """What only the compiler or the loader sees is told at its line, too."""
+    kernel = Kernel("planted/all", cuda=HEADERS + text)
+    with pytest.raises((BuildError, RuntimeError), match=message):
+        li.load(kernel, device="cuda-cpu", cflags=["-O0"], trust=True).forward(torch.ones(32), 0)
+
+
 def test_lines_stay() -> None:
     """Every line is where it was, and comments and strings are left alone."""
     text = (PLACE / "right" / "template_commas.cu").read_text()
     made = rewrite(text, "op/mine", "cuda")
-    assert made.count("\n") == text.count("\n") and "<<<" not in made
+    assert made.count("\n") == text.count("\n") + 1 and "<<<" not in made  # one at the end
     assert 'Launch("relu_times<scalar_t, 3>", __FILE__, __LINE__, dim3(' in made
     kept = '// k<<<1, 1>>>(x)\n__global__ void k() { printf("__shared__ float s[1]; <<<"); }'
-    assert rewrite(kept, "op/mine", "cuda") == kept
+    assert rewrite(kept, "op/mine", "cuda").startswith(f"{kept}\n")
 
 
 @pytest.mark.full

@@ -51,13 +51,14 @@ def playground(
 ) -> Playground:
     """Show a panel in which a kernel is edited, built, checked and timed.
 
-    The buttons call `build`, `check` and `benchmark` in a background thread, so that other cells can run meanwhile; Stop ends
+    The buttons call `build`, `check` and `benchmark` (or `counts`) in a background thread, so that other cells can run meanwhile; Stop ends
     what they do at once. Each text that is built becomes a revision, and is written into the journal, as is what was typed
     since: after a restart of the notebook's kernel the same call brings both back.
 
     Args:
         kernel: a kernel, its label, or the name of an op: then its fused or C++ variant comes first.
-        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`; the first that the kernel has a text for unless given.
+        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`; the first that the kernel has a text for and this machine has unless given.
+            On `"cuda-cpu"` Benchmark counts what the launches ask of the memory, as no time there is that of a GPU.
         sizes: of the benchmark, as for `benchmark`.
         seconds: of the benchmark, for each kernel and size.
         compiler: as for `build`.

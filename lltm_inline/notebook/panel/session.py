@@ -21,6 +21,7 @@ from ...errors import DefinitionError, InputError, UnknownKernelError
 from ...model.kernel import Kernel
 from ...model.op import Op
 from ...model.registry import diff, registry
+from ...source.choose import usual_device
 from ...source.template import devices_of
 from .board import IDLE, Board, card_of, left_of, revisions_of, texts_of, variants_of, width_of
 from .capture import captured
@@ -47,7 +48,7 @@ class Session(Board):
 
     Args:
         kernel: that is shown first.
-        device: `cpu` or `cuda`; None for the first that the kernel has a text for.
+        device: None for the first that the kernel has a text for and this machine has.
         setting: how to build and time.
         work: makes what `build`, `check` or `benchmark` does with a kernel: a function without arguments.
         note: for the journal's place in the panel.
@@ -394,7 +395,7 @@ class Session(Board):
             raise InputError(
                 f"kernel {kernel.label!r} has no text for device {shown(device)}: it has {', '.join(devices)}"
             )
-        self.device = device if device is not None and device in devices else devices[0]
+        self.device = device if device is not None and device in devices else usual_device(kernel)
 
     def _differs(self) -> bool:
         """Tell whether the editor holds another text, or other params, than the kernel."""

@@ -10,27 +10,32 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ...autopsy.crash import Crash
+from ...base.device import DEVICES
 from ...base.stop import raise_if_stopped
 from ...build.compiler import Build
 from ...checking.check import check
 from ...checking.report import Report
 from ...errors import BuildError, CheckError, CrashError, DefinitionError, TemplateError
+from ...measure.counts import can_count
 from ...measure.inputs import Ring
 from ...model.kernel import Kernel
 from ...model.outcomes import is_about
 from ...model.registry import registry
 from ...run.setting import Setting, choose_sizes
 from ...source.template import devices_of
+from ...tables.counts import Counts
 from ...tables.partial import Partial
 from ...tables.timings import Timings
 from ...workers.client import worker
 from ..bars import picture
 from ..pipeline import Began, Order, carry_out
+from ..plot import plot
 from .board import in_html
 from .editor import mark_of_crash, marks_of, marks_of_words, without_place
 from .session import Session
@@ -56,7 +61,7 @@ class _Work:
     def __init__(self, session: Session, verb: str, kernel: Kernel) -> None:
         self.session, self.verb, self.kernel, self.device = session, verb, kernel, session.device
         self.check_first = bool(session.state["options"]["check_first"])
-        self.can_run = self.device != "cuda" or torch.cuda.is_available()
+        self.can_run = not DEVICES[self.device].needs_gpu or torch.cuda.is_available()
         self.kernels, self.baseline = [kernel], kernel
         self._last, self._said, self._looked = "", 0.0, 0.0
         self._watched = False
@@ -73,8 +78,12 @@ class _Work:
             )
         is_known = kernel.python is session.op.reference or (kernel, self.device) in session.right
         asked = {"build": self.check_first and self.can_run, "check": True, "benchmark": not is_known}[self.verb]
-        benchmark = self._contest if self.verb == "benchmark" else None
-        order = Order(kernel, Setting(self.device, session.setting.compiler, progress=self.progress), asked, benchmark)
+        setting = Setting(self.device, session.setting.compiler, progress=self.progress)
+        order = Order(kernel, setting, asked)
+        if self.verb == "benchmark" and DEVICES[self.device].count_flags:  # where no time would be that of a GPU
+            order = replace(order, counts=self._compared)
+        elif self.verb == "benchmark":
+            order = replace(order, benchmark=self._contest)
         try:
             with ExitStack() as stack:
                 for found in carry_out(order):
@@ -122,6 +131,12 @@ class _Work:
             "check": False,
             "watch": self.watch,
         }
+
+    def _compared(self) -> dict[str, Any]:
+        """Choose beside what the kernel is counted: what ships, if it is right."""
+        contest = self._contest()
+        kernels = dict.fromkeys(filter(can_count, (self.baseline, self.kernel)))
+        return {"kernels": list(kernels), "sizes": contest["sizes"][:1]}
 
     def _is_right(self, kernel: Kernel) -> bool:
         """Check what ships for the comparison; its report is not what the person asked for."""
@@ -181,7 +196,7 @@ class _Work:
         self._looked = time.monotonic()
         self.session.tell(worker={"pid": worker.pid or 0, "mib": round(worker.memory / 2**20)})
 
-    def _show(self, found: Began | Build | Report | Timings) -> None:
+    def _show(self, found: Began | Build | Report | Timings | Counts) -> None:
         session = self.session
         if isinstance(found, Began):
             session.phase(found.part, found.text)
@@ -191,6 +206,13 @@ class _Work:
             self._timed(found)
             lines = _sentences(found).split("\n")
             session.log(next((line for line in lines if line.startswith(f"{self.kernel.label} ")), lines[0]))
+        elif isinstance(found, Counts):
+            own = found.select(kernel=self.kernel.label)
+            session.tell(plot=in_html(plot(own)) if own.total("load", "requests") else "")
+            session.tell(verdict=found.verdict(), timings=in_html(found))
+            session.log(
+                f"{self.kernel.label} is counted, and not timed: no time on {self.device} is that of a GPU", "good"
+            )
         elif found.ok:
             session.right.add((self.kernel, self.device))
             session.outcome(self.kernel, report=in_html(found))

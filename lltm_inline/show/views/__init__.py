@@ -9,7 +9,7 @@ from ..markup import Html
 from ..parts import page
 from .answers import doctor, exported, status, verdict
 from .kernels import build, diff, function, kernel, op, recovered, registry
-from .measured import memory, sweep, timings
+from .measured import counts, memory, sweep, timings
 from .report import build_error, check_error, crash, crash_error, report
 
 __all__ = ["VIEWS", "html_of"]
@@ -19,6 +19,7 @@ VIEWS: dict[str, Callable[[Any], Html]] = {
     "Build": build,
     "BuildError": build_error,
     "CheckError": check_error,
+    "Counts": counts,
     "Crash": crash,
     "CrashError": crash_error,
     "Diagnosis": doctor,

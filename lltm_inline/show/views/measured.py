@@ -1,4 +1,4 @@
-"""What was measured: timings, sweeps and memory, in words first, then in figures."""
+"""What was measured: timings, sweeps, memory and counts, in words first, then in figures."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..markup import Html, hidden, join, tag
 from ..parts import Cell, bar, fold, note, paragraph, table
 
 if TYPE_CHECKING:
+    from ...tables.counts import Counts, CountsRow
     from ...tables.memory import Memory, MemoryRow
     from ...tables.sweep import Point, Sweep
     from ...tables.table import Table
@@ -47,6 +48,22 @@ def memory(shown: Memory) -> Html:
     return _table(shown, head, line)
 
 
+def counts(shown: Counts) -> Html:
+    """Show counts: the verdict, the totals with a bar for what is taken and a whisker at what would do, and line by line, folded."""
+
+    def line(row: CountsRow, cells: Sequence[str], rows: Sequence[CountsRow]) -> list[object]:
+        most = max([1, *(beside.transactions for beside in rows)])
+        least = row.least / most
+        drawn = bar(row.transactions / most, least, least) if row.unit else ""
+        return [drawn, *(Cell(cell, align="num") for cell in cells)]
+
+    if not shown.rows:
+        return paragraph(str(shown))
+    names = [Cell(name, align="num") for name in shown._heads]
+    places = table(("line", "", "what", "array", "by warps", "takes"), shown.lines(), caption="line by line")
+    return join([_table(shown, ["kernel", "", *names], line), fold("line by line", places)])
+
+
 def _table(
     shown: Table[Any], head: Sequence[object], line: Callable[[Any, Sequence[str], Sequence[Any]], list[object]]
 ) -> Html:
@@ -65,8 +82,8 @@ def _table(
     return join([verdict_note(shown.verdict()), table(head, rows, caption=shown.caption), _conditions(shown)])
 
 
-def _conditions(shown: Table[Any]) -> Html:
-    return fold("conditions", paragraph(shown.conditions(), cls="li-faint"))
+def _conditions(shown: Table[Any]) -> Html | str:
+    return fold("conditions", paragraph(shown.conditions(), cls="li-faint")) if shown.conditions() else ""
 
 
 def verdict_note(verdict: str, *, is_final: bool = True) -> Html:

@@ -1,6 +1,6 @@
 // The launch counts elements where bytes are wanted.
 // x = torch.randn(64)
-// report: out of bounds: dynamic shared memory\[64\], written
+// report: out of bounds: s\[16\], written .* dynamic shared array s has 16 elements\. The launch says how many bytes
 __global__ void reverse(const float* x, float* y) {
   extern __shared__ float s[];
   s[threadIdx.x] = x[threadIdx.x];  // <-

@@ -1,0 +1,225 @@
+// What the rewriter tells check mode: the names of tensors, shared arrays and variables, and which tensors nobody has written.
+#ifdef CUDA_CPU_CHECK
+namespace cuda_cpu {
+namespace {
+
+void remember_tensor(const at::TensorBase& tensor, const char* name, bool is_argument) {
+  if (!tensor.defined() || tensor.numel() == 0 || !tensor.has_storage()) return;
+  int64_t last = 0;
+  for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
+  const size_t element = tensor.element_size();
+  const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
+  remember(
+      {begin, (last + 1) * element, name, element, Of::tensor, tensor.sizes().vec(), tensor.strides().vec(),
+       tensor.storage().getWeakStorageImpl(), is_argument});
+  for (Fresh& one : checks().fresh) {
+    if (one.begin == begin && one.name.empty()) one.name = name;
+  }
+}
+
+// A tensor from which the text takes a pointer or an accessor.
+template <class T>
+T&& named(T&& value, const char* name) {
+  if constexpr (std::is_convertible_v<const std::remove_reference_t<T>&, const at::TensorBase&>) {
+    remember_tensor(value, name, false);
+  }
+  return static_cast<T&&>(value);
+}
+
+[[noreturn]] __attribute__((noinline)) CUDA_CPU_PLAIN void off_axis(
+    size_t axes_left, int64_t index, int64_t size, const void* data) {
+  Lane* const self = lane;
+  lane = nullptr;
+  const char* const pc = static_cast<const char*>(__builtin_return_address(0));
+  const Region* const region = region_at(static_cast<const char*>(data), 1);
+  std::string axis = "an axis", tensor = "an accessor";
+  if (region) tensor = region->name;
+  if (region && region->sizes.size() >= axes_left) axis = "axis " + std::to_string(region->sizes.size() - axes_left);
+  std::string what = "out of bounds: index " + std::to_string(index) + " on " + axis + " of " + tensor + ", which has " +
+                     std::to_string(size) + (self ? ", at line " + line_at(pc, *self->block->launch) : "") +
+                     (region ? "; " + size_of(*region) : "") +
+                     ". Compare the index with the size of its axis before it is used";
+  if (!self) throw std::runtime_error(what);
+  self->block->fail(what, self);
+}
+
+// An accessor, or what is left of it when some axes have their index: one index too large is told although there is memory.
+template <class Base, class T, size_t N, template <class> class P, class I>
+struct OnAxis : Base {
+  OnAxis(const Base& base) : Base(base) {}
+  using Less = OnAxis<at::TensorAccessor<T, N - (N > 1), P, I>, T, N - (N > 1), P, I>;
+  using Value = std::conditional_t<N == 1, T&, Less>;
+  using ConstValue = std::conditional_t<N == 1, const T&, const Less>;
+
+  __attribute__((always_inline)) inline Value operator[](I i) {
+    if (i < 0 || i >= this->size(0)) off_axis(N, i, this->size(0), this->data());
+    return Base::operator[](i);
+  }
+  __attribute__((always_inline)) inline ConstValue operator[](I i) const {
+    if (i < 0 || i >= this->size(0)) off_axis(N, i, this->size(0), this->data());
+    return Base::operator[](i);
+  }
+};
+template <class T, size_t N, template <class> class P = at::DefaultPtrTraits, class I = int64_t>
+using Accessor = OnAxis<at::GenericPackedTensorAccessor<T, N, P, I>, T, N, P, I>;
+
+// A tensor of which the text takes an accessor.
+struct WithAccessors {
+  const at::TensorBase& tensor;
+
+  template <class T, size_t N, template <class> class P = at::DefaultPtrTraits>
+  Accessor<T, N, P, int32_t> packed_accessor32() const {
+    return tensor.packed_accessor32<T, N, P>();
+  }
+  template <class T, size_t N, template <class> class P = at::DefaultPtrTraits>
+  Accessor<T, N, P> packed_accessor64() const {
+    return tensor.packed_accessor64<T, N, P>();
+  }
+  template <class T, size_t N, template <class> class P = at::DefaultPtrTraits, class I = int64_t>
+  Accessor<T, N, P, I> generic_packed_accessor() const {
+    return tensor.generic_packed_accessor<T, N, P, I>();
+  }
+};
+
+WithAccessors with_accessors(const at::TensorBase& tensor, const char* name) {
+  remember_tensor(tensor, name, false);
+  return {tensor};
+}
+
+// A tensor of at::empty: whoever reads it before it is written is told, and so is who returns it then.
+template <class T>
+T unwritten(T tensor) {
+  const size_t element = tensor.defined() ? tensor.element_size() : 0;
+  if (!element || !tensor.has_storage() || tensor.nbytes() == 0) return tensor;
+  if (element < 4 && !tensor.is_floating_point()) return tensor;  // any of their values may be meant
+  const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
+  fill_unwritten((void*)begin, tensor.nbytes());
+  auto& fresh = checks().fresh;
+  fresh.push_back({begin, tensor.nbytes(), element, tensor.storage().getWeakStorageImpl(), ""});
+  return tensor;
+}
+
+struct Named {
+  const char* name;
+  const at::TensorBase* tensor;
+};
+
+// A call of a function of the text that takes tensors: their names there are those that the caller knows.
+class Call {
+ public:
+  Call(const char* function, std::initializer_list<Named> arguments) : function_(function) {
+    Checks& all = checks();
+    if (all.calls++ == 0) {
+      all.fresh.clear();
+      all.launch.clear();
+    }
+    for (const Named& one : arguments) remember_tensor(*one.tensor, one.name, true);
+  }
+  Call(const Call&) = delete;
+
+  // What is alive still is returned.
+  ~Call() noexcept(false) {
+    Checks& all = checks();
+    if (--all.calls) return;
+    forget_if([](const Region& one) { return one.is_argument; });
+    const std::vector<Fresh> fresh = std::move(all.fresh);
+    all.fresh.clear();
+    if (std::uncaught_exceptions() != failures_) return;
+    for (const Fresh& one : fresh) require_written(one);
+  }
+
+ private:
+  void require_written(const Fresh& one) const {
+    const auto storage = one.storage.lock();
+    if (!storage || storage->data() != one.begin || storage->nbytes() < one.bytes) return;
+    const Checks& all = checks();
+    size_t missing = 0, first = 0;
+    const size_t elements = one.bytes / one.element;
+    for (size_t i = elements; i-- > 0;) {
+      if (is_unwritten(one.begin, i * one.element, one.element)) ++missing, first = i;
+    }
+    if (!missing) return;
+    const std::string name = one.name.empty() ? "a tensor of at::empty" : one.name;
+    std::string what = "unwritten: " + std::to_string(missing) + " of the " + std::to_string(elements) + " elements of " +
+                       name + " have no value when " + function_ + " returns";
+    what += missing < elements ? ", the first is " + name + "[" + std::to_string(first) + "]" : "";
+    what += all.launch.empty() ? ", and no kernel was launched. "
+                               : ". The last launch was " + all.launch + ", of " + std::to_string(all.threads) + " threads. ";
+    throw std::runtime_error(
+        what + (all.threads < elements
+                    ? "There must be a thread for every element, or a loop in which each thread takes several"
+                    : "Look at the condition under which a thread writes, and at the index"));
+  }
+
+  const char* const function_;
+  const int failures_ = std::uncaught_exceptions();
+};
+
+template <class T>
+void extents(std::vector<int64_t>& sizes) {
+  if constexpr (std::is_array_v<T>) {
+    sizes.push_back(std::extent_v<T>);
+    extents<std::remove_extent_t<T>>(sizes);
+  }
+}
+
+template <class T>
+Region region_of(const char* name, const T& array, Of of) {
+  Region region{(const char*)&array, sizeof(T), name, sizeof(std::remove_all_extents_t<T>), of, {}, {}};  // it may be volatile
+  extents<T>(region.sizes);
+  region.strides.resize(region.sizes.size());
+  int64_t stride = 1;
+  for (size_t i = region.sizes.size(); i-- > 0; stride *= region.sizes[i]) region.strides[i] = stride;
+  return region;
+}
+
+template <class T>
+void remember_shared(const char* name, const T& array) {
+  remember(region_of(name, array, Of::shared));
+  add_spot(checks().regions.back());
+}
+
+template <class T>
+CUDA_CPU_PLAIN void declare_shared(const char* name, const T& array) {
+  const OffDevice off;
+  const char* const begin = (const char*)&array;
+  if (spot_at(begin, sizeof(T), begin, checks())) return;
+  remember_shared(name, array);
+  size_t bytes = 0;
+  for (const Region& one : checks().regions) bytes += one.of == Of::shared && one.begin != dynamic_shared() ? one.bytes : 0;
+  if (bytes <= 48 * 1024) return;
+  off.self->block->fail(
+      "too much shared memory: with " + std::string(name) + " the shared arrays of a block have " + std::to_string(bytes) +
+          " bytes, and a block has 49152. Take smaller ones, or dynamic shared memory",
+      off.self);
+}
+
+struct SharedOfFile {
+  explicit SharedOfFile(void (*declare)()) {
+    OfFile::here().shared.push_back(declare);
+  }
+};
+
+template <class T, size_t N, template <class> class P = at::DefaultPtrTraits>
+using Accessor32 = Accessor<T, N, P, int32_t>;
+
+struct Variable {
+  template <class T>
+  Variable(const char* name, const T& variable) {
+    OfFile::here().variables.push_back(region_of(name, variable, Of::variable));
+  }
+};
+
+// The first name counts.
+void name_dynamic_shared(const char* name, size_t element) {
+  if (std::exchange(checks().is_dynamic_named, true)) return;
+  for (Region& one : checks().regions) {
+    if (one.begin != dynamic_shared()) continue;
+    one.name = name;
+    one.element = element;
+  }
+}
+
+}  // namespace
+}  // namespace cuda_cpu
+#endif

@@ -1,0 +1,238 @@
+"""What the launches of CUDA kernels ask of the memory, counted on the CPU: exact, and the same on every machine.
+
+1. The text is compiled as it is written, without optimisation, and checked while it runs: a launch that is out of bounds, or has a
+   race, is an error and no count.
+2. Every kernel is compared with the reference at each size, and then called once: forward, then backward.
+3. `cuda_cpu/counts.h` puts the accesses of threads together to those of warps; here addresses of code become lines of the text.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ..autopsy.symbolize import lines_of
+from ..base.device import DEVICES
+from ..base.progress import CountedProgress, say, showing
+from ..build.toolchain import find_toolchain
+from ..checking.postmortem import run_or_raise
+from ..errors import ToolchainError
+from ..model.outcomes import noting
+from ..model.registry import Kernel, registry
+from ..run.built import Built
+from ..run.cases import size_text
+from ..run.compare import dtype_name
+from ..run.executor import Task, echo, prepare
+from ..run.function import Function, as_tuple
+from ..run.library import load_all
+from ..run.setting import Setting, choose_baseline, choose_kernels, choose_sizes, require_timing
+from ..source.template import devices_of, require_text
+from ..tables.counts import Counts, CountsRow
+from ..workers import steps
+from ..workers.limits import Limits
+from .audit import Auditor
+from .inputs import Ring
+
+#: The one device that counts.
+_DEVICE = next(name for name, device in DEVICES.items() if device.count_flags)
+#: clang leaves out what it can work out later; the way of each thread is looked at while it runs.
+_CLANG = ("-fsanitize-coverage=no-prune",)
+
+
+def counts(
+    kernels: Sequence[Kernel | str] | Kernel | str,
+    sizes: Sequence[Sequence[int] | Mapping[str, int]] | None = None,
+    *,
+    baseline: Kernel | str | None = None,
+    dtype: torch.dtype = torch.float32,
+    progress: CountedProgress | bool | None = None,
+    compiler: str | None = None,
+    trust: bool = False,
+    limits: Limits | None = None,
+) -> Counts:
+    """Count what the launches of CUDA kernels ask of the memory: no GPU is needed, and no time is measured.
+
+    What is counted, for each line of the text: loads, stores and atomics of global and of shared memory, by threads and by
+    warps; the 32-byte sectors that a warp's loads and stores of global memory take; the passes that those of shared memory take,
+    in each of which one of 32 banks gives one word of 4 bytes; the turns that lanes wait for each other in atomics; barriers;
+    and branches at which lanes of a warp go different ways. Each `&&`, `||` and `?:` is a branch of its own, and every load counts that
+    the text names: nvcc may make fewer of them. Caches are not modelled. Constant memory, local arrays, and what ATen's own functions do,
+    do not count.
+
+    Args:
+        kernels: labels or kernels, all of one op, with a CUDA text.
+        sizes: tuples in the order of the op's letters, or dicts by letter; default: the first of the op's own.
+        baseline: what ratios are counted against; default: the first kernel.
+        dtype: of the floating-point inputs.
+        progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
+            False nothing.
+        compiler: see `build`; the counts are the same with any.
+        trust: run the kernels in this process and not in the worker.
+        limits: of time, memory and output in the worker.
+
+    Returns:
+        Counts with one row for each line that does something in a launch.
+
+    Raises:
+        CheckError: a kernel is wrong; nothing of it is counted.
+        DefinitionError: a kernel has no CUDA text.
+        CrashError: a kernel took the worker down; TimeoutError: it did not come back in time.
+        ToolchainError: no compiler, or nothing that finds the line of an address.
+        BuildError, InputError, UnknownKernelError: as for `memory`.
+
+    Example:
+        >>> c = counts("axpy/cuda", [(1024,)], progress=False)
+        >>> forward = c.select(direction="forward")
+        >>> forward.total("load", "accesses"), forward.total("load", "requests"), forward.total("load")
+        (2048, 64, 256)
+    """
+    setting = Setting(_DEVICE, compiler, DEVICES[_DEVICE].count_flags, progress, trust, limits)
+    require_timing(dtype=dtype, check=True)
+    chosen = choose_kernels(kernels, verb="count", done="counted")
+    op = registry.op_of(chosen[0])
+    cases = tuple(choose_sizes(op, op.benchmark_sizes[:1] if sizes is None and op.benchmark_sizes else sizes))
+    for kernel in chosen:
+        require_text(kernel, _DEVICE)
+    against = chosen[0].label if baseline is None else choose_baseline(chosen, baseline)
+    if find_toolchain(compiler).kind == "clang":
+        setting = replace(setting, cflags=(*DEVICES[_DEVICE].count_flags, *_CLANG))
+    with showing(f"counts of {op.name}", progress, len(chosen) * (1 + len(cases))) as show:
+        with noting(chosen):
+            built = prepare(chosen, replace(setting, progress=show))
+        result = run_or_raise(
+            Counting(built, cases, dtype),
+            setting,
+            lambda event: show(*event.values) if event.kind == "progress" else None,
+        )
+        echo(result.output)
+        return Counts(result.value, against)
+
+
+def can_count(kernel: Kernel) -> bool:
+    """Tell whether a kernel has a text of which `counts` can say anything.
+
+    Example:
+        >>> can_count(registry["axpy/cuda"]), can_count(registry["axpy/cpp"])
+        (True, False)
+    """
+    return kernel.python is None and _DEVICE in devices_of(kernel)
+
+
+@dataclass(frozen=True)
+class Counting(Task):
+    """The counts of kernels, see `counts`."""
+
+    sizes: tuple[tuple[int, ...], ...]
+    dtype: torch.dtype
+
+    def run(self) -> tuple[CountsRow, ...]:
+        """Load the kernels and count at every size."""
+        functions = load_all(self.built)
+        rows: list[CountsRow] = []
+        for size in self.sizes:
+            for built, function in zip(self.built, functions, strict=True):
+                rows += self._count(built, function, size)
+                say(f"counted {function.kernel.label} at {size_text(function.op, size)}", 1)
+        return tuple(rows)
+
+    def _count(self, built: Built, function: Function, size: tuple[int, ...]) -> list[CountsRow]:
+        """Compare a kernel with the reference, then call it once and take the counts of each direction."""
+        where, label = size_text(function.op, size), function.kernel.label
+        ring = Ring(function.op, size, dtype=self.dtype, device=function.device)
+        assert function.interface is not None  # it has a text
+        gradients = bool(ring.names) and function.interface.has_backward
+        Auditor(function.op, ring, where, gradients=gradients, done="counted").before(label, function, times=1)
+        [one] = ring.refill(1)
+        counter = _Counter(built)
+        counter.take()
+        with torch.set_grad_enabled(gradients), steps.step("forward", label, lambda: (where, ring.describe())):
+            results = as_tuple(function(*one.inputs))
+        found = {"forward": counter.take()}
+        if gradients:
+            with steps.step("backward", label, lambda: (where, ring.describe())):
+                torch.autograd.grad([results[i] for i in ring.differentiable], one.wanted, one.grads, allow_unused=True)
+            found["backward"] = counter.take()
+        columns: dict[str, Any] = {
+            "kernel": label,
+            "op": function.op.name,
+            "size": function.op.named(size),
+            "dtype": dtype_name(self.dtype),
+            "device": function.device,
+        }
+        return [
+            CountsRow(**columns, direction=direction, **row)
+            for direction, launches in found.items()
+            for row in counter.rows(launches)
+        ]
+
+
+class _Counter:
+    """Reads what a library has counted."""
+
+    def __init__(self, built: Built) -> None:
+        assert built.library is not None
+        self.path, self.name = built.library.path, built.kernel.name
+        self._take = ctypes.CDLL(str(self.path)).cuda_cpu_counts
+        self._take.restype = ctypes.c_char_p
+
+    def take(self) -> list[dict[str, Any]]:
+        """Return the launches since the last time."""
+        launches: list[dict[str, Any]] = json.loads(self._take())
+        return launches
+
+    def rows(self, launches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Make the columns of rows: one for each launch, its barriers, and each line that does something to an array."""
+        lines = lines_of((at for launch in launches for site in launch["sites"] for at in site["calls"]), self.path)
+        if not lines and any(launch["sites"] for launch in launches):
+            raise ToolchainError(
+                "counts name lines, for which addr2line (of binutils) or llvm-symbolizer must work here"
+            )
+        texts = (self.name, f"{self.name} (cuda)")
+        rows = []
+        for number, launch in enumerate(launches, 1):
+            here = {
+                "launch": number,
+                "function": launch["kernel"],
+                **{name: tuple(launch[name]) for name in ("grid", "block")},
+            }
+            none = {"array": "", "width": 0, "transactions": 0, "least": 0}
+            blocks, threads = (_product(launch[name]) for name in ("grid", "block"))
+            rows.append(
+                here
+                | none
+                | {"what": "launch", "line": launch["line"], "requests": blocks, "accesses": blocks * threads}
+            )
+            if met := launch["barriers"]:
+                rows.append(here | none | {"what": "barrier", "line": 0, "requests": met, "accesses": met * threads})
+            for site in launch["sites"]:
+                own = [place.line for at in site["calls"] if (place := lines.get(at)) and place.file in texts]
+                if not own and site["what"] == "divergent branch":
+                    continue  # in a function of ours, which a GPU has as an instruction
+                at = {"line": own[-1] if own else 0, "requests": site.pop("times"), "calls": None}
+                rows.append(here | site | at)
+        return _merged(rows)
+
+
+def _product(sizes: Sequence[int]) -> int:
+    x, y, z = sizes
+    return x * y * z
+
+
+def _merged(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add up what one line does to one array at several places of the code: `s[i] += s[j]`, a template, a macro."""
+    merged: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("launch", "line", "what", "array", "width"))
+        row = {name: value for name, value in row.items() if name != "calls"}
+        before = merged.setdefault(key, row)
+        if before is not row:
+            if row["worst"] > before["worst"]:
+                before |= {name: row[name] for name in ("worst", "lanes")}
+            before |= {name: before[name] + row[name] for name in ("accesses", "requests", "transactions", "least")}
+            before["most"] = max(before["most"], row["most"])
+    return [{name: value for name, value in row.items() if name != "worst"} for row in merged.values()]

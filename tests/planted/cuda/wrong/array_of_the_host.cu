@@ -1,0 +1,12 @@
+// The address of a local array of the host.
+// x = torch.randn(4)
+// report: out of bounds: memory that belongs to no tensor
+__global__ void k(const float* x, const float* w, float* y) {
+  y[threadIdx.x] = x[threadIdx.x] * w[threadIdx.x];  // <-
+}
+at::Tensor run(const at::Tensor& x) {
+  auto y = torch::empty_like(x);
+  float w[4] = {1, 2, 3, 4};
+  k<<<1, 4>>>(x.data_ptr<float>(), w, y.data_ptr<float>());
+  return y;
+}
