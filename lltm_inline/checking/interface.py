@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 import torch
@@ -154,7 +155,7 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
     faults: list[Case] = []
     for case in refused:
         place = DEVICES[runner.device].tensors
-        inputs = [each(value, lambda one, place=place: one.to(place)) for value in make_inputs(runner.op, case)]
+        inputs = [each(value, methodcaller("to", place)) for value in make_inputs(runner.op, case)]
         if _verdict(runner, case.describe(runner.op), inputs) == COMPUTES:
             faults.append(case)
     if not faults:

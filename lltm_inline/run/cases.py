@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Any
 
@@ -385,7 +385,7 @@ class Expected:
         """What the reference gives in double precision for inputs that are each off by a few roundings, time and again."""
         found, names = [], quantities(self.op)
         for turn in range(_SHAKES):
-            inputs = [each(widen(value), lambda one, turn=turn: _shaken(one, turn)) for value in self.inputs]
+            inputs = [each(widen(value), partial(_shaken, turn=turn)) for value in self.inputs]
             outputs, gradients = run_reference(self.op, inputs, [widen(grad) for grad in self.grads], self.used)
             found.append(dict(zip(names, (*outputs, *gradients), strict=True)))
         return found
@@ -472,9 +472,10 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
     with torch.random.fork_rng(devices=[]):  # an op may draw indices and masks by itself
         torch.manual_seed(generator.initial_seed())
         inputs = op.make_inputs(randn, case.size)
-    if case.view is not None:
+    view = case.view
+    if view is not None:
         inputs = tuple(
-            each(value, lambda one: one.reshape(case.view)) if argument.name in op.any_rank else value
+            each(value, lambda one: one.reshape(view)) if argument.name in op.any_rank else value
             for argument, value in zip(op.signature.inputs, inputs, strict=True)
         )
     numbers = dict(case.numbers)
