@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Any
 
@@ -382,7 +382,7 @@ class Expected:
         """What the reference gives in double precision for inputs that are each off by a few roundings, time and again."""
         found, names = [], quantities(self.op)
         for turn in range(_SHAKES):
-            inputs = [each(widen(value), lambda one, turn=turn: _shaken(one, turn)) for value in self.inputs]
+            inputs = [each(widen(value), partial(_shaken, turn=turn)) for value in self.inputs]
             outputs, gradients = run_reference(self.op, inputs, [widen(grad) for grad in self.grads], self.used)
             found.append(dict(zip(names, (*outputs, *gradients), strict=True)))
         return found
@@ -471,7 +471,7 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
         inputs = op.make_inputs(randn, case.size)
     if case.view is not None:
         inputs = tuple(
-            each(value, lambda one: one.reshape(case.view)) if argument.name in op.any_rank else value
+            each(value, partial(torch.reshape, shape=case.view)) if argument.name in op.any_rank else value
             for argument, value in zip(op.signature.inputs, inputs, strict=True)
         )
     numbers = dict(case.numbers)
@@ -568,6 +568,8 @@ def expect(op: Op, case: Case) -> Expected:
     """
     key = (
         op.name,
+        op.schema,
+        op.differentiable,
         op.reference,
         op.inputs,
         case.size,
