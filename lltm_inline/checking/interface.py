@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from operator import methodcaller
 from typing import Any, NamedTuple
 
 import torch
@@ -153,9 +152,9 @@ def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Fin
     """Run the kernel at the sizes that the reference refuses: an answer there is wrong, whatever it is."""
     refused = [case for case in cases if case.plain and runner.run(case).refused]
     faults: list[Case] = []
+    device = DEVICES[runner.device].tensors
     for case in refused:
-        place = DEVICES[runner.device].tensors
-        inputs = [each(value, methodcaller("to", place)) for value in make_inputs(runner.op, case)]
+        inputs = [each(value, lambda one: one.to(device)) for value in make_inputs(runner.op, case)]
         if _verdict(runner, case.describe(runner.op), inputs) == COMPUTES:
             faults.append(case)
     if not faults:

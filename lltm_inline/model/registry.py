@@ -464,7 +464,7 @@ def diff(before: Kernel | str, after: Kernel | str) -> Diff:
     """
     one, two = resolve(before, "before"), resolve(after, "after")
     lines: list[str] = []
-    for kind in ("params", "slots", "flags", "saves", "api", "cpp", "cuda", "binding"):
+    for kind in ("params", "slots", "flags", "saves", "functions", "api", "cpp", "cuda", "binding"):
         before_lines, after_lines = (_as_lines(getattr(kernel, kind)) for kernel in (one, two))
         names = (f"{one.label} ({kind})", f"{two.label} ({kind})")
         lines += difflib.unified_diff(before_lines, after_lines, *names, lineterm="")

@@ -472,10 +472,9 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
     with torch.random.fork_rng(devices=[]):  # an op may draw indices and masks by itself
         torch.manual_seed(generator.initial_seed())
         inputs = op.make_inputs(randn, case.size)
-    view = case.view
-    if view is not None:
+    if case.view is not None:
         inputs = tuple(
-            each(value, lambda one: one.reshape(view)) if argument.name in op.any_rank else value
+            each(value, partial(torch.reshape, shape=case.view)) if argument.name in op.any_rank else value
             for argument, value in zip(op.signature.inputs, inputs, strict=True)
         )
     numbers = dict(case.numbers)
@@ -572,6 +571,8 @@ def expect(op: Op, case: Case) -> Expected:
     """
     key = (
         op.name,
+        op.schema,
+        op.differentiable,
         op.reference,
         op.inputs,
         case.size,
