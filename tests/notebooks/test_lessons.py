@@ -26,7 +26,6 @@ ANY_COMPILER = {
     "04_gradients",
     "14_crash_it_on_purpose",
     "15_leaving_home",
-    "16_bring_your_own_kernel",
 }
 
 every_lesson = pytest.mark.parametrize("path", LESSONS, ids=[path.stem for path in LESSONS])
