@@ -31,8 +31,10 @@ std::string line_at(const char* pc, const Launch& launch) {
   char row[4096];
   while (std::fgets(row, sizeof row, pipe)) {
     const std::string text(row);
-    const size_t at = text.find(std::string("/") + launch.file + ":");
-    if (found.empty() && at != std::string::npos) found = text.substr(at + 1, text.find_first_of(" \n", at) - at - 1);
+    const std::string file = std::string("/") + launch.file + ":";  // it may have spaces: "lltm/mine (cuda)"
+    const size_t at = text.find(file);
+    if (!found.empty() || at == std::string::npos) continue;
+    found = text.substr(at + 1, text.find_first_of(" \n", at + file.size()) - at - 1);
   }
   pclose(pipe);
   return found.empty() ? "a line that is not known" : found;
