@@ -63,7 +63,7 @@ struct Lane {
   unsigned mask;                                     // of the lanes that are to meet
   unsigned group;                                    // of the lanes that have met
   alignas(16) unsigned char offered[16], taken[16];  // what it brings to a meeting, and brought to the last one
-  uint64_t steps;                                    // without a barrier between them
+  unsigned steps;                                    // without a barrier between them, in large units
 
   CUDA_CPU_PLAIN unsigned in_warp() const {
     return index % kWarp;

@@ -104,7 +104,6 @@ void settle(Lane* self) {
 
 // Whether something puts an earlier access ahead of one that the thread makes now.
 CUDA_CPU_INLINE bool is_ordered(const Access& before, const Lane& self, const Checks& all) {
-  if (before.time < all.launched) return true;
   const Block& block = *self.block;
   if (before.block == block.number) {
     if (before.thread == self.index || before.time < block.synced) return true;
@@ -114,7 +113,7 @@ CUDA_CPU_INLINE bool is_ordered(const Access& before, const Lane& self, const Ch
 }
 
 CUDA_CPU_INLINE bool conflicts(const Access& before, const Access& now, bool shared, const Lane& self, const Checks& all) {
-  if (!(before.bytes & now.bytes)) return false;
+  if (before.time < all.launched || !(before.bytes & now.bytes)) return false;
   const Kind kind = Kind(now.kind), earlier = Kind(before.kind);
   if (kind >= Kind::atomic && earlier >= Kind::atomic) return false;
   if (shared && before.block != now.block) return false;  // each block has its own, in the same place here
@@ -138,7 +137,7 @@ CUDA_CPU_PLAIN __attribute__((noinline)) void doubt(
   __builtin_memcpy(all.doubt.value, address, bytes);
 }
 
-CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* where, size_t bytes, Kind kind, const void* pc) {
+CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind kind, const void* pc) {
   Lane* const self = lane;
   if (!self) return;
   const char* const address = static_cast<const char*>(where);
@@ -220,6 +219,16 @@ CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* where, size_
   }
 }
 
+// For each size and kind a function of its own: most accesses are four bytes, and have little to decide then.
+template <size_t kBytes, Kind kKind>
+CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* address, const void* pc) {
+  look_at(address, kBytes, kKind, pc);
+}
+
+CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* address, size_t bytes, Kind kind, const void* pc) {
+  look_at(address, bytes, kind, pc);
+}
+
 CUDA_CPU_PLAIN void before_atomic(const void* address, size_t bytes, bool compares, const void* pc) {
   on_access(address, bytes, compares ? Kind::compare_and_swap : Kind::atomic, pc);
 }
@@ -284,10 +293,13 @@ void begin_block(Block& block) {
   for (const auto declare : OfFile::here().shared) declare();
 }
 
-CUDA_CPU_PLAIN void step(const char* pc) {
-  count_step(pc);
+uint64_t steps_left = kSteps;
+
+// A thread that has made them all, and then as many again, is endless: others may have made some of the first ones.
+CUDA_CPU_PLAIN __attribute__((noinline)) void steps_are_over(const char* pc) {
+  steps_left = kSteps;
   Lane* const self = lane;
-  if (!self || ++self->steps < kSteps) return;
+  if (!self || self->steps++ == 0) return;
   lane = nullptr;
   const std::string what = "endless: a thread has branched " + std::to_string(kSteps) +
                            " times without a barrier, last at line " + line_at(pc, *self->block->launch) +
@@ -319,7 +331,7 @@ struct TypeFault {
 #define CUDA_CPU_HOOK_ extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN
 #define CUDA_CPU_ACCESS_(name, kind, size)                                                 \
   CUDA_CPU_HOOK_ void __tsan_##name(void* address) {                                       \
-    cuda_cpu::on_access(address, size, cuda_cpu::Kind::kind, __builtin_return_address(0)); \
+    cuda_cpu::on_access<size, cuda_cpu::Kind::kind>(address, __builtin_return_address(0)); \
   }
 #define CUDA_CPU_ACCESSES_(size)                       \
   CUDA_CPU_ACCESS_(read##size, load, size)             \
@@ -356,7 +368,8 @@ CUDA_CPU_HOOK_ void __tsan_func_exit(void*) {
 CUDA_CPU_HOOK_ void __tsan_vptr_update(void**, void*) {}
 CUDA_CPU_HOOK_ void __tsan_vptr_read(void**) {}
 CUDA_CPU_HOOK_ void __sanitizer_cov_trace_pc() {
-  cuda_cpu::step(static_cast<const char*>(__builtin_return_address(0)));
+  cuda_cpu::count_step(static_cast<const char*>(__builtin_return_address(0)));
+  if (--cuda_cpu::steps_left == 0) cuda_cpu::steps_are_over(static_cast<const char*>(__builtin_return_address(0)));
 }
 
 // The atomics of the host, of reference counts for instance.

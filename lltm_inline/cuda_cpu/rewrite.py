@@ -257,7 +257,7 @@ def _variables(source: _Text) -> Iterator[_Edit]:
             re.search(r"\)|\b(?:struct|class|union)\b", head)
             for head in heads_around(source.text, *position(source.text, match.start()))
         )
-        if end < 0 or outside or re.search(r"\bextern\b|\btemplate\b", match[0]):
+        if end < 0 or outside or re.search(r"\bextern\b|\boperator\b", match[0]):
             continue
         plain = " ".join(_SPECIFIER.sub(" ", source.code[match.start() : end]).split())
         for name in filter(

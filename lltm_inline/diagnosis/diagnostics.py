@@ -17,6 +17,7 @@ from typing import Any
 from . import advice_cuda, advice_habits, advice_names, advice_pairs, advice_tensors, advice_types, causes
 from .compiler_log import Record, read
 from .nvcc_log import in_words_of_gcc
+from .source_text import line_of
 
 _ASKED = (advice_habits, advice_tensors, advice_cuda, advice_names, advice_types, advice_pairs)
 _GUESS = re.compile(
@@ -136,7 +137,10 @@ def _diagnostic(record: Record, label: str, sources: Mapping[str, str]) -> Diagn
         for note in notes
         if note.file in sources or not note.file
     ]
-    excerpt = excerpt_of(sources.get(record.file, ""), record.line, record.column)
+    source = sources.get(record.file, "")
+    if source and record.column > len(line_of(source, record.line).encode()) + 1:
+        record.column = 0  # device cuda-cpu has made the line longer
+    excerpt = excerpt_of(source, record.line, record.column)
     return Diagnostic(
         label,
         record.file,
