@@ -398,8 +398,8 @@ def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
             kind = kind or next((f"{kind}?" for kind, pattern in _NUMBERS.items() if re.fullmatch(pattern, inner)), "")
         if not kind:
             raise DefinitionError(
-                f"{where}: argument {number} is {f'{type_} {own}'.strip()!r}, want a tensor, a number, a string, or a list or "
-                "an optional of these. Write a function around it that takes such arguments, and name that one in functions"
+                f"{where}: argument {number} is {f'{type_} {own}'.strip()!r}, want a tensor, a number, a string, a list of "
+                "numbers or an optional one. Write a function around it that takes such arguments, and name that one in functions"
             )
         arguments.append(_Argument(own, _named(own, number, kind, arguments), kind, "const" not in type_))
     return arguments
