@@ -132,6 +132,12 @@ def test_sizes_of_the_caller_replace_the_corner_sizes() -> None:
     assert finding(report, "parity", "d_bias").case.startswith("B=1, F=3, S=8")
 
 
+def test_layouts_are_tried_where_they_tell_something() -> None:
+    """Of the caller's sizes the one at which a stride matters is taken for layouts, wherever it stands in the list."""
+    report = check(PLANTED["ignores_strides"].kernel(), sizes=[(1, 1, 1), (4, 3, 8)], progress=False)
+    assert finding(report, "parity", "new_cell").case.startswith("B=4, F=3, S=8")
+
+
 def test_kernel_that_does_not_compile_raises() -> None:
     """A text that does not compile is no verdict: BuildError."""
     broken = Kernel(
