@@ -22,12 +22,14 @@ def test_list_is_what_the_tests_catch(request: pytest.FixtureRequest) -> None:
 def test_what_is_planted_falls_in_make_test() -> None:
     """Nobody has to wait for `make test-all` to learn that a planted error is no longer found.
 
-    But for the mistakes collected from students, in C++ and in CUDA: the common ones are not among them.
+    But for the mistakes collected from students, in C++ and in CUDA: the common ones are not among them. Of the CUDA kernels for
+    device cuda-cpu each kind of mistake falls, but not in each op.
     """
     students = {f"diagnostics: {mistake.name}" for mistake in STUDENTS} | {
         f"nvcc: {mistake.name}" for mistake in CUDA_STUDENTS
     }
     lines = [line.split(maxsplit=1) for line in LIST.read_text().splitlines()]
-    planted = [rest for what, rest in lines if what != "refusal" and not rest.startswith(tuple(students))]
+    later = (*students, "shared_memory: ")
+    planted = [rest for what, rest in lines if what != "refusal" and not rest.startswith(later)]
     assert len(planted) > 250
     assert [rest for rest in planted if all(test.endswith("(all)") for test in rest.split("  ")[-1].split(", "))] == []

@@ -55,6 +55,7 @@ COVERED = {
     "definitions": {"Kernel", "Op", "diff", "registry"},
     "verbs": {"build", "load", "check", "gradcheck", "benchmark", "memory", "call", "sweep", "playground", "self_check", "export"},
     "counts": {"counts", "Counts"},
+    "extension/test_inline": {"from_load_inline"},
     "results": {"Memory", "Timings", "Report", "doctor", "nn", "plot"},
     "made by the others, or takes nothing": {
         "Build", "BuildError", "CheckError", "Crash", "CrashError", "Function", "Limits", "Sweep", "TimeoutError", "WorkerError",

@@ -121,15 +121,15 @@ def kernel() -> Iterator[Kernel]:
     """All kernels in one text; the second letter of a size chooses one."""
     registry.register(
         Op(
-            "counted",
+            "tallied",
             "(Tensor x, Tensor which) -> Tensor y",
             lambda x, which: list(COMPUTES.values())[len(which)](x),
             {"x": "N", "which": "W", "y": "N"},
             dtypes=("float32",),
         )
     )
-    yield registry.register(Kernel("counted/all", cuda=TEXT))
-    forget("counted")
+    yield registry.register(Kernel("tallied/all", cuda=TEXT))
+    forget("tallied")
 
 
 def counted(kernel: Kernel, compiler: str | None = None) -> Counts:
@@ -175,7 +175,7 @@ def test_what_cannot_be_counted_is_refused(kernel: Kernel) -> None:
     with pytest.raises(DefinitionError, match="is a Python function"):
         li.counts("axpy/python")
     with pytest.raises(InputError, match="what='loads', want one of"):
-        Counts((), "counted/all").total("loads")
+        Counts((), "tallied/all").total("loads")
 
 
 @pytest.mark.full

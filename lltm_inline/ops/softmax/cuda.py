@@ -1,6 +1,6 @@
 """The softmax of each row on a GPU: one block a row, and a maximum and a sum that all its threads get.
 
-    forward     y[b][n]   = exp(x[b][n] - m) / s                    x, y (B, N); m and s are maximum and sum over the row
+    forward     y[b][n]   = exp(x[b][n] - m) / s              x, y (B, N); m and s are maximum and sum over the row
     backward    d_x[b][n] = y[b][n] (d_y[b][n] - t),   t = sum over k of d_y[b][k] y[b][k]
 
 What it changes over `block_sum/cuda`: there one thread needs the result, here all do. `over_block` gives it to them, for a sum as for
