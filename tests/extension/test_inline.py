@@ -78,7 +78,10 @@ def test_what_the_snippets_become() -> None:
 
 @pytest.mark.parametrize(
     "snippet",
-    [pytest.param(one, id=name, marks=[] if name in FIRST else pytest.mark.full) for name, one in SNIPPETS.items()],
+    [
+        pytest.param(one, id=name, marks=() if name in FIRST else (pytest.mark.full, pytest.mark.long))
+        for name, one in SNIPPETS.items()
+    ],
 )
 def test_each_is_told_right_from_wrong(snippet: Wild) -> None:
     """A snippet that is right is called right, and with a mistake in it wrong; what cannot go in is refused by name."""

@@ -620,7 +620,8 @@ def test_03_3() -> None:
 
 def first_at_once(*answers: tuple[Any, ...]) -> list[Any]:
     """Leave all answers but the first to `make test-all`: each has to be built."""
-    return [pytest.param(*answers[0]), *(pytest.param(*answer, marks=pytest.mark.full) for answer in answers[1:])]
+    later = pytest.mark.full, pytest.mark.long
+    return [pytest.param(*answers[0]), *(pytest.param(*answer, marks=later) for answer in answers[1:])]
 
 
 @pytest.fixture

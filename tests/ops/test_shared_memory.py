@@ -57,7 +57,11 @@ def test_softmax_does_not_overflow() -> None:
 @pytest.mark.parametrize(
     "planted",
     [
-        pytest.param(one, id=one.name, marks=[] if one.name == "block_sum:missing_barrier" else pytest.mark.full)
+        pytest.param(
+            one,
+            id=one.name,
+            marks=() if one.name == "block_sum:missing_barrier" else (pytest.mark.full, pytest.mark.long),
+        )
         for one in PLANTED.values()
     ],
 )
