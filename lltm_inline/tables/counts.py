@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..base.above import Shown
-from ..base.arguments import one_of
+from ..base.arguments import LARGEST, one_of
 from .table import BaseRow, Table, aligned, text_or_none
 from .timings import TITLES
 from .words import three
@@ -176,7 +176,8 @@ class Counts(Table[CountsRow], Shown):
             key = tuple(row.size.items()), row.direction, row.what, row.kernel
             one = replace(row, launch=0, line=0, array="", width=0, function="", lanes=())
             if before := sums.get(key):
-                summed = {name: getattr(before, name) + getattr(one, name) for name in COLUMNS[:4]}
+                # No launch makes so many: a file may say so.
+                summed = {name: min(LARGEST, getattr(before, name) + getattr(one, name)) for name in COLUMNS[:4]}
                 one = replace(one, **summed, most=max(before.most, one.most))
             sums[key] = one
         return tuple(sums.values())

@@ -90,6 +90,7 @@ def exercise(results: Any) -> None:
 @example((KINDS[0], "size"), {"B": 10**30})
 @example((KINDS[0], "flags"), "-O2")
 @example((KINDS[1], "held"), "4")
+@example((KINDS[2], "accesses"), 2**63 - 1)
 def test_rows(field: tuple[Any, str], value: Any) -> None:
     """A row of which one field is malformed is refused when it is read, or shown and judged like any other."""
     (kind, _, row), name = field
