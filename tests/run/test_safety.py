@@ -283,7 +283,7 @@ def test_no_false_alarm(name):
     assert part.cases >= 9
 
 
-def test_what_raises_is_left_to_others():
+def test_what_raises_is_left_to_others(poked):
     """A kernel that raises in forward or in backward gives no finding here, and ends nothing."""
 
     def backward_raises(x: torch.Tensor) -> torch.Tensor:
