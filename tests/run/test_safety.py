@@ -252,7 +252,7 @@ def test_unwritten_elements(poked, monkeypatch, defect, size, texts, guarded):
         assert "NaN, as fresh memory is: never written, or computed from such" in found[0]
 
 
-def test_a_read_whose_nan_is_dropped_shows_in_the_values():
+def test_a_read_whose_nan_is_dropped_shows_in_the_values(poked):
     """A maximum that ignores NaN hides it; the result still differs, between guard pages alone, and that is said."""
 
     def wrong(x: torch.Tensor) -> torch.Tensor:
