@@ -22,6 +22,9 @@ SCRIPTS = (
     "cache_hit",
     "edit_latency",
     "first_build",
+    "from_load_inline",
+    "panel",
+    "lab",
     "browser_loop",
 )
 

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -284,3 +284,34 @@ def timed_python(code: str, **variables: str) -> dict[str, Any]:
     if result.returncode:
         raise SystemExit(f"a benchmark process failed:\n{result.stderr}")
     return dict(json.loads(result.stdout.strip().splitlines()[-1]))
+
+
+@contextmanager
+def sides(before: Path, code: str) -> Iterator[dict[str, Callable[..., float]]]:
+    """Start `code` in two checkouts, as `before` and `now`; yield for each what hands it a task and returns its seconds.
+
+    Each side is one process that goes on between the tasks, as a notebook's does: a line in is the task's arguments as
+    JSON, a line out the seconds, or nan for what that commit cannot do.
+    """
+    with ExitStack() as stack:
+        yield {side: stack.enter_context(_side(tree, code)) for side, tree in (("before", before), ("now", ROOT))}
+
+
+@contextmanager
+def _side(tree: Path, code: str) -> Iterator[Callable[..., float]]:
+    variables = {**os.environ, "PYTHONPATH": str(tree)}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # or an import compiles all sources anew
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables, cwd=tree
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        tasks, answers = process.stdin, process.stdout
+
+        def seconds_of(*task: Any) -> float:
+            print(json.dumps(task), file=tasks, flush=True)
+            if not (answer := answers.readline()):
+                raise SystemExit(f"a benchmark process ended at {task}: its error is above")
+            return float(answer)
+
+        yield seconds_of

@@ -6,13 +6,7 @@ own that goes on between the turns, as a notebook's does; an import is timed in 
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-from common import ROOT, Results, arguments
+from common import Results, arguments, sides
 
 KERNELS = ("axpy/cpp", "lltm/fused", "lltm/stable")
 
@@ -50,7 +44,17 @@ for line in sys.stdin:
     print(tasks[task](kernel), flush=True)
 """
 
-IMPORT = "import time; start = time.perf_counter(); import lltm_inline; print(time.perf_counter() - start)"
+#: The other side, which never imports anything itself: each task is a new Python.
+IMPORT = """
+import subprocess, sys
+
+code = "import time; start = time.perf_counter(); import lltm_inline; print(time.perf_counter() - start)"
+for line in sys.stdin:
+    subprocess.run([sys.executable, "-c", code], check=True)
+"""
+
+#: What is timed: an import names no kernel.
+TASKS = [("import", ""), *((task, kernel) for task in ("call", "cache hit", "check") for kernel in KERNELS)]
 
 
 def main() -> None:
@@ -58,39 +62,18 @@ def main() -> None:
     options = arguments(__doc__, before=True)
     if options.before is None:
         raise SystemExit("earlier: name the earlier checkout: --before DIR (git worktree add DIR COMMIT)")
+    before = options.before.resolve()
     results, rounds = Results("earlier", options.quick), 2 if options.quick else 7
-    trees: dict[str, Path] = {"before": options.before.resolve(), "now": ROOT}
-    places = {side: {**os.environ, "PYTHONPATH": str(tree)} for side, tree in trees.items()}
-    sides = {
-        side: subprocess.Popen(
-            [sys.executable, "-c", SIDE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=places[side],
-            cwd=tree,
-        )
-        for side, tree in trees.items()
-    }
-    for turn in range(rounds + 1):  # the first turn builds, warms up and is not counted
-        for side, tree in trees.items():
-            done = subprocess.run(
-                [sys.executable, "-c", IMPORT], env=places[side], cwd=tree, capture_output=True, text=True, check=True
-            )
-            if turn:
-                results.add(f"import, {side}", float(done.stdout))
-        for task in ("call", "cache hit", "check"):
-            for kernel in KERNELS:
-                for side, process in sides.items():
-                    assert process.stdin is not None and process.stdout is not None
-                    print(json.dumps([task, kernel]), file=process.stdin, flush=True)
-                    seconds = float(process.stdout.readline())
+    with sides(before, SIDE) as ask, sides(before, IMPORT) as import_:
+        for turn in range(rounds + 1):  # the first turn builds, warms up and is not counted
+            for task, kernel in TASKS:
+                for side in ask:
+                    seconds = ask[side](task, kernel) if kernel else import_[side]()
                     if turn:
                         results.add(f"{task} {kernel}, {side}", seconds)
-    for process in sides.values():
-        process.communicate()
-    for row in ["import", *(f"{task} {kernel}" for task in ("call", "cache hit", "check") for kernel in KERNELS)]:
-        results.compare(f"{row}: now over {trees['before'].name}", f"{row}, now", f"{row}, before")
+    for task, kernel in TASKS:
+        row = f"{task} {kernel}"
+        results.compare(f"{row}: now over {before.name}", f"{row}, now", f"{row}, before")
     results.save()
 
 

@@ -10,16 +10,12 @@ between the edits, as a notebook's does. Every second edit is loaded with `trust
 
 from __future__ import annotations
 
-import json
+import itertools
 import math
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 from common import (
-    ROOT,
     Results,
     arguments,
     cell_inputs,
@@ -32,6 +28,7 @@ from common import (
     plain_load,
     plain_text,
     scratch,
+    sides,
 )
 from tvm_kernel import TVM_FLAGS, TVM_TEXT, tvm_inputs
 
@@ -118,36 +115,19 @@ for line in sys.stdin:
 
 def before_and_after(results: Results, before: Path, names: list[str], rounds: int) -> None:
     """Time edits in two checkouts, in turns; the first edit of each kernel and compiler warms up and is not counted."""
-    sides = {}
-    for side, tree in (("before", before), ("after", ROOT)):
-        variables = {**os.environ, "PYTHONPATH": str(tree)}
-        sides[side] = subprocess.Popen(
-            [sys.executable, "-c", SIDE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=variables,
-            cwd=tree,
-        )
-    for name in ("lltm/fused", "lltm/stable"):
-        for compiler in names:
-            for turn in range(rounds + 1):
-                for trust in (False, True):
-                    for side, process in sides.items():
-                        assert process.stdin is not None and process.stdout is not None
-                        print(json.dumps([name, compiler, trust]), file=process.stdin, flush=True)
-                        seconds = float(process.stdout.readline())
-                        if turn and not math.isnan(seconds):
-                            results.add(f"{name} {side}{', trusted' * trust} {compiler}", seconds)
-            after, earlier = (f"{name} {side} {compiler}" for side in ("after", "before"))
-            results.compare(f"{name}, {compiler}: edit over the same at {before.name}", after, earlier)
-            for side in sides:
+    with sides(before, SIDE) as edits:
+        for name, compiler in itertools.product(("lltm/fused", "lltm/stable"), names):
+            for turn, trust, side in itertools.product(range(rounds + 1), (False, True), edits):
+                seconds = edits[side](name, compiler, trust)
+                if turn and not math.isnan(seconds):
+                    results.add(f"{name} {side}{', trusted' * trust} {compiler}", seconds)
+            now, earlier = (f"{name} {side} {compiler}" for side in ("now", "before"))
+            results.compare(f"{name}, {compiler}: edit over the same at {before.name}", now, earlier)
+            for side in edits:
                 whole, build = (f"{name} {side}{more} {compiler}" for more in ("", ", trusted"))
                 if whole in results.rows:
                     share = results.median(whole) / results.median(build) - 1
                     results.note(f"{name}, {compiler}: share of the try-out, {side}", max(0.0, share))
-    for process in sides.values():
-        process.communicate()
 
 
 def compare(results: Results) -> None:

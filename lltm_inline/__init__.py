@@ -21,6 +21,7 @@ from .version import __version__ as __version__
 # What the rooms below leave to those above; nothing of it is imported here.
 above.install(
     html_of=f"{__name__}.show.views",
+    history_text=f"{__name__}.tables.history",
     recover=f"{__name__}.journal.recovery",
     import_extension=f"{__name__}.extension",
 )
@@ -40,6 +41,9 @@ else:
     from .model.registry import Kernel, Op, diff, registry
 
 if TYPE_CHECKING:
+    from . import lab as lab
+    from .analysis.assembly import Assembly, assembly
+    from .analysis.roofline import Roofline, roofline
     from .autopsy.crash import Crash
     from .calling import call, load
     from .checking.check import check, gradcheck
@@ -67,6 +71,10 @@ _LAZY = {
     "playground": "notebook.panel",
     "plot": "notebook.plot",
     "self_check": "lesson",
+    "Assembly": "analysis.assembly",
+    "assembly": "analysis.assembly",
+    "Roofline": "analysis.roofline",
+    "roofline": "analysis.roofline",
     "benchmark": "measure.benchmark",
     "check": "checking.check",
     "gradcheck": "checking.check",
@@ -88,6 +96,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "Assembly",
     "Build",
     "BuildError",
     "CheckError",
@@ -100,8 +109,10 @@ __all__ = [
     "Memory",
     "Op",
     "Report",
+    "Roofline",
     "Sweep",
     "Timings",
+    "assembly",
     "benchmark",
     "build",
     "call",
@@ -113,6 +124,7 @@ __all__ = [
     "export",
     "from_load_inline",
     "gradcheck",
+    "lab",
     "live_benchmark",
     "load",
     "memory",
@@ -121,6 +133,7 @@ __all__ = [
     "playground",
     "plot",
     "registry",
+    "roofline",
     "self_check",
     "sweep",
     "worker",
@@ -130,6 +143,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if WITHOUT_TORCH and name in __all__:
         raise ImportError(f"lltm_inline.{name} needs torch, which {WITHOUT_TORCH}\n  -> {environment_command()}")
+    if name == "lab":  # a room as a whole, with names of its own
+        return importlib.import_module(".lab", __name__)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)

@@ -134,12 +134,39 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--plot", metavar="FILE", type=_picture, help="save the picture there (.png, .svg, .pdf)")
     verb.set_defaults(run=_counts)
 
+    verb = verbs.add_parser("asm", help="show the machine code of a kernel's loops beside its lines")
+    verb.add_argument("kernel", metavar="OP/VARIANT")
+    verb.add_argument("other", metavar="OP/VARIANT", nargs="?", help="one whose loops to compare with")
+    verb.add_argument("--device", choices=DEVICES, help="of its texts; default: the first that it has one for")
+    verb.add_argument("--remarks", action="store_true", help="also what the compiler did with each line, or why not")
+    verb.add_argument("--hot", action="store_true", help="also to which lines the time goes, by samples of perf")
+    verb.set_defaults(run=_asm)
+
+    verb = verbs.add_parser("roofline", help="time kernels, and say how far that is from what this machine can do")
+    verb.add_argument("kernels", metavar="OP/VARIANT", nargs="+")
+    verb.add_argument("--sizes", metavar="SIZE", nargs="+", type=_size, help="such as 16,32,128 64,1024,128")
+    verb.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    verb.add_argument("--seconds", metavar="N", type=_amount, default=1.0, help="for each kernel and size (default 1)")
+    verb.add_argument("--plot", metavar="FILE", type=_picture, help="save the picture there (.png, .svg, .pdf)")
+    verb.set_defaults(run=_roofline)
+
+    verb = verbs.add_parser(
+        "history", help="list what notebooks have made of a kernel, right or wrong, and how fast each was"
+    )
+    verb.add_argument("kernel", metavar="OP/VARIANT")
+    verb.add_argument("--plot", metavar="FILE", type=_picture, help="save the picture there (.png, .svg, .pdf)")
+    verb.set_defaults(run=_history)
+
     _add_export(verbs.add_parser("export", help="write a kernel out as a project that needs no lltm_inline"))
 
     verb = verbs.add_parser("doctor", help="say what this machine can do, and what mends the gaps")
     verb.set_defaults(run=_doctor)
 
     _add_cache(verbs.add_parser("cache", help="show, prune or clear the build cache"))
+
+    from .lab.command import add_verbs
+
+    add_verbs(verbs.add_parser("lab", help="exercises: make them, hand them out, grade a class"))
     return parser
 
 
@@ -309,6 +336,33 @@ def _benchmark(options: argparse.Namespace) -> int:
 
 def _counts(options: argparse.Namespace) -> int:
     return _found(li.counts([li.registry[name] for name in options.kernels], options.sizes), options)
+
+
+def _asm(options: argparse.Namespace) -> int:
+    more = {"remarks": options.remarks, "hot": options.hot}
+    print(li.assembly(options.kernel, options.other, device=options.device, **more), flush=True)
+    return FINE
+
+
+def _roofline(options: argparse.Namespace) -> int:
+    kernels = [li.registry[name] for name in options.kernels]
+    found = li.roofline(li.benchmark(kernels, sizes=options.sizes, device=options.device, seconds=options.seconds))
+    print(found, flush=True)
+    if options.plot:
+        li.plot(found).savefig(options.plot)
+    return FINE
+
+
+def _history(options: argparse.Namespace) -> int:
+    from .journal.recovery import look
+
+    name = options.kernel.partition("@")[0]
+    recovered = look(name)
+    history = li.registry.history(name)
+    print("\n".join([str(history), "", *recovered.notes]), flush=True)
+    if options.plot:
+        li.plot(history).savefig(options.plot)
+    return FINE
 
 
 def _found(table: Timings | Counts, options: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from .errors import CrashError, DefinitionError, InputError
 from .model.outcomes import noting
 from .model.registry import Kernel, Op, registry, resolve
 from .run.built import Built, build_all, is_tried, mark_tried, require_device
-from .run.cases import THREADS, Case, leaves_of, make_inputs, place, size_cases
+from .run.cases import LONG_AXIS, THREADS, Case, leaves_of, make_inputs, place, size_cases
 from .run.executor import Task, echo, prepare
 from .run.function import Function, as_tuple, gradients_of
 from .run.library import is_loaded, load_built
@@ -30,7 +30,7 @@ from .workers.limits import Limits
 from .workers.worker import Modes, Tensors
 
 #: What tells wrong from right, and crashes no more than the sizes around it do.
-_LEFT_OUT = ("remainders", THREADS)
+_LEFT_OUT = ("remainders", LONG_AXIS, THREADS)
 _trying = threading.RLock()  # what two threads load is tried out once
 
 

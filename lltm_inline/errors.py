@@ -139,3 +139,7 @@ class TimeoutError(CrashError, builtins.TimeoutError):
 
 class WorkerError(LltmInlineError, RuntimeError):
     """The worker cannot be started, or the process that starts it has ended."""
+
+
+class InfraError(LltmInlineError, RuntimeError):
+    """The grader itself failed, and not a student: the machine, the sandbox, or what a lab is made of; there is no grade then."""

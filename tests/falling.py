@@ -23,7 +23,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "tests" / "falling.txt"
 #: What is planted, by the name of its type.
-_PLANTED = {"Planted": "kernel", "Row": "crash", "Mistake": "mistake"}
+_PLANTED = {"Planted": "kernel", "Row": "crash", "Mistake": "mistake", "Cheat": "cheat", "Act": "cheat"}
 #: A test that expects an error of a public name, itself or through the helpers that do.
 _REFUSES = re.compile(r"pytest\.raises\(|\brefuse[sd]\(|\banswer\(")
 

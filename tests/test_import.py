@@ -17,7 +17,7 @@ import lltm_inline
 
 HEAVY = (
     *("matplotlib", "IPython", "jupyterlab", "ipykernel", "ipywidgets", "pygments", "rich", "psutil", "ninja"),
-    *("cloudpickle", "lltm_inline.workers"),
+    *("cloudpickle", "lltm_inline.workers", "lltm_inline.diagnosis.advice_names"),
 )
 
 # The audit hook sees every program that is started, by subprocess, os.system or a fork and exec.

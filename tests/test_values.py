@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
+from lltm_inline.analysis.assembly import Instruction, Loop, Routine
+from lltm_inline.analysis.hot import Hot
+from lltm_inline.analysis.remarks import Remark
+from lltm_inline.analysis.roofs import Level, Roofs
 from lltm_inline.build.toolchain import Toolchain
-from lltm_inline.checking.report import Finding, Section
+from lltm_inline.checking.report import Finding, Grid, Section
 from lltm_inline.diagnosis.diagnostics import Diagnostic
 from lltm_inline.errors import InputError
 from lltm_inline.tables.counts import CountsRow
@@ -26,7 +30,8 @@ _ROW = Row(
     "axpy/cpp", **_WHAT, direction="both", calls=9, samples=50,
     median=2e-6, q1=2e-6, q3=2e-6, speedup=1, speedup_low=1, speedup_high=1,
 )  # fmt: skip
-_FINDING = Finding("axpy/cpp", "parity", "z", "z differs", "N=3", "N=1", ("a hint",))
+_GRID = Grid(2, 3, ("..#", "5.."))
+_FINDING = Finding("axpy/cpp", "parity", "z", "z differs", "N=3", "N=1", ("a hint",), _GRID)
 _CRASH = li.Crash("axpy/cpp", "forward", "exit(0)", "the text calls exit()", kind="exit", inputs=("x (7,) float64",))
 _REPORT = li.Report("axpy/cpp", "cpu", (Section("parity", 3, (_FINDING,)),), {"z": {"23": "ok"}}, crash=_CRASH)
 _MEMORY = MemoryRow("axpy/cpp", **_WHAT, depth=1, outputs=8, held=8, peak=16)
@@ -34,6 +39,11 @@ _COUNTED = CountsRow(
     "axpy/cuda", **_WHAT, direction="forward", launch=1, function="axpy<scalar_t>", grid=(4, 1, 1), block=(256, 1, 1), line=9,
     what="global load", array="x", width=4, accesses=1000, requests=32, transactions=125, least=125, lanes=(0, 4, -1),
 )  # fmt: skip
+_INSTRUCTION = Instruction(16, "vaddps ymm0,ymm1,ymm2", 3)
+_ROUTINE = Routine("forward(at::Tensor const&)", (_INSTRUCTION,), (Loop((_INSTRUCTION,)),))
+_REMARK = Remark(3, "vectorised", "32 bytes at a time")
+_HOT = Hot("N=3, forward", 10, ((3, 0.5),), (("libm.so.6", 0.5),))
+_ROOFS = Roofs("cpu", 1, "float32", 1e11, (Level("L1", 1e12), Level("memory", 1e10)))
 _DIAGNOSTIC = Diagnostic("axpy/cpp", "axpy/cpp", 3, 1, "error", "expected '}'", help="Add it.")
 
 #: One of each, by the name of its class.
@@ -51,8 +61,12 @@ VALUES = {
         li.Timings((_ROW,), "axpy/cpp"),
         li.Memory((_MEMORY,), "axpy/cpp"),
         li.Counts((_COUNTED,), "axpy/cuda"),
+        li.Assembly("axpy/cpp", "g++ 12", "text", (_ROUTINE,), remarks=(_REMARK,), hot=_HOT),
+        li.Roofline(li.Timings((_ROW,), "axpy/cpp"), (_ROOFS,)),
+        *(_REMARK, _HOT, _ROOFS, _ROOFS.levels[0]),
         li.Sweep("axpy/cpp", {"A": 1}, {"A": (1,)}, (Point({"A": 1}, "axpy/cpp", _ROW),), _ROW, None),
-        *(_ROW, _MEMORY, _COUNTED, _FINDING, _CRASH, _REPORT, _REPORT.sections[0], _DIAGNOSTIC),
+        *(_ROUTINE, _ROUTINE.loops[0], _ROUTINE.instructions[0]),
+        *(_ROW, _MEMORY, _COUNTED, _FINDING, _GRID, _CRASH, _REPORT, _REPORT.sections[0], _DIAGNOSTIC),
     )
 }
 _MORE = {

@@ -5,6 +5,8 @@ y = factor * x
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -71,9 +73,21 @@ def kernel(factor: float = 2, text: str = STABLE, variant: str = "stable", **fie
 
 def forget(op: str) -> None:
     """Take an op, its kernels and their revisions out of the registry."""
-    for table in (registry._ops, registry._first, registry._current, registry._states, revisions):
+    for table in (registry._ops, registry._first, registry._current, registry._states, registry._timed, revisions):
         for name in [name for name in table if name.partition("/")[0] == op]:
             del table[name]
+
+
+@contextmanager
+def registry_as_before() -> Iterator[None]:
+    """Take out of the registry what is made meanwhile."""
+    before, made = registry.snapshot(), dict(revisions)
+    yield
+    for name in {*registry.ops} - {*before[0]}:
+        forget(name)
+    registry.restore(before)
+    for name in [name for name in revisions if name not in made]:
+        del revisions[name]
 
 
 def text_without_bridge(file: str) -> str:

@@ -16,10 +16,16 @@ from pathlib import Path
 
 from ..workers.black_box import Frame
 
-#: The first that is there is taken; both print a function and a place in turn, the innermost inlined call first.
+#: The first that is there is taken; both print a place for each call, the innermost inlined one first. With the second list of
+#: options they put the name of a function ahead of each place, with the third they do not.
 _TOOLS = (
-    ("addr2line", "-i", "-f", "-C", "-e"),
-    ("llvm-symbolizer", "--output-style=GNU", "--inlines", "--demangle", "--functions=linkage", "-e"),
+    ("addr2line", ("-i",), ("-f", "-C"), ()),
+    (
+        "llvm-symbolizer",
+        ("--output-style=GNU", "--inlines"),
+        ("--demangle", "--functions=linkage"),
+        ("--functions=none",),
+    ),
 )
 _SECONDS, _MANY_SECONDS = 10.0, 120.0
 
@@ -31,12 +37,12 @@ class Place:
     Attributes:
         file: what `#line` calls the text, `"lltm/fused"`.
         line: counted from 1.
-        function: to which the line belongs, as the compiler names it.
+        function: to which the line belongs, as the compiler names it; nothing where it was not asked for.
     """
 
     file: str
     line: int
-    function: str
+    function: str = ""
 
 
 def symbolize(frames: Iterable[Frame], library: Path | str) -> list[Place]:
@@ -54,10 +60,12 @@ def symbolize(frames: Iterable[Frame], library: Path | str) -> list[Place]:
     offsets = [frame.offset for frame in frames if frame.path and os.path.realpath(frame.path) == path]
     if not offsets:
         return []
-    for tool, *options in _TOOLS:
+    for tool, options, named, _ in _TOOLS:
         program = shutil.which(tool)
         if program:
-            return _places(_run([program, *options, path, *map(hex, offsets)]))
+            lines = _run([program, *options, *named, "-e", path, *map(hex, offsets)])
+            places = map(_place, lines[1::2], lines[::2])
+            return [place for place in places if place is not None]
     return []
 
 
@@ -69,20 +77,24 @@ def lines_of(offsets: Iterable[int], library: Path | str) -> dict[int, Place]:
         library: the built kernel.
 
     Returns:
-        The innermost place for each offset that has one; headers have none.
+        The innermost place for each offset that has one, without its function; headers have none.
     """
     wanted = sorted(set(offsets))
-    for tool, *options in _TOOLS:
+    for tool, options, _, nameless in _TOOLS:
         program = shutil.which(tool)
         if program and wanted:
-            found: dict[int, list[str]] = {}
-            command = [program, "-a", *options, os.path.realpath(library)]
-            for line in _run(command, "\n".join(map(hex, wanted)), _MANY_SECONDS):
-                if re.fullmatch("0x[0-9a-f]+", line):
-                    rows = found[int(line, 16)] = []
-                else:
-                    rows.append(line)
-            return {offset: places[0] for offset, rows in found.items() if (places := _places(rows))}
+            command = [program, "-a", *options, *nameless, "-e", os.path.realpath(library)]
+            found: dict[int, Place] = {}
+            known: dict[str, Place | None] = {}  # a hundred thousand rows name a few thousand places
+            offset = 0
+            for row in _run(command, "\n".join(map(hex, wanted)), _MANY_SECONDS):
+                if row.startswith("0x"):
+                    offset = int(row, 16)
+                elif offset not in found:
+                    place = known[row] if row in known else known.setdefault(row, _place(row))
+                    if place is not None:
+                        found[offset] = place
+            return found
     return {}
 
 
@@ -102,17 +114,14 @@ def _run(command: Sequence[str], given: str = "", seconds: float = _SECONDS) -> 
     return [line for line in process.stdout.splitlines() if line]
 
 
-def _places(lines: Sequence[str]) -> list[Place]:
-    places = []
-    for function, place in zip(lines[::2], lines[1::2], strict=False):
-        found = re.fullmatch(r"(.+):(\d+)(?: \(discriminator \d+\))?", place)
-        name = _own_name(found[1]) if found else None
-        if found and name:
-            places.append(Place(name, int(found[2]), function))
-    return places
+def _place(row: str, function: str = "") -> Place | None:
+    """Read a row such as `/build/op/variant:14 (discriminator 2)`; None for a header."""
+    found = re.fullmatch(r"(.+):(\d+)(?: \(discriminator \d+\))?", row)
+    name = own_name(found[1]) if found else None
+    return Place(name, int(found[2]), function) if found and name else None
 
 
-def _own_name(path: str) -> str | None:
+def own_name(path: str) -> str | None:
     """Return the `#line` name behind a file's path; None for a file that is one.
 
     The name is relative, `op/variant`, so the tools put the directory in which the compiler ran in front. A header is

@@ -7,7 +7,7 @@ imported when it is first asked for, so that nobody waits for what is never used
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 _places: dict[str, str] = {}
@@ -36,3 +36,31 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return above("html_of")(self)
+
+
+class Sheet(Shown):
+    """A value that shows itself as a sentence and a table, in a terminal as in a notebook."""
+
+    __slots__ = ()
+
+    @property
+    def headline(self) -> str:
+        """The sentence."""
+        raise NotImplementedError
+
+    def sheet(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+        """The names of the columns, and the cells of each row."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        head, rows = self.sheet()
+        # Names come from students: none may begin a line of its own, or speak to the terminal.
+        cells = [
+            [" ".join("".join(c if c.isprintable() else " " for c in cell).split()) for cell in row]
+            for row in (head, *rows)
+        ]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join([self.headline, *(f"  {line}".rstrip() for line in lines if rows)])
+
+    __repr__ = __str__

@@ -17,6 +17,10 @@ class Device:
         check_flags: with which a check has its text compiled, so that it finds what is wrong there.
         count_flags: with which its text counts what it asks of the memory; empty where nothing can count.
         timing: what is said beside a time that was measured there, so that nobody takes it for another one.
+        level: how much the compiler optimises by default: where a time means little, an edit is to cost little.
+        watched_seconds: how long one call may take there by default with these flags, which make it slow: an endless loop is found
+            by its steps.
+        returned: the C++ function through which all goes that a kernel returns there; empty where nothing looks at it.
     """
 
     name: str
@@ -26,6 +30,9 @@ class Device:
     check_flags: tuple[str, ...] = ()
     count_flags: tuple[str, ...] = ()
     timing: str = ""
+    level: str = "-O3"
+    watched_seconds: float = 0.0
+    returned: str = ""
 
     @property
     def needs_gpu(self) -> bool:
@@ -33,11 +40,12 @@ class Device:
         return self.tensors == "cuda"
 
 
+#: Whether a text for `cuda-cpu` is compiled for a check, or to be counted.
+CHECKS = "-DCUDA_CPU_CHECK"
 #: At every load, store and branch the compiler is to call what `cuda_cpu/checks.h` defines.
-_CHECK_CUDA = ("-O1", "-DCUDA_CPU_CHECK", "-fsanitize=thread,bounds,alignment", "-fsanitize-coverage=trace-pc")
+_CHECK_CUDA = ("-O1", CHECKS, "-fsanitize=thread,bounds,alignment", "-fsanitize-coverage=trace-pc")
 
-#: What is counted must be what the text says, with any compiler: so nothing is optimised.
-_COUNT_CUDA = ("-O0", *_CHECK_CUDA[1:-1], "-DCUDA_CPU_COUNT", "-fsanitize-coverage=trace-pc,trace-cmp")
+_COUNT_CUDA = (*_CHECK_CUDA[:-1], "-DCUDA_CPU_COUNT", "-fsanitize-coverage=trace-pc,trace-cmp")
 
 #: All devices by name, the one that is taken first where a kernel has texts for several first.
 DEVICES = {
@@ -50,6 +58,9 @@ DEVICES = {
             check_flags=_CHECK_CUDA,
             count_flags=_COUNT_CUDA,
             timing="times of a CPU that runs CUDA source, not of a GPU",
+            level="-O1",
+            watched_seconds=60.0,
+            returned="::cuda_cpu::returned",
         ),
     )
 }

@@ -1,16 +1,18 @@
-"""Source files in: read as they are, and refused with file and line where the playground could not build what they say."""
+"""Source files in: read as they are, with the headers of their own in them, for a kernel is built of its texts alone."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import FileError, InputError
 from .arguments import shown, using_file
 
 _BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_LOCAL = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)[^\n]*', re.MULTILINE)
+_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
 
 
 def escaped(text: str) -> str:
@@ -23,18 +25,21 @@ def escaped(text: str) -> str:
     return text.replace("$", "$$")
 
 
-def read_source(path: Path) -> str:
-    """Read a C++ or CUDA file: a byte order mark is dropped, Windows line ends become plain ones, all else stays.
+def read_source(path: Path, directories: Sequence[Path] = (), seen: set[Path] | None = None) -> str:
+    """Read a C++ or CUDA file: a byte order mark is dropped, Windows line ends become plain ones, headers of its own are put in.
+
+    Args:
+        path: of the file.
+        directories: as for `with_headers`; so is `seen`.
 
     Raises:
         FileError: it is not there, is no file, or may not be read.
-        InputError: it is empty, is not UTF-8, or includes a header that lies beside it.
+        InputError: it is empty, or is not UTF-8.
     """
     text = read_text(path)
     if not text.strip():
         raise InputError(f"{shown(str(path))} is empty: want C++ or CUDA text")
-    refuse_local_headers(path, text)
-    return text
+    return with_headers(path, text, directories, set() if seen is None else seen)
 
 
 def read_text(path: Path) -> str:
@@ -61,17 +66,33 @@ def read_text(path: Path) -> str:
     return text.replace("\r\n", "\n")
 
 
-def refuse_local_headers(path: Path, text: str) -> None:
-    """Refuse the include of a header that lies beside the file: a kernel is built of its texts alone.
+def with_headers(path: Path, text: str, directories: Sequence[Path], seen: set[Path]) -> str:
+    """Put what a header holds, once, in the place of the line that includes it: headers beside the file or in some directories.
+
+    Args:
+        path: of the file.
+        text: of it.
+        directories: in which headers are looked for.
+        seen: the files that stand in the text already, or ahead of it; it grows.
 
     Raises:
-        InputError: with file and line, and what to do.
+        FileError, InputError: a header that cannot be read.
     """
+    seen.add(path.resolve())
     code = _BLOCK_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    for match in _LOCAL.finditer(code):
-        if os.path.isfile(path.parent / match[1]):
-            line = code.count("\n", 0, match.start(1)) + 1
-            raise InputError(
-                f'{shown(str(path))} line {line}: #include "{match[1]}" is a file of its own, and a kernel is built of its '
-                "texts alone: put what it holds in place of this line"
-            )
+    parts, last = [], 0
+    for match in _INCLUDE.finditer(code):
+        name = match[1] or match[2]
+        places = [*([path.parent] if match[1] else []), *directories]
+        found = next((place / name for place in places if os.path.isfile(place / name)), None)
+        if found is None:
+            continue
+        parts.append(text[last : match.start()])
+        last = match.end()
+        if found.resolve() in seen:
+            parts.append(f"// {name} stands above.")
+            continue
+        parts.append(
+            f"// From {name}.\n{with_headers(found, _ONCE.sub('', read_text(found)), directories, seen).strip()}\n"
+        )
+    return "".join([*parts, text[last:]])

@@ -24,6 +24,8 @@ PACKAGES = {
         "conda": "python={python}",
         "brew": "python@{python}",
     },
+    "objdump": {"apt-get": "binutils", "dnf": "binutils", "conda": "binutils", "brew": "binutils"},
+    "perf": {"apt-get": "linux-perf", "dnf": "perf"},
     "nvcc": {"apt-get": "nvidia-cuda-toolkit", "dnf": "cuda-toolkit", "conda": "cuda-nvcc"},
 }
 

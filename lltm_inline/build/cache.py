@@ -3,7 +3,8 @@
 DIR/kernels/<digest>/   library.so, main.cpp, build.json (and only build.json and log.txt of a failed build);
                         proven.json when the worker has run the library
 DIR/headers/<digest>/   precompiled headers
-DIR/toolchains/         what is known of each compiler
+DIR/lab/<digest>/       what a lab's builder has made of a submission: library.so, build.json
+DIR/toolchains/         what is known of each compiler, and how fast this machine can be at most
 DIR/locks/<digest>.lock held while the entry is made; an OS lock, so a killed process leaves none behind
 DIR/tmp/                where entries are made, before one rename publishes them
 DIR/templates/          the templates of exports, as jinja has compiled them
@@ -37,7 +38,7 @@ LIBRARY = "library.so"
 MANIFEST = "build.json"
 PROVEN = "proven.json"
 _SEAL = "seal"
-ROOMS = ("kernels", "headers", "toolchains", "locks", "tmp")
+ROOMS = ("kernels", "headers", "lab", "toolchains", "locks", "tmp")
 _CURE = "Set LLTM_INLINE_CACHE to a directory of your own"
 
 
@@ -249,9 +250,9 @@ def write_manifest(directory: Path, manifest: dict[str, Any]) -> None:
     (directory / MANIFEST).write_text(json.dumps({**manifest, _SEAL: _seal(manifest)}, indent=1))
 
 
-def read_manifest(key: str) -> dict[str, Any] | None:
+def read_manifest(key: str, room: str = "kernels") -> dict[str, Any] | None:
     """Read the manifest of a kernel's entry; None when there is none, or when it is not what was written."""
-    manifest = _read_json(cache_dir() / "kernels" / key / MANIFEST)
+    manifest = _read_json(cache_dir() / room / key / MANIFEST)
     if manifest is None or "ok" not in manifest or manifest.pop(_SEAL, None) != _seal(manifest):
         return None
     return manifest
@@ -323,7 +324,7 @@ class Entry:
 def entries() -> list[Entry]:
     """List the cache, the most recently used first."""
     found = []
-    for room in ("kernels", "headers"):
+    for room in ("kernels", "headers", "lab"):
         for path in (cache_dir() / room).iterdir():
             with suppress(FileNotFoundError):  # another process may prune at the same time
                 size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

@@ -41,7 +41,7 @@ from .failures import (
     remember_failure,
     remembered_failure,
 )
-from .inline import compile_job
+from .inline import compile_job, joined
 from .job import Job, compile_checks, helper_job, make_job
 from .toolchain import Toolchain, find_toolchain
 from .watch import Attempt, enforce, kill_compilers
@@ -332,8 +332,9 @@ def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Buil
             cached = _cached(job, started)  # another process may have built it while this one waited
             if cached is not None:
                 return cached
+            host = _build_one(job.host, stop, attempts) if job.host else None
             with cache.workspace(job.key) as directory:
-                namespace, log = _attempt(job, directory, stop, attempts)
+                namespace, log = _attempt(job, directory, stop, attempts, host)
                 log = _COLOURS.sub("", log)
                 manifest = {
                     "ok": True,
@@ -352,12 +353,15 @@ def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Buil
     return _as_build(job, manifest, published / job.result, started, cached=False)
 
 
-def _attempt(job: Job, directory: Path, stop: threading.Event, attempts: list[Attempt]) -> tuple[str, str]:
+def _attempt(
+    job: Job, directory: Path, stop: threading.Event, attempts: list[Attempt], host: Build | None
+) -> tuple[str, str]:
     """Compile in a directory; return the namespace and what was run, or raise what it failed of."""
     attempt = Attempt(directory)
     attempts.append(attempt)
     try:
-        return compile_job(job, directory)
+        namespace, log = compile_job(job, directory, [host.path] if host else [])
+        return namespace, joined([host.log, log]) if host else log
     except (RuntimeError, ImportError, OSError) as error:
         if isinstance(error, LltmInlineError):
             raise  # no ninja, no cache: not the text's fault

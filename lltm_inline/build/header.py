@@ -14,10 +14,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
-from ..source.template import PRELUDE
+from ..source.template import prelude_text
 from . import cache
 from .toolchain import Toolchain
 
@@ -58,7 +59,7 @@ def header_key(toolchain: Toolchain, prelude: str) -> str:
 
     version_file = Path(torch.__file__).parent / "version.py"
     stamp = f"{torch.__version__} {version_file} {version_file.stat().st_mtime_ns}"
-    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), PRELUDE[prelude], stamp)
+    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), prelude_text(prelude), stamp)
 
 
 def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
@@ -99,20 +100,23 @@ def start(toolchain: Toolchain, prelude: str) -> subprocess.Popen[bytes] | None:
             "-o",
             name,
         ],
-        "text": PRELUDE[prelude],
+        "text": prelude_text(prelude),
         "cache": str(cache.cache_dir()),
         "passing_failures": PASSING_FAILURES,
         "key": key,
     }
     script = Path(__file__).with_name("header_process.py")
-    return subprocess.Popen(
-        [sys.executable, "-P", str(script), json.dumps(job)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        env={**os.environ, "LC_ALL": "C"},
-    )
+    with tempfile.TemporaryFile("w+") as given:  # longer than an argument may be
+        json.dump(job, given)
+        given.seek(0)
+        return subprocess.Popen(
+            [sys.executable, "-P", str(script)],
+            stdin=given,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, "LC_ALL": "C"},
+        )
 
 
 def is_cause_of(log: str) -> bool:
@@ -131,8 +135,8 @@ def wait(toolchain: Toolchain, prelude: str, seconds: float = 300.0) -> bool:
     """Wait until the precompiled header is there (for benchmarks and tests); False when it did not come."""
     deadline = time.monotonic() + seconds
     directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
-    if not directory.exists():
-        start(toolchain, prelude)
+    if not directory.exists() and start(toolchain, prelude) is None:  # there is no room for it
+        return False
     while not directory.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     return (directory / _NAMES[toolchain.kind]).exists()

@@ -54,4 +54,4 @@ def make(job: dict[str, Any], target: Path, work: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    main(json.load(sys.stdin))

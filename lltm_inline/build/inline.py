@@ -15,6 +15,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,8 +35,13 @@ def _fresh_namespace(key: str) -> str:
 _NAMESPACE = re.compile(r"li_[0-9a-f]{24}_[0-9a-f]{6}")
 
 
-def compile_job(job: Job, directory: Path) -> tuple[str, str]:
+def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tuple[str, str]:
     """Make the result of a job in `directory`; return the namespace of a library, and the command that was run with what it printed.
+
+    Args:
+        job: what is to be compiled.
+        directory: where.
+        objects: object files that are linked, too.
 
     Raises:
         RuntimeError: a compiler or the linker failed; the message is what it said.
@@ -44,7 +50,9 @@ def compile_job(job: Job, directory: Path) -> tuple[str, str]:
         return "", _compile_ptx(job, directory)
     if job.only == "object":
         return "", _with_header(job, lambda precompiled: _compile_object(job, directory, precompiled))
-    namespace, command = _with_header(job, lambda precompiled: _call_load_inline(job, directory, precompiled))
+    if job.only == "remarks":
+        return "", _with_header(job, lambda precompiled: _compile_remarks(job, directory, precompiled))
+    namespace, command = _with_header(job, lambda precompiled: _call_load_inline(job, directory, precompiled, objects))
     (directory / f"{namespace}.so").rename(directory / cache.LIBRARY)
     for leftover in directory.glob("*.o"):
         leftover.unlink()
@@ -115,6 +123,29 @@ def _compile_object(job: Job, directory: Path, precompiled: Sequence[str]) -> st
     return _run([job.toolchain.compiler, *flags, "-c", "main.cpp", "-o", job.result], directory)
 
 
+#: What g++ prints of a loop that it could not vectorise is the last thing that it tried; the first is in the dump.
+_VECTORISER = "vectoriser.txt"
+_REMARKS = {
+    "gcc": ("-fopt-info-loop-inline-optimized-missed", f"-fdump-tree-vect-optimized-missed={_VECTORISER}"),
+    "clang": tuple(f"-Rpass{how}=loop-vectorize|loop-unroll|inline" for how in ("", "-missed", "-analysis")),
+}
+
+
+def _compile_remarks(job: Job, directory: Path, precompiled: Sequence[str]) -> str:
+    """Compile for what the compiler says that it did; of that, keep the lines about the user's texts, which are few."""
+    told = replace(job, flags=(*job.flags, *_REMARKS[job.toolchain.kind]), only="object")
+    command, _, printed = _compile_object(told, directory, precompiled).partition("\n\n")
+    lines, dump = printed.splitlines(), directory / _VECTORISER
+    if dump.exists():
+        lines = [line for line in lines if ": optimized: " in line or " inlinable: " in line]
+        lines += [line for line in dump.read_text(errors="replace").splitlines() if " alias required: " not in line]
+        dump.unlink()
+    own = tuple(f"{name}:" for name in job.sources)
+    (directory / job.result).write_text("".join(f"{line}\n" for line in lines if line.startswith(own)))
+    (directory / "main.o").unlink()
+    return command
+
+
 def _run(command: Sequence[str], directory: Path) -> str:
     """Run a compiler; return the command as one would type it, and what it printed."""
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
@@ -130,10 +161,18 @@ def _log_of(commands: str, printed: str) -> str:
     return "\n\n".join(filter(None, (commands, "\n".join(lines).strip())))
 
 
+def joined(logs: Sequence[str]) -> str:
+    """Put the logs of what was compiled apart into one."""
+    commands, _, printed = zip(*(log.partition("\n\n") for log in logs), strict=True)
+    return _log_of("\n".join(commands), "\n".join(printed))
+
+
 _OF_NINJA = re.compile(r"\[\d+/\d+\] |ninja: ")
 
 
-def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> tuple[str, str]:
+def _call_load_inline(
+    job: Job, directory: Path, precompiled: Sequence[str], objects: Sequence[Path]
+) -> tuple[str, str]:
     from torch.utils import cpp_extension
 
     namespace, nvcc = _fresh_namespace(job.key), job.toolchain.nvcc
@@ -147,7 +186,7 @@ def _call_load_inline(job: Job, directory: Path, precompiled: Sequence[str]) -> 
             cuda_sources=[job.cuda] if nvcc else None,
             extra_cflags=flags,
             extra_cuda_cflags=list(nvcc.flags) if nvcc else None,
-            extra_ldflags=list(job.toolchain.ldflags),
+            extra_ldflags=[*(shlex.quote(str(path)) for path in objects), *job.toolchain.ldflags],
             build_directory=str(directory),
             is_python_module=job.python_module,
             no_implicit_headers=True,

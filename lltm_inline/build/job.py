@@ -12,17 +12,19 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from .. import native
+from ..base.device import CHECKS
 from ..base.flags import for_host
 from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..errors import SignatureError
 from ..model.registry import Kernel, fit, registry
 from ..source.signature import Interface, Problem, mask
-from ..source.template import Rendered, render, require_text
+from ..source.template import CUDA_PRELUDE, Rendered, render, require_text
 from . import cache
 from .toolchain import Toolchain, find_toolchain
 
-#: What a job leaves behind: a library that can be loaded; or of a compile check PTX, or the object file of the C++ text.
-_RESULTS = {"": cache.LIBRARY, "ptx": "kernel.ptx", "object": "main.o"}
+#: What a job leaves behind: a library that can be loaded; or of a compile check PTX, or the object file of the C++ text;
+#: or what the C++ compiler says of the user's lines.
+_RESULTS = {"": cache.LIBRARY, "ptx": "kernel.ptx", "object": "main.o", "remarks": "remarks.txt"}
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,10 @@ class Job:
         flags: of this kernel, after those.
         python_module: a pybind11 module instead of a library of operators.
         cuda: the CUDA file, or nothing.
-        only: `"ptx"` compiles the CUDA file and `"object"` the C++ file without making a library of it.
+        only: `"ptx"` compiles the CUDA file and `"object"` the C++ file without making a library of it; `"remarks"` keeps what
+            the compiler of the C++ file says that it did with the user's lines.
         interface: of the text of a kernel; None for a helper of ours.
+        host: the other C++ file, whose object file is linked: an edit of `text` alone leaves it as it is.
     """
 
     label: str
@@ -53,6 +57,7 @@ class Job:
     cuda: str = ""
     only: str = ""
     interface: Interface | None = None
+    host: Job | None = None
 
     @cached_property
     def key(self) -> str:
@@ -67,6 +72,7 @@ class Job:
             _environment("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"),
             _platform_identity(),
             *self._cuda_parts(),
+            *([self.host.key] if self.host else []),
         )
 
     def _cuda_parts(self) -> tuple[str | Sequence[str], ...]:
@@ -143,14 +149,16 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
     """
     rendered, nvcc = rendered_fit(kernel, toolchain.device.name), toolchain.nvcc
     module = "PYBIND11_MODULE" in mask(rendered.text)
-    if module or rendered.prelude == "extension":  # Python's own symbols are undefined until it loads the library
+    if module or rendered.prelude.startswith(
+        "extension"
+    ):  # Python's own symbols are undefined until it loads the library
         toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != "-Wl,-z,defs"))
     flags = kernel.flags if nvcc is None else ()
     if toolchain.device.text == "cuda":  # on the CPU, if there is no nvcc
         flags = for_host(flags)
     if nvcc is not None:
         toolchain = replace(toolchain, nvcc=nvcc.with_flags(kernel.flags))
-    return Job(
+    job = Job(
         kernel.label,
         rendered.text,
         None if flags else rendered.prelude,
@@ -162,6 +170,12 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
         rendered.cuda,
         interface=rendered.interface,
     )
+    if nvcc is not None or not rendered.cuda:
+        return job
+    if CHECKS in job.cflags:
+        return replace(job, text=rendered.whole, cuda="")
+    host = replace(job, cuda="", only="object")
+    return replace(job, text=rendered.cuda, prelude=None if flags else CUDA_PRELUDE, cuda="", host=host)
 
 
 def rendered_fit(kernel: Kernel, device: str) -> Rendered:
@@ -211,7 +225,13 @@ def compile_checks(jobs: Sequence[Job]) -> list[Job]:
     ]
 
 
-_HELPERS = {"bridge": "autograd bridge", "guard": "memory guard", "meter": "memory meter", "recorder": "crash recorder"}
+_HELPERS = {
+    "bridge": "autograd bridge",
+    "guard": "memory guard",
+    "meter": "memory meter",
+    "recorder": "crash recorder",
+    "roofs": "measure of the machine's roofs",
+}
 # -fno-plt: what a signal handler calls is looked up when the library is loaded, not while the process dies.
 _CFLAGS = {"recorder": ("-fno-plt", *native.layout.LIMITS)}
 # load_inline links with torch, which the recorder has no use for.
@@ -221,6 +241,8 @@ _LDFLAGS = {"recorder": ("-Wl,--as-needed",)}
 def helper_job(name: str, toolchain: Toolchain) -> Job:
     """Return the job of `name.cpp`: compiled once per compiler, whatever the flags of the kernels are."""
     # -O1: of the microsecond that the bridge takes per call, more saves nothing, and costs a second of the first build.
-    chosen = find_toolchain(toolchain.compiler, ("-O1", *_CFLAGS.get(name, ())))
+    # The roofs are those of what kernels are compiled to.
+    flags = None if name == "roofs" else ("-O1", *_CFLAGS.get(name, ()))
+    chosen = find_toolchain(toolchain.compiler, flags)
     chosen = replace(chosen, ldflags=(*_LDFLAGS.get(name, ()), *chosen.ldflags))
     return Job(_HELPERS[name], native.text(f"{name}.cpp"), None, {}, chosen)

@@ -75,7 +75,8 @@ def find_toolchain(
 
     Args:
         compiler: name or path; None takes the environment's CXX, else the first of g++, c++, clang++ that is there.
-        cflags: in place of the default optimisation flags (`-O3 -march=native -fopenmp` and the vector width of ATen).
+        cflags: in place of the default optimisation flags (`-O3`, or what the device has in its place, `-march=native -fopenmp`
+            and the vector width of ATen).
         device: for a GPU nvcc is looked for, too.
         compile_only: what is compiled need not run here.
 
@@ -90,7 +91,10 @@ def find_toolchain(
     path = _find_compiler(compiler)
     probe = _probed(path, environment.users("PATH") or "", os.stat(path).st_mtime_ns)
     kind, version, identity, linker = probe["kind"], probe["version"], probe["identity"], probe["linker"]
-    flags = default_cflags(kind, openmp=probe["openmp"]) if cflags is None else validated_cflags(cflags)
+    where = DEVICES[device]
+    flags = (
+        default_cflags(kind, openmp=probe["openmp"], level=where.level) if cflags is None else validated_cflags(cflags)
+    )
     # -z defs: an undefined function is a link error here, with a name, instead of a load error without one.
     ldflags = ["-Wl,-z,defs"] if sys.platform == "linux" else []
     ldflags += ["-fopenmp"] if "-fopenmp" in flags else []
@@ -99,7 +103,6 @@ def find_toolchain(
     )  # who wants more has said so
     if linker and (debug or linker != "gold"):  # it ends with an internal error at an undefined function in DWARF 5
         ldflags.append(f"-fuse-ld={linker}")
-    where = DEVICES[device]
     nvcc = find_cuda(compile_only=compile_only) if where.needs_gpu else None
     return Toolchain(path, kind, version, identity, (*flags, *_ALWAYS, *debug), tuple(ldflags), where, nvcc)
 
@@ -158,7 +161,7 @@ def _identify(path: str) -> dict[str, str]:
     }
 
 
-def default_cflags(kind: str, *, openmp: bool) -> tuple[str, ...]:
+def default_cflags(kind: str, *, openmp: bool, level: str = "-O3") -> tuple[str, ...]:
     """Return the optimisation flags: what `load_inline` leaves out, and what ATen's own vector code is compiled with.
 
     With clang only `omp simd`: its OpenMP runtime is another than torch's, and the threads of the two fight. Rendered texts
@@ -174,7 +177,7 @@ def default_cflags(kind: str, *, openmp: bool) -> tuple[str, ...]:
     )
     native = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
     threads = ("-fopenmp-simd",) if kind == "clang" else ("-fopenmp",) if openmp else ()
-    return ("-O3", native, *threads, *vector)
+    return (level, native, *threads, *vector)
 
 
 def _has_openmp(compiler: str) -> bool:

@@ -13,7 +13,7 @@ from ..autopsy.crash import Crash
 from ..autopsy.facts import signal_name
 from ..base.device import DEVICES
 from ..base.progress import Event, Progress, Show, showing
-from ..errors import CheckError, InputError
+from ..errors import CheckError, DefinitionError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, mark_tried, require_device
@@ -128,10 +128,13 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
     op = registry.op_of(kernel)
     if gradients_only and not op.gradients:
         raise InputError(f"op {op.name!r} has no gradients: li.check looks at the rest of {kernel.label!r}")
+    if op.lacks:
+        raise DefinitionError(op.lacks)
     chosen = choose_check_sizes(op, sizes)
     require_device(setting.device, kernel)
-    if flags := DEVICES[setting.device].check_flags:
-        setting = replace(setting, cflags=(*(setting.cflags or ()), *flags))
+    if flags := (device := DEVICES[setting.device]).check_flags:
+        limits = setting.limits or Limits(seconds=device.watched_seconds)
+        setting = replace(setting, cflags=(*(setting.cflags or ()), *flags), limits=limits)
     with noting([kernel]):
         report = _report(kernel, chosen, setting, gradients_only=gradients_only)
     if report.crash is not None:

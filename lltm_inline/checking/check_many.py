@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from ..errors import BuildError, DefinitionError, TemplateError, ToolchainError
 from ..model.registry import Kernel
 from ..source.template import devices_of
 from .check import check
+from .report import VERDICTS
 
 #: What is the kernel's own fault.
 _FAULTS = (BuildError, TemplateError, DefinitionError)
@@ -25,10 +27,10 @@ class Checked:
     Attributes:
         kernel: label.
         device: where it was checked.
-        verdict: `"right"` or `"WRONG"`.
+        verdict: that of the report, one of `VERDICTS`.
         seconds: how long it took, the build included.
-        note: why it was not run.
-        details: the report or the compiler's error of a wrong kernel.
+        note: `"does not compile"`, or nothing.
+        details: the report or the compiler's error of a kernel that is not right.
     """
 
     kernel: str
@@ -40,7 +42,7 @@ class Checked:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found to be wrong."""
+        """Whether all of it is right."""
         return self.verdict == "right"
 
 
@@ -60,11 +62,12 @@ def check_many(kernels: Sequence[Kernel], device: str = "cpu") -> Iterator[Check
     """
     if DEVICES[device].needs_gpu:
         find_cuda(compile_only=False)
+    for_cuda_texts = _for_cuda_texts() if device == "cpu" else device
     for kernel in kernels:
         if device in devices_of(kernel):
             yield _checked(kernel, device)
         elif device == "cpu":
-            yield _checked(kernel, _for_cuda_texts())
+            yield _checked(kernel, for_cuda_texts)
 
 
 def _for_cuda_texts() -> str:
@@ -81,28 +84,34 @@ def _checked(kernel: Kernel, device: str) -> Checked:
         report = check(kernel, device=device)
     except _FAULTS as error:
         return Checked(kernel.label, device, "WRONG", time.perf_counter() - started, "does not compile", str(error))
-    seconds = time.perf_counter() - started
-    return (
-        Checked(kernel.label, device, "right", seconds)
-        if report.ok
-        else Checked(kernel.label, device, report.verdict, seconds, "", str(report))
-    )
+    details = "" if report.ok else str(report)
+    return Checked(kernel.label, device, report.verdict, time.perf_counter() - started, details=details)
 
 
 def table(rows: Sequence[Checked]) -> str:
     """Lay out rows as plain text, with a last line that counts.
 
     Example:
-        >>> print(table([Checked("axpy/cpp", "cpu", "right", 1.25), Checked("axpy/cuda", "cuda-cpu", "WRONG", 6, "does not compile")]))
-        axpy/cpp   cpu       right     1.2 s
-        axpy/cuda  cuda-cpu  WRONG     6.0 s  does not compile
-        2 kernels: 1 right, 1 WRONG
+        >>> rows = [
+        ...     Checked("axpy/cpp", "cpu", "right", 1.25),
+        ...     Checked("axpy/mine", "cpu", "right in forward; no backward", 1.5),
+        ...     Checked("axpy/cuda", "cuda-cpu", "WRONG", 6, "does not compile"),
+        ... ]
+        >>> print(table(rows))
+        axpy/cpp   cpu       right                             1.2 s
+        axpy/mine  cpu       right in forward; no backward     1.5 s
+        axpy/cuda  cuda-cpu  WRONG                             6.0 s  does not compile
+        3 kernels: 1 right, 1 right in forward; no backward, 1 WRONG
     """
-    width = max((len(row.kernel) for row in rows), default=0)
+    widths = [max((len(word) for word in column), default=0) for column in zip(*map(_words, rows), strict=True)]
     lines = []
     for row in rows:
-        took = f"{row.seconds:6.1f} s"
-        lines.append(f"{row.kernel:<{width}}  {row.device:<8}  {row.verdict}  {took}  {row.note}".rstrip())
-    counts = [(verdict, sum(row.verdict == verdict for row in rows)) for verdict in ("right", "WRONG")]
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
+        words = "  ".join(f"{word:<{width}}" for word, width in zip(_words(row), widths, strict=True))
+        lines.append(f"{words}  {row.seconds:6.1f} s  {row.note}".rstrip())
+    counts = Counter(row.verdict for row in rows)
+    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in sorted(counts, key=VERDICTS.index))
     return "\n".join([*lines, f"{plural(len(rows), 'kernel')}: {words or 'nothing to check'}"])
+
+
+def _words(row: Checked) -> tuple[str, str, str]:
+    return row.kernel, row.device, row.verdict

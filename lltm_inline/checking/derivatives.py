@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
-from ..run.cases import Case, Size, dtypes_of
+from ..run.cases import Case, Size, dtypes_of, seeded
 from ..run.function import as_tuple, differentiable, each, gradients_of
 from ..workers import steps
 from .explain import explain
@@ -86,11 +86,14 @@ def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: lis
         skipped.append(
             f"finite differences at {', '.join(left)}, where the reference is not finite ({case.describe(runner.op)})"
         )
+    kept: list[int] = []
     try:
         with runner.step("gradcheck", call):
-            torch.autograd.gradcheck(_where_finite(runner.function, call, finite), tuple(leaves))
+            function = _steady(runner.function, call)
+            kept = [index for index, output in enumerate(as_tuple(function(*leaves))) if output.requires_grad]
+            torch.autograd.gradcheck(_where_finite(function, call, finite, kept), tuple(leaves))
     except Exception as error:
-        quantity, text = _translate(str(error), runner)
+        quantity, text = _translate(str(error), runner, kept)
         if quantity in matrix:
             matrix[quantity][COLUMN] = COLUMN
         return [runner.finding(COLUMN, quantity, text, case)]
@@ -111,8 +114,10 @@ def _finite(call: Call) -> dict[str, Tensor]:
     return {name: value.isfinite() for name, value in call.expected.wide.items() if value is not None}
 
 
-def _where_finite(function: Callable[..., Any], call: Call, finite: Mapping[str, Tensor]) -> Callable[..., Any]:
-    """Return the function, constant where the reference is not finite."""
+def _where_finite(
+    function: Callable[..., Any], call: Call, finite: Mapping[str, Tensor], kept: Sequence[int]
+) -> Callable[..., Any]:
+    """Return the function, constant where the reference is not finite; of its outputs those that have a gradient, no count or index."""
     op, fixed = call.expected.op, [leaf.detach() if isinstance(leaf, Tensor) else leaf for leaf in call.leaves]
 
     def masked(value: Tensor, other: Tensor, name: str) -> Tensor:
@@ -125,12 +130,24 @@ def _where_finite(function: Callable[..., Any], call: Call, finite: Mapping[str,
             for argument, value, constant in zip(op.signature.inputs, inputs, fixed, strict=True)
         ]
         outputs = as_tuple(_alive(function)(*given))
+        named = list(zip(op.signature.outputs, outputs, strict=True))
         return tuple(
-            masked(value, torch.zeros_like(value), output.name)
-            for output, value in zip(op.signature.outputs, outputs, strict=True)
+            masked(value, torch.zeros_like(value), output.name) for output, value in map(named.__getitem__, kept)
         )
 
     return restricted
+
+
+def _steady(function: Callable[..., Any], call: Call) -> Callable[..., Any]:
+    """Return the function; one that draws random numbers draws the same ones in every call, or it could not be differentiated."""
+    if not call.expected.random:
+        return function
+
+    def steady(*inputs: Any) -> Any:
+        with seeded():
+            return function(*inputs)
+
+    return steady
 
 
 def _alive(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,7 +156,7 @@ def _alive(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _translate(message: str, runner: Runner) -> tuple[str, str]:
+def _translate(message: str, runner: Runner, kept: Sequence[int]) -> tuple[str, str]:
     """Turn gradcheck's "output 0 with respect to input 1" into names."""
     if "not reentrant" in message:
         return (
@@ -150,7 +167,7 @@ def _translate(message: str, runner: Runner) -> tuple[str, str]:
     if match is None:
         return "gradcheck", f"torch.autograd.gradcheck fails: {message.strip().splitlines()[0]}"
     name = runner.op.signature.inputs[int(match[2])].name
-    output = runner.outputs[int(match[1])]
+    output = runner.outputs[kept[int(match[1])]]
     return (
         f"d_{name}",
         f"d_{name} is not the derivative of {output}: torch.autograd.gradcheck finds another by finite differences",
@@ -172,13 +189,13 @@ def _twice_compared(runner: Runner, case: Case) -> list[Finding]:
         return []
     here = [each(leaf, Tensor.cpu) for leaf in call.leaves]
     used = call.expected.used
-    want = _twice(runner.op.reference, here, call.expected.grads, used)
+    want = _twice(_steady(runner.op.reference, call), here, call.expected.grads, used)
     if want is None:
         return []
     try:
         with runner.step("gradcheck", call):
             got = _twice(
-                runner.function,
+                _steady(runner.function, call),
                 call.leaves,
                 [grad.to(DEVICES[runner.device].tensors) for grad in call.expected.grads],
                 used,

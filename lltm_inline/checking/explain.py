@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
+from ..base.device import DEVICES
 from ..run.cases import CHANNELS_LAST, VALUES, Case, Size, edge_axis, expect, number_text, with_extent
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
-from .report import NO_BACKWARD, Finding
+from .report import NO_BACKWARD, Finding, Grid
 from .runner import STRUCTURAL, CaseResult, Runner
 
 #: Extents tried, smallest first, when the smallest failing size is looked for.
 SMALLER = (*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 128)
 _WRONG_DTYPE = re.compile(r"expected scalar type (Float|Double) but found (Float|Double)")
 _DTYPES = {"Float": torch.float32, "Double": torch.float64}
+#: Of a grid, down and across.
+_MOST_CELLS = 32
 _WIDTHS = (2, 4, 8, 16, 32, 64)
 _STRIDES = "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them"
 _ADVICE = {
@@ -59,7 +64,67 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
     found = [*(race or hints(mismatch, peers)), *_of_text(runner, mismatch, case)]
     found += _where(runner, cases, quantity, case) if case.plain else _unlike_plain(runner, quantity, case)
     smallest = smallest_size(runner, quantity, case)
-    return runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)
+    finding = runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)
+    return replace(finding, grid=_picture(runner, mismatch))
+
+
+def _picture(runner: Runner, mismatch: Mismatch) -> Grid | None:
+    """Draw where a quantity is wrong; what has one axis block by block, where the text says how many threads a block has."""
+    if mismatch.wrong is None:
+        return None
+    threads = runner.kernel.params.get("THREADS", 0) if DEVICES[runner.device].text == "cuda" else 0
+    return grid_of(mismatch.wrong, int(threads))
+
+
+def grid_of(wrong: Tensor, width: int = 0) -> Grid | None:
+    """Draw which elements are wrong; None where that is one element, or all of them, or none.
+
+    Args:
+        wrong: True for those.
+        width: how many elements of a tensor of one axis stand beside each other, such as the threads of a block; 0 for what
+            makes about as many rows as columns.
+
+    Example:
+        >>> wrong = torch.zeros(2, 64, dtype=torch.bool)
+        >>> wrong[0, :5] = True
+        >>> [row[:4] for row in grid_of(wrong).cells]
+        ['##5.', '....']
+    """
+    count = wrong.numel()
+    if count < 2 or wrong.all() or not wrong.any():
+        return None
+    across = wrong.shape[-1]
+    if wrong.dim() == 1:
+        # A power of two: what goes wrong in vectors stands in columns.
+        across = min(count, width or 1 << math.ceil(math.log2(count) / 2))
+    rows = -(-count // across)
+    shares, counts = (
+        torch.nn.functional.pad(each.flatten().double(), (0, rows * across - count)).reshape(rows, across)
+        for each in (wrong, torch.ones_like(wrong))
+    )
+    for axis in (0, 1):
+        shares, counts = (_binned(each, axis) for each in (shares, counts))
+    words = tuple(
+        "".join(_letter(*pair) for pair in zip(*row, strict=True))
+        for row in zip(shares.tolist(), counts.tolist(), strict=True)
+    )
+    names = ("block", "thread") if width and wrong.dim() == 1 else ()
+    return Grid(rows, across, words, *names)
+
+
+def _binned(values: Tensor, axis: int) -> Tensor:
+    """Add up neighbours, so that at most `_MOST_CELLS` are left."""
+    length = values.shape[axis]
+    step = -(-length // _MOST_CELLS)
+    bins = torch.arange(length) // step
+    shape = list(values.shape)
+    shape[axis] = -(-length // step)
+    return torch.zeros(shape, dtype=values.dtype).index_add_(axis, bins, values)
+
+
+def _letter(wrong: float, count: float) -> str:
+    """Name the share of a cell; one wrong element of a thousand is a tenth, too."""
+    return "." if not wrong else "#" if wrong == count else str(min(9, max(1, round(10 * wrong / count))))
 
 
 def _race(runner: Runner, quantity: str, case: Case) -> list[str]:

@@ -79,12 +79,17 @@ def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tupl
                 (f"backward returns {len(gradients)} gradients, want {len(names)}: {', '.join(names)}", case),
             )
             continue
-        for name, got, want, wanted in zip(
-            names, gradients, call.expected.gradients, case.wanted or (True,) * len(names), strict=True
+        for name, got, want, leaf, wanted in zip(
+            names,
+            gradients,
+            call.expected.gradients,
+            tensor_inputs(runner.op, call.leaves),
+            case.wanted or (True,) * len(names),
+            strict=True,
         ):
             if not wanted:
                 unwanted |= {name} if got is not None else set()
-            elif text := _wrong_form(name, got, want, case.dtype):
+            elif want is not None and got is not None and (text := _wrong_form(name, got, leaf)):
                 texts.setdefault(name, (text, case))
     findings = [runner.finding("interface", name, text, case) for name, (text, case) in texts.items()]
     named = ", ".join(name for name in runner.gradients if name in unwanted)
@@ -118,15 +123,13 @@ def _backward_itself(runner: Runner, call: Call) -> Sequence[Any] | None:
     return [gradient if want else None for gradient, want in zip(kept, wanted, strict=True)]
 
 
-def _wrong_form(name: str, got: Any, want: Tensor | None, dtype: torch.dtype) -> str:
-    """Say what is wrong with a gradient before one looks at its values."""
-    if want is None or got is None:
-        return ""
-    if tuple(got.shape) != tuple(want.shape):
+def _wrong_form(name: str, got: Tensor, leaf: Tensor) -> str:
+    """Say what is wrong with a gradient before one looks at its values: it has shape and dtype of what it is the gradient of."""
+    if tuple(got.shape) != tuple(leaf.shape):
         return (
-            f"{name} has shape {tuple(got.shape)}, want {tuple(want.shape)}: backward must sum over what was broadcast"
+            f"{name} has shape {tuple(got.shape)}, want {tuple(leaf.shape)}: backward must sum over what was broadcast"
         )
-    return f"{name} is {dtype_name(got.dtype)}, want {dtype_name(want.dtype)}" if got.dtype != want.dtype else ""
+    return f"{name} is {dtype_name(got.dtype)}, want {dtype_name(leaf.dtype)}" if got.dtype != leaf.dtype else ""
 
 
 def _undeclared_shapes(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
@@ -150,7 +153,7 @@ def _undeclared_shapes(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
 
 def _sizes_refused(runner: Runner, cases: Sequence[Case]) -> tuple[int, list[Finding]]:
     """Run the kernel at the sizes that the reference refuses: an answer there is wrong, whatever it is."""
-    refused = [case for case in cases if case.plain and runner.run(case).refused]
+    refused = [case for case in cases if case.plain and runner.run(case).refused and runner.op.corners]
     faults: list[Case] = []
     device = DEVICES[runner.device].tensors
     for case in refused:

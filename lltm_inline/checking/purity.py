@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 
-from ..run.cases import Case, dtypes_of
+from ..run.cases import MANY, Case, dtypes_of, size_cases
 from .report import Finding
-from .runner import NEVER_BACK, Call, CaseResult, Matrix, Part, Runner, fill
+from .runner import NEVER_BACK, Call, CaseResult, Matrix, Part, Runner, fill, settings
 
 COLUMN = "called twice"
+#: Calls after which memory that is never given back shows, and the least of each: smaller pieces are Python's own.
+_CALLS, _LEAST = 4, 4096
+_THREADS = "calls set the number of threads of the whole process to {}: others get it, too"
 _KEPT = "something is kept between calls: a static buffer, a cached tensor, a global"
 
 
@@ -41,7 +46,69 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
             *_in_place(runner, case),
         ]:
             findings.setdefault((finding.quantity, COLUMN), finding)
-    return Part(len(ran) + 3 * len(again), list(findings.values()), [] if ran else [NEVER_BACK])
+    for finding in [*_settings(runner, ran[-1]), *_leak(runner)] if ran else []:
+        findings.setdefault((finding.quantity, finding.text), finding)
+    notes = [_THREADS.format(torch.get_num_threads())] if torch.get_num_threads() != 1 else []  # as `laboratory` has it
+    return Part(len(ran) + 3 * len(again), list(findings.values()), [] if ran else [NEVER_BACK], tuple(notes))
+
+
+def _settings(runner: Runner, case: Case) -> list[Finding]:
+    """Compare the settings of the process with those before the first call, and bring them back."""
+    changed = {name: (now, was) for (name, now), was in zip(settings().items(), runner.settings.values(), strict=True)}
+    torch.set_grad_enabled(bool(runner.settings["whether torch records gradients"]))
+    torch.set_flush_denormal(False)
+    text = "calls leave {} changed for all that is computed afterwards: {}, before {}"
+    return [
+        runner.finding("purity", "forward", text.format(name, now, was), case)
+        for name, (now, was) in changed.items()
+        if now != was
+    ]
+
+
+class _Malloc(ctypes.Structure):
+    """What glibc's `mallinfo2` tells: its `hblkhd` and `uordblks` are the bytes in use, mapped by themselves and of the rest."""
+
+    _fields_ = [("told", ctypes.c_size_t * 10)]
+    _HBLKHD, _UORDBLKS = 4, 7
+
+    @property
+    def in_use(self) -> int:
+        return int(self.told[self._HBLKHD] + self.told[self._UORDBLKS])
+
+
+def _allocated() -> int:
+    """Return the bytes that are allocated in this process; 0 where the C library does not tell."""
+    read = getattr(ctypes.CDLL(None), "mallinfo2", None)
+    if read is None:
+        return 0
+    read.restype = _Malloc
+    return int(read().in_use)
+
+
+def _left(runner: Runner, case: Case) -> int:
+    """Make some calls, and return how much more memory is allocated after each."""
+    before = _allocated()
+    for _ in range(_CALLS):
+        runner.run_again(case)
+    return (_allocated() - before) // _CALLS
+
+
+def _leak(runner: Runner) -> list[Finding]:
+    """Make a call of some size time and again: when its tensors are gone, no memory is to be left of it."""
+    case = next((case for case in size_cases(runner.op, None) if case.group == MANY), None)
+    if case is None or not runner.run(case).came_back:
+        return []
+    case = replace(case, group="")  # one thread: others have memory of their own
+    runner.run_again(case)
+    if _left(runner, case) < _LEAST:
+        return []
+    gc.collect()  # takes a while, and most kernels never come here
+    left = _left(runner, case)
+    if left < _LEAST:
+        return []
+    text = f"each call leaves {left / 1024:.0f} KiB allocated: its tensors are gone, and what it took or kept is not given back"
+    advice = "a new or malloc without its end, or tensors put into a static container"
+    return [runner.finding("purity", "forward", text, case, advice)]
 
 
 def _finding(runner: Runner, quantity: str, text: str, case: Case) -> Finding:

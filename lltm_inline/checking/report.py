@@ -21,6 +21,26 @@ NO_BACKWARD = (
 )
 #: Of what a kernel has printed, the end is enough: it tells what came before a crash.
 _OUTPUT_LINES = 20
+#: What a check can come to, the best first.
+VERDICTS = ("right", "right in forward; no backward", "WRONG")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where a tensor is wrong, as a picture of few cells.
+
+    Attributes:
+        rows, columns: how many there are of each; the last axis lies across, all others lie below each other. What has one
+            axis is cut into rows.
+        cells: a word for each row of cells, a letter for each cell: `.` all right, `1` to `9` tenths wrong, `#` all wrong.
+        row, column: what they are: `row` and `column`, or `block` and `thread` of a CUDA kernel.
+    """
+
+    rows: int
+    columns: int
+    cells: tuple[str, ...]
+    row: str = "row"
+    column: str = "column"
 
 
 @dataclass(frozen=True)
@@ -35,6 +55,7 @@ class Finding:
         case: the size and the layout of the tensors for which it was seen.
         smallest: the smallest size at which it still fails, `B=1, F=1, S=2`.
         hints: what the pattern of the error tells about its cause.
+        grid: where its elements are wrong; None where a picture says nothing.
     """
 
     kernel: str
@@ -44,6 +65,7 @@ class Finding:
     case: str = ""
     smallest: str = ""
     hints: tuple[str, ...] = ()
+    grid: Grid | None = None
 
     def __str__(self) -> str:
         lines = [f"'{self.kernel}' {self.text}"]
@@ -123,8 +145,8 @@ class Report(Shown):
 
     @property
     def verdict(self) -> str:
-        """`right`, `right in forward; no backward`, or `WRONG`."""
-        return "right" if self.ok else "right in forward; no backward" if self.forward_only else "WRONG"
+        """One of `VERDICTS`."""
+        return VERDICTS[0 if self.ok else 1 if self.forward_only else 2]
 
     @property
     def findings(self) -> tuple[Finding, ...]:

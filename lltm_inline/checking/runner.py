@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ..base.device import DEVICES
 from ..build.compiler import Build
 from ..errors import DefinitionError
 from ..model.op import LIST
@@ -40,6 +42,8 @@ from ..workers import steps
 from ..workers.worker import Modes
 from .report import Finding
 
+#: How device `cuda-cpu` refuses a launch that asks for more than a GPU has.
+_TOO_LONG = "impossible launch: the dynamic shared memory is "
 #: Enough to show a race or a wrong cut of the work.
 _MOST_THREADS = 3
 _RERUNS = 4
@@ -117,6 +121,24 @@ def laboratory() -> Iterator[None]:
             before.apply()
 
 
+def settings() -> dict[str, object]:
+    """Read what a call must leave as it is, since it holds for all that is computed afterwards in this thread or process.
+
+    Example:
+        >>> settings()["how the processor rounds"]
+        'to the nearest'
+    """
+    one, little, tiny = 1.0, 2.0**-54, 1e-310
+    rounds = "up" if one + little > one else "down" if one - little / 2 < one else "to the nearest"
+    return {
+        "torch's default dtype": torch.get_default_dtype(),
+        "torch's default device": torch.get_default_device(),
+        "whether torch records gradients": torch.is_grad_enabled(),
+        "how the processor rounds": rounds,
+        "what the processor does with numbers below 1e-307": "keeps them" if tiny / 2 else "takes them for 0",
+    }
+
+
 @contextmanager
 def threads(count: int) -> Iterator[None]:
     """Run with this many threads."""
@@ -159,10 +181,12 @@ class Runner:
     def __init__(self, function: Function, guard: Build | None = None) -> None:
         self.function, self.guard = function, guard
         self.kernel, self.op, self.device = function.kernel, function.op, function.device
+        self.watched = bool(DEVICES[self.device].check_flags)
         self.outputs = [result.name for result in self.op.signature.results]
         self.gradients = [f"d_{tensor.name}" for tensor in self.op.gradients]
         self.changed = {argument.name: argument.alias for argument in self.op.signature.changed}
         self.threads = torch.get_num_threads()
+        self.settings = settings()
         self.exhausted: Case | None = None
         self._results: dict[Case, CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
@@ -172,8 +196,8 @@ class Runner:
         result = self._results.get(case)
         if result is None:
             result = self.run_again(case)
-            # Threads that get in each other's way do not do so every time.
-            for _ in range(_RERUNS if case.group == THREADS else 0):
+            # Threads that get in each other's way do not do so every time, unless somebody looks at each of their steps.
+            for _ in range(_RERUNS if case.group == THREADS and not self.watched else 0):
                 if result.wrong or result.skipped:
                     break
                 result = self.run_again(case)
@@ -201,8 +225,9 @@ class Runner:
             if isinstance(error, DefinitionError) and 0 in case.size:  # an index into nothing, say
                 result.skipped = f"{case.describe(self.op)}: {error}"
                 return None
-            result.refused = True
-            result.skipped = f"{case.describe(self.op)}: the reference refuses it ({one_line(error)})"
+            result.refused = not steps.is_out_of_memory(error)
+            why = "the reference refuses it" if result.refused else "the memory is not enough for the reference"
+            result.skipped = f"{case.describe(self.op)}: {why} ({one_line(error)})"
             return None
         placed: dict[str, Placed] = {}
 
@@ -251,6 +276,9 @@ class Runner:
                 call.outputs = results_of(self.op, self.function(*call.leaves), call.leaves)
         except Exception as error:
             self.note_error(call.case, error)
+            if not self.op.corners and call.case.size != self.op.check_size and self._says(error):
+                result.skipped = f"{call.case.describe(self.op)}: the kernel refuses it ({one_line(error)})"
+                return False
             result.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", RAISES)
             return False
         want = call.expected.outputs
@@ -264,6 +292,15 @@ class Runner:
         self._purity(call, result, "forward")
         self._aliases(call, result)
         return all(isinstance(output, Tensor) for output in call.outputs)
+
+    def _says(self, error: Exception) -> bool:
+        """Tell whether a kernel refuses its inputs in words of its own: of a snippet nobody says what it has an answer for.
+
+        One that keeps a whole row in shared memory is for rows that fit into it.
+        """
+        said = one_line(error)
+        texts = "".join(self.kernel.sources.values())
+        return _TOO_LONG in said or any(part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts))
 
     def step(self, name: str, call: Call) -> AbstractContextManager[None]:
         """Note, in a worker, what is being done, so that it can be told after a crash."""

@@ -5,7 +5,7 @@ rewrite     what is not C++ in a CUDA text becomes C++, line by line; what canno
 names.h     CUDA's types and runtime        device.h    what kernels call: barriers, warps, atomics, mathematics
 fibers.h    a stack for each thread         half.h      numbers of half precision, and pairs of them
 block.h     a block's threads; launches     groups.h    cooperative groups within a block
-torch.h     what torch's CUDA headers would give
+torch.h     what torch's CUDA headers would give, and what looks at tensors
 checks.h    check mode: bounds, races, barriers, memory that nobody has written
 counts.h    what the warps of a launch ask of the memory
 memory.h    what lies where, for check mode; tensors lie far apart there       told.h      what the rewriter tells it

@@ -1,5 +1,7 @@
 // A block of CUDA threads on one thread of the CPU. Its threads run one after another, each until it ends or has to wait for
 // others at a barrier; so a kernel without barriers never switches between stacks.
+#include <torch/csrc/stable/c/shim.h>
+
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -100,11 +102,11 @@ struct Launch {
   // Each argument is worked out once, and every thread gets its own copy, as from a GPU.
   template <class F, class... Arguments>
   __attribute__((noinline)) void run(F call, Arguments... arguments) const {
-    auto thread = [&] { call(arguments...); };
+    auto thread = [&]() CUDA_CPU_PLAIN { call(arguments...); };
 #ifdef CUDA_CPU_CHECK
     const Apart apart(thread, call, arguments...);
 #endif
-    start([](void* one) { (*static_cast<decltype(thread)*>(one))(); }, &thread);
+    start([](void* one) CUDA_CPU_PLAIN { (*static_cast<decltype(thread)*>(one))(); }, &thread);
   }
 
   uint64_t blocks() const {
@@ -117,15 +119,12 @@ struct Launch {
 
   // What is wrong with the configuration, or nothing.
   std::string fault() const;
+  bool can_start() const;
   void start(void (*body)(void*), void* context) const;
 };
 
-std::string shown(uint3 v) {
+CUDA_CPU_COLD std::string shown(uint3 v) {
   return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
-}
-
-std::string place(const char* file, int line) {
-  return std::string(file) + ":" + std::to_string(line);
 }
 
 class Block {
@@ -163,7 +162,7 @@ class Block {
   }
 
   // Ends the launch. The stack of the thread is left as it is: nothing that a kernel holds needs to be given back.
-  [[noreturn]] void fail(const std::string& what, Lane* self) {
+  [[noreturn]] CUDA_CPU_COLD void fail(const std::string& what, Lane* self) {
     failure_ = describe(what, self);
     failed_ = true;
     jump(self->fiber->place, main_);
@@ -202,7 +201,13 @@ class Block {
     return i < count_ ? &lanes_[i] : nullptr;
   }
 
-  std::string describe(const std::string& what, const Lane* self) const {
+  // Whether it lies where threads have their local variables.
+  bool is_on_a_stack(const char* address) const {
+    return std::any_of(
+        fibers_.begin(), fibers_.end(), [&](const auto& one) { return size_t(address - one->low) < Fiber::kStack; });
+  }
+
+  CUDA_CPU_COLD std::string describe(const std::string& what, const Lane* self) const {
     std::string text = what + ". Kernel " + launch->kernel + ", block " + shown(index);
     if (self) text += ", thread " + shown(self->thread);
     return text + ", launched at " + place(launch->file, launch->line);
@@ -248,7 +253,7 @@ class Block {
   }
 
   // All that the threads were in the middle of is forgotten.
-  [[noreturn]] void give_up(const std::string& what) {
+  [[noreturn]] CUDA_CPU_COLD void give_up(const std::string& what) {
     failed_ = false;
     idle_.clear();
     for (auto& one : fibers_) {
@@ -324,7 +329,7 @@ class Block {
   }
 
   // No thread can go on: some wait for lanes of their warp that never come.
-  void stuck() {
+  CUDA_CPU_COLD void stuck() {
     for (unsigned i = 0; i < count_; ++i) {
       const Lane& self = lanes_[i];
       if (self.wait != Wait::warp) continue;
@@ -419,7 +424,7 @@ CUDA_CPU_PLAIN void Block::release_block() {
   }
 }
 
-std::string Launch::fault() const {
+CUDA_CPU_COLD std::string Launch::fault() const {
   const auto over = [](const char* what, uint64_t got, uint64_t most) {
     return std::string(what) + " is " + std::to_string(got) + ", and a GPU takes 1 to " + std::to_string(most);
   };
@@ -463,30 +468,6 @@ struct Variable {
   template <class T>
   Variable(const char*, const T&) {}
 };
-template <class T>
-inline T&& named(T&& value, const char*) {
-  return static_cast<T&&>(value);
-}
-template <class T>
-inline T&& with_accessors(T&& value, const char*) {
-  return static_cast<T&&>(value);
-}
-template <class T, size_t N, template <class> class P = at::DefaultPtrTraits>
-using Accessor32 = at::PackedTensorAccessor32<T, N, P>;
-template <class T, size_t N, template <class> class P = at::DefaultPtrTraits, class I = int64_t>
-using Accessor = at::GenericPackedTensorAccessor<T, N, P, I>;
-template <class T>
-inline T unwritten(T tensor) {
-  return tensor;
-}
-struct Named {
-  const char* name;
-  const at::TensorBase* tensor;
-};
-struct Call {
-  Call(const char*, std::initializer_list<Named>) {}
-  ~Call() {}
-};
 #endif
 
 template <class T>
@@ -509,28 +490,53 @@ struct Loaded {
   }
 };
 
-void Launch::start(void (*body)(void*), void* context) const {
+CUDA_CPU_COLD bool Launch::can_start() const {
   if (!is_loaded) {
     launched_too_early() = std::string("kernel ") + kernel + " is launched at " + place(file, line) +
                            ", for the value of a static variable: before there is a device. Launch it from a function";
-    return;
+    return false;
   }
   if (!launched_too_early().empty()) throw std::runtime_error(launched_too_early());
-  if (const std::string what = fault(); !what.empty()) {
+  const std::string wrong = fault();
+  if (wrong.empty()) return true;
+  const std::string what = "impossible launch: " + wrong + ". Kernel " + kernel + ", launched at " + place(file, line);
 #ifdef CUDA_CPU_CHECK
-    throw std::runtime_error("impossible launch: " + what + ". Kernel " + kernel + ", launched at " + place(file, line));
+  throw std::runtime_error(what);
 #endif
-    note(cudaErrorInvalidConfiguration);
-    return;
+  last_error = cudaErrorInvalidConfiguration;
+  last_fault() = what;
+  return false;
+}
+
+#ifndef CUDA_CPU_CHECK
+struct Blocks {
+  const Launch& launch;
+  void (*body)(void*);
+  void* context;
+  bool has_failed = false;
+  std::string failure = {};
+
+  // Some of them, on any thread of the CPU; what is thrown there must not leave it.
+  static void run(int64_t first, int64_t end, void* of) {
+    Blocks& all = *static_cast<Blocks*>(of);
+    try {
+      for (int64_t number = first; number < end; ++number) Block::here().run(all.launch, number, all.body, all.context);
+    } catch (const std::exception& error) {
+      if (!__atomic_exchange_n(&all.has_failed, true, __ATOMIC_SEQ_CST)) all.failure = error.what();
+    }
   }
+};
+#endif
+
+void Launch::start(void (*body)(void*), void* context) const {
+  if (!can_start()) return;
 #ifdef CUDA_CPU_CHECK
   begin_checks(*this);
   for (uint64_t number = 0; number < blocks(); ++number) Block::here().run(*this, number, body, context);
 #else
-  const int64_t grain = std::max<int64_t>(1, 4096 / int64_t(threads()));
-  at::parallel_for(0, int64_t(blocks()), grain, [&](int64_t first, int64_t end) {
-    for (int64_t number = first; number < end; ++number) Block::here().run(*this, number, body, context);
-  });
+  Blocks all{*this, body, context};
+  torch_parallel_for(0, int64_t(blocks()), std::max<int64_t>(1, 4096 / int64_t(threads())), &Blocks::run, &all);
+  if (all.has_failed) throw std::runtime_error(all.failure);
 #endif
 }
 

@@ -2,9 +2,9 @@
 // at every branch (-fsanitize-coverage=trace-pc), and where an index or an alignment is wrong (-fsanitize=bounds,alignment).
 // These functions are here: they look up what lies at the address, and what other threads have done there.
 //
-// Two accesses to one place, one of them a store, are a race unless something puts them in order: the same thread; a barrier
-// of the block or the warp between them; another launch; or, between blocks, a fence and an atomic after the first access and
-// an atomic ahead of the second one. Time goes on at whatever can put accesses in order.
+// Two accesses to one place, one of them a store of another value than was there, are a race unless something puts them in
+// order: the same thread; a barrier of the block or the warp between them; another launch; or, between blocks, a fence and an
+// atomic after the first access and an atomic ahead of the second one. Time goes on at whatever can put accesses in order.
 //
 // The functions run at every access, so they call nothing that is not here: the library's own functions are instrumented too.
 #ifdef CUDA_CPU_CHECK
@@ -54,6 +54,11 @@ std::string of_thread(const Access& access, const Launch& launch) {
   std::string what;
   if (uintptr_t(address) < 4096) {
     what = "null pointer," + where + ". Look at what the launch was given";
+  } else if (self->block->is_on_a_stack(address)) {
+    what = "out of bounds: a local variable of another thread," + where + ". Hand the value over in shared memory";
+  } else if (const Region* const freed = freed_at(address)) {
+    what = "freed: " + freed->name + " lies no longer where it is" + where +
+           ". Keep it until the kernel has run: a tensor in a variable";
   } else if (nearest) {
     const bool is_dynamic = nearest->of == Of::shared && nearest->begin == dynamic_shared();
     what = "out of bounds: " + element_at(*nearest, address) + "," + where + "; " + size_of(*nearest) + ". " +
@@ -134,7 +139,43 @@ CUDA_CPU_PLAIN __attribute__((noinline)) void doubt(
   all.doubt.bytes = bytes;
   all.doubt.before = before;
   all.doubt.now = now;
+  lane = nullptr;  // with clang this memcpy is the one below
   __builtin_memcpy(all.doubt.value, address, bytes);
+  lane = self;
+}
+
+// Keep the first access where one of its kind belongs, as it is not the only one any more.
+CUDA_CPU_PLAIN __attribute__((noinline)) void begin_past(Access& first, Past& past) {
+  past = Past{};
+  const Kind kind = Kind(first.kind);
+  (kind == Kind::load ? past.reads[0] : kind == Kind::store ? past.stored : past.changed) = first;
+  first.is_all = false;
+}
+
+CUDA_CPU_INLINE uint32_t word_at(const char* address) {
+  uint32_t word;
+  __builtin_memcpy(&word, reinterpret_cast<const char*>(uintptr_t(address) & ~uintptr_t(3)), 4);
+  return word;
+}
+
+// What the store before it has changed, this one has changed, too, unless a barrier lies between them.
+CUDA_CPU_INLINE void remember_old(
+    Access& now, const Access& before, bool is_new, const char* here, uint32_t since, const Block& block) {
+  const uint32_t word = word_at(here);
+  now.changes = is_new;
+  now.old = word;
+  if (before.time < since || (before.block == now.block && before.time < block.synced)) return;
+  now.changes = before.changes || before.old != word;
+  now.old = before.old;
+}
+
+// Whether a store has left what was there: who reads it later reads the same as who reads it before.
+CUDA_CPU_PLAIN __attribute__((noinline)) bool is_idle(const Access& store, const char* here) {
+  const uint32_t word = word_at(here);
+  for (unsigned i = 0; i < 4; ++i) {
+    if (store.bytes >> i & 1 && (store.old ^ word) >> 8 * i & 255) return false;
+  }
+  return !store.changes;
 }
 
 CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind kind, const void* pc) {
@@ -184,28 +225,47 @@ CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind k
   now.pc = uint32_t(static_cast<const char*>(pc) - all.image_low);
   now.thread = uint16_t(self->index);
   now.kind = uint16_t(kind);
-  Cell* cell = spot->cells + (uintptr_t(address) / 4 - uintptr_t(spot->begin) / 4);
-  for (const char* at = address; at < address + bytes; ++cell) {
+  now.written = 0;
+  now.is_all = true;
+  now.changes = false;
+  now.old = 0;
+  const uint32_t since = spot->shared ? block.begun : all.launched;  // each block has shared memory of its own
+  size_t number = uintptr_t(address) / 4 - uintptr_t(spot->begin) / 4;
+  for (const char* at = address; at < address + bytes; ++number) {
     const unsigned first = uintptr_t(at) % 4, left = unsigned(address + bytes - at),
                    count = left < 4 - first ? left : 4 - first;
     const unsigned mask = ((1u << count) - 1) << first & 15;
     now.bytes = mask & 15;
+    const char* const here = at;
     at += count;
-    if (spot->shared) {
-      if (cell->written_at != block.begun) cell->written = 0, cell->written_at = block.begun;
-      if ((!store || atomic) && mask & ~cell->written) {
-        lane = nullptr;
-        fail_uninitialised(address, bytes, true, static_cast<const char*>(pc), self);
-      }
+    Access& one = spot->first[number];
+    const bool is_first = one.time < since;
+    if (spot->shared && (!store || atomic) && mask & ~(is_first ? 0u : one.written)) {
+      lane = nullptr;
+      fail_uninitialised(address, bytes, true, static_cast<const char*>(pc), self);
     }
-    if (conflicts(cell->stored, now, spot->shared, *self, all)) doubt(cell->stored, now, address, bytes, self, all);
+    if (is_first ||
+        (one.is_all && one.thread == now.thread && one.block == now.block && one.kind == now.kind && one.bytes == now.bytes)) {
+      if (store) {
+        now.written = mask & 15;
+        remember_old(now, one, spot->shared && is_first, here, since, block);
+      }
+      one = now;
+      continue;
+    }
+    Past* const cell = spot->past + number;
+    if (one.is_all) begin_past(one, *cell);
+    if (conflicts(cell->stored, now, spot->shared, *self, all) && (store || !is_idle(cell->stored, here))) {
+      doubt(cell->stored, now, address, bytes, self, all);
+    }
     if (conflicts(cell->changed, now, spot->shared, *self, all)) doubt(cell->changed, now, address, bytes, self, all);
     if (store) {
       for (int i = 0; i < 3; ++i) {
         if (conflicts(cell->reads[i], now, spot->shared, *self, all)) doubt(cell->reads[i], now, address, bytes, self, all);
       }
+      if (!atomic) remember_old(now, cell->stored, spot->shared && mask & ~one.written, here, since, block);
       (atomic ? cell->changed : cell->stored) = now;
-      cell->written = (unsigned char)(cell->written | mask);
+      one.written |= mask & 15;
       continue;
     }
     const Access last = cell->reads[0];
@@ -219,14 +279,18 @@ CUDA_CPU_INLINE void look_at(const void* where, const size_t bytes, const Kind k
   }
 }
 
-// For each size and kind a function of its own: most accesses are four bytes, and have little to decide then.
-template <size_t kBytes, Kind kKind>
-CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* address, const void* pc) {
-  look_at(address, kBytes, kKind, pc);
-}
-
 CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* address, size_t bytes, Kind kind, const void* pc) {
   look_at(address, bytes, kind, pc);
+}
+
+// Most accesses are four or eight bytes: functions of their own have little to decide then.
+template <size_t kBytes, Kind kKind>
+CUDA_CPU_PLAIN __attribute__((noinline)) void on_access(const void* address, const void* pc) {
+  if constexpr (kBytes == 4 || kBytes == 8) {
+    look_at(address, kBytes, kKind, pc);
+  } else {
+    on_access(address, kBytes, kKind, pc);
+  }
 }
 
 CUDA_CPU_PLAIN void before_atomic(const void* address, size_t bytes, bool compares, const void* pc) {
@@ -433,7 +497,7 @@ CUDA_CPU_HOOK_ void __ubsan_handle_type_mismatch_v1(cuda_cpu::TypeFault* fault, 
   const std::string what = "misaligned: " + std::string(fault->type->name) + " at line " +
                            cuda_cpu::place(fault->place.file, fault->place.line) + " needs an address that is a multiple of " +
                            std::to_string(1 << fault->log_alignment) +
-                           ". Let the index of the first element be a multiple of the vector's length";
+                           ". Let what lies before it take a multiple of so many bytes";
   self->block->fail(what, self);
 }
 #endif

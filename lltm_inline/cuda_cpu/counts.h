@@ -1,4 +1,5 @@
-// Counts: what the warps of a launch ask of the memory. The text is compiled as it is written (-O0), in check mode.
+// Counts: what the warps of a launch ask of the memory. The text is compiled as it is written, in check mode; only what stands
+// here is optimised.
 //
 // On a GPU the lanes of a warp do one thing at a time; here each runs alone, from one barrier to the next. So accesses of
 // several lanes are put together that are made at the same moment: at the same instruction, by way of the same calls, in the
@@ -8,7 +9,6 @@
 
 #include <array>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace cuda_cpu {
 namespace {
@@ -47,9 +47,9 @@ struct Site {
   std::string array, what;
   size_t width = 0;
   uint64_t times = 0, accesses = 0, transactions = 0, least = 0;
-  uint64_t worst = 0;                            // transactions of the request that needed most
-  std::array<int64_t, kWarp> lanes{};            // and which byte of the array each lane wanted there, or -1
-  std::unordered_map<const char*, uint64_t> at;  // of atomics: how many at each address
+  uint64_t worst = 0;                          // transactions of the request that needed most
+  std::array<int64_t, kWarp> lanes{};          // and which byte of the array each lane wanted there, or -1
+  std::unordered_map<uintptr_t, uint64_t> at;  // of atomics: how many at each address
 };
 
 // What the lanes of a warp ask for at one moment.
@@ -90,17 +90,18 @@ Counts& counts() {
   return all;
 }
 
-Site& site_of(const std::vector<Entry>& calls, const char* pc, const std::string& array, const char* what, size_t width) {
+Site& site_of(const std::vector<Entry>& calls, const char* pc, const Region* region, const char* what, size_t width) {
   Counts& all = counts();
   const uint64_t place = joined(calls.empty() ? 0 : calls.back().place, number_of(pc));
-  const uint64_t key = joined(joined(place, std::hash<std::string>()(array)), std::hash<std::string>()(what) + width);
+  const char* const begin = region && region->of != Of::heap ? region->begin : nullptr;
+  const uint64_t key = joined(joined(place, number_of(begin)), number_of(what) + width);
   std::vector<Site>& sites = all.launches.back().sites;
   const auto [found, is_new] = all.sites.try_emplace(key, sites.size());
   if (is_new) {
     Site site;
     for (const Entry& call : calls) site.calls.push_back(call.from);
     site.calls.push_back(pc);
-    site.array = array;
+    site.array = region ? region->name : width ? "memory" : "";
     site.what = what;
     site.width = width;
     site.lanes.fill(-1);
@@ -109,18 +110,27 @@ Site& site_of(const std::vector<Entry>& calls, const char* pc, const std::string
   return sites[found->second];
 }
 
+// What some lanes want, in order, each place once for each lane that wants it.
+std::vector<uintptr_t> wanted_by(const Request& request, size_t first = 0, size_t lanes = kWarp) {
+  std::vector<uintptr_t> all;
+  for (size_t lane = first; lane < first + lanes; ++lane) {
+    if (request.lanes[lane]) all.push_back(number_of(request.lanes[lane]));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 // Global memory moves in sectors of 32 bytes.
 void count_sectors(const Request& request, const Site& site, uint64_t& transactions, uint64_t& least) {
-  std::unordered_set<uintptr_t> sectors, bytes;
-  for (const char* const at : request.lanes) {
-    if (!at) continue;
-    for (size_t i = 0; i < site.width; ++i) {
-      bytes.insert(number_of(at + i));
-      sectors.insert(number_of(at + i) / kSector);
-    }
+  uintptr_t bytes = 0, counted = 0, sector = 0;  // up to which both are counted
+  for (const uintptr_t begin : wanted_by(request)) {
+    const uintptr_t end = begin + site.width, behind = (end - 1) / kSector + 1;
+    bytes += end - std::max(begin, counted);
+    transactions += behind - std::max(begin / kSector, sector);
+    counted = end;
+    sector = behind;
   }
-  transactions = sectors.size();
-  least = (bytes.size() + kSector - 1) / kSector;
+  least = (bytes + kSector - 1) / kSector;
 }
 
 // Shared memory gives a word of each of its 32 banks at a time, to any number of lanes. Lanes that want 8 bytes are served in
@@ -128,16 +138,14 @@ void count_sectors(const Request& request, const Site& site, uint64_t& transacti
 void count_passes(const Request& request, const Site& site, uint64_t& transactions, uint64_t& least) {
   const size_t lanes = site.width <= kWord ? kWarp : site.width <= 2 * kWord ? kWarp / 2 : kWarp / 4;
   for (size_t first = 0; first < kWarp; first += lanes) {
-    std::array<std::unordered_set<size_t>, kBanks> banks;
-    size_t most = 0;
-    for (size_t lane = first; lane < first + lanes; ++lane) {
-      if (!request.lanes[lane]) continue;
-      const size_t begin = request.lanes[lane] - request.begin;
-      for (size_t word = begin / kWord; word <= (begin + site.width - 1) / kWord; ++word) {
-        auto& bank = banks[word % kBanks];
-        bank.insert(word);
-        most = std::max(most, bank.size());
+    std::array<size_t, kBanks> words{};  // that each bank has to give
+    size_t counted = 0, most = 0;
+    for (const uintptr_t at : wanted_by(request, first, lanes)) {
+      const size_t begin = at - number_of(request.begin), behind = (begin + site.width - 1) / kWord + 1;
+      for (size_t word = std::max(begin / kWord, counted); word < behind; ++word) {
+        most = std::max(most, ++words[word % kBanks]);
       }
+      counted = behind;
     }
     transactions += most;
     least += most > 0;
@@ -146,11 +154,13 @@ void count_passes(const Request& request, const Site& site, uint64_t& transactio
 
 // Of atomics at one address, one is done after the other.
 void count_turns(const Request& request, Site& site, uint64_t& transactions, uint64_t& least) {
-  std::unordered_map<const char*, uint64_t> here;
-  for (const char* const at : request.lanes) {
-    if (!at) continue;
+  uint64_t here = 0;
+  uintptr_t last = 0;
+  for (const uintptr_t at : wanted_by(request)) {
+    here = at == last ? here + 1 : 1;
+    last = at;
+    transactions = std::max(transactions, here);
     ++site.at[at];
-    transactions = std::max(transactions, ++here[at]);
   }
   least = 1;
 }
@@ -233,7 +243,7 @@ CUDA_CPU_PLAIN void count_step(const char* to) {
     const auto [fork, is_first] = all.forks.try_emplace(here, Fork{to});
     if (!is_first && fork->second.to != to && !fork->second.is_divergent) {
       fork->second.is_divergent = true;
-      Site& site = site_of(calls, call.compared ? call.compared : from, "", "divergent branch", 0);
+      Site& site = site_of(calls, call.compared ? call.compared : from, nullptr, "divergent branch", 0);
       ++site.times;
     }
     std::vector<Loop>& loops = call.loops;
@@ -265,7 +275,7 @@ CUDA_CPU_PLAIN void count_access(const char* address, size_t bytes, Kind kind, c
   const char* const begin = region ? region->begin : address - number_of(address) % kSector;
   const std::vector<Entry>& calls = all.threads[self.index];
   const char* const what = kWhats[shared][std::min(int(kind), 2)];
-  const Site& site = site_of(calls, pc, region ? region->name : "memory", what, bytes);
+  const Site& site = site_of(calls, pc, region, what, bytes);
   const size_t number = &site - all.launches.back().sites.data();
   uint64_t key = joined(calls.empty() ? 0 : calls.back().moment, number * kMostThreads + self.index / kWarp);
   for (;;) {

@@ -106,7 +106,7 @@ CUDA_CPU_PLAIN inline void kernel_free(void* memory) {
   if (off.self) forget_allocation(memory);
   std::free(memory);
 }
-// new (OnHeap()) T is what new T is in a kernel, and OnHeap() << p what delete p is.
+// new (OnHeap{}) T is what new T is in a kernel, and OnHeap{} << p what delete p is.
 struct OnHeap {
   template <class T>
   void operator<<(T* memory) const {
@@ -144,7 +144,7 @@ To bits_of(From value) {
   return to;
 }
 
-[[noreturn]] CUDA_CPU_PLAIN inline void broken(const char* what, const char* file, int line) {
+[[noreturn]] CUDA_CPU_COLD CUDA_CPU_PLAIN inline void broken(const char* what, const char* file, int line) {
   if (!lane) {
     std::fprintf(stderr, "%s:%d: %s\n", file, line, what);
     std::abort();
@@ -255,6 +255,16 @@ static inline void __threadfence_system() {
   cuda_cpu::fence();
 }
 
+namespace cuda_cpu {
+namespace {
+template <class T>
+constexpr T whole(T number) {
+  static_assert(std::is_integral_v<T>, "CUDA has atomicMin and atomicMax of integers only: write others with atomicCAS");
+  return number;
+}
+}  // namespace
+}  // namespace cuda_cpu
+
 #define CUDA_CPU_ATOMIC_(name, expression)                                                                     \
   template <class T>                                                                                           \
   __attribute__((noinline)) CUDA_CPU_PLAIN T atomic##name(T* address, cuda_cpu::As<T> value) {                 \
@@ -267,8 +277,8 @@ static inline void __threadfence_system() {
 CUDA_CPU_ATOMIC_(Add, T(old + value))
 CUDA_CPU_ATOMIC_(Sub, T(old - value))
 CUDA_CPU_ATOMIC_(Exch, value)
-CUDA_CPU_ATOMIC_(Min, value < old ? value : old)
-CUDA_CPU_ATOMIC_(Max, old < value ? value : old)
+CUDA_CPU_ATOMIC_(Min, cuda_cpu::whole(value < old ? value : old))
+CUDA_CPU_ATOMIC_(Max, cuda_cpu::whole(old < value ? value : old))
 CUDA_CPU_ATOMIC_(And, T(old& value))
 CUDA_CPU_ATOMIC_(Or, T(old | value))
 CUDA_CPU_ATOMIC_(Xor, T(old ^ value))
@@ -339,6 +349,13 @@ CUDA_CPU_MATH_(float, __fdiv_rn, (float x, float y), x / y)
 CUDA_CPU_MATH_(float, __frcp_rn, (float x), 1 / x)
 CUDA_CPU_MATH_(float, __fsqrt_rn, (float x), sqrtf(x))
 CUDA_CPU_MATH_(float, __fadd_rn, (float x, float y), x + y)
+CUDA_CPU_MATH_(float, __fsub_rn, (float x, float y), x - y)
+CUDA_CPU_MATH_(double, __dadd_rn, (double x, double y), x + y)
+CUDA_CPU_MATH_(double, __dsub_rn, (double x, double y), x - y)
+CUDA_CPU_MATH_(double, __dmul_rn, (double x, double y), x* y)
+CUDA_CPU_MATH_(double, __ddiv_rn, (double x, double y), x / y)
+CUDA_CPU_MATH_(double, __dsqrt_rn, (double x), sqrt(x))
+CUDA_CPU_MATH_(double, __fma_rn, (double x, double y, double z), fma(x, y, z))
 CUDA_CPU_MATH_(float, __fmul_rn, (float x, float y), x* y)
 CUDA_CPU_MATH_(float, __fmaf_rn, (float x, float y, float z), fmaf(x, y, z))
 CUDA_CPU_MATH_(float, __saturatef, (float x), x > 0 ? (x < 1 ? x : 1) : 0)
@@ -350,7 +367,13 @@ CUDA_CPU_MATH_(int, __float2int_rn, (float x), int(nearbyintf(x)))
 CUDA_CPU_MATH_(int, __float2int_rd, (float x), int(floorf(x)))
 CUDA_CPU_MATH_(int, __float2int_ru, (float x), int(ceilf(x)))
 CUDA_CPU_MATH_(int, __float2int_rz, (float x), int(x))
+CUDA_CPU_MATH_(unsigned, __float2uint_rn, (float x), unsigned(nearbyintf(x)))
+CUDA_CPU_MATH_(unsigned, __float2uint_rz, (float x), unsigned(x))
+CUDA_CPU_MATH_(int, __double2int_rn, (double x), int(nearbyint(x)))
+CUDA_CPU_MATH_(int, __double2int_rz, (double x), int(x))
 CUDA_CPU_MATH_(float, __int2float_rn, (int x), float(x))
+CUDA_CPU_MATH_(float, __uint2float_rn, (unsigned x), float(x))
+CUDA_CPU_MATH_(double, __int2double_rn, (int x), double(x))
 CUDA_CPU_MATH_(int, __float_as_int, (float x), cuda_cpu::bits_of<int>(x))
 CUDA_CPU_MATH_(unsigned, __float_as_uint, (float x), cuda_cpu::bits_of<unsigned>(x))
 CUDA_CPU_MATH_(float, __int_as_float, (int x), cuda_cpu::bits_of<float>(x))
@@ -364,5 +387,29 @@ CUDA_CPU_MATH_(int, __clzll, (long long x), x ? __builtin_clzll(x) : 64)
 CUDA_CPU_MATH_(int, __ffs, (int x), __builtin_ffs(x))
 CUDA_CPU_MATH_(int, __ffsll, (long long x), __builtin_ffsll(x))
 CUDA_CPU_MATH_(int, __mul24, (int x, int y), int(unsigned(x) * unsigned(y)))
+CUDA_CPU_MATH_(unsigned, __umul24, (unsigned x, unsigned y), x* y)
+CUDA_CPU_MATH_(int, __mulhi, (int x, int y), int((int64_t(x) * y) >> 32))
 CUDA_CPU_MATH_(unsigned, __umulhi, (unsigned x, unsigned y), unsigned((uint64_t(x) * y) >> 32))
+CUDA_CPU_MATH_(
+    unsigned long long, __umul64hi, (unsigned long long x, unsigned long long y),
+    (unsigned long long)(((unsigned __int128)x * y) >> 64))
+CUDA_CPU_MATH_(unsigned, __sad, (int x, int y, unsigned z), z + (x < y ? y - x : x - y))
+CUDA_CPU_MATH_(void, __nanosleep, (unsigned), void())
 CUDA_CPU_MATH_(long long, clock64, (), std::chrono::steady_clock::now().time_since_epoch().count())
+
+static inline unsigned __brev(unsigned x) {
+  unsigned result = 0;
+  for (int bit = 0; bit < 32; ++bit) result |= (x >> bit & 1) << (31 - bit);
+  return result;
+}
+static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned which) {
+  const uint64_t bytes = uint64_t(y) << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> 8 * (which >> 4 * i & 7) & 255) << 8 * i;
+  return result;
+}
+#define CUDART_INF_F INFINITY
+#define CUDART_INF double(INFINITY)
+#define CUDART_NAN_F NAN
+#define CUDART_PI_F 3.141592654f
+#define CUDART_PI 3.1415926535897931

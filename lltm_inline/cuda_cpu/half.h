@@ -1,4 +1,7 @@
 // Numbers of half precision: c10's, with CUDA's names, alone and in pairs. The arithmetic is done in float and rounded.
+#include <torch/headeronly/util/BFloat16.h>
+#include <torch/headeronly/util/Half.h>
+
 using half = c10::Half;
 using __half = c10::Half;
 using nv_bfloat16 = c10::BFloat16;

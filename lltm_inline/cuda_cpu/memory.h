@@ -5,6 +5,7 @@
 #include <atomic>
 #include <exception>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -22,14 +23,16 @@ struct Access {
   uint32_t time, block;
   uint32_t pc;                                // counted from where the library begins
   uint16_t thread : 10, bytes : 4, kind : 2;  // which of the four bytes of the cell
+  uint16_t written : 4, is_all : 1;           // of the first one
+  uint16_t changes : 1;                       // whether a store is known to have changed what was there,
+  uint32_t old;                               // which was this
 };
 
-// What is known of four bytes: the last store, the last atomic, and three loads of which none makes another one superfluous.
-struct Cell {
+// What is known of four bytes as soon as one access does not say it all: the last store, the last atomic, and three loads of
+// which none makes another one superfluous.
+struct Past {
   Access stored, changed;
-  Access reads[3];      // the last one; the last one of another thread of its warp; the last one of another warp
-  uint32_t written_at;  // of shared memory: the block that has stored the bytes `written`
-  unsigned char written;
+  Access reads[3];  // the last one; the last one of another thread of its warp; the last one of another warp
 };
 
 // What memory is: a tensor, of cudaMalloc, of malloc in a kernel, a __device__ variable, shared.
@@ -55,7 +58,8 @@ struct Region {
 struct Spot {
   const char* begin;
   size_t bytes;
-  Cell* cells;
+  Access* first;  // of each four bytes the first access, and of some more
+  Past* past;
   bool shared, fresh;
 };
 
@@ -121,8 +125,8 @@ struct Checks {
   Spot* spots_begin;
   Spot* spots_end;
   std::vector<Spot> spots;
-  std::vector<Region> regions;
-  std::vector<Pages> shadows, rooms;
+  std::vector<Region> regions, freed;  // and those that were freed since the function was called
+  std::vector<Pages> firsts, pasts, rooms;
   Pages order_pages;
   std::vector<Fresh> fresh;
   unsigned calls = 0;    // functions of the text that run
@@ -131,7 +135,7 @@ struct Checks {
   bool is_dynamic_named;
 
   ~Checks() {
-    for (auto* all : {&shadows, &rooms}) {
+    for (auto* all : {&firsts, &pasts, &rooms}) {
       for (const Pages& one : *all) munmap(one.memory, one.bytes);
     }
     munmap(order_pages.memory, order_pages.bytes);
@@ -171,22 +175,47 @@ const Region* region_at(const char* address, size_t bytes) {
   return nullptr;
 }
 
+const Region* freed_at(const char* address) {
+  const auto& freed = checks().freed;
+  const auto found = std::find_if(
+      freed.rbegin(), freed.rend(), [&](const Region& one) { return one.begin <= address && address < one.end(); });
+  return found == freed.rend() ? nullptr : &*found;
+}
+
+// The lists are short, and std::sort takes much longer to compile.
+template <class T, class F>
+void insert_sorted(std::vector<T>& sorted, T one, const F& goes_before) {
+  sorted.push_back(one);
+  for (size_t i = sorted.size() - 1; i && goes_before(one, sorted[i - 1]); --i) std::swap(sorted[i], sorted[i - 1]);
+}
+
+// Those that are wanted, in the order in which they lie.
+std::vector<const Region*> in_order(bool (*is_wanted)(const Region&)) {
+  std::vector<const Region*> sorted;
+  for (const Region& one : checks().regions) {
+    if (is_wanted(one)) insert_sorted(sorted, &one, [](auto* a, auto* b) { return a->begin < b->begin; });
+  }
+  return sorted;
+}
+
 // "x[2][0] (element 10)"; without a shape "x[10]".
 std::string element_at(const Region& region, const char* address) {
   const int64_t bytes = address - region.begin, element = int64_t(region.element);
   const int64_t flat = bytes / element - (bytes % element < 0);
-  std::vector<std::pair<int64_t, size_t>> axes;  // the widest stride first
-  for (size_t i = 0; i < region.sizes.size(); ++i) axes.push_back({region.strides[i], i});
-  std::sort(axes.begin(), axes.end(), [&](const auto& a, const auto& b) {
-    return std::pair(a.first, region.sizes[a.second]) > std::pair(b.first, region.sizes[b.second]);
-  });
+  const auto &sizes = region.sizes, &strides = region.strides;
+  std::vector<size_t> axes;  // the widest stride first
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    insert_sorted(
+        axes, i, [&](size_t a, size_t b) { return strides[a] != strides[b] ? strides[a] > strides[b] : sizes[a] > sizes[b]; });
+  }
   std::vector<int64_t> index(axes.size());
   int64_t rest = flat;
   bool has_axes = axes.size() > 1 && flat >= 0;
   for (size_t i = 0; i < axes.size() && has_axes; ++i) {
-    const auto [stride, axis] = axes[i];
+    const size_t axis = axes[i];
+    const int64_t stride = strides[axis];
     // Elements that lie in one place have no one index.
-    if (stride <= 0 || (i + 1 < axes.size() && axes[i + 1].first * region.sizes[axes[i + 1].second] > stride)) has_axes = false;
+    if (stride <= 0 || (i + 1 < axes.size() && strides[axes[i + 1]] * sizes[axes[i + 1]] > stride)) has_axes = false;
     if (!has_axes) break;
     index[axis] = rest / stride;
     rest %= stride;
@@ -249,7 +278,7 @@ bool is_fresh(const Region& region) {
 }
 
 CUDA_CPU_PLAIN void spots_have_moved() {
-  static constexpr Spot kNothing{nullptr, 0, nullptr, false, false};
+  static constexpr Spot kNothing{nullptr, 0, nullptr, nullptr, false, false};
   Checks& all = checks();
   for (const Spot*& site : all.sites) site = &kNothing;
   all.spots_begin = all.spots.data();
@@ -261,25 +290,26 @@ void add_spot(const Region& region) {
   Checks& all = checks();
   size_t i = 0;
   while (i < all.spots.size() && all.spots[i].bytes) ++i;
-  if (i == all.shadows.size()) all.shadows.emplace_back();
-  Pages& shadow = all.shadows[i];
-  const size_t wanted = (region.bytes / 4 + 2) * sizeof(Cell);
-  if (i < all.spots.size()) std::memset(shadow.memory, 0, std::min(shadow.bytes, wanted));  // of what was freed
+  if (i == all.firsts.size()) all.firsts.emplace_back(), all.pasts.emplace_back();
+  Pages &first = all.firsts[i], &past = all.pasts[i];
+  const size_t cells = region.bytes / 4 + 2;
+  if (i < all.spots.size()) std::memset(first.memory, 0, std::min(first.bytes, cells * sizeof(Access)));  // of what was freed
   if (i == all.spots.size()) all.spots.emplace_back();
-  if (!shadow.reach(wanted)) throw std::bad_alloc();
+  if (!first.reach(cells * sizeof(Access)) || !past.reach(cells * sizeof(Past))) throw std::bad_alloc();
   all.spots[i] = {
-      region.begin, region.bytes, reinterpret_cast<Cell*>(shadow.memory), region.of == Of::shared, is_fresh(region)};
+      region.begin,
+      region.bytes,
+      reinterpret_cast<Access*>(first.memory),
+      reinterpret_cast<Past*>(past.memory),
+      region.of == Of::shared,
+      is_fresh(region)};
   spots_have_moved();
 }
 
 void gather_spots() {
   Checks& all = checks();
   all.spots.clear();
-  std::vector<const Region*> sorted;
-  for (const Region& one : all.regions) {
-    if (one.bytes) sorted.push_back(&one);
-  }
-  std::sort(sorted.begin(), sorted.end(), [](const Region* a, const Region* b) { return a->begin < b->begin; });
+  const auto sorted = in_order([](const Region& one) { return one.bytes > 0; });
   for (size_t i = 0; i < sorted.size();) {
     Region whole = *sorted[i];
     bool fresh = is_fresh(whole);
@@ -295,12 +325,10 @@ void gather_spots() {
 
 template <class Predicate>
 void forget_if(const Predicate& is_gone) {
-  auto& regions = checks().regions;
-  regions.erase(
-      std::remove_if(
-          regions.begin(), regions.end(),
-          [&](const Region& one) { return (one.storage && one.storage->expired()) || is_gone(one); }),
-      regions.end());
+  Checks& all = checks();
+  const auto is_freed = [](const Region& one) { return one.storage && one.storage->expired(); };
+  std::copy_if(all.regions.begin(), all.regions.end(), std::back_inserter(all.freed), is_freed);
+  std::erase_if(all.regions, [&](const Region& one) { return is_freed(one) || is_gone(one); });
 }
 
 void remember(Region region) {
@@ -314,10 +342,16 @@ void remember(Region region) {
 }
 
 CUDA_CPU_PLAIN void fill_unwritten(void* begin, size_t bytes) {
-  for (size_t i = 0; i < bytes; ++i) static_cast<unsigned char*>(begin)[i] = kUnwritten >> 8 * (i % 4) & 255;
+  char* const at = static_cast<char*>(begin);
+  for (size_t i = 0; i < bytes; i += 4) __builtin_memcpy(at + i, &kUnwritten, bytes - i < 4 ? bytes - i : 4);
 }
 
 CUDA_CPU_PLAIN bool is_unwritten(const char* begin, size_t from, size_t bytes) {
+  if ((from | bytes) % 4 == 0) {
+    uint32_t word = kUnwritten;
+    for (size_t i = from; i < from + bytes && word == kUnwritten; i += 4) __builtin_memcpy(&word, begin + i, 4);
+    return word == kUnwritten;
+  }
   for (size_t i = from; i < from + bytes; ++i) {
     if ((unsigned char)begin[i] != (kUnwritten >> 8 * (i % 4) & 255)) return false;
   }
@@ -332,7 +366,10 @@ void remember_allocation(void* begin, size_t bytes, size_t element, bool of_kern
 }
 
 void forget_allocation(void* begin) {
-  forget_if([&](const Region& one) { return one.begin == begin; });
+  forget_if([&](const Region& one) {
+    if (one.begin == begin) checks().freed.push_back(one);
+    return one.begin == begin;
+  });
   for (Spot& one : checks().spots) {
     if (one.begin == begin) one.bytes = 0;
   }
@@ -354,12 +391,7 @@ void Apart::move(std::initializer_list<Argument> arguments) {
   };
   std::vector<Range> ranges;
   forget_if([](const Region&) { return false; });
-  std::vector<const Region*> sorted;
-  for (const Region& one : all.regions) {
-    if (one.of == Of::tensor || one.of == Of::memory) sorted.push_back(&one);
-  }
-  std::sort(sorted.begin(), sorted.end(), [](const Region* a, const Region* b) { return a->begin < b->begin; });
-  for (const Region* one : sorted) {
+  for (const Region* one : in_order([](const Region& one) { return one.of == Of::tensor || one.of == Of::memory; })) {
     if (!ranges.empty() && one->begin <= ranges.back().end) {
       ranges.back().end = std::max(ranges.back().end, const_cast<char*>(one->end()));
     } else {
@@ -374,7 +406,7 @@ void Apart::move(std::initializer_list<Argument> arguments) {
       const uintptr_t away = word < begin ? begin - word : (word < end ? 0 : word - end + 1);
       if (away < distance) distance = away, nearest = &one;
     }
-    return nearest;
+    return distance > 0 && freed_at(reinterpret_cast<const char*>(word)) ? nullptr : nearest;
   };
   const auto each_word = [](char* bytes, size_t size, const auto& visit) CUDA_CPU_PLAIN {
     char* const first = bytes + (8 - uintptr_t(bytes) % 8) % 8;

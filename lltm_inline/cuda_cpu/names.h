@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -90,16 +91,25 @@ enum cudaMemcpyKind {
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
 
+// What is seldom called is compiled for size: that costs least of an edit.
+#define CUDA_CPU_COLD __attribute__((cold, noinline))
+
 namespace cuda_cpu {
 namespace {
 thread_local cudaError_t last_error = cudaSuccess;
 size_t most_shared = 48 * 1024;  // of dynamic shared memory, until a text asks for more
 
-inline cudaError_t note(cudaError_t error) {
-  if (error != cudaSuccess) last_error = error;
-  return error;
+// What failed last, in words, as long as nobody has asked.
+std::string& last_fault() {
+  static thread_local std::string what;
+  return what;
 }
 
+CUDA_CPU_COLD std::string place(const char* file, int line) {
+  return std::string(file) + ":" + std::to_string(line);
+}
+
+cudaError_t note(cudaError_t error, const char* call, const char* file, int line);
 void remember_allocation(void* begin, size_t bytes, size_t element, bool of_kernel);
 void forget_allocation(void* begin);
 }  // namespace
@@ -132,17 +142,33 @@ inline const char* cudaGetErrorString(cudaError_t error) {
 }
 
 static inline cudaError_t cudaPeekAtLastError() {
+  cuda_cpu::last_fault().clear();
   return cuda_cpu::last_error;
 }
 
 static inline cudaError_t cudaGetLastError() {
+  cuda_cpu::last_fault().clear();
   return std::exchange(cuda_cpu::last_error, cudaSuccess);
 }
 
+namespace cuda_cpu {
+namespace {
+CUDA_CPU_COLD cudaError_t note(cudaError_t error, const char* call, const char* file, int line) {
+  last_error = error;
+  last_fault() = std::string(call) + " at " + place(file, line) + " gives " + cudaGetErrorName(error) + " (" +
+                 cudaGetErrorString(error) + ")";
+  return error;
+}
+}  // namespace
+}  // namespace cuda_cpu
+
+// Where a call stands.
+#define CUDA_CPU_PLACE_ const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
 template <class T>
-static cudaError_t cudaMalloc(T** pointer, size_t bytes) {
+static cudaError_t cudaMalloc(T** pointer, size_t bytes, CUDA_CPU_PLACE_) {
   *pointer = static_cast<T*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
-  if (!*pointer) return cuda_cpu::note(cudaErrorMemoryAllocation);
+  if (!*pointer) return cuda_cpu::note(cudaErrorMemoryAllocation, "cudaMalloc", file, line);
   size_t element = 1;
   if constexpr (!std::is_void_v<T>) element = sizeof(T);
   cuda_cpu::remember_allocation((void*)*pointer, bytes, element, false);
@@ -150,8 +176,8 @@ static cudaError_t cudaMalloc(T** pointer, size_t bytes) {
 }
 
 template <class T>
-static cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned = 1) {
-  return cudaMalloc(pointer, bytes);
+static cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned = 1, CUDA_CPU_PLACE_) {
+  return cudaMalloc(pointer, bytes, file, line);
 }
 
 static inline cudaError_t cudaFree(void* pointer) {
@@ -181,26 +207,26 @@ static inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cud
 
 template <class T>
 cudaError_t cudaMemcpyToSymbol(
-    T& symbol, const void* from, size_t bytes, size_t offset = 0, cudaMemcpyKind = cudaMemcpyDefault) {
-  if (offset + bytes > sizeof(T)) return cuda_cpu::note(cudaErrorInvalidValue);
+    T& symbol, const void* from, size_t bytes, size_t offset = 0, cudaMemcpyKind = cudaMemcpyDefault, CUDA_CPU_PLACE_) {
+  if (offset + bytes > sizeof(T)) return cuda_cpu::note(cudaErrorInvalidValue, "cudaMemcpyToSymbol", file, line);
   std::memcpy((char*)&symbol + offset, from, bytes);
   return cudaSuccess;
 }
 
 template <class T>
 cudaError_t cudaMemcpyFromSymbol(
-    void* to, const T& symbol, size_t bytes, size_t offset = 0, cudaMemcpyKind = cudaMemcpyDefault) {
-  if (offset + bytes > sizeof(T)) return cuda_cpu::note(cudaErrorInvalidValue);
+    void* to, const T& symbol, size_t bytes, size_t offset = 0, cudaMemcpyKind = cudaMemcpyDefault, CUDA_CPU_PLACE_) {
+  if (offset + bytes > sizeof(T)) return cuda_cpu::note(cudaErrorInvalidValue, "cudaMemcpyFromSymbol", file, line);
   std::memcpy(to, (const char*)&symbol + offset, bytes);
   return cudaSuccess;
 }
 
 static inline cudaError_t cudaDeviceSynchronize() {
-  return cuda_cpu::last_error;
+  return cudaPeekAtLastError();
 }
 
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
-  return cuda_cpu::last_error;
+  return cudaPeekAtLastError();
 }
 
 static inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
@@ -212,8 +238,8 @@ static inline cudaError_t cudaStreamDestroy(cudaStream_t) {
   return cudaSuccess;
 }
 
-static inline cudaError_t cudaSetDevice(int device) {
-  return device == 0 ? cudaSuccess : cuda_cpu::note(cudaErrorInvalidValue);
+static inline cudaError_t cudaSetDevice(int device, CUDA_CPU_PLACE_) {
+  return device == 0 ? cudaSuccess : cuda_cpu::note(cudaErrorInvalidValue, "cudaSetDevice", file, line);
 }
 
 static inline cudaError_t cudaGetDevice(int* device) {
@@ -222,9 +248,9 @@ static inline cudaError_t cudaGetDevice(int* device) {
 }
 
 template <class F>
-cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute attribute, int value) {
+cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute attribute, int value, CUDA_CPU_PLACE_) {
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
-    if (value > 227 * 1024) return cuda_cpu::note(cudaErrorInvalidValue);
+    if (value > 227 * 1024) return cuda_cpu::note(cudaErrorInvalidValue, "cudaFuncSetAttribute", file, line);
     cuda_cpu::most_shared = std::max<size_t>(cuda_cpu::most_shared, value);
   }
   return cudaSuccess;

@@ -22,7 +22,7 @@ _SHARED_BYTES = 48 * 1024
 #: Headers whose names `names.h`, `device.h` and `torch.h` have.
 _OUR_HEADERS = re.compile(
     r"(?:cuda|cuda_runtime|cuda_runtime_api|cuda_fp16|cuda_bf16|device_launch_parameters|vector_types|device_functions|"
-    r"math_functions|cooperative_groups|cooperative_groups/reduce|crt/.*)\.h$|(?:ATen|c10)/cuda/"
+    r"math_functions|math_constants|cooperative_groups|cooperative_groups/reduce|crt/.*)\.h$|(?:ATen|c10)/cuda/"
 )
 #: Headers of what is refused, and what to say of it.
 _HEADERS = {
@@ -30,6 +30,8 @@ _HEADERS = {
     r"cub/": "cub",
     r"thrust/": "thrust",
     r"mma\.h": "tensor cores (wmma)",
+    r"cuda_fp[468]\.h": "numbers of 8 bits and fewer (fp8, fp6, fp4)",
+    r"cuComplex\.h": "CUDA's complex numbers",
     r"cuda/": "libcu++",
     r"curand": "cuRAND",
     r"cublas": "cuBLAS",
@@ -44,6 +46,8 @@ _NAMES = {
     r"thread_group": "cooperative groups whose size is no constant: take tiled_partition<32>",
     r"cub|thrust": "cub and thrust",
     r"nvcuda|wmma": "tensor cores (wmma)",
+    r"__nv_fp[468]\w*": "numbers of 8 bits and fewer",
+    r"cu(?:Float|Double)?Complex|make_cu\w*Complex": "CUDA's complex numbers",
     r"asm|__asm__": "inline PTX",
     r"tex[123]D\w*|texture|cudaTextureObject_t|surf[123]D\w*|cudaSurfaceObject_t": "textures and surfaces",
     r"__pipeline_\w+|__cvta_\w+": "asynchronous copies",
@@ -52,6 +56,14 @@ _NAMES = {
 }
 #: What CUDA itself no longer has.
 _REMOVED = re.compile(r"__(?:shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all)(?=\s*\()")
+#: What belongs to the host: nvcc takes none of it in a kernel.
+_OF_HOST = re.compile(
+    r"\bstd\s*::\s*(?:cout|cerr|vector|string|map|sort)\b|\b(?:at|torch)\s*::\s*(?:Tensor|empty|zeros|ones)\b|\bTORCH_CHECK\b|"
+    r"\b(?:throw|try)\b"
+)
+_GLOBAL = re.compile(
+    r"\b__global__\b(?:[^;{}()]|__launch_bounds__\s*\([^()]*\))*?\b(?!__launch_bounds__)([A-Za-z_]\w*)\s*\("
+)
 _SPECIFIER = re.compile(
     r"\b(?:extern|static|__shared__|volatile)\b|(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\)|"
     r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
@@ -73,8 +85,8 @@ _IN_KERNELS = {
     r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?memset(?=\s*\()": "::cuda_cpu::kernel_memset",
     r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?malloc(?=\s*\()": "::cuda_cpu::kernel_malloc",
     r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?free(?=\s*\()": "::cuda_cpu::kernel_free",
-    r"\bnew\b(?!\s*\()": "new (::cuda_cpu::OnHeap())",
-    r"\bdelete\b(?:\s*\[\s*\])?(?!\s*;)": "::cuda_cpu::OnHeap() <<",
+    r"\bnew\b(?!\s*\()": "new (::cuda_cpu::OnHeap{})",
+    r"\bdelete\b(?:\s*\[\s*\])?(?!\s*;)": "::cuda_cpu::OnHeap{} <<",
 }
 _EMPTY = re.compile(r"\b(?:at|torch)\s*::\s*empty(?:_like|_strided)?\s*\(|(?<=\.)new_empty\s*\(")
 _VARIABLE = re.compile(r"\b__(?:device|managed|constant)__\b[^;(){}=]*?[\w\]](?=\s*[;={])")
@@ -97,8 +109,8 @@ def rewrite(text: str, label: str, name: str) -> str:
 
     Example:
         >>> text = "__global__ void k(int* x) { *x = 1; } void f(int* x) { k<<<1, 32>>>(x); }"
-        >>> print(rewrite(text, "axpy/mine", "cuda")[38:].partition("\\n")[0])
-        void f(int* x) { ::cuda_cpu::Launch("k", __FILE__, __LINE__, 1, 32).run([&](auto&... cuda_cpu_) { k(cuda_cpu_...); }, x); }
+        >>> print(rewrite(text, "axpy/mine", "cuda")[55:].partition("\\n")[0])
+        ::cuda_cpu::Launch("k", __FILE__, __LINE__, 1, 32).run([&](auto&... cuda_cpu_) CUDA_CPU_PLAIN { k(cuda_cpu_...); }, x); }
     """
     source = _Text(text, label, name)
     _refuse(source)
@@ -174,9 +186,39 @@ def _launches(source: _Text) -> Iterator[_Edit]:
         yield begin, here + 3, f'::cuda_cpu::Launch("{shown}", __FILE__, __LINE__, {breaks}'
         empty = re.compile(r"\s*\)").match(code, opened.end())
         breaks = "\n" * opened[0].count("\n")
-        call = f").run({breaks}[&](auto&... cuda_cpu_) {{ {kernel}(cuda_cpu_...); }}{'' if empty else ', '}"
+        call = (
+            f").run({breaks}[&](auto&... cuda_cpu_) CUDA_CPU_PLAIN {{ {kernel}(cuda_cpu_...); }}{'' if empty else ', '}"
+        )
         yield close, opened.end(), call
     yield len(code), len(code), "\nstatic const ::cuda_cpu::Loaded cuda_cpu_loaded_;"
+
+
+def _not_for_nvcc(source: _Text) -> None:
+    """Refuse what g++ takes and nvcc does not: what is right here is to compile for a GPU, too."""
+    code = source.code
+    if found := re.search(r"\b__global__\s+template\b", code):
+        raise source.refusal(found.start(), "template <...> stands ahead of __global__")
+    for found in _OF_HOST.finditer(code):
+        if any(
+            re.search(r"\b__(?:global|device)__\b", head) and not re.search(r"\b__host__\b", head)
+            for head in heads_around(source.text, *position(code, found.start()))
+        ):
+            what = re.sub(r"\s+", "", found[0])
+            raise source.refusal(found.start(), f"{what} is of the host: the code of a kernel cannot use it")
+    for name in {found[1] for found in _GLOBAL.finditer(code)}:
+        calls = []
+        for found in re.finditer(rf"(?<![\w.>:]){name}\s*(?:<[^<>;(){{}}]*>\s*)?\(", code):
+            if _in_function(source, found.start()):
+                calls.append(found.start())
+            elif "__global__" not in re.split(r"[;{}]", code[: found.start()])[-1]:
+                break  # a function of the host has the same name
+        else:
+            for at in calls:
+                # Behind a name or a type it is a variable that is declared.
+                if re.search(r"(?:[{};,(=!&|?:]|\breturn)\s*$", code[:at]):
+                    raise source.refusal(
+                        at, f"a kernel is launched, not called: {name}<<<blocks, threads>>>(arguments)"
+                    )
 
 
 def _start_of_name(code: str, end: int) -> int:
@@ -218,6 +260,8 @@ def _shared(source: _Text) -> Iterator[_Edit]:
             continue  # the compiler says what is missing
         declaration = code[begin:end]
         plain = " ".join(_SPECIFIER.sub(" ", declaration).split())
+        if re.search(r"=|\{", plain):
+            raise source.refusal(begin, "shared memory has no initial value: let threads write it, and __syncthreads()")
         at_file = at_file_scope(source.text, position(code, begin)[0]) and not _in_function(source, begin)
         breaks = "\n" * declaration.count("\n")
         if re.search(r"\bextern\b", declaration):
@@ -225,6 +269,15 @@ def _shared(source: _Text) -> Iterator[_Edit]:
             if form is None:
                 raise source.refusal(begin, "dynamic shared memory is written extern __shared__ float name[];")
             type_ = form[1].strip()
+            heads = "".join(heads_around(source.text, *position(code, begin)))
+            if "AT_DISPATCH" in code and re.search(
+                rf"template\s*<[^>]*\b(?:typename|class)\s+{re.escape(type_)}\b", heads
+            ):
+                raise source.refusal(
+                    begin,
+                    f"{form[2]} has another type for each {type_}, and nvcc wants one for each name: declare extern __shared__ unsigned "
+                    f"char memory[]; and {type_}* {form[2]} = reinterpret_cast<{type_}*>(memory);",
+                )
             storage = "static thread_local " * at_file
             memory = f'::cuda_cpu::dynamic_shared<{type_}>("{form[2]}")'
             yield begin, end, f"{storage}{type_}* const {form[2]} = {memory}{breaks}"
@@ -257,6 +310,10 @@ def _variables(source: _Text) -> Iterator[_Edit]:
             re.search(r"\)|\b(?:struct|class|union)\b", head)
             for head in heads_around(source.text, *position(source.text, match.start()))
         )
+        if end >= 0 and _in_function(source, match.start()) and not source.code[: match.start()].rstrip().endswith("]"):
+            raise source.refusal(
+                match.start(), f"a variable with {match[0].split()[0]} stands outside of all functions"
+            )
         if end < 0 or outside or re.search(r"\bextern\b|\boperator\b", match[0]):
             continue
         plain = " ".join(_SPECIFIER.sub(" ", source.code[match.start() : end]).split())
@@ -336,10 +393,10 @@ def _calls(source: _Text) -> Iterator[_Edit]:
 
 
 def _start_of_expression(code: str, end: int) -> int:
-    """Return where the expression begins that ends at `end`: `x`, `f(a).b`, `tensors[0]`; -1 where it is none of these."""
+    """Return where the expression begins that ends at `end`: `x`, `f(a).b`, `tensors[0]`, `(a + b)`; -1 where it is none of these."""
     at = end
     while True:
-        at = len(code[:at].rstrip())
+        at = bracket = len(code[:at].rstrip())
         while at and code[at - 1] in ")]":
             depth = 0
             while at > 0:
@@ -347,10 +404,10 @@ def _start_of_expression(code: str, end: int) -> int:
                 depth += (code[at] in ")]") - (code[at] in "([")
                 if depth == 0:
                     break
-            at = len(code[:at].rstrip())
+            bracket, at = at, len(code[:at].rstrip())
         name = re.search(r"[A-Za-z_]\w*$", code[max(0, at - 200) : at])
-        if name is None:
-            return -1
+        if name is None or name[0] == "return":
+            return bracket if code[bracket] == "(" and (name or code[at - 1] in "=,(;{") else -1
         at -= len(name[0])
         before = re.search(r"(?:\.|->|::)\s*$", code[max(0, at - 20) : at])
         if before is None:
@@ -384,6 +441,7 @@ def _refuse(source: _Text) -> None:
         raise source.refusal(
             match.start(), f"device 'cuda-cpu' does not know the {kind} {name}.{did_you_mean(name, sorted(_known()))}"
         )
+    _not_for_nvcc(source)
 
 
 @cache

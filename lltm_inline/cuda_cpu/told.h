@@ -107,53 +107,69 @@ struct Named {
 // A call of a function of the text that takes tensors: their names there are those that the caller knows.
 class Call {
  public:
-  Call(const char* function, std::initializer_list<Named> arguments) : function_(function) {
+  Call(const char*, std::initializer_list<Named> arguments) {
     Checks& all = checks();
     if (all.calls++ == 0) {
       all.fresh.clear();
+      all.freed.clear();
       all.launch.clear();
     }
     for (const Named& one : arguments) remember_tensor(*one.tensor, one.name, true);
   }
   Call(const Call&) = delete;
 
-  // What is alive still is returned.
-  ~Call() noexcept(false) {
-    Checks& all = checks();
-    if (--all.calls) return;
-    forget_if([](const Region& one) { return one.is_argument; });
-    const std::vector<Fresh> fresh = std::move(all.fresh);
-    all.fresh.clear();
-    if (std::uncaught_exceptions() != failures_) return;
-    for (const Fresh& one : fresh) require_written(one);
+  ~Call() {
+    if (--checks().calls == 0) forget_if([](const Region& one) { return one.is_argument; });
   }
-
- private:
-  void require_written(const Fresh& one) const {
-    const auto storage = one.storage.lock();
-    if (!storage || storage->data() != one.begin || storage->nbytes() < one.bytes) return;
-    const Checks& all = checks();
-    size_t missing = 0, first = 0;
-    const size_t elements = one.bytes / one.element;
-    for (size_t i = elements; i-- > 0;) {
-      if (is_unwritten(one.begin, i * one.element, one.element)) ++missing, first = i;
-    }
-    if (!missing) return;
-    const std::string name = one.name.empty() ? "a tensor of at::empty" : one.name;
-    std::string what = "unwritten: " + std::to_string(missing) + " of the " + std::to_string(elements) + " elements of " +
-                       name + " have no value when " + function_ + " returns";
-    what += missing < elements ? ", the first is " + name + "[" + std::to_string(first) + "]" : "";
-    what += all.launch.empty() ? ", and no kernel was launched. "
-                               : ". The last launch was " + all.launch + ", of " + std::to_string(all.threads) + " threads. ";
-    throw std::runtime_error(
-        what + (all.threads < elements
-                    ? "There must be a thread for every element, or a loop in which each thread takes several"
-                    : "Look at the condition under which a thread writes, and at the index"));
-  }
-
-  const char* const function_;
-  const int failures_ = std::uncaught_exceptions();
 };
+
+// How many elements of a row nobody has written, and the first one of all.
+CUDA_CPU_PLAIN size_t unwritten_in(const Fresh& of, const char* row, int64_t elements, int64_t step, const char*& first) {
+  size_t missing = 0;
+  for (int64_t i = 0; i < elements; ++i, row += step * int64_t(of.element)) {
+    if (!is_unwritten(of.begin, row - of.begin, of.element)) continue;
+    if (!first) first = row;
+    ++missing;
+  }
+  return missing;
+}
+
+// Of a tensor that a function returns: each of its elements has a value. What else lies in its memory is nobody's.
+void require_written(const at::TensorBase& tensor, const char* function) {
+  if (!tensor.defined() || tensor.numel() == 0 || !tensor.has_storage()) return;
+  const Checks& all = checks();
+  const auto one = std::find_if(all.fresh.begin(), all.fresh.end(), [&](const Fresh& fresh) {
+    const auto storage = fresh.storage.lock();
+    return storage && storage.get() == tensor.storage().unsafeGetStorageImpl();
+  });
+  if (one == all.fresh.end()) return;
+  const auto sizes = tensor.sizes(), strides = tensor.strides();
+  const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
+  const char* first = nullptr;
+  size_t missing = 0;
+  const size_t outer = tensor.is_contiguous() ? 0 : sizes.size() - 1;  // axes around what is one row
+  const int64_t row = outer ? sizes[outer] : tensor.numel(), step = tensor.is_contiguous() ? 1 : strides[outer];
+  std::vector<int64_t> index(outer);
+  for (int64_t i = 0; i < tensor.numel(); i += row) {
+    int64_t at = 0;
+    for (size_t axis = 0; axis < outer; ++axis) at += index[axis] * strides[axis];
+    missing += unwritten_in(*one, begin + at * int64_t(one->element), row, step, first);
+    for (size_t axis = outer; axis-- > 0 && ++index[axis] == sizes[axis];) index[axis] = 0;
+  }
+  if (!missing) return;
+  const std::string name = one->name.empty() ? "a tensor of at::empty" : one->name;
+  const size_t elements = tensor.numel();
+  std::string what = "unwritten: " + std::to_string(missing) + " of the " + std::to_string(elements) + " elements of " + name +
+                     " have no value when " + function + " returns";
+  if (missing < elements) {
+    what += ", the first is " + element_at({begin, 0, name, one->element, Of::tensor, sizes.vec(), strides.vec()}, first);
+  }
+  what += all.launch.empty() ? ", and no kernel was launched. "
+                             : ". The last launch was " + all.launch + ", of " + std::to_string(all.threads) + " threads. ";
+  throw std::runtime_error(
+      what + (all.threads < elements ? "There must be a thread for every element, or a loop in which each thread takes several"
+                                     : "Look at the condition under which a thread writes, and at the index"));
+}
 
 template <class T>
 void extents(std::vector<int64_t>& sizes) {

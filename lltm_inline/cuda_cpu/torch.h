@@ -1,4 +1,7 @@
-// What a CUDA text asks of torch's CUDA headers, which the rewriter leaves out.
+// What a CUDA text asks of torch's CUDA headers, which the rewriter leaves out, and what looks at its tensors.
+#include <array>
+#include <tuple>
+
 namespace at {
 template <class T>
 struct RestrictPtrTraits {
@@ -41,6 +44,7 @@ using c10::cuda::OptionalCUDAGuard;
 #define C10_CUDA_CHECK(...)                                                         \
   do {                                                                              \
     const cudaError_t error_ = (__VA_ARGS__);                                       \
+    if (error_ != cudaSuccess) cudaGetLastError();                                  \
     TORCH_CHECK(error_ == cudaSuccess, "CUDA error: ", cudaGetErrorString(error_)); \
   } while (0)
 #define AT_CUDA_CHECK(...) C10_CUDA_CHECK(__VA_ARGS__)
@@ -50,3 +54,67 @@ extern "C" inline __attribute__((visibility("hidden"))) int32_t aoti_torch_get_c
   *stream = nullptr;
   return 0;
 }
+
+namespace cuda_cpu {
+namespace {
+
+// What the rewriter tells the checks of tensors.
+#ifdef CUDA_CPU_CHECK
+void require_written(const at::TensorBase& tensor, const char* function);
+#else
+template <class T>
+inline T&& named(T&& value, const char*) {
+  return static_cast<T&&>(value);
+}
+template <class T>
+inline T&& with_accessors(T&& value, const char*) {
+  return static_cast<T&&>(value);
+}
+template <class T, size_t N, template <class> class P = at::DefaultPtrTraits>
+using Accessor32 = at::PackedTensorAccessor32<T, N, P>;
+template <class T, size_t N, template <class> class P = at::DefaultPtrTraits, class I = int64_t>
+using Accessor = at::GenericPackedTensorAccessor<T, N, P, I>;
+template <class T>
+inline T unwritten(T tensor) {
+  return tensor;
+}
+struct Named {
+  const char* name;
+  const at::TensorBase* tensor;
+};
+struct Call {
+  Call(const char*, std::initializer_list<Named>) {}
+  ~Call() {}
+};
+inline void require_written(const at::TensorBase&, const char*) {}
+#endif
+
+[[noreturn]] CUDA_CPU_COLD void fail_unasked(const char* function) {
+  throw std::runtime_error(
+      std::exchange(last_fault(), "") + ". Nobody has asked cudaGetLastError() when " + function +
+      " returns, and what the kernel should have done is missing");
+}
+
+// What a function of the text has returned passes through here on its way out, `wanted` says which of it anybody wants.
+template <class Result, size_t kCount>
+Result returned(Result result, const char* function, const std::array<bool, kCount>& wanted) {
+  if (!last_fault().empty()) fail_unasked(function);
+  size_t i = 0;
+  const auto look = [&](const auto& one) {
+    const bool is_wanted = i < kCount && wanted[i++];
+    if constexpr (std::is_convertible_v<decltype(one), const at::TensorBase&>) {
+      if (is_wanted) require_written(one, function);
+    }
+  };
+  if constexpr (requires { std::tuple_size<Result>::value; }) {
+    std::apply([&](const auto&... each) { (look(each), ...); }, result);
+  } else if constexpr (requires { result.push_back(result.front()); }) {
+    for (const auto& one : result) look(one);
+  } else {
+    look(result);
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace cuda_cpu

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from .advice_pairs import keeps_const
 from .advice_tensors import in_place_of_tensor
 from .compiler_log import Record
 from .names import arguments, nearest, split_arguments
 from .rules import Rules
-from .source_text import definition, mask, position
+from .source_text import definition, heads_around, mask, position
 
 rules = Rules()
 
@@ -16,14 +17,31 @@ _KEYWORDS = re.findall(
     r"\w+",
     "__global__ __device__ __host__ __shared__ __constant__ __managed__ __restrict__ __launch_bounds__ __syncthreads __syncwarp "
     "__threadfence __shfl_sync __shfl_down_sync __shfl_up_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync __ldg "
-    "threadIdx blockIdx blockDim gridDim warpSize atomicAdd atomicMax atomicMin atomicCAS atomicExch cudaStream_t",
+    "threadIdx blockIdx blockDim gridDim warpSize atomicAdd atomicMax atomicMin atomicCAS atomicExch cudaStream_t "
+    "cudaMalloc cudaFree cudaMemcpy cudaMemset cudaMemcpyHostToDevice cudaMemcpyDeviceToHost cudaMemcpyDeviceToDevice "
+    "cudaDeviceSynchronize cudaGetLastError cudaSuccess",
 )
 _BETWEEN = "Between <<< and >>> stand the blocks, the threads of a block, the bytes of shared memory, and the stream."
+_ATOMIC = {
+    "atomicAdd": "int, unsigned int, unsigned long long, float and double",
+    "atomicSub": "int and unsigned int",
+    "atomicExch": "int, unsigned int, unsigned long long and float",
+}
 _LAUNCH = "kernel<<<blocks, threads, 0, stream>>>(arguments)"
 
 
-@rules.rule(r"calling the __host__ function '(\w+)' from the (__\w+__)")
+@rules.rule(
+    r"calling the __host__ function '([^']*)' from the __\w+__|'cout' in namespace 'std'|'std::cout'|identifier 'cout'"
+)
 def _host_function(match: re.Match[str], record: Record) -> str:
+    if not match[1] and not any("__global__" in head for head in heads_around(record.text, record.line)):
+        return ""
+    if not match[1] or match[1].endswith("operator<<"):
+        return 'A kernel writes with printf("%f\\n", v): std::cout is for the CPU.'
+    if match[1].startswith(("at::", "c10::")):
+        return "A kernel cannot use a tensor: hand it pointers, x.const_data_ptr<float>(), and numbers, x.numel()."
+    if match[1].startswith("std::"):
+        return f"'{match[1]}' exists on the CPU only: a kernel has pointers and arrays, and max, min, sqrt, exp, ... without std::."
     place = definition(record.text, match[1])
     if place:
         return f"'{match[1]}' is compiled for the CPU only: write __device__ in front of it, in line {place[0]}."
@@ -63,6 +81,14 @@ Unsupported gpu architecture
 """)
 
 
+@rules.rule(r"DefaultPtrTraits")
+def _traits(match: re.Match[str], record: Record) -> str:
+    made = re.search(r"\b(packed_accessor(?:32|64))<([^<>,]+),([^<>,]+)>", mask(record.text))
+    if made is None or "RestrictPtrTraits" not in record.text:
+        return ""
+    return f"The kernel wants the accessor with its traits: {made[1]}<{made[2]},{made[3]}, at::RestrictPtrTraits>()."
+
+
 @rules.rule(
     r"(?:no instance of function template|function) '(\w+)' (?:matches the|cannot be called with the given) argument list"
     r".*argument types are: \((.*)\)"
@@ -86,8 +112,21 @@ def _launch_arguments(match: re.Match[str], record: Record) -> str:
             return in_place_of_tensor(f"{own_type if pointer[1] in types else pointer[1]}*", record)
     if number := re.search(r"argument #(\d+) does not match", record.said):
         index = int(number[1]) - 1
+        swapped = any(
+            "const" in take and "*" in give and "const" not in give for take, give in zip(takes, gives, strict=True)
+        )
+        if gives[index].startswith("const ") and "*" in takes[index] and "const" not in takes[index] and not swapped:
+            return keeps_const(record, gives[index].replace(" *", "*"), name)
         return f"Argument {number[1]} of {where} is {takes[index]}, and this is {gives[index]}."
     return f"Compare the arguments with those of {where}."
+
+
+@rules.rule(
+    r"more than one instance of overloaded function '(\w+)' matches.*argument types are: \(([^,()]*), ([^,()]*)\)"
+)
+def _two_types(match: re.Match[str], record: Record) -> str:
+    one = match[2].removeprefix("const ")
+    return f"The arguments have two types, {one} and {match[3]}: convert one, as in {match[1]}(a, {one}(b))."
 
 
 @rules.rule(r"expression must be a modifiable lvalue")
@@ -100,13 +139,31 @@ def _read_only(match: re.Match[str], record: Record) -> str:
     return f"'{found[1]}' of line {line} is const: take that const away if it has to be written."
 
 
-@rules.rule(r"too many arguments in function call")
+@rules.rule(
+    r"too many arguments in function call|cannot convert|conversion from|too few arguments in function|Launch::Launch\("
+)
 def _configuration(match: re.Match[str], record: Record) -> str:
-    code = record.code
-    return _BETWEEN if code.find("<<<") < record.column - 1 <= code.find(">>>") else ""
+    if "Launch::Launch(" in match.string:
+        return _BETWEEN
+    start, end = record.code.find("<<<"), record.code.find(">>>")
+    given = split_arguments(record.code[start + 3 : end])
+    if len(given) == 3 and re.search(r"from '[^']*[sS]tream|convert '[^']*[sS]tream", record.message):
+        return f"The stream is the fourth: <<<{given[0]}, {given[1]}, 0, stream>>>, with 0 bytes of shared memory."
+    return _BETWEEN if start < record.column - 1 <= end else ""
 
 
 rules.table(r"""
+^identifier '(\w+)' is undefined in device code
+    '\1' is a variable of the CPU: write __constant__ or __device__ in front of it where it is declared, or hand it over.
+^too few arguments (?:in|to) function
+  in \bcudaMemcpy\s*\(
+    cudaMemcpy takes four things: to, from, how many bytes, and the direction, as cudaMemcpyDeviceToDevice.
+failed: CUDA has no atomics for signed
+    unsigned long long holds the same bits: declare the counter as that.
+^an automatic '(__\w+__)' variable declaration is not allowed
+    A \1 variable stands outside of all functions: in a kernel leave \1 away, and each thread has its own.
+^dynamic initialization is not (?:supported|allowed) for
+    A __shared__, __device__ or __constant__ variable begins without a value: set it in the kernel, or by cudaMemcpyToSymbol.
 expression must have a constant value
   in __shared__
     The size of a __shared__ array is fixed when it is compiled: use a param, or extern __shared__ and the third number of the launch.
@@ -128,7 +185,7 @@ def _keyword(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
-no operator '.*' matches these operands.*\b(?:uint3|dim3)\b
+no (?:match for '?|)operator.*\b(?:uint3|dim3)\b
     threadIdx, blockIdx and blockDim hold three numbers: blockIdx.x * blockDim.x + threadIdx.x.
 declaration is incompatible with previous
   in extern\s+__shared__\s+(\w+)\s+(\w+)\s*\[
@@ -151,20 +208,27 @@ def _launch_brackets(match: re.Match[str], record: Record) -> str:
     return f"A kernel is launched with three brackets on each side: {_LAUNCH}."
 
 
-@rules.rule(r"no instance of overloaded function '(atomic\w+|cudaMalloc)'.*argument types are: \(([^,]*),")
+@rules.rule(
+    r"(?:no instance of overloaded function|call to) '(atomic\w+|cudaMalloc)(?:'.*argument types are: )?\(([^,]*),"
+)
 def _address(match: re.Match[str], record: Record) -> str:
     first = re.search(rf"\b{match[1]}\s*\(\s*([^(),]+),", record.code)
-    if first is None or match[2].count("*") > (match[1] == "cudaMalloc"):
+    if match[1] != "cudaMalloc" and "*" in match[2]:
+        knows = _ATOMIC.get(match[1], "int, unsigned int, long long and unsigned long long")
+        kind = match[2].strip().rstrip("*").strip()
+        return f"'{match[1]}' knows {knows}, and this is {kind}: take one of these, or write a loop around atomicCAS."
+    if first is None or "**" in match[2].replace(" ", ""):
         return ""
     return f"'{match[1]}' takes the address of what it changes: {match[1]}(&{first[1].strip()}, ...)."
 
 
 rules.table(r"""
+^expected|^attributes are not allowed
+  in \b__(global|device)__\s+template\b
+    template comes first: template <typename T> __\1__ void ...
 ^expected '?;
   in ^\s+.*\b__(?:global|device)__\s.*\w\s*\([^;]*\)\s*\{
     A function cannot stand inside another: move the kernel out, to file scope.
-argument of type '(.*?)' is incompatible with parameter of type '(.*?)'
-    A value of type \1 stands where \2 is wanted: compare the arguments with the function's parameters.
 """)
 
 

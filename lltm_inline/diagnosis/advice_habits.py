@@ -78,10 +78,15 @@ rules.table(r"""
 ^expected |^unexpected '
   in (?:=|return|\()\s*[^;=]*[\w)\]]\s+if\b.*\belse\b
     C++ writes this choice as: condition ? value : other.
+^expected
+  in [*&]\s*restrict\b
+    'restrict' is C: these compilers call it __restrict__ in C++.
 ^expected '\('
-  in \bfor\s+(\w+)\s+in\b
+  in \belse\s+if\s*\{
+    else if takes a condition, else if (...) {, and the last way is else { alone.
+  in ^(?!\s*#).*\bfor\s+(\w+)\s+in\b
     A loop over numbers is: for (int64_t \1 = 0; \1 < n; ++\1) { ... }.
-  in \bfor\s+\w
+  in ^(?!\s*#).*\bfor\s+\w
     A loop over numbers is: for (int64_t i = 0; i < n; ++i) { ... }.
   in \b(if|while|switch)\s+(?!constexpr\b)\w
     What stands behind '\1' needs ( ) around it.
@@ -154,6 +159,8 @@ capture list$
     A list is not repeated by *: std::vector<float> v(n, 0.0f) holds a value n times.
   in \b(\w+_cast)\s*<([^<>]*)>\s*(\w+(?:\[[^\]]*\])?)
     The value of a cast stands in ( ): \1<\2>(\3).
+  in \bdelete\s+(\w+)\s*\[\s*\]
+    The brackets stand behind delete: delete[] \1.
 ^expected identifier before|^expected unqualified-id before '\['|^brackets are not allowed here|^expected an identifier
   in \b(float|double|int|int64_t|bool)\s*\[\w*\]\s*\w+\s*\(
     A function cannot return an array: it returns a std::array<\1, 3>, or writes through a pointer.
@@ -189,6 +196,8 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
   in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\([^;]*\w<[^<>();]*,[^<>();]*>\s*(?:::|\()
     A macro takes the comma between < and > for one of its own: put ( ) around the whole condition.
 ^expected ':'
+  in ^\s*(?:case\s+\w+|default)\b(?!\s*:)
+    Behind the value of a case stands a ':', as in case 0: return x.
   in \?
     A choice names two values: condition ? value : other.
 """)
@@ -238,6 +247,21 @@ def _single_colon(match: re.Match[str], record: Record) -> str:
     )
 
 
+@rules.rule(r"read-only|increment|decrement|cannot be used as a function|^called object type|not assignable|subscript")
+def _goes_on(match: re.Match[str], record: Record) -> str:
+    """Suspect a missing ';' where a statement that looks whole goes on in the next line."""
+    lines = mask(record.text).split("\n")
+    for number in (record.line, record.line - 1):
+        if (
+            0 < number < len(lines)
+            and re.match(r"(?!\W*(?:else|if|for|while|switch|do)\b|\s*#).*[\w)\]]\s*$", lines[number - 1])
+            and re.match(r"\s*(?:\+\+|--|\(|\[)", lines[number])
+        ):
+            record.line, record.column = number, len(lines[number - 1].rstrip()) + 1
+            return "A ';' is missing at the end of this statement: it goes on in the next line."
+    return ""
+
+
 @rules.rule(r"^expected unqualified-id|^expected a declaration")
 def _semicolon_behind_head(match: re.Match[str], record: Record) -> str:
     before = record.code[: max(record.column - 1, 0)]
@@ -284,12 +308,17 @@ _WORDS = (
 )
 
 
-@rules.rule(r"^unexpected type name|^expected (?:primary-expression before|'\(' for function-style cast|expression$)")
+@rules.rule(
+    r"^unexpected type name|^expected (?:primary-expression before|'\(' for function-style cast|expression$)|^use 'template'"
+)
 def _dependent(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(\w+)(\.|->)(\w+)<\s*$", record.code[: max(record.column - 1, 0)])
-    if found is None:
+    found = re.search(r"(\w+)(\.|->)(\w+)<([\w:]+)>\s*\(", record.code)
+    if found is None or not re.search(r"\btemplate\s*<", mask(record.text)):
         return ""
-    return f"What '{found[1]}' is depends on a template, so say that a type follows: {found[1]}{found[2]}template {found[3]}<...>()."
+    return (
+        f"What '{found[1]}' is depends on a template, so say that a type follows: "
+        f"{found[1]}{found[2]}template {found[3]}<{found[4]}>(...)."
+    )
 
 
 rules.table(
@@ -302,12 +331,16 @@ rules.table(
   in TYPE\s+[*&]*(\w+)\s*[-.+]\s*(\w+)\s*=(?!=)
     A name has letters, digits and _ only, as in \1_\2.
 ^expected\b
+  in \bfor\s*\(\s*(TYPE\s+\w+\s*=[^;]*,)\s*TYPE\s+(\w+)
+    The first part of a for has one type, for all its names: for (\1 \2 ...
   in ^\s*TYPE\s+\w+\s*(?:=[^;()]*)?,\s*TYPE\s+\w+
     A declaration has one type: put a ';' in place of the ',', and the second one begins anew.
-^unexpected type name|^expected (?:primary-expression before '[\w.)]|'\(' for function-style cast|expression$)
+^unexpected type name|^expected (?:primary-expression before '[\w.;)]|'\(' for function-style cast|expression$)
 ^expected parentheses around type
   in ^\s+template\s*<
     A template stands outside of functions: move it out.
+  in =\s*(TYPE)\s*;
+    A type is no value: \1() makes one, and a plain variable needs no '='.
   in ([\w:]+<[^<>;()]*>)\.(\w+)\s*\(
     Behind a type stands '::', not a dot: \1::\2(...).
   in \bAT_DISPATCH_\w+\(\s*TYPE\s*,
@@ -320,7 +353,7 @@ rules.table(
     A value is converted with ( ): \1(\2).
   in \b(?:to|dtype|zeros|ones|empty|full|TensorOptions)\s*\((?:[^;]*[^\w;])?TYPE\s*[,)]|[=!]=\s*TYPE\s*\)
     A dtype is named by a constant: at::kFloat, at::kDouble, at::kLong, ...
-  in \w\s*\((?:[^()]*,)?\s*TYPE\s+[*&]*\w+\s*[,)]
+  in ^\s.*\w\s*\((?:[^()]*,)?\s*TYPE\s+[*&]*\w+\s*[,)]
     In a call the arguments stand without their types.
 """.replace("TYPE", _TYPE).replace("WORDS", _WORDS)
 )
@@ -351,12 +384,16 @@ rules.table(r"""
 
 @rules.rule(
     r"unable to find numeric literal|no matching literal operator|invalid suffix '|user-defined literal operator not found"
+    r"|^invalid digit '[fFd]' in decimal"
 )
 def _number_on_name(match: re.Match[str], record: Record) -> str:
     text = record.text
     if found := re.search(r"(?<!\w)(\d+)_(\d+)", record.code):
         return f"The digits of a number are grouped with ', not with _: {found[1]}'{found[2]}."
     for number, name in re.findall(r"(?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)", record.code):
+        if name in ("f", "F", "d"):
+            whole = number.partition(".")[0]
+            return f"A float has a point ahead of its f, as in 1.0f; a double has no letter: {whole}.0."
         if name in words(text):
             return f"A product needs its *: {number} * {name}."
     return ""
@@ -383,17 +420,20 @@ def _define(match: re.Match[str], record: Record) -> str:
     return ""
 
 
-@rules.rule(r"^expected '(?:\)|\}|\]|>>>)'")
-def _missing_comma(match: re.Match[str], record: Record) -> str:
-    if "before string" in record.message or record.row[max(record.column - 1, 0) :].startswith('"'):
-        return "Ahead of this text in quotes a ',' is missing."
-    if match[0] == "expected ')'" and record.code[max(record.column - 1, 0) :].startswith(";"):
-        return "Inside of ( ) a ',' separates: a ';' ends the statement."
-    for pair in re.finditer(r"(?<![\w.])([\w.]+)\s+(?=([\w.]+))", record.code):
-        at = record.column - 1  # g++ points behind the first, the others to the second
-        if pair.end(1) <= at <= pair.end() and pair[1] not in ("return", "const", "unsigned"):
-            return f"Between '{pair[1]}' and '{pair[2]}' a ',' is missing, or an operator."
-    return ""
+@rules.rule(r"^expected '(?:\)|\}|\]|>>>|,|;)'|^expected '\)' before|^expected ',' or ';'")
+def _side_by_side(match: re.Match[str], record: Record) -> str:
+    """Name two values between which nothing stands: g++ points behind the first, the others to the second."""
+    if record.code[max(record.column - 1, 0) :].startswith(";"):
+        return "Inside of ( ) a ',' separates: a ';' ends the statement." if match[0] == "expected ')'" else ""
+    ahead, behind = record.row[: record.column - 1].rstrip(), record.row[record.column - 1 :].lstrip()
+    left = re.search(r"""("(?:[^"\\]|\\.)*"|(?<![\w.])[\w.]+|[\w.]+\([^()]*\)|\])$""", ahead)
+    right = re.match(r"""[\w.]*"|\w[\w.]*(?!\w*\s*<)""", behind)
+    if not left or not right or re.fullmatch("return|const|unsigned|else|case|(?:long|short)", left[0]):
+        return ""
+    shown = ["this text in quotes" if '"' in one[0] else f"'{one[0]}'" for one in (left, right)]
+    if match[0].endswith((";'", ",'")) and '"' not in left[0] + right[0]:
+        return ""
+    return f"Between {shown[0]} and {shown[1]} a ',' is missing, or an operator."
 
 
 # Functions
@@ -417,21 +457,26 @@ variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduc
 ^(?:break|continue) statement not within|^'(?:break|continue)' statement not in
 (?:break|continue) statement may only
     break and continue stand inside a loop: to leave the function, write return.
+conver|^no viable|^cannot initialize
+  in std::(unique|shared)_ptr<[^;=]*>\s+(\w+)\s*=\s*new\s+([^;]*);
+    A std::\1_ptr takes its pointer in ( ): \2(new \3).
 array initializer must|fails to determine size|array must be initialized|conver|^cannot initialize
   in \bnew\s+(\w+)\s*\[
     new gives a pointer to values that nobody frees: std::vector<\1> v(n) holds n of them.
 """)
 
 
-@rules.rule(r"inconsistent types '(.*?)' and '(.*?)' deduced|return type '(.*?)' must match previous return type")
+@rules.rule(
+    r"inconsistent types '(.*?)' and '(.*?)' deduced|return type '(.*?)' must match previous return type '(.*?)'"
+)
 def _two_results(match: re.Match[str], record: Record) -> str:
     if "AT_DISPATCH" in (heads_around(record.text, record.line) or [""])[-1]:
         return (
             "A return in here leaves the lambda of the dispatch alone: give back nothing, and return behind its '});'."
         )
-    return (
-        f"The lambda returns two types: write the one that is meant behind its parameters, -> {match[2] or match[3]}."
-    )
+    types = [group for group in match.groups() if group]
+    wider = next((one for one in ("double", "float", "int64_t", "long") if one in types), types[0])
+    return f"The lambda returns {types[0]} and {types[1]}: write the one that is meant behind its parameters, -> {wider}, say."
 
 
 rules.table(r"""
@@ -450,10 +495,10 @@ of an object of const type
 break statement used with OpenMP|'break' statement cannot be used in OpenMP
 (?:branch to/from|exit from|return from) OpenMP
     A loop of OpenMP cannot be left: its iterations run at the same time. Take the pragma away, or what leaves the loop.
+^scalar object '\w+' requires one element|^excess elements in scalar
+    Braces hold the values of an array, float a[] = {1, 2, 3}, and not of a pointer or a number.
 ^too many initializers for|^excess elements in array|^too many initializer values
     The braces hold more values than there are elements: make the array longer, or take values away.
-^expected '>'$
-    A '<' of a template is never closed: add the '>' behind its types.
 ^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization
     A variable of one case would be seen by the next: put { } around the statements of the case that declares it.
 """)
@@ -490,7 +535,11 @@ invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is n
     A lambda does not know its own name: make '\1\2' a function of its own, or a std::function with its types.
 ^reference to local binding '(\w+)' declared in enclosing
     clang++ lets no lambda use '\1' of auto [...]: give it a second name ahead of the lambda, auto v = \1, and use that.
-^cannot decompose
+^type '.*' decomposes into (\d+) elements?, but (\d+) names? (?:was|were) provided
+    auto [...] has one name for each value: there are \1 values, and these are \2 names.
+^(\d+) names? provided for structured binding|^only (\d+) names? provided for structured binding
+    auto [...] has one name for each value, and these are \1\2 names: name all values, and no more.
+^cannot decompose (?!non-)
     auto [...] takes tuples, pairs, arrays and plain structs apart: take each value by itself here, as in x.size(0).
 """)
 
@@ -507,11 +556,22 @@ def _pragma_in_macro(match: re.Match[str], record: Record) -> str:
     return f'A #pragma inside the ( ) of a macro is read ahead of it: write _Pragma("{found[2]}") in its place.'
 
 
+@rules.rule(r"use of deleted function '([^']*)::[^':]*\(const |deleted (?:copy )?constructor of '(?:const )?([^']*)'")
+def _not_copied(match: re.Match[str], record: Record) -> str:
+    what = re.sub(r" \[with .*", "", match[1] or match[2])
+    if re.search(r"\[\s*[=\w][^\[\]&]*\]\s*[({]", record.code):
+        return f"A lambda that begins with [=] or a name copies it, and a {what} cannot be copied: begin it with [&]."
+    moves = "" if re.search("atomic|mutex", what) else ", or hand it on, std::move(p)"
+    return f"A {what} cannot be copied: take a reference, auto& q = p{moves}."
+
+
 rules.table(r"""
 left operand of comma operator has no effect
     A comma in plain ( ) only drops what is ahead of it: several values stand in braces, as in at::cat({a, b}, 1).
 ^not enough (?:perfectly )?nested loops|^not enough (?:perfectly nested|for) loops
     collapse(2) joins two loops, with nothing between the head of the first and the second.
+user defined reduction not found for '(\w+)'|not valid for specified reduction operation
+    reduction takes a variable that is one number: add up in a float of the function's own, and store that behind the loop.
 ^invalid form of '#pragma omp atomic'|^the statement for 'atomic' must be
     atomic guards one statement of the form x += value, where the value has no x in it.
 '\w+' not specified in enclosing|must have explicitly specified data sharing
@@ -538,18 +598,16 @@ def _colons_behind(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
-use of deleted function 'std::unique_ptr<|deleted constructor of '.*unique_ptr
-    A std::unique_ptr is not copied: take a reference, auto& q = p, or hand it on, std::move(p).
 tuple index (?:must be in range|is out of)|index out of range in std::tuple
   in .
     The values of a tuple are counted from 0, and it has none of this number.
 ^invalid use of non-static data member '(?:\w+::)?(\w+)'
     Each object has a '\1' of its own: write g.\1, with an object g.
-^deducing from brace-enclosed|declared as array of 'auto'
+^deducing from brace-enclosed|^unable to deduce .*\[\]' from|declared as array of 'auto'
     An array does not take its type from its values: write float, int or another type in place of auto.
 ^variable or field '.*' declared void|^variable has incomplete type 'void'
     void says that a function returns nothing: give the variable the type of its value.
-^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'
+^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'|lvalue of type 'void'
     Behind a void* stands nothing that has a type: take x.data_ptr<float>(), or static_cast<float*>(p).
 ^non-member function .*cannot have
     Outside of its struct a method says whose it is, Gate::get() const; a plain function has no const behind its ( ).
@@ -564,6 +622,71 @@ template declaration cannot appear at block scope|^templates can only be declare
     A template stands outside of functions: move it out.
 ^no matching conversion for functional-style cast from '[\w:]+' to '([A-Z]\w*)'
     A struct without a constructor is made with braces: \1{...}.
+^cannot pass objects? of non-trivial.*Tensor|^cannot pass non-trivial.*Tensor
+    printf takes plain numbers: x.item<float>() takes the one out of a tensor.
+^array size missing in|^storage size of .* isn't known|needs an explicit size or an initializer
+    Say how many values there are, float a[8], or take std::vector<float> a(n) for a number that varies.
+size of array .*has non-integral type|size of array has non-integer type|a converted constant expression
+    The size of an array is a whole number: static_cast<int64_t>(v) makes one of a float.
+given to 'delete', expected pointer|^cannot delete expression of type
+    delete takes a pointer that came from new: everything else ends by itself.
+^two or more data types|^expected '>'|template argument|template-parameter
+  in <[^;(){}<>]*?\b(?!(?:const|unsigned|typename|class|long|struct)\b)((?:\w+::)*\w+)\s+(?!(?:const|int)\b)((?:\w+::)*\w+)[^;(){}<>]*>
+    Between \1 and \2 a ',' is missing.
+^expected '>'$
+    A '<' of a template is never closed: add the '>' behind its types.
+two or more data types in declaration|multiple types in one declaration|^cannot combine with previous
+    Two types stand side by side: take one away; between two declarations a ';' is missing.
+^too many decimal points|^invalid suffix '\.
+    A number has one point.
+^exponent has no digits
+    Behind the e of a number stands its exponent, as in 1e-5f.
+^invalid digit ['"][89]['"] in octal
+    A number that begins with 0 is octal: write it without the 0.
+^expected ',' or '\)', found|^expected comma in macro parameter list|^'\w+' may not appear in macro parameter list
+^expected parameter name, found|^missing '\)' in macro parameter list|^invalid token in macro parameter list
+  in #\s*define
+    The parameters of a macro are names without types: #define SQUARE(x) ((x) * (x)).
+^#include expects|^expected "FILENAME" or <FILENAME>
+  in #\s*include\s+([\w./]+)
+    The name of a header stands in < >: #include <\1>.
+^invalid use of 'this' in non-member|^invalid use of 'this' outside|^'this' may only be used inside
+    Only a method of a struct has a this: a function names its arguments.
+^invalid type for iteration variable|^invalid increment expression|must be of integer or|^increment clause of OpenMP
+    A parallel loop counts in whole numbers, by a fixed step: for (int64_t i = 0; i < n; ++i).
+^expected (?:',' or )?';'
+  in \b(std::vector<[^;=]*>)\s+(\w+)\(\s*(\w+)\s*\)\s*=\s*([\w.-]+)\s*;
+    The value that all start with stands in the ( ) too: \1 \2(\3, \4).
+^expected '\('
+  in #\s*pragma\s+omp\b.*\b(\w+)\s*=\s*(\w+)
+    What a clause is given stands in ( ): \1(\2).
+^need 'typename' before '([^']*)'|^missing 'typename' prior to dependent type name '([^']*)'
+    What this is depends on a template, so say that it is a type: typename \1\2.
+^no matching function for call to|type/value mismatch
+  in \bstd::(make_tuple|make_pair|tie|max|min)<([^<>;]*)>\(\s*\)
+    The values stand in ( ), and their types need not be said: std::\1(\2).
+^'struct std::pair<.*has no member named|^no member named '\w+' in '(?:::)?std::pair<
+    A std::pair has first and second, and nothing else.
+does not name a type|^unknown type name
+  in \btypedef\s+(\w+)\s+(float|double|int|long|bool|char|int64_t)\s*;
+    typedef has the new name last: typedef \2 \1.
+  in \busing\s+\w+\s*=\s*(\w+)\.(?:scalar_type|dtype|type)\(\)
+    A dtype is no type, and known only when the kernel runs: AT_DISPATCH_FLOATING_TYPES(\1.scalar_type(), "name", [&] { ... })
+    makes it one, scalar_t.
+^cannot decompose non-
+    This is one value, with no parts: take it as auto m = ..., or let the function return a std::tuple.
+function with trailing return type
+    Where the type stands behind ->, auto stands ahead of the name: auto f(float x) -> float; or leave the arrow away.
+^expected (?:a )?type
+  in ->\s*\{
+    The type is missing behind ->: leave the -> away, and the lambda takes that of its return.
+as multidimensional array must have bounds|array has incomplete element type '[^']*\[|array of .* unknown bound|invalid array .*bound
+  in \[\s*\]\s*\[
+    Only the first [ ] may be empty, float a[][4]: for sizes that vary take float* a, and a[i * columns + j].
+template with C linkage|templates must have C\+\+ linkage
+    extern "C" is for plain functions: put the template outside of its { }.
+^reference to '(\w+)' is ambiguous|^'(\w+)' is ambiguous
+    Two things are called '\1\2', and 'using namespace' shows both: give yours another name, or leave that using away.
 ^type-specifier invalid in lambda|^expected body of lambda|^expected '\{' before
   in \]\s*\([^()]*\)\s*(\w[\w:]*)\s*\{
     The type that a lambda returns stands behind an arrow: -> \1.

@@ -7,6 +7,7 @@ from collections import Counter
 
 from .compiler_log import Record
 from .names import (
+    AT_HEADERS,
     AT_TYPES,
     C_MACROS,
     DTYPES,
@@ -77,7 +78,7 @@ def _no_header(match: re.Match[str], record: Record) -> str:
     if record.header:
         return f"The header of this line includes <{header}> in its turn, and the compiler does not find that one."
     near = nearest_header(header)
-    if "cuda" in header.lower():
+    if not near and "cuda" in header.lower() and "__global__" not in record.text:
         return "This header comes with CUDA, which this build does not have: keep it out of the cpp text."
     return (
         f"Did you mean #include <{near}>?"
@@ -215,11 +216,11 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
 
 
 @rules.rule(
-    r"'(\w+)' is not a member of 'at'|no (?:member|type|template) named '(\w+)' in namespace 'at'"
-    r"|'(\w+)' in namespace 'at' does not name"
+    r"'(\w+)' is not a member of '(at|c10)'|no (?:member|type|template) named '(\w+)' in namespace '(at|c10)'"
+    r"|'(\w+)' in namespace '(at|c10)' does not name|'(?=(?:at|c10)::(\w+))(at|c10)::\w+' has not been declared"
 )
 def _in_at(match: re.Match[str], record: Record) -> str:
-    name = match[1] or match[2] or match[3]
+    name, space = (group for group in match.groups() if group)
     if stable := _stable(record.text):
         return stable
     if name == "tensor" and re.search(r"no type|does not name a type", record.message):
@@ -230,15 +231,18 @@ def _in_at(match: re.Match[str], record: Record) -> str:
         return f"It is at::indexing::{name}, with #include <ATen/TensorIndexing.h>."
     if name in aten_functions():
         return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
+    if name in AT_HEADERS:
+        return f"Add #include <{AT_HEADERS[name]}> at the top."
     if name in STD and STD[name] == "cmath":
         return f"at:: has functions of tensors; for a number write std::{name}."
-    guess = record.guess.removeprefix("at::")
-    near = nearest(name, aten_functions() | AT_TYPES) or (guess if is_near(name, guess) else "")
-    return (
-        f"Did you mean 'at::{near}'?"
-        if near
-        else f"There is no at::{name}: functions of at:: are named as in Python's torch."
+    guess = record.guess.removeprefix(f"{space}::")
+    known = (
+        aten_functions() | AT_TYPES | AT_HEADERS.keys() if space == "at" else {"irange", "Half", "BFloat16", "Scalar"}
     )
+    near = nearest(name, known) or (guess if is_near(name, guess) else "")
+    if near:
+        return f"Did you mean '{space}::{near}'?"
+    return f"No header that is included has {space}::{name}: check its spelling, or include its header."
 
 
 _UNKNOWN = (
@@ -270,6 +274,11 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return f"Each parameter of a lambda has a type of its own in front: int64_t {name}, say."
     if cure := not_a_template(name, record):
         return cure
+    private = re.search(rf"#\s*pragma\s+omp\b.*\b(\w*private)\s*\([^()]*\b{name}\b", record.row)
+    if private:
+        return (
+            f"What a loop declares is private by itself: leave '{name}' out of {private[1]}(...), or declare it ahead."
+        )
     header = _header_of(name, record) or C_MACROS.get(name)
     if header:
         return f"Add #include <{header}> at the top."
@@ -283,7 +292,8 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return f"Say what kind of parameter '{name}' is: template <typename {name}>."
     parameter = at_file_scope(text, record.line) and re.search(rf"[(,]\s*{name}\s*[,)]", code)
     if parameter and len(re.findall(rf"\b{name}\b", mask(text))) > 1:
-        return f"Each parameter has a type of its own in front: float {name}, say."
+        ahead = re.search(rf"[(,]\s*((?:const\s+)?[\w:]+(?:<[^<>]*>)?[*&]*)\s*[*&]*\w+\s*,\s*{name}\b", code)
+        return f"Each parameter has a type of its own in front: {ahead[1] if ahead else 'float'} {name}, say."
     a_type = re.search(rf"\b{name}\b[*&]*\s+[*&]?\w|<\s*{name}\s*[,>*]", code)
     if a_type and re.fullmatch(r"[A-Z]\w?", name) and not re.search(rf"template\s*<[^>]*\b{name}\b", text):
         return (
@@ -293,18 +303,23 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return "Add #include <omp.h> at the top."
     if name in FOREIGN:
         return f"Did you mean '{FOREIGN[name]}'?"
-    if re.search(rf"[(,]\s*{name}\s*=[^=]", record.row) and "for" not in record.row:
+    if re.search(rf"[(,]\s*{name}\s*=[^=]", record.row) and not re.search(r"\b(?:for|if|while)\b", code):
         return "C++ has no named arguments: pass the value alone, at its place."
+    around = at_file_scope(text, record.line) and function_around(text, record.line, record.column)
+    if around and (array := re.search(rf"(\w+)\s*\[\s*{name}\s*\]", code)):
+        return f"An array that is a parameter has no length of its own: write float* {array[1]}, and int64_t {name} beside it."
     if re.search(rf"\bfor\s*\(\s*{name}\s*=", record.row):
         return f"Say its type where the loop begins: for (int64_t {name} = ..."
-    if name in STD:
+    called = record.called == name
+    # A variable that is undeclared has its name from the user, not from std.
+    of_std = called or bool(re.search(rf"\b{name}\s*<|[<>] *{name}\b|\b{name}[*&]*\s+[*&]?\w", code))
+    if of_std and name in STD:
         included = re.search(rf"#\s*include\s*<{STD[name]}>", text)
         return f"Did you mean 'std::{name}'?" + ("" if included else f" It needs #include <{STD[name]}>.")
-    called = record.called == name
     tensors = "at::" in text or "torch" in text
     if called and tensors and name in aten_functions():
         return f"Did you mean 'at::{name}'?"
-    near = nearest_of_text(name, text)
+    near = nearest_of_text(name, text) or (nearest(name, STD) if of_std else "")
     if not near and called and tensors:
         near = nearest(name, aten_functions())
         near = f"at::{near}" if near else ""
@@ -355,6 +370,8 @@ def _declared_elsewhere(name: str, record: Record, text: str) -> str:
         if owner:
             return f"'{name}' of line {before[-1][0]} is a member of {owner[2]}, and needs an object of it, as in g.{name}."
         home, here = function_around(text, *before[-1]), function_around(text, record.line, record.column)
+        if home == here and not heads_around(text, *before[-1]):
+            return ""  # a parameter is seen in all of its function
         if home and home != here:
             other = f"'{name}' of line {before[-1][0]} belongs to {home}, and each function has variables of its own"
             if (home, here) == ("forward", "backward"):
@@ -398,11 +415,22 @@ def _member(match: re.Match[str], record: Record) -> str:
         return f"Did you mean '{guess}'?"
     if tensor and name in aten_functions():
         return f"It is a function, not a member: write at::{name}(...)."
-    near = nearest(name, aten_functions() if tensor else set(re.findall(r"\w+", mask(record.text))))
+    own = re.search(
+        r"'(?:const )?(?:struct |class )?(\w+)(?:<[^']*)?' has no|(?:in|of) '(?:const )?(\w+)(?:<[^']*)?'",
+        record.message,
+    )
+    kind = (own[1] or own[2]) if own else ""
+    body = re.search(rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;", mask(record.text), re.DOTALL)
+    members = re.findall(r"(?:[\w>*&]\s+[*&]*|,\s*)(\w+)\s*(?=[;=({\[,])", body[1]) if body else []
+    near = nearest(name, aten_functions() if tensor else members or words(record.text))
+    if not near and members and body and "(" not in body[1]:
+        return f"'{kind}' has {', '.join(members[:8])}."
     return f"Did you mean '{near}'?" if near else ""
 
 
 rules.table(r"""
+^variable is not captured
+    The lambda does not see it: begin it with [&] in place of [].
 '(\w+)' is not captured|variable '(\w+)' cannot be implicitly captured
     The lambda does not see '\1\2': begin it with [&] in place of [].
 """)
@@ -454,6 +482,8 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
     word = None if re.search(r"before '\W", record.message) else re.match(r"\w+", here)
     if word and word[0] in PYTHON:
         return f"'{word[0]}' is Python: {PYTHON[word[0]]}."
+    if "at end of" in record.message:
+        return "A ';' is missing at the end of this statement."
     if word:
         return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
     if here[:1] in tuple("*/%+-<>=&|^?.:"):

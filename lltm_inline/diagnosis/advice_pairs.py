@@ -8,7 +8,7 @@ from .advice_tensors import LOGICAL, in_place_of_tensor
 from .compiler_log import Record
 from .names import arguments, count_arguments
 from .rules import Rules, without_aka
-from .source_text import definition, heads_around, mask
+from .source_text import definition, heads_around, mask, parameters
 
 rules = Rules()
 
@@ -36,6 +36,8 @@ _UNCALLED = "This is a function that is not called: its arguments stand in ( ) b
 _TENSOR = r"^(?:const )?at::Tensor"
 _NO_VECTOR = "A tensor is no vector: std::vector<float> v(p, p + x.numel()) copies the values that p = x.const_data_ptr<float>() leads to."
 _OPTIONAL = "It may hold nothing: ask x.has_value() first, then take *x."
+_ROWS = "The rows of an array are no pointers: take it as float (*a)[4], say, or hand over &a[0][0] and take a float*."
+_LIST = "It is a list with a length: keep it as at::IntArrayRef s = x.sizes(), or one extent as int64_t n = x.size(0)."
 #: What is given, what is wanted, and the cure: the first pair that fits is told.
 _GIVEN_FOR = (
     (r"optional<", r"^(?!.*optional)", _OPTIONAL),
@@ -47,12 +49,19 @@ _GIVEN_FOR = (
     (rf"{_TENSOR}&?$", rf"^(?:const )?std::(?:vector|array)<{_NUMBER}\b", _NO_VECTOR),
     (r"^(?:const )?std::vector<", r"\*$", "A vector is no pointer: v.data() points to its first value."),
     (rf"^(?:const )?{_NUMBER}$", _TENSOR, NO_TENSOR),
+    (rf"^(?:const )?{_NUMBER}$", r"TensorAccessor<", _MORE_DIMENSIONS),
+    (r"^[^*]*$", r"^(?:const )?__half$", "A __half is made by __float2half(v) of a float; at::Half converts by itself."),
     (rf"^(?:const )?{_NUMBER}\*$", r"[^*]\*(?: ?const)?\*$", "One pointer leads to all of it: (i, j) is p[i * columns + j]."),
+    (r"\(\*\)\[|\]\[\w+\]$", r"\*\*$", _ROWS),
     (r"\[\w+\]\[\w+\]$", r"\*$", "The rows of an array lie one behind the other: &a[0][0] points to its first value."),
     (r"__normal_iterator<", rf"^{_NUMBER}$", _ITERATOR),
     (r"TensorAccessor<", rf"^(?:const )?{_NUMBER}$", _MORE_DIMENSIONS),
+    (r"^(?!.*TensorAccessor).*ArrayRef", r"\*$", _LIST),
     (r"TensorAccessor<", r"\*$", "An accessor is no pointer: take x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write."),
     (r"nullptr_t", _TENSOR, "No tensor is at::Tensor()."),
+    (rf"{_NUMBER}\*$", _TENSOR, "A pointer is no tensor: give the tensor itself that it points into."),
+    (r"lambda", r"\(\*\)\(", "A lambda that captures is no plain function: take it as std::function<float(float)> f, say."),
+    (r"^const char ?(?:\*|\[)", r"ScalarType|TypeMeta", "A dtype is a constant, not a text: at::kFloat, at::kDouble, at::kLong, ..."),
     (r"^void$", r"", "The function that is called here is declared void: it returns nothing."),
     (r"^const char ?(?:\*|\[)", r"^char$", "A single character stands in single quotes: 'a'."),
     (r"\(\*?\)\(|^[^()<]+ ?\(.*\)$", rf"^{_NUMBER}$", _UNCALLED),
@@ -60,7 +69,7 @@ _GIVEN_FOR = (
 
 
 def _types(text: str) -> str:
-    return re.sub(r"\s+([*&])", r"\1", text)
+    return re.sub(r"\s+([*&])|\s*__restrict\b", r"\1", text)
 
 
 def _pointee(pointer: str) -> str:
@@ -117,6 +126,8 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         return f"'{set_to[1]}' is a pointer: the value behind it is set by {set_to[1]}[0] = ..."
     if given.removeprefix("const ") == _pointee(wanted) and wanted.endswith("*"):
         return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
+    if re.fullmatch(_NUMBER, given) and re.search(rf"\benum\b[^;{{]*\b{re.escape(plain)}\b", text):
+        return f"A number becomes a value of an enum by static_cast<{plain}>(...)."
     if re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(given)}\b", text) and re.fullmatch(_NUMBER, plain):
         return f"A value of an enum class is no number by itself: write static_cast<{plain}>(...)."
     return ""
@@ -183,15 +194,6 @@ def _one_for_another(match: re.Match[str], record: Record) -> str:
     if pair is None or record.header:
         return ""
     given, wanted = pair
-    passed = next((found for note in record.notes if (found := ARGUMENT.search(note.message))), None)
-    if cure := _braces(wanted, record) or of_pair(given, wanted, record, passed[2] if passed else ""):
-        return cure
-    if "<" in given[:1]:
-        return f"These braces make no {wanted}: compare their number and their types with what it holds."
-    if passed:
-        return f"Argument {passed[1]} of '{passed[2]}' is {wanted}, and this is {given}."
-    if re.search(r"\breturn\b", record.row) and re.search(r"return|could not", record.message):
-        return f"The function returns {wanted}, but this is {given}."
     assigned = re.match(r"\s*(\w+)\s*=[^=]", record.code)
     if assigned and given.endswith("*"):  # T* a, b makes one pointer
         for number, line in enumerate(mask(record.text).split("\n")[: record.line - 1], 1):
@@ -199,6 +201,17 @@ def _one_for_another(match: re.Match[str], record: Record) -> str:
                 return (
                     f"In line {number} the * belongs to the first name alone: write one ahead of '{assigned[1]}' too."
                 )
+    passed = next((found for note in record.notes if (found := ARGUMENT.search(note.message))), None)
+    if cure := _braces(wanted, record) or of_pair(given, wanted, record, passed[2] if passed else ""):
+        return cure
+    if "<" in given[:1]:
+        return f"These braces make no {wanted}: compare their number and their types with what it holds."
+    if passed:
+        return (
+            f"Argument {passed[1]} of '{passed[2]}' is {wanted}, and this is {given}.{declared_as(passed[2], record)}"
+        )
+    if re.search(r"\breturn\b", record.row) and re.search(r"return|could not", record.message):
+        return f"The function returns {wanted}, but this is {given}."
     return f"A value of type {given} stands where {wanted} is wanted."
 
 
@@ -307,6 +320,32 @@ def line_has_power(line: str) -> bool:
     return bool(re.search(r"[\w)]\s*\*\*\s*[\w(]", line))
 
 
+@rules.rule(
+    r"operands to '\?:' have different types '(.*)' and '(.*)'|^incompatible operand types \('(.*)' and '(.*)'\)"
+)
+def _choice(match: re.Match[str], record: Record) -> str:
+    types = [_types(group) for group in match.groups() if group]
+    return f"Both values of a choice have one type, and these are {types[0]} and {types[1]}: convert one to the other's type."
+
+
+@rules.rule(r"^no 'operator(\+\+|--)\(int\)' declared|^cannot (in|de)crement value of type '")
+def _counted(match: re.Match[str], record: Record) -> str:
+    operator = match[1] or ("++" if match[2] == "in" else "--")
+    counted = re.search(r"(\w+)\s*(?:\+\+|--)|(?:\+\+|--)\s*(\w+)", record.code)
+    if counted and re.search(rf"\bTensor&?\s+{counted[1] or counted[2]}\b", mask(record.text)):
+        return f"A tensor has no {operator}: {'add' if operator == '++' else 'sub'}_(1) changes all its elements."
+    return f"There is no {operator} for this type: count in a whole number."
+
+
+@rules.rule(
+    r"^invalid cast from type|cast from .* (?:is not allowed|loses precision|loses information)|^cannot cast from type"
+)
+def _cast(match: re.Match[str], record: Record) -> str:
+    if not re.search(r"\*|pointer", record.message):
+        return ""
+    return "A pointer is no number: the value it leads to is p[i] or *p, and that can be converted."
+
+
 @rules.rule(r"no match(?:ing (?:member )?function)? for call to|no matching constructor for initialization of")
 def _arguments(match: re.Match[str], record: Record) -> str:
     """Tell what the candidates want: their number of arguments when none takes as many, else the one type that does not fit."""
@@ -325,15 +364,35 @@ def _arguments(match: re.Match[str], record: Record) -> str:
         told = least + (
             arguments(wants[0]) if least or len(wants) == 1 else " or ".join(map(str, wants)) + " arguments"
         )
-        return f"'{name}' takes {told}, this call gives {gives}."
+        return f"'{name}' takes {told}, this call gives {gives}.{declared_as(name, record)}"
     pairs = {pair for one in found if one[0] is None and (pair := pair_in(one[2]))}
     if len(pairs) == 1 and sum(one[0] is None for one in found) == 1:
         given, wanted = pairs.pop()
-        return of_pair(given, wanted, record, name) or f"'{name}' wants {wanted} and gets {given}."
+        cure = of_pair(given, wanted, record, name)
+        return cure or f"'{name}' wants {wanted} and gets {given}.{declared_as(name, record)}"
     cures = {cure for pair in pairs if (cure := of_pair(*pair, record, name))}
-    return (
-        cures.pop() if len(cures) == 1 else f"'{name}' does not take these arguments: compare their number and types."
-    )
+    if len(cures) == 1:
+        return cures.pop()
+    return f"'{name}' does not take these arguments: compare their number and types.{'' if made else declared_as(name, record)}"
+
+
+def declared_as(name: str, record: Record) -> str:
+    """Show how the function is declared that a call does not fit: as the user's text or the compiler has it."""
+    name = name or next(iter(re.findall(r"'(\w+)' declared here", record.said)), "")
+    own = re.findall(rf"[\w>*&]\s+[*&]?({name}\s*\([^;{{}}]*\))\s*(?:const\s*)?(?:->[^;{{}}]*)?\{{", mask(record.text))
+    said = re.sub(r"call to '[^']*'", "", record.said)
+    quoted = re.findall(rf"'([^']*\b{name}(?:<[^']*>)?\([^']*\)[^']*)'", said)
+    shown = [note.shown for note in record.notes if re.search(f"^candidate|'{name}' declared here", note.message)]
+    found = [parameters(one, name) for one in own or quoted or shown]
+    plain = {
+        re.sub(r"(?<![\w>])::|(?<![^\W_])_+(?=[A-Za-z])|(?<=\w) (?=[&*])", "", one)
+        for one in found
+        if one and "Dimname" not in one
+    }
+    form = min(plain, key=lambda one: (one.count(","), len(one)), default="")
+    if not form or len(form) > 120 or (own and len(plain) > 1):
+        return ""
+    return f" {'It is' if len(plain) == 1 else 'One form is'} {name}({form})."
 
 
 _EXPECTS = re.compile(r"expects (?:at least |at most )?(\d+) arguments?, (\d+) provided")

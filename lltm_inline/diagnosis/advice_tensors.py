@@ -7,7 +7,7 @@ import re
 from .compiler_log import Record
 from .names import STD, aten_functions
 from .rules import Rules
-from .source_text import heads_around, mask, position
+from .source_text import heads_around, is_pointer, mask, position
 
 rules = Rules()
 
@@ -37,13 +37,17 @@ def _dispatch(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 \bconver(?:t|sion)\b|^no matching function|^no instance of|^too many arguments
-  in \bat::(cat|stack|hstack|vstack|block_diag)\s*\(\s*(\w+)\s*,\s*(\w+)
+  in \bat::(cat|stack)\s*\(\s*(\w+)\s*,\s*(\w+)
+    The tensors stand in braces, the axis behind them: at::\1({\2, \3}, 0).
+  in \bat::(hstack|vstack|block_diag)\s*\(\s*(\w+)\s*,\s*(\w+)
     The tensors stand in braces: at::\1({\2, \3}).
   in \b(at::einsum)\s*\([^,{}]*,\s*(\w+(?:\s*,\s*\w+)*)\s*\)
     The tensors stand in braces: \1("...", {\2}).
   in \b(save_for_backward|mark_dirty|mark_non_differentiable)\s*\(\s*(\w+(?:\s*,\s*\w+)+)\s*\)
     The tensors stand in braces: \1({\2}).
 constant expression|no matching (?:member )?function|no instance of|template argument|type/value mismatch
+  in \b(\w+)\s*<\s*(?:at::|torch::|c10::)k(Float|Double)\s*[,>]
+    Between < and > stands a type, not a dtype: float for at::kFloat, double for at::kDouble, int64_t for at::kLong.
   in <\s*(\w+)\.(?:dtype|scalar_type|type)\s*\(\)
     Between < and > stands a type, and a dtype is known only when the kernel runs: inside
     AT_DISPATCH_FLOATING_TYPES(\1.scalar_type(), "name", [&] { ... }) it is called scalar_t.
@@ -60,7 +64,7 @@ def in_place_of_tensor(target: str, record: Record) -> str:
     """Say how to come from a tensor to a pointer, a number or extents."""
     if any(note.file.endswith("(binding)") for note in record.notes):
         return ""  # it is `forward` that does not fit the op
-    plain = re.sub(r"\bconst\b|[*&\s]", "", target)
+    plain = re.sub(r"\bconst\b|[*&\s]", "", target).replace("void", "float")
     if target.rstrip().endswith("*"):
         return (
             f"A tensor is no pointer: take x.const_data_ptr<{plain}>() to read, x.mutable_data_ptr<{plain}>() to write."
@@ -156,6 +160,9 @@ def _extents(match: re.Match[str], record: Record) -> str:
         r"\(((?:[^(){},]|\([^(){}]*\))+,(?:[^(){}]|\([^(){}]*\))*?)(,[^,]*(?:option|dtype|at::k)[^,]*)?\)",
         record.code,
     )
+    call = re.search(r"call to '(?:\w+::)*(\w+)|single argument|expected 1", record.message)
+    if found and call and call[1] and not found[1].endswith(call[1]):
+        return ""
     if not found or not re.search(r"[('](?:int64_t|int|long)&?[,)']|^too many|requires", record.said):
         return ""
     return f"The extents stand in braces: {found[1]}({{{found[2]}}}{found[3] or ''})."
@@ -201,6 +208,14 @@ caffe2::TypeMeta'.*ScalarType'
 """)
 
 
+@rules.rule(r"^wrong type argument to unary|^invalid argument type '.*\*(?:const)?' to unary")
+def _sign_of_pointer(match: re.Match[str], record: Record) -> str:
+    for found in re.finditer(r"[-+~]\s*(\w+)(?!\s*[\w(\[.])", record.code):
+        if is_pointer(record.text, found[1]):
+            return f"'{found[1]}' is a pointer, where all the values begin: one of them is {found[1]}[i]."
+    return ""
+
+
 @rules.rule(
     r"reference to non-static member function must be called|^assuming pointer to member|invalid use of (?:non-static )?member function"
     r"|cannot resolve overloaded function|unresolved overloaded function|a pointer to a bound function may only be used"
@@ -209,15 +224,16 @@ caffe2::TypeMeta'.*ScalarType'
 )
 def _not_called(match: re.Match[str], record: Record) -> str:
     """Find the method that stands without its (): g++ points to it or to what follows."""
-    uncalled = re.compile(r"(\w+)(\.|->)(\w+)\b((?:<[\w:, ]*>)?)(?!\s*[\w(:]|<)(\s*\[\s*(\w+)\s*\])?")
+    uncalled = re.compile(r"(\w+|\))(\.|->)(\w+)\b((?:<[\w:, ]*>)?)(?!\s*[\w(:]|<)(\s*\[\s*(\w+)\s*\])?")
     found = [item for item in uncalled.finditer(record.code) if not item[1].isdigit()]
     near = [item for item in found if item.start() < record.column <= item.end() + 1] or found
     if not near:
         plain = re.search(r"(?<!\w)((?:std|at)::\w+(?:<[^<>]*>::\w+)?)\s*[-+*/;,)]", record.code)
         return f"'{plain[1]}' is a function that is not called: write {plain[1]}(...)." if plain else ""
     what = near[0]
-    tensor = re.search(rf"\bTensor&?\s+{what[1]}\b", mask(record.text))
+    tensor = re.search(rf"\bTensor&?\s+{re.escape(what[1])}\b", mask(record.text))
     if tensor and what[3] == "data":
         return f"The elements of a tensor are behind a pointer: {what[1]}.const_data_ptr<float>()."
     index = (what[6] or ("0" if tensor else "")) if what[3] in ("size", "stride") else ""
-    return f"'{what[3]}' is a function: write {what[1]}{what[2]}{what[3]}{what[4]}({index})."
+    start = what[1].strip(")")
+    return f"'{what[3]}' is a function: write {start}{what[2]}{what[3]}{what[4]}({index})."

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from .advice_names import not_a_template
-from .advice_pairs import ARGUMENT, NO_TENSOR, candidates, in_dispatch, keeps_const, of_pair
+from .advice_pairs import ARGUMENT, NO_TENSOR, candidates, declared_as, in_dispatch, keeps_const, of_pair
 from .compiler_log import Record, plain_name
-from .names import STD, arguments, count_arguments, is_near, nearest
+from .names import STD, arguments, count_arguments, is_near, nearest, split_arguments
 from .rules import Rules, without_aka
-from .source_text import definition, heads_around, line_of, mask, position
+from .source_text import declarations, definition, heads_around, is_pointer, line_of, mask, position
 
 rules = Rules()
 
@@ -26,6 +26,58 @@ lambda.* to 'const char ?\*
   in .
     AT_DISPATCH_... takes a name between dtype and lambda: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).
 """)
+
+
+_TEMPLATES = {
+    "array": "std::array<float, 3>: the type, and how many values",
+    "pair": "std::pair<float, int>",
+    "function": "std::function<float(float)>: what it returns, and what it takes",
+    "map": "std::map<int, float>: the type of the keys, and of the values",
+    "unordered_map": "std::unordered_map<int, float>: the type of the keys, and of the values",
+    "TensorAccessor": "at::TensorAccessor<float, 2>: the type, and how many dimensions",
+    "PackedTensorAccessor32": "at::PackedTensorAccessor32<float, 2>: the type, and how many dimensions",
+}
+
+
+@rules.rule(
+    r"number of template arguments|too (?:few|many) (?:template )?arguments for|requires template arg"
+    r"|without an argument list|argument list for class template"
+)
+def _template_arguments(match: re.Match[str], record: Record) -> str:
+    """Say what stands between < and > of a template."""
+    code = mask(record.text)
+    for name in re.findall(r"\w+(?=\s*<)|\w+", record.code[max(record.column - 20, 0) :] + record.code):
+        if name in _TEMPLATES:
+            return f"Its types stand between < and >, as in {_TEMPLATES[name]}."
+        if own := re.search(
+            rf"\btemplate\s*<([^;{{}}()]*)>\s*(?:struct|class|using|__global__|inline|static|[\w:]+[*&]*)[^;{{}}()]*\b{name}\b",
+            code,
+        ):
+            return f"'{name}' is declared with template <{own[1]}>: give that many between < and >."
+    return ""
+
+
+@rules.rule(r"std::vector<|no viable overloaded '[-+*/]?='")
+def _made_vector(match: re.Match[str], record: Record) -> str:
+    """Tell of a vector that is made with the wrong brackets, or of the wrong values."""
+    if range_ := re.search(r"std::vector<[^<>;]*>\s+(\w+)\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)", record.code):
+        name, start, length = range_.groups()
+        return (
+            f"The values of a vector are given by begin and end: {name}({start}, {start} + {length})."
+            if is_pointer(record.text, start)
+            else ""
+        )
+    if re.search(r"no matching (?:constructor|function)", match.string):
+        rows = re.search(r"<\s*(std::vector<[^;]*>)\s*>\s*(\w+)\s*\(\s*([^,()]+),\s*([^,()]+)\)", record.code)
+        return (
+            f"{rows[3]} rows of {rows[4]} values each are {rows[2]}({rows[3]}, {rows[1]}({rows[4]}))." if rows else ""
+        )
+    code = mask(record.text)
+    for found in re.finditer(r"(std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;", code):
+        if re.search(rf"\b{found[2]}\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)", record.code):
+            line = position(code, found.start())[0]
+            return f"The [ ] of line {line} make an array of vectors: one with {found[3]} values is {found[1]} {found[2]}({found[3]})."
+    return ""
 
 
 @rules.rule(r"no match for call to '\(const \w+\)|no matching function for call to object of type 'const \w+'")
@@ -83,21 +135,47 @@ def _binding(match: re.Match[str], record: Record) -> str:
 
 @rules.rule(
     r"too (few|many) arguments to (?:function|method) '?((?!call, ).*?)'?$"
-    r"|too (few|many) arguments to function call, (?:expected (?:single argument '\w+'|(\d+)), have (\d+)|(?:at least|single) )"
+    r"|too (few|many) arguments to function call, "
+    r"(?:expected (?:single argument '\w+'|(?:at least |at most )?(\d+)), have (\d+)|(?:at least|single) )"
 )
 def _argument_count(match: re.Match[str], record: Record) -> str:
     if match[3]:
-        least = "at least " if "at least" in match[0] else ""
-        return f"It takes {least}{arguments(int(match[4] or 1))}, this call gives {match[5] or 'none'}."
+        least = "at least " if "at least" in match[0] else "at most " if "at most" in match[0] else ""
+        told = f"It takes {least}{arguments(int(match[4] or 1))}, this call gives {match[5] or 'none'}."
+        return told + declared_as(record.called, record)
     takes = count_arguments(match[2])
     name = re.search(r"(\w+)\(", match[2])
     if takes is None or name is None:
         return ""
     most = "up to " if "at::" in match[2] else ""
-    return f"'{name[1]}' takes {most}{arguments(takes)}, this call gives {'fewer' if match[1] == 'few' else 'more'}."
+    gives = "fewer" if match[1] == "few" else "more"
+    return f"'{name[1]}' takes {most}{arguments(takes)}, this call gives {gives}.{declared_as(name[1], record)}"
+
+
+@rules.rule(r"^too (few|many) arguments in function call$")
+def _count_of_nvcc(match: re.Match[str], record: Record) -> str:
+    called = re.findall(r"(\w+)\s*\(", record.code[: record.column - 1])
+    own = [form for name in reversed(called) if (form := declared_as(name, record))]
+    return f"This call gives too {match[1]} arguments.{own[0]}" if own else ""
 
 
 _PARALLEL_FOR = "The lambda of parallel_for takes a range: [&](int64_t begin, int64_t end) { for (int64_t i = begin; i < end; ++i) ... }."
+
+
+@rules.rule(r"no match(?:ing function)? for call|too few arguments")
+def _range(match: re.Match[str], record: Record) -> str:
+    """Tell of a vector that is handed to what takes a begin and an end."""
+    found = re.search(r"\bstd::(\w+)\s*\(\s*(\w+)\s*([,)])", record.code)
+    if (
+        not found
+        or STD.get(found[1]) not in ("algorithm", "numeric")
+        or found[1] in ("max", "min", "clamp", "gcd", "lcm")
+    ):
+        return ""
+    if not re.search(rf"\bstd::(?:vector|array|string)\b[^;(){{}}]*[>&\s]{found[2]}\b", mask(record.text)):
+        return ""
+    rest = ", ...)" if found[3] == "," else ")"
+    return f"std::{found[1]} takes a begin and an end: std::{found[1]}({found[2]}.begin(), {found[2]}.end(){rest}."
 
 
 @rules.rule(r"no match(?:ing function)? for call to '?(.*)|no matching function for call to (.*)")
@@ -121,6 +199,10 @@ def _no_match(match: re.Match[str], record: Record) -> str:
                 wider = "scalar_t"
             return f"The arguments have two types, {both[1]} and {both[2]}; name the one: std::{name}<{wider}>(...)."
         return "The arguments have two types where the template wants one: convert one of them with static_cast."
+    given = re.search(rf"\b{name}\s*<([^<>;]*)>\s*\(", record.code)
+    own = re.search(rf"\btemplate\s*<([^<>;{{}}]*)>\s*[^;{{}}()]*\b{name}\s*\(", mask(record.text))
+    if given and own and len(split_arguments(given[1])) > len(split_arguments(own[1])):
+        return f"'{name}' is declared with template <{own[1]}>, and more than that stands between < and > here."
     left = re.search(r"couldn't (?:deduce template parameter|infer template argument) '(\w+)'", said)
     if left and len(candidates(record)) == 1:
         return f"The arguments do not tell the template's {left[1]}: name it, {name}<...>(...)."
@@ -148,6 +230,16 @@ def _in_dispatch(record: Record) -> str:
     return f"What is handed over here must take {arguments(int(counts[2]))}, not {counts[1]}." if counts else ""
 
 
+@rules.rule(r"'(\w+)' cannot be used as a function|called object type")
+def _hidden(match: re.Match[str], record: Record) -> str:
+    """Tell of a variable that has the name of a function."""
+    name = match[1] or record.called
+    places = [line for line, _ in declarations(record.text, name) if line <= record.line] if name in STD else []
+    if not places:
+        return ""
+    return f"The variable '{name}' of line {places[-1]} hides the function of that name: give it another name."
+
+
 rules.table(r"""
 cannot be used as a function|called object type .* is not a function
   in (?:\.|->)(\w+)\s*\(\s*\)
@@ -164,7 +256,7 @@ cannot be used as a function|called object type .* is not a function
 
 
 @rules.rule(
-    r"narrowing conversion of .* from '(.*?)' to '(.*?)'|type '(.*?)' cannot be narrowed to '(.*?)'"
+    r"narrowing conversion (?:of .* )?from '(.*?)' to '(.*?)'|type '(.*?)' cannot be narrowed to '(.*?)'"
     r"|cannot be narrowed (?:from type '(.*?)')?.*to '(.*?)'"
 )
 def _narrowing(match: re.Match[str], record: Record) -> str:
@@ -261,6 +353,8 @@ def _no_members(match: re.Match[str], record: Record) -> str:
     call = f": write std::{found[2]}({found[1]})" if found and STD.get(found[2]) == "cmath" else ""
     if re.search(r"[*\]]$", kind) or re.search(r"->(?:size|numel|sizes|length|dim)\b", record.row):
         return "A pointer or an array knows nothing of its length: ask the tensor, x.numel(), or hand the number over."
+    operator = {"add": "+", "sub": "-", "mul": "*", "div": "/"}.get(found[2].rstrip("_")) if found else None
+    call = call or (f": {found[1]} {operator}= v changes it" if found and operator else "")
     return f"'{kind}' is a plain value and has no members{call}."
 
 
@@ -271,7 +365,7 @@ has non-pointer type|is not a pointer; did you mean to use '\.'|base operand of 
 
 
 @rules.rule(
-    r"invalid types .* for array subscript|subscripted value is not an array|array subscript is not an integer|pointer to function type"
+    r"invalid types .* for array subscript|subscripted value is n|array subscript is not an integer|pointer to function type"
 )
 def _index_of_function(match: re.Match[str], record: Record) -> str:
     names = re.findall(r"(\w+)\s*\[", record.code)
@@ -286,8 +380,11 @@ def _index_of_function(match: re.Match[str], record: Record) -> str:
             f"'{indexed[1]}[i]' is one number already: a pointer takes {indexed[1]}[i * columns + j], and an accessor says "
             f"its dimensions, accessor<float, 2>()."
         )
+    indexed = indexed or re.match(r"(\w+)\s*\[", record.code[max(record.column - 1, 0) :])
     if indexed:
-        return f"'{indexed[1]}' is a single value: only arrays, pointers and accessors have a [ ]."
+        place = next((line for line, _ in reversed(declarations(record.text, indexed[1])) if line <= record.line), 0)
+        where = f", as line {place} declares it" if place else ""
+        return f"'{indexed[1]}' is a single value{where}: only arrays, pointers and accessors have a [ ]."
     return "Only arrays, pointers and accessors can be indexed with [ ]."
 
 
@@ -344,7 +441,7 @@ rules.table(r"""
 assignment used as truth value|assignment as a condition
   in .
     A single = assigns: write == to compare.
-ambiguous
+^call (?:of overloaded|to) .*ambiguous|^ambiguous overload|overloaded operator .* is ambiguous
   in .
     Several functions fit equally well: convert the arguments to one type with static_cast, or write the namespace, std:: or
     at::.
@@ -355,7 +452,7 @@ requires (?:at least )?\d+ arguments?, but only|passed \d+ arguments, but takes
 too (?:few|many) arguments provided to function-like macro
   in .
     The macro wants another number of arguments; a comma outside of ( ) separates two, even one inside { } or < >.
-goes out of scope|returning reference to local|reference to stack memory|address of (?:stack|local)
+goes out of scope|^reference to local|returning reference to local|reference to stack memory|address of (?:stack|local)
     What is returned dies with the function: return it by value.
 """)
 
@@ -368,6 +465,8 @@ _OPENMP = re.findall(
 
 @rules.rule(r"expected '#pragma omp' clause before '(\w+)'")
 def _clause(match: re.Match[str], record: Record) -> str:
+    if match[1] == "for":
+        return "The pragma ends with its line: put the for in the line below."
     near = nearest(
         match[1], re.findall(r"\w+", "reduction private firstprivate lastprivate shared schedule collapse num_threads")
     )
@@ -384,6 +483,8 @@ def _pragma(match: re.Match[str], record: Record) -> str:
         if near:
             return f"Did you mean #pragma omp {near}?"
         return "OpenMP is off, so this loop stays serial: add -fopenmp to the flags."
+    if name in _OPENMP:
+        return f"Did you mean #pragma omp {name}?"
     return (
         "Did you mean #pragma omp?"
         if is_near(name, "omp") or sorted(name) == sorted("omp")
@@ -435,7 +536,9 @@ unrecognized .*option|unknown argument|unsupported option
     This compiler does not know that flag: take it out of cflags or of the kernel's flags.
 internal compiler error
     The compiler itself failed: simplify this line, or try the other compiler.
-static(?: assertion|_assert) failed(?!.*the shared array)
+static(?: assertion|_assert) failed(?!.*(?:the shared array|CUDA has))
+  in \bstatic_assert\b
+    The condition of this static_assert does not hold.
   in .
     A header checks its template arguments here: the type is not one that it takes.
 """)

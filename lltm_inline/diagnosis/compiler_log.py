@@ -55,6 +55,8 @@ class Note:
     line: int
     column: int
     message: str
+    #: The line that the compiler shows below it.
+    shown: str = ""
 
 
 @dataclass
@@ -139,9 +141,10 @@ def read(log: str) -> list[Record]:
     included: list[Note] = []
     seen: set[tuple[str, ...]] = set()
     taking_notes = goes_on = True
-    for line in (
+    lines = (
         log.replace("\N{LEFT SINGLE QUOTATION MARK}", "'").replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").splitlines()
-    ):
+    )
+    for line, below in zip(lines, [*lines[1:], ""], strict=False):
         if " from " in line and (match := _INCLUDED.match(line)):
             included = [*(included if goes_on else []), Note(match["file"], int(match["line"]), 0, "included here")]
             trail, goes_on = [], True
@@ -157,7 +160,7 @@ def read(log: str) -> list[Record]:
             trail.append(_note(match))
         elif ": note: " in line:
             if taking_notes and records and (match := _PLACE.match(line)):
-                _add_note(records[-1], _note(match))
+                _add_note(records[-1], _note(match, re.sub(r"^ *\d+ \| *", "", below)))
         elif ": " in line and (match := _PLACE.match(line)):
             # The body of an AT_DISPATCH is compiled once for every dtype, and says the same each time.
             key = (line, *(note.message for note in trail[-1:]), *(str(note.line) for note in trail[-1:]))
@@ -181,8 +184,8 @@ def read(log: str) -> list[Record]:
     return records
 
 
-def _note(match: re.Match[str]) -> Note:
-    return Note(match["file"], int(match["line"]), int(match["column"] or 0), match["message"].strip())
+def _note(match: re.Match[str], shown: str = "") -> Note:
+    return Note(match["file"], int(match["line"]), int(match["column"] or 0), match["message"].strip(), shown)
 
 
 def _add_note(record: Record, note: Note) -> None:

@@ -3,7 +3,7 @@
 log -> (nvcc_log) -> records (compiler_log) -> moved to the user's own lines -> causes before consequences -> advice -> Diagnostic
 
 One plain sentence helps with the mistakes that beginners make: its rules stand in the modules `advice_*`, which are asked in
-the order of `_ASKED`. g++ and clang++ word most things differently, so most patterns have two halves;
+the order of `_asked`. g++ and clang++ word most things differently, so most patterns have two halves;
 `tests/build/mistakes.py` and its neighbours hold wrong texts for them.
 """
 
@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from . import advice_cuda, advice_habits, advice_names, advice_pairs, advice_tensors, advice_types, causes
+from . import causes
 from .compiler_log import Record, read
 from .nvcc_log import in_words_of_gcc
 from .source_text import line_of
 
-_ASKED = (advice_habits, advice_tensors, advice_cuda, advice_names, advice_types, advice_pairs)
 _GUESS = re.compile(
     r";? \(?(?:did you mean|maybe you meant)[^?]*\?\)?|; did you forget to [^?]*\?|; (?:dereference with \*|take the address with &)"
 )
@@ -118,10 +117,17 @@ def parse(log: str, *, label: str, sources: Mapping[str, str]) -> tuple[Diagnost
     return tuple(_diagnostic(record, label, sources) for record in records)
 
 
+def _asked() -> tuple[Any, ...]:
+    """Return what is asked for advice, in this order: imported with the first error, as an import of all patterns takes a while."""
+    from . import advice_cuda, advice_habits, advice_names, advice_pairs, advice_tensors, advice_types
+
+    return advice_habits, advice_tensors, advice_cuda, advice_names, advice_types, advice_pairs
+
+
 def _advise(record: Record) -> None:
     """Give a record its `help`, and take the compiler's own guess out of its message."""
     if not record.help:
-        record.help = next((sentence for part in _ASKED if (sentence := part.rules.help(record))), "")
+        record.help = next((sentence for part in _asked() if (sentence := part.rules.help(record))), "")
     if not record.help and record.header and record.trail and record.severity == "error":
         record.help = (
             "A template that this line uses does not take what it is given: compare types and number of the arguments."

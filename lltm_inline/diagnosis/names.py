@@ -24,13 +24,15 @@ _STD_BY_HEADER = {
     "tan tanh tgamma trunc",
     "algorithm": "max min sort fill fill_n copy copy_n clamp transform max_element min_element any_of all_of "
     "reverse nth_element"
-    " partial_sort lower_bound upper_bound",
-    "numeric": "accumulate iota inner_product reduce partial_sum",
+    " partial_sort lower_bound upper_bound for_each count_if find find_if none_of equal generate replace remove_if unique"
+    " rotate shuffle stable_sort partition binary_search minmax minmax_element swap_ranges",
+    "numeric": "accumulate iota inner_product reduce partial_sum adjacent_difference exclusive_scan inclusive_scan"
+    " transform_reduce gcd lcm midpoint",
     "vector": "vector",
     "array": "array",
     "tuple": "tuple make_tuple tie get apply",
     "utility": "pair make_pair move swap exchange forward",
-    "optional": "optional nullopt",
+    "optional": "optional nullopt make_optional",
     "string": "string to_string stoi stof stod",
     "cstdio": "printf fprintf snprintf puts",
     "iostream": "cout cerr cin endl",
@@ -47,25 +49,28 @@ _STD_BY_HEADER = {
     "variant": "variant",
     "string_view": "string_view",
     "initializer_list": "initializer_list",
-    "iterator": "back_inserter",
+    "iterator": "back_inserter distance advance next prev",
     "unordered_set": "unordered_set",
     "future": "async future",
     "limits": "numeric_limits",
-    "memory": "unique_ptr shared_ptr make_unique make_shared",
-    "cstring": "memcpy memset memmove strcmp",
+    "memory": "unique_ptr shared_ptr make_unique make_shared weak_ptr",
+    "cstring": "memcpy memset memmove strcmp strlen strncmp",
+    "cstdlib": "malloc calloc free rand srand atoi atof getenv exit abort",
     "cstdint": "int64_t int32_t int16_t int8_t uint64_t uint32_t uint16_t uint8_t",
     "cstddef": "size_t ptrdiff_t",
-    "functional": "function plus multiplies",
+    "functional": "function plus minus multiplies less greater bind ref cref hash",
     "complex": "complex",
     "map": "map",
     "unordered_map": "unordered_map",
     "set": "set",
     "thread": "thread",
-    "mutex": "mutex lock_guard",
-    "atomic": "atomic",
+    "mutex": "mutex lock_guard unique_lock scoped_lock once_flag call_once",
+    "condition_variable": "condition_variable",
+    "atomic": "atomic atomic_int atomic_flag",
     "chrono": "chrono",
-    "stdexcept": "runtime_error invalid_argument",
-    "type_traits": "is_same_v is_same enable_if_t conditional_t",
+    "stdexcept": "runtime_error invalid_argument out_of_range logic_error",
+    "type_traits": "is_same_v is_same enable_if_t conditional_t decay_t remove_const_t remove_reference_t is_integral_v"
+    " is_floating_point_v common_type_t",
     "bit": "bit_cast",
     "span": "span",
 }
@@ -187,6 +192,22 @@ AT_TYPES = frozenset(
         "parallel_for"
     )
 )
+#: Header of a name in at or c10 that is none of ATen/ops.
+AT_HEADERS: Mapping[str, str] = {
+    name: header
+    for header, names in {
+        "ATen/Parallel.h": "parallel_for parallel_reduce get_num_threads get_thread_num set_num_threads in_parallel_region",
+        "ATen/cpu/vec/vec.h": "vec",
+        "ATen/cuda/CUDAContext.h": "cuda",
+        "ATen/TensorIterator.h": "TensorIterator TensorIteratorConfig",
+        "ATen/OpMathType.h": "opmath_type",
+        "ATen/AccumulateType.h": "acc_type acc_type_device",
+        "ATen/ceil_div.h": "ceil_div round_up",
+        "ATen/Context.h": "globalContext manual_seed",
+        "c10/util/irange.h": "irange",
+    }.items()
+    for name in names.split()
+}
 MACRO_HEADERS: Mapping[str, str] = {
     "AT_DISPATCH_": "ATen/Dispatch.h",
     "TORCH_CHECK": "c10/util/Exception.h",
@@ -295,9 +316,9 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def nearest_of_text(name: str, text: str) -> str:
-    """Return what a name may be a misspelling of: another name of the text, a keyword, a macro, or a name of std."""
+    """Return what a name may be a misspelling of: another name of the text, a keyword or a macro."""
     used = words(text)
-    return nearest(name, used - {name}) or nearest(name, _KEYWORDS) or nearest(name, MACROS) or nearest(name, STD)
+    return nearest(name, used - {name}) or nearest(name, _KEYWORDS) or nearest(name, MACROS)
 
 
 def arguments(count: int) -> str:

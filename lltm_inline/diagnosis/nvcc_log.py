@@ -51,6 +51,36 @@ _WORDS = [
         re.compile(r"^expression must have class type but it has type ('.*')$"),
         r"member reference base type \1 is not a structure",
     ),
+    (
+        re.compile(
+            r"^(?:a value|argument) of type '(.*?)' (?:cannot be used to initialize an|cannot be assigned to an|is incompatible with)"
+            r" (?:entity|parameter) of type '(.*?)'$"
+        ),
+        r"cannot convert '\1' to '\2'",
+    ),
+    (
+        re.compile(
+            r"^no suitable (?:constructor|.*conversion.*?) (?:exists to convert )?from '(.*?)' to '(.*?)'(?: exists)?$"
+        ),
+        r"cannot convert '\1' to '\2'",
+    ),
+    (
+        re.compile(r"^no operator '(\S+)' matches these operands; +operand types are: (.*) \1 (.*)$"),
+        r"no match for 'operator\1' (operand types are '\2' and '\3')",
+    ),
+    (
+        re.compile(r"^expression must have pointer-to-object type but it has type '(.*)'$"),
+        r"invalid types '\1[int]' for array subscript",
+    ),
+    (
+        re.compile(r"^operand of '\*' must be a pointer but has type ('.*')$"),
+        r"indirection requires pointer operand (\1 invalid)",
+    ),
+    (re.compile(r"^'(.*)' has already been declared in the current scope$"), r"redeclaration of '\1'"),
+    (
+        re.compile(r"^an enclosing-function local variable cannot be referenced in a lambda body.*"),
+        "variable is not captured",
+    ),
 ]
 _CALL = re.compile(r"calling a (__\w+__) function\('(.*?)'\) from a (__[\w ]+__) function\('(.*?)'\) is not allowed")
 
@@ -146,9 +176,14 @@ def _as_gcc(block: _Block, sources: Mapping[str, str]) -> list[str]:
 
 
 def _message(block: _Block) -> str:
-    message = re.sub(r'"([^"]*)"', r"'\1'", block.message)
+    message = re.sub(r'"([^"]*)"', r"'\1'", re.sub(r' \(aka "[^"]*"\)', "", block.message))
     if call := _CALL.match(message):
-        callee, caller = _plain(call[2]), _plain(call[4])
+        callee, caller = call[2].partition("(")[0].strip(), _plain(call[4])
+        callee = (
+            "operator<<"
+            if "operator <<" in callee or "operator<<" in callee
+            else re.sub(r"<.*?>|.* ", "", callee).strip(":")
+        )
         return f"calling the {call[1]} function '{callee}' from the {call[3]} function '{caller}' is not allowed"
     word = _word_at(block.excerpt, block.caret)
     if word and message == "this declaration has no storage class or type specifier":

@@ -122,6 +122,16 @@ def declarations(text: str, name: str) -> list[tuple[int, int]]:
     return places
 
 
+def is_pointer(text: str, name: str) -> bool:
+    """Tell whether a text declares `name` with a `*` ahead of it.
+
+    Example:
+        >>> is_pointer("void f(const float* x, int n);", "x"), is_pointer("void f(const float* x, int n);", "n")
+        (True, False)
+    """
+    return any(line_of(text, line)[: column - 1].rstrip().endswith("*") for line, column in declarations(text, name))
+
+
 def definition(text: str, name: str) -> tuple[int, int] | None:
     """Find where a function `name` is declared or defined at file scope, as (line, column)."""
     code = mask(text)
@@ -129,6 +139,22 @@ def definition(text: str, name: str) -> tuple[int, int] | None:
         start = match.start(1)
         if code.count("{", 0, start) == code.count("}", 0, start):
             return position(code, start)
+    return None
+
+
+def parameters(code: str, name: str) -> str | None:
+    """Return what stands between the ( ) behind a name, blanks and newlines as one blank, or None.
+
+    Example:
+        >>> parameters("float gate(const float* x, int n = f()) {", "gate")
+        'const float* x, int n = f()'
+    """
+    start = re.search(rf"(?<![\w.>])(?:operator)?{re.escape(name)}\s*(?:<[^;(]*>)?\s*\(", code)
+    depth = 1
+    for index in range(start.end() if start else len(code), len(code)):
+        depth += (code[index] == "(") - (code[index] == ")")
+        if start and depth == 0:
+            return " ".join(code[start.end() : index].split())
     return None
 
 

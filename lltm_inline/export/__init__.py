@@ -52,8 +52,8 @@ def export(
         to: a directory that does not exist or is empty.
         how: what builds it. `"setuptools"`: a package that pip installs. `"stable"`: such a package on LibTorch's stable ABI, one
             wheel for many versions of Python and torch; for kernels with `api="stable"`. `"cmake"`: a shared library for
-            `torch.ops.load_library` and a C++ program that calls it. `"load"`: plain files that
-            `torch.utils.cpp_extension.load` compiles when the package is imported.
+            `torch.ops.load_library` and a C++ program that calls it; both for ops of tensors of one dtype and
+            numbers. `"load"`: plain files that `torch.utils.cpp_extension.load` compiles when the package is imported.
         name: of the package and of the namespace in `torch.ops`; `lltm_fused` for `lltm/fused` unless given.
         header: put at the top of every file as a comment, plain text without comment signs: a licence, a copyright line.
         extras: shapes of the extra tensors that `forward` hands to `backward`, `["B 3S"]`: only for a kernel that this machine

@@ -11,10 +11,11 @@ from typing import Any
 import torch
 
 from .. import ops
+from ..base.device import DEVICES
 from ..errors import DefinitionError
 from ..model.kernel import Kernel
 from ..model.op import Argument
-from ..source.binding import InputCheck, input_checks, refuses_negated, schemas
+from ..source.binding import InputCheck, generate_binding, input_checks, refuses_negated, schemas
 from ..source.custom_classes import NAMESPACE
 from ..source.launchers import (
     SCALAR_TYPES,
@@ -48,7 +49,8 @@ def cpp_files(plan: Plan) -> dict[str, str]:
         files |= view.kernel_files(part)
     if any('#include "parallel.h"' in text for text in files.values()):
         files["parallel.h"] = render("csrc/parallel.h", plan, parallel=PARALLEL)
-    files["checks.h"] = view.checks()
+    if plan.style != "boxed":  # what is generated for it looks at what comes in, too
+        files["checks.h"] = view.checks()
     for part in plan.parts:
         if _has_device_ops(plan):
             files[f"{part.device}_ops.cpp"] = view.device_ops(part)
@@ -69,7 +71,7 @@ def cpp_sources(plan: Plan, device: str) -> tuple[str, ...]:
 
 def _has_device_ops(plan: Plan) -> bool:
     """Tell whether operators are registered for each device."""
-    return plan.interface.has_backward and plan.style != "pybind11"
+    return plan.interface.has_backward and plan.style in ("library", "stable")
 
 
 class _View:
@@ -111,12 +113,17 @@ class _View:
         for part in plan.parts:
             kind = "cpp" if "cpp" in part.files else "cuda"
             masked = mask(fill(part.kernel, kind))
-            found = {name: find_function(masked, name) for name in ("forward", "backward")}
+            found = {name: find_function(masked, name) for name in plan.kernel.functions}
             for function in filter(None, found.values()):
                 _require_linkage(part.kernel, kind, masked, function.offset)
             declared[part.device] = [_declared(one, name, self.api) for name, one in found.items() if one]
         spelled = str(declared)
-        includes = [name for name in ("array", "optional", "tuple") if f"std::{name}<" in spelled]
+        includes = [
+            name
+            for name in ("array", "optional", "string", "string_view", "tuple", "vector")
+            if re.search(rf"std::{name}\b", spelled)
+        ]
+        includes += ["torch/types.h"] * (plan.style == "boxed" and "torch::" in spelled)
         return self.render("csrc/package.h", declared=declared, includes=includes)
 
     def checks(self) -> str:
@@ -145,6 +152,11 @@ class _View:
     def ops(self) -> str:
         """Write `ops.cpp`: the schemas of the operators, and what is the same on every device."""
         plan = self.plan
+        if plan.style == "boxed":
+            device, declared = DEVICES[plan.devices[0]], operator_schemas(plan)
+            library = f'"{plan.name}"'
+            binding = generate_binding(plan.kernel, self.op, plan.interface, device, library, plan.name, declared)
+            return self.render("csrc/ops_boxed.cpp", binding=binding, needs_gpu=device.needs_gpu)
         through_aten = not plan.interface.has_backward or plan.kernel.double_backward
         if len(plan.parts) > 1 and through_aten:
             raise DefinitionError(
@@ -320,6 +332,8 @@ def operator_schemas(plan: Plan) -> list[str]:
     elif plan.autograd_in_python:
         del names["call"]
     spelled = schemas(plan.kernel, plan.op, plan.interface, plan.taken)
+    if plan.style == "boxed":  # without a backward, the op is its forward
+        names = {"forward": plan.operator} | {kind: name for kind, name in names.items() if kind == "backward"}
     return [name + spelled[kind].removeprefix(kind) for kind, name in names.items()]
 
 
@@ -431,10 +445,17 @@ _STABLE_PRELUDE = {
 }
 
 
+#: A header with all of torch.
+_WHOLE = re.compile(r"^\s*#\s*include\s*[<\"](torch/(?:extension|torch|all|types)\.h)", re.MULTILINE)
+
+
 def _needed(text: str, part: Part, kind: str) -> list[str]:
     """List the headers that a text relies on and does not include itself."""
+    whole = _WHOLE.search(text)
+    # What stands ahead of it counts on it, as load_inline lets it.
+    found = [f"<{whole[1]}>"] if whole and mask(text[: whole.start()]).strip() else []
     if kind == "cuda":
-        return []
+        return found
     prelude = _STABLE_PRELUDE if part.kernel.api == "stable" else _PRELUDE
     # What is included behind the params has to come ahead of them, too: headers may use the same names.
     place = place_of_params(part.kernel.params, text) if part.kernel.params else text.count("\n") + 1
@@ -442,7 +463,7 @@ def _needed(text: str, part: Part, kind: str) -> list[str]:
     included = set(re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", ahead, re.MULTILINE))
     code = mask(text)
     parallel = part.kernel.api == "aten" and re.search(_PRELUDE["ATen/Parallel.h"], code)
-    found = ['"parallel.h"'] if parallel else []
+    found += ['"parallel.h"'] if parallel else []
     if part.kernel.binding == "pybind11":
         return found + ["<torch/extension.h>"] * ("torch/extension.h" not in included)
     if included & {"torch/csrc/stable/c/shim.h", "torch/csrc/stable/ops.h"}:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ..base.above import Shown
+from ..model.op import Op
+from ..ops import ROOMS
 from .plan import Part, Plan
 
 #: The version of the format of `kernel.json`.
 FORMAT = 1
 #: Its name.
 ORIGIN = "kernel.json"
+#: What of an op is in `reference.py`; what a call costs goes nowhere.
+_IN_REFERENCE = ("reference", "inputs", "cost")
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,9 @@ def origin_file(plan: Plan) -> dict[str, str]:
         "name": plan.name,
         "kernels": [_entry(part) for part in plan.parts],
     }
+    if not any(plan.op is room.OP for room in ROOMS):  # who takes it back may not know it
+        said = {field.name: getattr(plan.op, field.name) for field in fields(Op) if field.name not in _IN_REFERENCE}
+        data["declaration"] = said
     return {ORIGIN: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}
 
 
@@ -83,6 +90,8 @@ def _entry(part: Part) -> dict[str, Any]:
         "flags": list(kernel.flags),
         "doc": kernel.doc,
     }
+    if kernel.functions != ("forward", "backward"):
+        entry["functions"] = list(kernel.functions)
     if kernel.slots:  # the files have them filled in
         entry |= {"slots": dict(kernel.slots), "templates": kernel.sources}
     return entry

@@ -13,7 +13,7 @@ import torch
 
 from ..model.op import Argument, Op
 from ..model.shapes import ELEMENTS, Dim, Shape, solve
-from ..run.cases import prime_size
+from ..run.cases import Case, make_inputs, prime_size
 from ..run.compare import dtype_name
 from .plan import Plan
 
@@ -23,13 +23,25 @@ _REAL = "real"
 
 def fakes_of(plan: Plan) -> dict[str, Any]:
     """Write the bodies of the fake kernels, and what they need; nothing for what tracers look into."""
-    if plan.style == "pybind11" or not plan.interface.has_backward:
+    if not plan.traced:
         return {}
+    if plan.op.untold:
+        message = (
+            f"{plan.name} cannot be traced:",
+            f"{plan.op.untold} follows from the values. Call it outside of what is compiled:",
+        )
+        lines = [f'    "{part} "' for part in message] + ['    "torch.compiler.disable"']
+        return {
+            "forward": ["raise NotImplementedError(", *lines, ")"],
+            "backward": [],
+            "checks_shapes": False,
+            "unknown": "",
+        }
     forward = _fake_forward(plan)
     extents = Letters(any_shape=f"{plan.first}.shape").arguments(plan.op.shape_of[plan.first])
     return {
         "forward": forward,
-        "backward": [] if plan.kernel.double_backward else _fake_backward(plan),
+        "backward": _fake_backward(plan) if plan.interface.has_backward and not plan.kernel.double_backward else [],
         "checks_shapes": any("_check_shape(" in line for line in forward),
         "unknown": f"{plan.first}.new_empty({extents})" if any("_unknown_shape(" in line for line in forward) else "",
     }
@@ -47,9 +59,8 @@ def output_dtypes(op: Op) -> tuple[str, ...]:
     """
     widest: torch.dtype = getattr(torch, op.dtypes[-1])
     real = widest.to_real()
-    generator = torch.Generator().manual_seed(0)
-    inputs = op.make_inputs(lambda *shape: torch.randn(shape, dtype=real, generator=generator), prime_size(op))
-    names = {real: _REAL, widest: ""}
+    inputs = make_inputs(op, Case("", prime_size(op), real))
+    names = {real: _REAL, widest: ""} if not op.first.dtype else {}
     return tuple(names.get(output.dtype, dtype_name(output.dtype)) for output in op.run_reference(*inputs))
 
 
@@ -59,16 +70,22 @@ def _fake_forward(plan: Plan) -> list[str]:
     required = [(a.name, shape_of[a.name]) for a in op.signature.inputs if a.type == "Tensor"]
     shapes = [*(shape_of[output.name] for output in op.signature.outputs), *(extra.shape for extra in plan.extras)]
     dtypes = [*output_dtypes(op), *(extra.dtype for extra in plan.extras)]
-    looked_at = [shape_of[a.name] for a in op.signature.tensors]
+    looked_at = [shape_of[a.name] for a in op.signature.tensors if not shape_of[a.name].untold]
     letters = letters_from(required, [shape for shape in (*looked_at, *shapes) if shape is not None])
     lines = [*letters.lines, *_checks(op, letters)]
+    changed = {argument.alias: argument.name for argument in op.signature.changed}
     for name, shape, dtype in zip(plan.results, shapes, dtypes, strict=True):
         made = f'_unknown_shape("{name}")'
-        if shape is not None:
+        alias = next((output.alias for output in op.signature.outputs if output.name == name), "")
+        if alias:
+            made = changed[alias]
+        elif shape is not None:
             made = _empty(first, letters.arguments(shape), _dtype(first, dtype, op))
         lines.append(f"{name} = {made}")
     if len(plan.results) == 1:
         return [*lines[:-1], f"return {lines[-1].partition(' = ')[2]}"]
+    if not plan.results:
+        return lines or ["pass"]
     return [*lines, f"return {', '.join(plan.results)}"]
 
 
@@ -77,7 +94,7 @@ def _checks(op: Op, letters: Letters) -> list[str]:
     lines = []
     for argument in op.signature.tensors:
         name, shape = argument.name, op.shape_of[argument.name]
-        if name in letters.checked or letters.any_shape == f"{name}.shape":
+        if name in letters.checked or letters.any_shape == f"{name}.shape" or shape.untold:
             continue
         extents = [f"*{letters.any_shape}"] if shape.any_rank else map(str, shape.dims)
         call = "_check_shape(" + ", ".join([f'"{name}"', name, *extents]) + ")"
@@ -88,7 +105,7 @@ def _checks(op: Op, letters: Letters) -> list[str]:
 def _fake_backward(plan: Plan) -> list[str]:
     """Write the fake kernel of `OP_backward`: an empty gradient where one is wanted."""
     op, shape_of, taken = plan.op, plan.op.shape_of, plan.taken
-    tensors, outputs = op.signature.tensors, op.signature.outputs
+    tensors, outputs = op.gradients, op.signature.outputs
     shapes = [
         *(shape_of[output.name] for output in outputs),
         *(shape_of.get(name) for name in plan.kernel.saves),
@@ -113,8 +130,8 @@ def _fake_backward(plan: Plan) -> list[str]:
     if letters.any_shape and dict(known)[name].any_rank:
         letters.any_shape = f"{name}.shape"
     gradients = [
-        f"{_empty(name, letters.arguments(shape), dtype)} if {flag} else None"
-        for shape, flag in zip(needed, plan.wanted, strict=True)
+        f"{_empty(name, letters.arguments(shape), f'torch.{tensor.dtype}' if tensor.dtype else dtype)} if {flag} else None"
+        for tensor, shape, flag in zip(tensors, needed, plan.wanted, strict=True)
     ]
     lines += letters.lines
     if len(gradients) == 1:
@@ -125,7 +142,7 @@ def _fake_backward(plan: Plan) -> list[str]:
 def _like(plan: Plan, present: Sequence[str]) -> tuple[str, str] | None:
     """Choose the tensor from which gradients take device and dtype, and say how they differ from it in dtype."""
     op = plan.op
-    inputs = {tensor.name for tensor in op.signature.tensors}
+    inputs = {tensor.name for tensor in op.gradients if not tensor.dtype}
     by_output = dict(zip((f"d_{output.name}" for output in op.signature.outputs), output_dtypes(op), strict=True))
     saved = [argument.name for argument in plan.taken if argument.name in inputs]
     same = [name for name in (*saved, *(name for name, dtype in by_output.items() if not dtype)) if name in present]
@@ -167,6 +184,8 @@ def in_letters(shape: Shape) -> str:
     """
     if shape.any_rank:
         return "any shape"
+    if shape.untold:
+        return "of a shape that follows from the values"
     if not shape.dims:
         return "a scalar"
     return f"({', '.join(str(dim).replace(' * ', '').replace(' ', '') for dim in shape.dims)})"

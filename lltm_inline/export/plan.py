@@ -16,8 +16,9 @@ from ..source.template import is_torch_free
 #: The ways out: what builds the exported files.
 HOWS = ("setuptools", "cmake", "load", "stable")
 
-#: How an exported kernel is bound: in C++ with its autograd; on the stable ABI, or by pybind11, with autograd in Python.
-STYLES = ("library", "stable", "pybind11")
+#: How an exported kernel is bound: in C++ with its autograd; on the stable ABI, or by pybind11, with autograd in Python; and, of
+#: whatever kind its arguments and results are, by what the playground itself generates, with autograd in Python, too.
+STYLES = ("library", "stable", "pybind11", "boxed")
 
 
 @dataclass(frozen=True)
@@ -120,16 +121,18 @@ class Plan:
     @property
     def first(self) -> str:
         """The first tensor that must be there."""
-        return next(argument.name for argument in self.op.signature.tensors if argument.type == "Tensor")
+        return self.op.first.name
 
     @cached_property
     def extra_names(self) -> tuple[str, ...]:
-        """The extra tensors, named as the kernel's own `backward` does, `gates`; `extra0` where it gives no name of use."""
+        """The extra tensors, named as the kernel's own backward does, `gates`; `extra0` where it gives no name of use."""
         count = self.interface.extras
         numbered = tuple(f"extra{number}" for number in range(count))
         if not count or not self.interface.has_backward:
             return numbered
-        found = (find_function(mask(text), "backward") for text in (self.kernel.cpp, self.kernel.cuda) if text)
+        found = (
+            find_function(mask(text), self.kernel.functions[1]) for text in (self.kernel.cpp, self.kernel.cuda) if text
+        )
         spelled = next((function.names for function in found if function is not None), ())[-count - 1 : -1]
         names = tuple(map(str.lower, spelled))
         signature = self.op.signature
@@ -154,8 +157,8 @@ class Plan:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The flags of `OP_backward`, one for each tensor input."""
-        return tuple(f"want_{argument.name}" for argument in self.op.signature.tensors)
+        """The flags of `OP_backward`, one for each input that has a gradient."""
+        return tuple(f"want_{argument.name}" for argument in self.op.gradients)
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -165,7 +168,7 @@ class Plan:
     @property
     def gradients(self) -> tuple[str, ...]:
         """What `backward` returns."""
-        return tuple(f"d_{argument.name}" for argument in self.op.signature.tensors)
+        return tuple(f"d_{argument.name}" for argument in self.op.gradients)
 
     @property
     def takes_none(self) -> bool:
@@ -189,6 +192,11 @@ class Plan:
     def autograd_in_python(self) -> bool:
         """Whether Python connects `forward` and `backward`: on the stable ABI and with pybind11 C++ cannot."""
         return self.style != "library" and self.interface.has_backward
+
+    @property
+    def traced(self) -> bool:
+        """Whether tracers need a fake kernel: they look into what is made of calls of ATen, and see nothing of pybind11."""
+        return self.style != "pybind11" and not self.interface.through_aten
 
     @property
     def operator(self) -> str:

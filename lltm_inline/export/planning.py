@@ -44,8 +44,9 @@ _TAKEN = {"benchmark", "build", "csrc", "dist", "example", "lltm_inline", "setup
 }  # fmt: skip
 #: What the Python files of an export define or import themselves, beside the op's function.
 _TAKEN_BY_FILES = {
-    "argparse", "as_tuple", "assert_right", "calls_of", "compare", "draw", "gc", "is_differentiable", "main", "make_inputs", "math",
-    "nn", "pytest", "quartiles", "random", "reference", "rounds_of", "run", "seconds_of", "statistics", "sys", "time", "widened",
+    "argparse", "as_tuple", "assert_right", "by_module", "calls_of", "compare", "copy", "draw", "each", "gc",
+    "is_differentiable", "main", "make_inputs", "math", "nn", "of_leaves", "pytest", "quartiles", "random",
+    "reference", "rounds_of", "run", "seconds_of", "statistics", "sys", "time", "widened", "with_gaps",
 }  # fmt: skip
 #: Elements to time at, where the op does not say.
 _LARGE = 1_000_000
@@ -122,8 +123,9 @@ def make_plan(
     kernel = kernel_or_first(kernel_or_op)
     op = registry.op_of(kernel)
     _require_op(op)
-    style = _style(kernel, how)
+    _require_kernel(kernel)
     parts = _parts(kernel, device)
+    style = _style(op, parts, how)
     chosen = require_name(name or kernel.name.replace("/", "_"))
     notes = [note for part in parts if (note := _require_right(part, check, progress))]
     found, more = _extras_of(parts, op, extras)
@@ -136,7 +138,7 @@ def make_plan(
         chosen,
         found,
         "\n".join(header.splitlines()).strip("\n"),
-        tuple(op.named(size) for size in op.benchmark_sizes or _usual_sizes(op)),
+        tuple(op.named(size) for size in op.benchmark_sizes or dict.fromkeys(_usual_sizes(op))),
         tuple(op.named(size) for size in [*sizes][:_TEST_SIZES]),
         op.named(prime_size(op)),
         (*notes, *more, *_missing(how)),
@@ -154,29 +156,16 @@ def _require_op(op: Op) -> None:
             f"op {op.name!r} cannot be exported under this name, which C++, Python or a file of the export needs for itself: "
             "register it under another"
         )
-    if reason := _not_yet(op):
+    reason = op.lacks
+    for argument in (*op.signature.inputs, *op.signature.outputs):
+        if argument.name in op.letters:
+            reason = f"{argument.name} is an argument and the letter of an extent: give one of them another name"
+    if named := next((name for name, shape in op.shape_of.items() if shape.function), ""):
+        reason = f"the shape of {named} is a function: write it as a formula, '(L-k)/stride+1', or, if it follows from values, as '?'"
+    if reason:
         raise InputError(
             f"op {op.name!r} cannot be exported: {reason}. Its kernels run here alone, with li.load and li.call"
         )
-
-
-def _not_yet(op: Op) -> str:
-    """Say what of an op the files of an export cannot tell of."""
-    signature = op.signature
-    for argument in (*signature.inputs, *signature.outputs):
-        if argument.alias or argument.dtype or argument.type not in ("Tensor", "Tensor?", "float", "int", "bool"):
-            return f"its schema has '{argument}'"
-        if len(argument.name) == 1 and argument.name.isupper():
-            return f"{argument.name}, in an export, is the letter of an extent"
-    if plain := next((output for output in signature.outputs if not output.is_tensor), None):
-        return f"it returns '{plain}'"
-    if op.gradients != signature.tensors:
-        return "not every tensor among its inputs has a gradient"
-    if other := next((dtype for dtype in op.dtypes if dtype not in REAL_DTYPES[:4]), ""):
-        return f"its tensors may be {other}"
-    if any(shape.untold or shape.numbers or shape.function for shape in op.shape_of.values()):
-        return "the shape of an output follows from more than the size"
-    return ""
 
 
 def _usual_sizes(op: Op) -> list[tuple[int, ...]]:
@@ -194,8 +183,12 @@ def _missing(how: str) -> list[str]:
     return [f"this machine has no cmake to build it with. Install it with: {install_command('cmake')}"]
 
 
-def _style(kernel: Kernel, how: str) -> str:
-    """Say how the kernel is bound, and whether it can be exported this way at all."""
+def _require_kernel(kernel: Kernel) -> None:
+    """Refuse a kernel of which no package can be made.
+
+    Raises:
+        InputError: it is none of C++, or is bound in a way of its own.
+    """
     label = kernel.label
     if kernel.python is not None:
         others = [one.name for one in registry.values() if one.op == kernel.op and one.python is None]
@@ -208,11 +201,12 @@ def _style(kernel: Kernel, how: str) -> str:
             f"kernel {label!r} has a binding of its own, which fits the playground only. An export writes one from the op's "
             "schema: export kernel.replace(binding='torch_library'), or 'pybind11'"
         )
-    if kernel.functions != ("forward", "backward"):
-        raise InputError(
-            f"kernel {label!r} names its functions {', '.join(kernel.functions)}: an export calls them forward and backward. Rename them "
-            "in the text, and leave functions= out"
-        )
+
+
+def _style(op: Op, parts: Sequence[Part], how: str) -> str:
+    """Say how the kernel is bound, and whether it can be exported this way at all."""
+    kernel, special = parts[0].kernel, _special(op, parts[0])
+    label = kernel.label
     style = "stable" if kernel.api == "stable" else "pybind11" if kernel.binding == "pybind11" else "library"
     if how == "stable" and style != "stable":
         raise InputError(
@@ -224,7 +218,47 @@ def _style(kernel: Kernel, how: str) -> str:
             f"kernel {label!r} is bound by pybind11, which needs Python: for how='cmake' export "
             "kernel.replace(binding='torch_library')"
         )
-    return style
+    if special and style != "library":
+        how_bound = "is on the stable ABI" if style == "stable" else "is bound by pybind11"
+        cure = "write it with ATen" if style == "stable" else "export kernel.replace(binding='torch_library')"
+        raise InputError(
+            f"kernel {label!r} {how_bound}, where an export knows {_KNOWN} only: {special}. To export it, {cure}"
+        )
+    if special and how == "cmake":
+        raise InputError(
+            f"kernel {label!r} cannot be exported with how='cmake', whose C++ program knows {_KNOWN} only: {special}. "
+            "Use how='setuptools' or 'load'"
+        )
+    if special and len(parts) > 1:
+        raise InputError(f"kernel {label!r} is exported for one device ({special}): give device='cpu' or 'cuda'")
+    return "boxed" if special else style
+
+
+#: What every kind of export is for.
+_KNOWN = "tensors of one dtype, numbers, and gradients of all tensors"
+
+
+def _special(op: Op, part: Part) -> str:
+    """Say what of a kernel is more than every kind of export knows; nothing of most."""
+    signature, interface = op.signature, part.interface
+    for argument in (*signature.inputs, *signature.outputs):
+        if argument.alias or argument.dtype or argument.type not in ("Tensor", "Tensor?", "float", "int", "bool"):
+            return f"its schema has '{argument}'"
+    if plain := next((output for output in signature.outputs if not output.is_tensor), None):
+        return f"it returns '{plain}'"
+    if op.gradients != signature.tensors:
+        return "not every tensor among its inputs has a gradient"
+    if other := next((dtype for dtype in op.dtypes if dtype not in REAL_DTYPES[:4]), ""):
+        return f"its tensors may be {other}"
+    if not op.letters:
+        return "no extent of its tensors is a letter"
+    if any(shape.untold or shape.numbers for shape in op.shape_of.values()):
+        return "the shape of an output follows from more than the size"
+    if part.kernel.functions != ("forward", "backward"):
+        return f"its functions are {' and '.join(part.kernel.functions)}"
+    if interface.lists:
+        return f"{interface.lists[0]} returns a std::vector"
+    return f"it takes {interface.narrow[0]} with 32 bits" if interface.narrow else ""
 
 
 def _parts(kernel: Kernel, device: str | None) -> tuple[Part, ...]:
@@ -233,16 +267,6 @@ def _parts(kernel: Kernel, device: str | None) -> tuple[Part, ...]:
     if "cuda" in devices and kernel.binding == "pybind11" and len(devices) > 1:
         raise InputError(f"kernel {kernel.label!r} is bound by pybind11, for one device: give device='cpu' or 'cuda'")
     parts = [Part(kernel, one, rendered_fit(kernel, one).interface) for one in devices]
-    for interface in (part.interface for part in parts):
-        if interface.lists:
-            raise InputError(
-                f"kernel {kernel.label!r}: {interface.lists[0]} returns a std::vector, which does not tell how many tensors it holds: "
-                "for an export write a std::tuple"
-            )
-        if interface.narrow:
-            raise InputError(
-                f"kernel {kernel.label!r} takes {interface.narrow[0]} with 32 bits: for an export write int64_t"
-            )
     if len({part.interface for part in parts}) > 1:
         raise DefinitionError(
             f"kernel {kernel.label!r}: its cpp and cuda texts return different extra tensors, or take different gradients, so they "

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from ..base.arguments import REAL_DTYPES
 from ..errors import DefinitionError, InputError
-from ..model.op import Op
-from ..run.cases import Case, make_inputs
+from ..model.op import LIST, Argument, Op
+from ..run.cases import Case, dtypes_of, expect, make_inputs, prime_size
 from .cpp import cpp_files, cpp_sources
 from .exported import origin_file
 from .plan import Plan
@@ -120,11 +123,12 @@ def build_files(plan: Plan, csrc: Mapping[str, str]) -> dict[str, str]:
     flags = flags_of(plan, csrc)
     build = {"sources": sources_of(plan), "flags": flags, "oldest": OLDEST_TORCH}
     library = {"cmake": "_cmake", "load": "_load"}.get(plan.how, "_pybind11" if plan.style == "pybind11" else "")
+    tests = "boxed" if plan.style == "boxed" else "package"
     files = {
         "README.md": render("README.md", plan, csrc=csrc, **build, **_words_of_readme(plan, csrc)),
         "benchmark.py": render("benchmark.py", plan, **_words_of_benchmark(plan)),
         "pyproject.toml": render("pyproject.toml", plan, **build),
-        f"tests/test_{plan.name}.py": render("tests/test_package.py", plan, **_words_of_tests(plan)),
+        f"tests/test_{plan.name}.py": render(f"tests/test_{tests}.py", plan, **_words_of_tests(plan)),
         f"{plan.name}/_library.py": render(f"package/_library{library}.py", plan, **build),
     }
     if plan.how in ("setuptools", "stable"):
@@ -139,14 +143,17 @@ def build_files(plan: Plan, csrc: Mapping[str, str]) -> dict[str, str]:
 def _words_of_readme(plan: Plan, csrc: Mapping[str, str]) -> dict[str, Any]:
     shapes = {}
     for argument in (*plan.op.signature.inputs, *plan.op.signature.outputs):
-        shapes[argument.name] = _shape_words(plan.op, argument.name) if argument.is_tensor else argument.type
+        shapes[argument.name] = _shape_words(plan.op, argument) if argument.name in plan.op.shapes else argument.type
         if argument.default is not None:
             shapes[argument.name] += f", default {argument.default}"
         elif argument.type == "Tensor?":
             shapes[argument.name] += ", or None"
+    op, size = plan.op, _letters(plan.sizes[0] if plan.sizes else plan.check_size)
+    plain = op.first.dtype or "float32" in op.dtypes or plan.style != "boxed"
     return {
         "formula": _formula(plan.kernel.doc) or _formula(plan.op.doc),
-        "size": _letters(plan.sizes[0] if plan.sizes else plan.check_size),
+        "size": size,
+        "randn": "torch.randn" if plain else f"lambda *shape: {_drawn(op, f'torch.{op.dtypes[0]}')}",
         "shapes": shapes,
         "commands": commands(plan, Path("."), "python", csrc),
         "kernel_files": [f"`{path}`" for part in plan.parts for path in part.files.values()],
@@ -164,10 +171,21 @@ def _formula(doc: str) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def _shape_words(op: Op, name: str) -> str:
+def _shape_words(op: Op, argument: Argument) -> str:
+    name, shape = argument.name, str(op.shape_of[argument.name])
     if name in op.any_rank:
-        return "any shape" if name == op.any_rank[0] else f"the shape of `{op.any_rank[0]}`"
-    return str(op.shape_of[name])
+        shape = "any shape" if name == op.any_rank[0] else f"the shape of `{op.any_rank[0]}`"
+    if op.shape_of[name].untold:
+        shape = "a shape that follows from the values"
+    many, changed = "a list, each of " * (argument.type == LIST), ", changed in place" * bool(argument.alias)
+    return f"{many}{shape}{f', {argument.dtype}' * bool(argument.dtype)}{changed}"
+
+
+def _drawn(op: Op, dtype: str, more: str = "") -> str:
+    """Write what draws a tensor of the dtypes of an op: normal numbers, or whole ones from around zero."""
+    if getattr(torch, op.dtypes[0]).is_floating_point or getattr(torch, op.dtypes[0]).is_complex or op.first.dtype:
+        return f"torch.randn(*shape, dtype={dtype}{more})" if more else f"torch.randn(*shape).to({dtype})"
+    return f"(4 * torch.randn(*shape{more})).round(){'.abs()' * ('uint8' in op.dtypes)}.to({dtype})"
 
 
 def _letters(size: Mapping[str, int]) -> str:
@@ -175,8 +193,12 @@ def _letters(size: Mapping[str, int]) -> str:
 
 
 def _words_of_benchmark(plan: Plan) -> dict[str, Any]:
+    op, gradients = plan.op, [argument.name for argument in plan.op.gradients]
     return {
-        "gradients": list(plan.op.parameters or (argument.name for argument in plan.op.signature.tensors)),
+        "gradients": [name for name in op.parameters or gradients if name in gradients],
+        "drawn": _drawn(op, "dtype", ", device=device, generator=generator"),
+        "boxed": plan.style == "boxed",
+        "dtype": _dtype_of(op, "float32"),
         "width": max([len(_letters(size)) for size in plan.sizes], default=0) + 1,
     }
 
@@ -202,24 +224,48 @@ def _words_of_tests(plan: Plan) -> dict[str, Any]:
     op = plan.op
     exported = [plan.module, op.name, *([plan.custom.name] if plan.custom else ())]
     larger = {letter: number + 1 for letter, number in plan.check_size.items()}
+    signature, gradients = op.signature, [argument.name for argument in op.gradients]
     gpu = 'pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))'
     return {
         "imported": sorted(exported, key=lambda name: (name.islower(), name)),
         "inputs": [argument.name for argument in op.signature.inputs],
         "tensors": [argument.name for argument in op.signature.tensors],
-        "optional": [argument.name for argument in op.signature.inputs if argument.type == "Tensor?"],
-        "refused": [argument.name for argument in op.signature.tensors if argument.name not in op.any_rank[:1]],
+        "optional": [argument.name for argument in signature.inputs if argument.type == "Tensor?"],
+        "refused": [
+            argument.name
+            for argument in signature.tensors
+            if argument.name not in op.any_rank[:1] and not op.shape_of[argument.name].untold
+        ],
         "larger": larger if op.allows(tuple(larger.values())) else plan.check_size,
         "sizes": [as_dict(size) for size in plan.test_sizes if _has_reference(op, size)],
         "devices": [gpu if device == "cuda" else f'"{device}"' for device in plan.devices],
-        "double": "float64" if "float64" in tolerances_of(op) else "float32",
+        "double": _dtype_of(op, "float64"),
         "made": [
             *(str(plan.check_size[letter]) for letter in module_arguments(plan)),
             *(f'{number.name}=inputs["{number.name}"]' for number in numbers_of(plan)),
         ],
         "held": parameters_of(plan),
+        "gradients": gradients,
+        "changed": [argument.name for argument in signature.changed],
+        "drawn": _drawn(op, "dtype", ", generator=generator"),
+        "random": plan.style == "boxed" and expect(op, Case("", prime_size(op), dtypes_of(op)[0])).random,
+        "foreign": "int16"
+        if "int16" not in (*op.dtypes, *(argument.dtype for argument in signature.tensors))
+        else "complex64",
+        "compiles": not (op.untold or any(output.alias for output in signature.outputs)),
+        # What could have a derivative, were there one.
+        "leaves": [
+            argument.name
+            for argument in signature.tensors
+            if not gradients and not signature.changed and (argument.dtype or op.dtypes[0]) in REAL_DTYPES
+        ],
         "given": [f'inputs["{argument.name}"]' for argument in forward_arguments(plan)],
     }
+
+
+def _dtype_of(op: Op, wanted: str) -> str:
+    """Return a dtype in which an op's inputs may be drawn: the one that is wanted, if it can be."""
+    return wanted if wanted in tolerances_of(op) else next(iter(tolerances_of(op)))
 
 
 def _has_reference(op: Op, size: Mapping[str, int]) -> bool:
@@ -273,13 +319,13 @@ def _commands(plan: Plan, to: Path, python: str, csrc: Mapping[str, str]) -> Ite
         return
     # Where there is no GPU, and maybe no CUDA in torch, nothing is linked or run.
     nvcc = " ".join(map(shlex.quote, flags_of(plan, csrc).nvcc))
-    torch = _TORCH.format(python=python)
+    of_torch = _TORCH.format(python=python)
     for source in sources_of(plan).cuda:
         if source.endswith(".cu"):
-            headers = f"--expt-relaxed-constexpr {torch}" if _OF_TORCH.search(csrc[source]) else ""
+            headers = f"--expt-relaxed-constexpr {of_torch}" if _OF_TORCH.search(csrc[source]) else ""
             line = _NVCC.format(flags=nvcc, headers=headers, source=place(source))
         else:
-            line = _HOST.format(headers=torch + _CUDA * bool(_OF_CUDA.search(csrc[source])), source=place(source))
+            line = _HOST.format(headers=of_torch + _CUDA * bool(_OF_CUDA.search(csrc[source])), source=place(source))
         yield f"compile only, for a machine without a GPU: {source}", line
 
 

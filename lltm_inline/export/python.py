@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
 
 from ..errors import InputError
-from ..model.op import Argument, Op
+from ..model.op import LIST, Argument, Op
 from ..model.shapes import Shape
 from .fake import fakes_of, in_letters
 from .plan import Plan
@@ -23,7 +25,17 @@ from .render import WIDTH, inner, render, rows
 _TAKEN = {"ctx", "extension", "name", "self", "tensor", "wanted"}
 #: Names that a module needs for something else.
 _TAKEN_BY_MODULES = {*dir(torch.nn.Module()), "device", "dtype", "reset_parameters"}
-_ANNOTATIONS = {"Tensor": "Tensor", "Tensor?": "Tensor | None", "float": "float", "int": "int", "bool": "bool"}
+_ANNOTATIONS = {"Tensor": "Tensor", "float": "float", "int": "int", "bool": "bool", "str": "str"}
+_ANNOTATIONS |= {f"{type_}?": f"{annotation} | None" for type_, annotation in _ANNOTATIONS.items()}
+_ANNOTATIONS |= {
+    "Tensor[]": "list[Tensor]",
+    "int[]": "list[int]",
+    "float[]": "list[float]",
+    "ScalarType": "torch.dtype",
+}
+#: What docstrings call arguments that are no tensors.
+_KINDS = {"float": "a number", "int": "an integer", "bool": "True or False", "str": "a text", "ScalarType": "a dtype"}
+_KINDS |= {"int[]": "integers", "float[]": "numbers"}
 _SECTION = re.compile(r"(Args|Returns|Raises|Yields|Examples?|Notes?|Source|References?|Attributes|Warnings?):\s*(.*)")
 
 
@@ -48,7 +60,9 @@ def python_files(plan: Plan) -> dict[str, str]:
         "doc": doc,
         "outputs": [output.name for output in plan.op.signature.outputs],
         "parameters": _parameters,
-        "results": _results,
+        "results": partial(
+            _results, plain={one.name: one.type for one in plan.op.signature.outputs if not one.is_tensor}
+        ),
     }
     texts = {
         "__init__.py": render("package/__init__.py", plan, public=[*_class_name(plan), plan.op.name]),
@@ -85,6 +99,8 @@ def _doc(op: Op) -> _Doc:
     if not all(argument.name in said for argument in inputs):
         said = {argument.name: f"{_kind(op, argument)}." for argument in inputs}
     named = " and ".join(f"{output.name}, {_kind(op, output)}" for output in op.signature.outputs)
+    if not named:
+        named = f"nothing: it changes {' and '.join(argument.name for argument in op.signature.changed)}"
     meanings = {argument.name: _quotable(said[argument.name]) for argument in inputs}
     return _Doc(_quotable(summary), meanings, _quotable(sections.get("Returns", "") or f"{named}."))
 
@@ -97,12 +113,14 @@ def _quotable(text: str) -> str:
 
 def _kind(op: Op, argument: Argument) -> str:
     """Say of an argument what it is: a tensor of some shape, or a number."""
-    if not argument.is_tensor:
-        return {"float": "a number", "int": "an integer", "bool": "True or False"}[argument.type]
+    missing = ", or None" * argument.type.endswith("?")
+    if argument.name not in op.shape_of:
+        return _KINDS[argument.type.removesuffix("?")] + missing
     shape = in_letters(op.shape_of[argument.name])
     if argument.name in op.any_rank[1:]:
         shape = f"of the shape of {op.any_rank[0]}"
-    return shape + (", or None" if argument.type == "Tensor?" else "")
+    many, changed = "a list of tensors, each " * (argument.type == LIST), ", changed in place" * bool(argument.alias)
+    return f"{many}{shape}{f', {argument.dtype}' * bool(argument.dtype)}{changed}{missing}"
 
 
 def _sections(op: Op) -> dict[str, str]:
@@ -135,17 +153,21 @@ def _parameters(arguments: Sequence[Argument]) -> list[str]:
 
 
 def _parameter(argument: Argument) -> str:
-    value = argument.default
-    if argument.type == "int" and value is not None:
-        value = str(int(value))
-    elif argument.type == "float" and value is not None and value.lstrip("+-").isdigit():
-        value = str(float(value))
+    value, type_ = argument.default, argument.type.removesuffix("?")
+    if value not in (None, "None"):
+        if type_ == "int":
+            value = str(int(value))
+        elif type_ == "float" and value.lstrip("+-").isdigit():
+            value = str(float(value))
+        elif type_ in ("str", "int[]", "float[]"):
+            value = json.dumps(argument.value)  # as a formatter has it
     return f"{argument.name}: {_ANNOTATIONS[argument.type]}" + ("" if value is None else f" = {value}")
 
 
-def _results(results: Sequence[str], item: str = "Tensor") -> str:
-    """Write the Python type of so many results."""
-    return item if len(results) == 1 else f"tuple[{', '.join([item] * len(results))}]"
+def _results(results: Sequence[str], item: str = "Tensor", plain: Mapping[str, str] | None = None) -> str:
+    """Write the Python type of so many results, of which those in `plain` are numbers."""
+    types = [(plain or {}).get(name, item) for name in results]
+    return f"tuple[{', '.join(types)}]" if len(types) > 1 else types[0] if types else "None"
 
 
 # The module.
@@ -273,16 +295,23 @@ def _narrow(paragraph: str) -> str:
 def _words_of_ops(plan: Plan) -> dict[str, Any]:
     fakes = fakes_of(plan)
     lines = [*fakes.get("forward", ()), *fakes.get("backward", ())]
+    op = plan.op
+    of_half = {"float16", "bfloat16"} & {*op.dtypes, *(argument.dtype for argument in op.signature.tensors)}
     words: dict[str, Any] = {
         "fakes": fakes,
-        "quiet": any(re.match(r"[\w, (]*\b[IO]\b[\w, )]* = ", line) for line in lines),
+        # As the playground has it: not for what takes half precision by itself, or changes what it takes.
+        "casts": plan.style == "boxed"
+        and "float32" in op.dtypes
+        and not (op.first.dtype or of_half or op.signature.changed),
+        "quiet": {"I", "O"} & {argument.name for argument in op.signature.inputs}
+        or any(re.match(r"[\w, (]*\b[IO]\b[\w, )]* = ", line) for line in lines),
         "taken": [f"{one.name}: {_ANNOTATIONS[one.type]}" for one in plan.taken]
         + [f"{flag}: bool" for flag in plan.wanted],
     }
     if not plan.autograd_in_python:
         return words
     message = f'"{plan.name}: {plan.op.name} has no second derivative: its backward is not differentiable"'
-    stable, once = plan.style == "stable", not plan.kernel.double_backward
+    operators, once = plan.style != "pybind11", not plan.kernel.double_backward
     call = "_Backward.apply" if once else "extension.backward"
     optional = "Tensor | None" if plan.takes_none else "Tensor"
     incoming = [f"d_{output.name}: {optional}" for output in plan.op.signature.outputs]
@@ -292,8 +321,8 @@ def _words_of_ops(plan: Plan) -> dict[str, Any]:
         "returned": "tuple[Tensor | None, ...]" if len(plan.op.signature.inputs) > 1 else "Tensor | None",
         "kept": kept,
         "setup": [*_taken_apart(plan), *kept, *_constant_extras(plan)] or ["pass"],
-        "incoming": [*incoming, *(f"_d_{name}: Tensor" for name in plan.extra_names if stable)],
-        "backward": _backward(plan, f"torch.ops.{plan.name}.{plan.op.name}_backward.default" if stable else call),
+        "incoming": [*incoming, *(f"_d_{name}: Tensor" for name in plan.extra_names if operators)],
+        "backward": _backward(plan, f"torch.ops.{plan.name}.{plan.op.name}_backward.default" if operators else call),
     }
 
 
@@ -338,9 +367,9 @@ def _backward(plan: Plan, call: str) -> list[str]:
     flags, more = _flags(plan)
     lines += more
     called = f"{call}({inner(', '.join([*grads, *kept, flags]))})"
-    if len(signature.tensors) == len(signature.inputs):
+    if plan.op.gradients == signature.inputs:
         return [*lines, f"return {called}"]
-    slots = [f"d_{argument.name}" if argument.is_tensor else "None" for argument in signature.inputs]
+    slots = [f"d_{argument.name}" if argument in plan.op.gradients else "None" for argument in signature.inputs]
     return [*lines, f"{', '.join(plan.gradients)} = {called}", f"return {', '.join(slots)}"]
 
 
@@ -350,8 +379,8 @@ def _flags(plan: Plan) -> tuple[str, list[str]]:
     An operator takes each flag as an argument of its own.
     """
     inputs = plan.op.signature.inputs
-    places = [index for index, argument in enumerate(inputs) if argument.is_tensor]
-    star = "*" * (plan.style == "stable")
+    places = [index for index, argument in enumerate(inputs) if argument in plan.op.gradients]
+    star = "*" * (plan.style != "pybind11")
     needed, lines = "ctx.needs_input_grad", []
     if star and any(inputs[index].default is not None for index in places):
         missing = ", ".join(["False"] * sum(argument.default is not None for argument in inputs))

@@ -15,7 +15,9 @@ import torch
 
 from ..base.arguments import shown
 from ..errors import InputError
-from ..model.op import Op
+from ..model.op import LIST, MEMBERS, Argument, Op
+from ..run.cases import dtypes_of
+from ..run.compare import dtype_name
 from .render import WIDTH, as_tuple, broken, inner, rows
 from .source import (
     Import,
@@ -31,12 +33,26 @@ from .source import (
 
 #: Names under which tests and benchmark know what is here.
 REFERENCE, MAKE_INPUTS = "reference", "make_inputs"
+_COMPUTED = "computed"
 _TAKEN = (REFERENCE, MAKE_INPUTS, "SIZES", "TOLERANCES")
 #: The dtype in which `randn` draws, by that of the inputs.
 _REAL = {"complex64": "float32", "complex128": "float64"}
-#: As the check has them: rounding of sums of 4096 numbers in single precision.
-_TOLERANCES = {"float32": (1.25e-4, 1.25e-4), "float64": (1e-12, 1e-12)}
+#: As the check has them: rounding of sums of 4096 numbers in single precision, and of each number in half; whole numbers are exact.
+_TOLERANCES = {
+    "float32": (1.25e-4, 1.25e-4),
+    "float64": (1e-12, 1e-12),
+    "float16": (4e-3, 4e-3),
+    "bfloat16": (3.2e-2, 3.2e-2),
+}
 _CURE = "Write it as a plain `def`, or make it inside of the function that uses it"
+#: The reference of an op that writes what a function returns.
+_WRITTEN = '''\
+def reference(*values: Any) -> None:
+    """Compute the op: what `{computed}` returns goes where the op writes it."""
+    results = {computed}(*values)
+    for place, result in zip({places}, results if isinstance(results, tuple | list) else [results], strict=True):
+        values[place].copy_(result)
+'''
 #: Letters that ruff takes for numbers.
 _UNCLEAR = {"I: int", "O: int"}
 
@@ -68,12 +84,20 @@ def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
         <BLANKLINE>
     """
     found = _Collector(op)
-    found.add_root(op.reference, REFERENCE)
-    if op.inputs is not None:
+    places = getattr(op.reference, "places", ())  # of a snippet that writes what its reference returns
+    found.add_root(_own(op.reference), _COMPUTED if places else REFERENCE)
+    if places:
+        found.definitions[REFERENCE] = _WRITTEN.format(computed=found.reference or _COMPUTED, places=places)
+        found.reference = ""
+    if op.inputs is not None and not hasattr(op.inputs, "texts"):
         found.add_root(op.inputs, MAKE_INPUTS)
     else:
+        for name, function in getattr(op.inputs, "functions", {}).items():
+            found.add_function(function, name)
+        found.definitions[MAKE_INPUTS] = text = _drawn(op)
         found.imports |= {Import("collections.abc", "Callable"), Import("torch", "Tensor")}
-        found.definitions[MAKE_INPUTS] = _drawn(op)
+        found.imports |= {Import("typing", "Any")} if "Any, ..." in text or places else set()
+        found.imports |= {Import("torch")} if "torch." in text else set()
     parts = [import_lines(found.imports), "\n\n".join([*constants, *found.constants.values()])]
     functions = "\n\n".join("\n" + text.strip("\n") for text in found.definitions.values())
     aliases = [f"#: What a kernel is compared with.\nreference = {found.reference}"] if found.reference else []
@@ -88,17 +112,35 @@ def tolerances_of(op: Op) -> dict[str, tuple[float, float]]:
         >>> tolerances_of(Op("neg", "(Tensor x) -> Tensor y", torch.neg, {"x": "N", "y": "N"}))["float64"]
         (1e-12, 1e-12)
     """
-    drawn = dict.fromkeys(_REAL.get(dtype, dtype) for dtype in op.dtypes)
+    dtypes = [dtype_name(dtype) for dtype in dtypes_of(op)] if op.first.dtype else op.dtypes
+    drawn = dict.fromkeys(_REAL.get(dtype, dtype) for dtype in dtypes)
     by_real = {_REAL.get(dtype, dtype): pair for dtype, pair in op.tolerances.items()}
-    return {dtype: by_real.get(dtype, _TOLERANCES[dtype]) for dtype in drawn}
+    return {dtype: by_real.get(dtype, _TOLERANCES.get(dtype, (0.0, 0.0))) for dtype in drawn}
 
 
 def _drawn(op: Op) -> str:
-    """Write the generator of an op that has none of its own: all tensors normal."""
+    """Write the generator of an op that has none of its own: as an example says, or all tensors normal, and what has a default as that."""
+
+    def drawn(argument: Argument) -> str:
+        if argument.name not in op.shapes:
+            return repr(argument.value)
+        one = f"randn({', '.join(map(str, op.shape_of[argument.name].dims))})"
+        if argument.type == LIST:
+            return f"[{', '.join([one] * MEMBERS)}]"
+        if not argument.dtype:
+            return one
+        dtype = getattr(torch, argument.dtype)
+        if dtype == torch.bool:
+            return f"{one} > 0"
+        if dtype.is_floating_point or dtype.is_complex:
+            return f"{one}.to({dtype})"
+        return f"(4 * {one}).round(){'.abs()' * (dtype == torch.uint8)}.to({dtype})"
+
     quiet = "  # noqa: E741"
     parameters = ["randn: Callable[..., Tensor]", *(f"{letter}: int" for letter in op.letters)]
-    tensors = [f"randn({', '.join(map(str, op.shape_of[a.name].dims))})" for a in op.signature.inputs]
-    returns = f"tuple[{', '.join(['Tensor'] * len(tensors))}]"
+    tensors = getattr(op.inputs, "texts", None) or [drawn(argument) for argument in op.signature.inputs]
+    plain = op.signature.inputs == op.signature.tensors
+    returns = f"tuple[{', '.join(['Tensor'] * len(tensors)) if plain else 'Any, ...'}]"
     head = broken(f"def {MAKE_INPUTS}({inner(parameters)}) -> {returns}:")
     if "\n" in head:
         lines = [f"    {parameter},{quiet * (parameter in _UNCLEAR)}" for parameter in parameters]
@@ -108,7 +150,13 @@ def _drawn(op: Op) -> str:
     returned = f"    return {', '.join(tensors)}"
     if len(tensors) == 1 or len(returned) > WIDTH:
         returned = broken(f"    return {as_tuple(tensors)}")
-    return f'{head}\n    """Draw one set of inputs, normal numbers all."""\n{returned}\n'
+    said = "normal numbers all" if op.inputs is None else "like those of an example"
+    return f'{head}\n    """Draw one set of inputs, {said}."""\n{returned}\n'
+
+
+def _own(reference: Any) -> Any:
+    """Return the function that somebody has written, that of an op which a snippet has made too."""
+    return getattr(reference, "function", reference)
 
 
 class _Collector:
@@ -123,7 +171,9 @@ class _Collector:
         self.inputs = ""
         self._bound: dict[str, Any] = {}
         self._files: dict[FunctionType, Mapping[str, Import]] = {}
-        self._home = {getattr(one, "__module__", None) or "" for one in (op.reference, op.inputs) if one is not None}
+        self._home = {
+            getattr(one, "__module__", None) or "" for one in (_own(op.reference), op.inputs) if one is not None
+        }
 
     def add_root(self, value: Any, name: str) -> None:
         """Add the reference or the generator of inputs, under its own name or one that is an alias of that."""
@@ -133,7 +183,7 @@ class _Collector:
                 raise self._refusal(f"its {name}", value)
             self.imports.add(Import(found.module))
             dotted = f"{found.module}.{found.name}"
-            setattr(self, "reference" if name == REFERENCE else "inputs", dotted)
+            setattr(self, "inputs" if name == MAKE_INPUTS else "reference", dotted)
             return
         own = inspect.unwrap(value).__name__
         if own in _TAKEN and own != name:
@@ -277,7 +327,7 @@ class _Collector:
                     f"{shown(self._bound[name])} and {shown(value)}, and the export has one file for both: rename one"
                 )
             return False
-        if name in _TAKEN and value not in (self.op.reference, self.op.inputs):
+        if name in _TAKEN and value not in (_own(self.op.reference), self.op.inputs):
             raise InputError(
                 f"op {self.op.name!r}: its reference or inputs use a name {name}, which the export needs for itself: rename it"
             )

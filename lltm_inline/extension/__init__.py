@@ -7,12 +7,12 @@ define `forward` and `backward` as the playground wants them are for `Kernel.fro
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.arguments import nearest_first, path_of, shown, string
+from ..base.arguments import nearest_first, path_of, refusal, shown, string
 from ..base.device import DEVICES
 from ..build.job import rendered_fit
 from ..errors import FileError, InputError, UnknownKernelError
@@ -21,8 +21,8 @@ from ..model.kernel import Kernel, revise
 from ..model.registry import fit
 from ..source.template import devices_of
 from .classic import kernel_of
-from .returned import Returned, kernels_of
-from .setup_py import read_setup
+from .returned import Returned, kernels_of, op_of
+from .setup_py import Extension, read_setup
 
 if TYPE_CHECKING:
     from ..model.registry import Registry
@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 __all__ = ["import_extension"]
 
 _SETUP = "setup.py"
-_BY_HAND = "Or name the files yourself: li.Kernel.from_files('op/variant', cpp='...')"
+_BY_HAND = "Or name the files: import_extension(..., sources=['a.cpp'], forward='NAME')"
 
 
-def import_extension(registry: Registry, directory: Any, op: Any, variant: Any) -> tuple[Kernel, ...]:
+def import_extension(
+    registry: Registry, directory: Any, op: Any, variant: Any, sources: Any, forward: Any, backward: Any
+) -> tuple[Kernel, ...]:
     """Register the kernels of an extension; `Registry.import_extension` says how.
 
     Raises:
@@ -41,23 +43,31 @@ def import_extension(registry: Registry, directory: Any, op: Any, variant: Any) 
         FileError, DefinitionError, UnknownKernelError: as `Registry.import_extension` says.
     """
     path = path_of("directory", directory)
-    for name, value in (("op", op), ("variant", variant)):
+    for name, value in (("op", op), ("variant", variant), ("forward", forward), ("backward", backward)):
         if value is not None:
             string(name, value)
-    if not path.is_dir():
+    files = None if sources is None else [str(path_of("sources", one)) for one in _listed(sources)]
+    if backward is not None and forward is None:
+        raise InputError(f"backward={shown(backward)} without a forward: name both")
+    named = {kind: name for kind, name in (("forward", forward), ("backward", backward)) if name is not None}
+    if not os.path.isdir(path):
         raise FileError(
-            f"{shown(str(path))} is {'a file' if path.exists() else 'not there'}: want the directory of an extension"
+            f"{shown(str(path))} is {'a file' if os.path.exists(path) else 'not there'}: want the directory of an extension"
         )
-    if (path / ORIGIN).is_file():
+    made = None
+    if files is None and not named and (path / ORIGIN).is_file():
         found = kernels_of(path, op, variant)
-    elif (path / _SETUP).is_file():
-        found = _classic(registry, path, op, variant)
+        made = op_of(path) if op is None and found[0].kernel.op not in registry.ops else None
+    elif files is not None or (path / _SETUP).is_file():
+        found = _classic(registry, path, op, variant, files, named)
     else:
         raise InputError(f"{shown(str(path))} holds neither {ORIGIN} nor {_SETUP}{_hint(path)}. {_BY_HAND}")
     for one in found:
-        fit(one.kernel, registry.op_of(one.kernel))
+        fit(one.kernel, made or registry.op_of(one.kernel))
     if op is not None:
         _require_fit(found)
+    if made is not None:
+        registry.register(made)
     return tuple(_entered(registry, one) for one in found)
 
 
@@ -73,17 +83,31 @@ def _require_fit(found: Sequence[Returned]) -> None:
             rendered_fit(one.kernel, device)
 
 
-def _classic(registry: Registry, path: Path, op: str | None, variant: str | None) -> tuple[Returned, ...]:
+def _listed(sources: Any) -> Sequence[Any]:
+    """Return the sources that somebody has named, one at least."""
+    if not isinstance(sources, list | tuple) or not sources:
+        raise refusal("sources", sources, "a list of files, ['a.cpp', 'b.cu']")
+    return sources
+
+
+def _classic(
+    registry: Registry,
+    path: Path,
+    op: str | None,
+    variant: str | None,
+    files: Sequence[str] | None,
+    named: Mapping[str, str],
+) -> tuple[Returned, ...]:
     if op is None:
         raise InputError(f"{shown(str(path))}: say which op it computes, op='lltm'. Ops: {', '.join(registry.ops)}")
     if op not in registry.ops:
         names = ", ".join(nearest_first(op, registry.ops))
         raise UnknownKernelError(f"no op {shown(op)}. Ops: {names}. Register an Op of that name first")
-    extensions = read_setup(path / _SETUP)
+    extensions = read_setup(path / _SETUP) if files is None else [Extension(Path(files[0]).stem, tuple(files))]
     if variant is not None and len(extensions) > 1:
         names = ", ".join(extension.name for extension in extensions)
         raise InputError(f"{shown(str(path))} holds the extensions {names}: variant={variant!r} can name one only")
-    return tuple(Returned(kernel_of(path, extension, registry.ops[op], variant), "") for extension in extensions)
+    return tuple(Returned(kernel_of(path, extension, registry.ops[op], variant, named), "") for extension in extensions)
 
 
 def _hint(path: Path) -> str:

@@ -16,7 +16,7 @@ returns, keep the rest for backward, and bring the gradients into order.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..base.arguments import shown
@@ -25,9 +25,10 @@ from ..errors import DefinitionError
 from ..export.kernel_file import KernelFile, write_kernel_file
 from ..export.render import fill
 from ..model.kernel import Kernel
+from ..model.op import LIST
 from ..model.registry import Argument, Op
 from ..source.signature import cpp_type, find_function, mask, returned_type, tuple_of
-from .matching import Called, Match, bound_of, match_functions
+from .matching import Called, Match, bound_of, match_functions, unqualified
 from .reading import find_modules
 from .setup_py import Extension
 
@@ -37,10 +38,15 @@ _SPACE = "extension"
 #: What every build of the playground decides by itself.
 _OWN = re.compile(
     r"-O\w*|-g|-fPIC|-fopenmp|-std=.*|-m(?:arch|cpu|tune)=native|--expt-relaxed-constexpr|-W(?:all|extra)|-w"
+    r"|-D_GLIBCXX_USE_CXX11_ABI=\d|-allow-unsupported-compiler|-Xptxas=-(?:O\d|v)"
 )
+#: What nvcc takes with its value as the next word.
+_WITH_VALUE = ("-Xptxas", "-Xcompiler", "-Xcudafe", "-gencode", "-arch", "-code", "-maxrregcount", "--compiler-options")
 
 
-def kernel_of(directory: Path, extension: Extension, op: Op, variant: str | None) -> Kernel:
+def kernel_of(
+    directory: Path, extension: Extension, op: Op, variant: str | None, named: Mapping[str, str] | None = None
+) -> Kernel:
     """Make a kernel of one extension of a `setup.py`.
 
     Args:
@@ -48,10 +54,11 @@ def kernel_of(directory: Path, extension: Extension, op: Op, variant: str | None
         extension: that it declares.
         op: that the extension computes.
         variant: of the kernel; by default the extension's name.
+        named: the functions that are its `forward` and `backward`, where somebody has said so.
 
     Raises:
         FileError: a source that cannot be read.
-        InputError: a source that is no text, or includes a header that lies beside it.
+        InputError: a source that is no text.
         DefinitionError: a source of another language, nothing that binds its functions, or functions that do not match the op.
     """
     where = f"extension {extension.name!r} in {shown(str(directory))}"
@@ -61,13 +68,14 @@ def kernel_of(directory: Path, extension: Extension, op: Op, variant: str | None
             raise DefinitionError(f"{where}: {path.name} is neither C++ nor CUDA: want {', '.join(_CPP + _CUDA)}")
     # What launches the kernels is called by what binds them.
     paths.sort(key=lambda path: path.suffix not in _CUDA)
-    text = "\n\n".join(_read(path, several=len(paths) > 1) for path in paths) + "\n"
+    seen: set[Path] = set()
+    includes = [directory / one for one in extension.include_dirs]
+    text = "\n\n".join(_read(path, len(paths) > 1, includes, seen) for path in paths) + "\n"
     modules = find_modules(text)
-    if not modules:
+    if not modules and not named:
         raise DefinitionError(
             f"{where}: no PYBIND11_MODULE or TORCH_LIBRARY in {', '.join(path.name for path in paths)}, which would say what its "
-            "functions are. "
-            "Write 'forward' and 'backward' into the file by hand, and take it with li.Kernel.from_files"
+            "functions are. Name them: import_extension(..., forward='NAME', backward='NAME')"
         )
     own = text
     for module in reversed(modules):
@@ -76,7 +84,9 @@ def kernel_of(directory: Path, extension: Extension, op: Op, variant: str | None
     masked = mask(own)
     # The playground's own functions have these names, so the extension's go elsewhere.
     space = _SPACE if any(find_function(masked, name) for name in ("forward", "backward")) else ""
-    match = match_functions(op, bound_of(functions, op.name, where), masked, where, f"{space}::" * bool(space))
+    bound = {kind: functions.get(name, name) for kind, name in named.items()} if named else {}
+    bound, own_space, masked = unqualified(bound or bound_of(functions, op.name, where), masked, where)
+    match = match_functions(op, bound, masked, where, f"{space}::" * bool(space) + own_space)
     on_gpu = paths[0].suffix in _CUDA
     texts = _within(own, space, where) if space else own, adapter_text(op, match, dense="is_contiguous" in own)
     source = escaped("\n\n".join(texts))
@@ -95,9 +105,9 @@ def _within(text: str, space: str, where: str) -> str:
     return write_kernel_file(KernelFile(text, {}, space, ""), where).partition("\n")[2].rstrip("\n")
 
 
-def _read(path: Path, several: bool) -> str:
-    """Read one source; where there are several, the text says where each begins."""
-    text = read_source(path).rstrip("\n")
+def _read(path: Path, several: bool, includes: Sequence[Path], seen: set[Path]) -> str:
+    """Read one source with its headers; where there are several, the text says where each begins."""
+    text = read_source(path, includes, seen).rstrip("\n")
     return f"// From {path.name}.\n{text}" if several else text
 
 
@@ -110,9 +120,25 @@ def _variant_of(extension: Extension, where: str) -> str:
 
 def flags_of(cxx: Sequence[str], nvcc: Sequence[str], on_gpu: bool) -> tuple[str, ...]:
     """Return what an extension asks of the compilers beyond what every kernel is compiled with."""
-    own, of_nvcc = (tuple(flag for flag in flags if not _OWN.fullmatch(flag)) for flags in (cxx, nvcc))
+    own, of_nvcc = (tuple(flag for flag in _words(flags) if not _OWN.fullmatch(flag)) for flags in (cxx, nvcc))
     # The C++ file is a part of the CUDA text, so its flags go through nvcc.
     return (*(f"-Xcompiler={flag}" for flag in own if flag not in of_nvcc), *of_nvcc) if on_gpu else own
+
+
+def _words(flags: Sequence[str]) -> list[str]:
+    """Take flags apart that stand in one string, and put a value to what it belongs to.
+
+    Example:
+        >>> _words(["-O3 -lineinfo", "-Xcompiler", "-O2", "-gencode", "arch=compute_80,code=sm_80"])
+        ['-O3', '-lineinfo', '-O2', '-gencode=arch=compute_80,code=sm_80']
+    """
+    words: list[str] = []
+    for word in (word for flag in flags for word in flag.split()):
+        if words and words[-1] in _WITH_VALUE:
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return [word.partition("=")[2] if re.fullmatch(r"-Xcompiler=-O\w*", word) else word for word in words]
 
 
 def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("forward", "backward")) -> str:
@@ -129,8 +155,12 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
     own = dict(zip(match.taken, match.forward.function.types, strict=True))
     # What is changed, and what a function could change, is a variable.
     variables = [a.name for a in op.signature.tensors if a.name in changed * dense or by_reference.match(own[a.name])]
+    lists = [a.name for a in op.signature.inputs if a.type == LIST and (dense or by_reference.match(own[a.name]))]
 
     def handed(name: str, needed: bool) -> str:
+        numbers = re.search(r"\bvector\s*<\s*(int|float)\s*>", own.get(name, ""))  # from those of 64 bits
+        if numbers:
+            return f"std::vector<{numbers[1]}>({name}.begin(), {name}.end())"
         return f"{name}.contiguous()" if needed else name
 
     def call(function: Called) -> str:
@@ -149,6 +179,8 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
     incoming = [f"d_{output.name}" for output in op.signature.outputs]
     backward = match.backward
     extras = [Argument("", "Tensor")] * len(match.extras)
+    itself = {argument.alias: argument.name for argument in op.signature.changed}
+    returned = zip(op.signature.outputs, match.outputs, strict=True)
     return fill(
         "adapter.cpp",
         op=op,
@@ -158,11 +190,17 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
         call=call,
         returned=returned_type((*op.signature.outputs, *extras), "aten"),
         gradients_returned=tuple_of(len(op.gradients), "aten"),
-        values=[match.forward.value(index) for index in (*match.outputs, *match.extras.values())],
+        # A changed input that is returned is that itself, and not what the function got in its place.
+        values=[itself.get(output.alias) or match.forward.value(index) for output, index in returned]
+        + [match.forward.value(index) for index in match.extras.values()],
         parameters=[f"{types[argument.name]} {argument.name}" for argument in inputs],
         variables={name: handed(name, dense and name in tensors) for name in variables},
         changed=changed if dense else [],
-        handed=[f"{name}_" if name in variables else handed(name, dense and name in tensors) for name in match.taken],
+        lists=lists,
+        dense=dense,
+        handed=[
+            f"{name}_" if name in variables + lists else handed(name, dense and name in tensors) for name in match.taken
+        ],
         gradients={
             f"d_{name}": backward.value(index) + ".flatten()" * (name in match.rows)
             for name, index in match.gradients.items()

@@ -1,7 +1,8 @@
 """What one example call tells of a function: the letters of its shapes, what it returns, what it changes.
 
 The reference runs on the example, and with each extent one larger: what it takes is a letter, and how its results grow says how
-their shapes are written. Extents that are equal in the example stay equal.
+their shapes are written. Extents that are equal in the example stay equal where the reference wants it, or the function asks for
+one of them only.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import permutations, product
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import combinations, count, permutations, product
 from typing import Any
 
 import torch
@@ -21,47 +23,76 @@ from torch import Tensor
 from ..base.arguments import plural, shown
 from ..errors import DefinitionError, InputError
 from ..model.shapes import Shape
+from ..run.function import each
 
 #: In the order in which a reader meets them.
 _LETTERS = "NMKLPQRSTUVWXYZABCDEFGHIJO"
 #: How far extents are moved, each alone and all together, to see how results grow.
 _STEPS, _TOGETHER = (1, 3), (2, 3, 5, 7, 11, 13)
+#: Extents below this are no sizes of a problem, but of a filter, say.
+_SMALL = 16
+#: An axis of an argument: the place of that, and the axis.
+_Axis = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Like:
-    """Draws a value like that of the example.
+    """Says how a value like that of the example is drawn.
 
     Attributes:
         value: of the example.
-        shape: of a tensor, in the letters of the op.
+        shape: of a tensor, in the letters of the op; of a number that is an extent, or a product of some, these.
         below: of an index, the letters that it has to be below; of the places where rows begin, the letter that they end at.
+        dtype: of a tensor that has not that of the others.
     """
 
     value: Any
     shape: str = ""
     below: tuple[str, ...] = ()
+    dtype: torch.dtype | None = None
 
-    def __call__(self, randn: Callable[..., Tensor], sizes: Mapping[str, int]) -> Any:
-        """Draw it at these sizes."""
+    @property
+    def text(self) -> str:
+        """The expression that draws it, of letters, `randn` and `DRAWN_BY`: an export holds it as it is."""
         value = self.value
+        extents = [str(dim) for dim in Shape.parse(self.shape).dims]
+        if isinstance(value, int) and self.shape:
+            return " * ".join(f"({extent})" if len(extents) > 1 and " " in extent else extent for extent in extents)
+        if isinstance(value, list | tuple) and tensors_in([value]):
+            return f"[{', '.join(replace(self, value=one).text for one in value)}]"
         if not isinstance(value, Tensor):
-            return value
-        drawn = randn(*Shape.parse(self.shape)(sizes))
+            return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)
+        drawn = f"randn({', '.join(extents)})"
         if value.is_complex():
-            return drawn.to(value.dtype)
+            return f"{drawn}.to({value.dtype})"
         # What has one sign keeps it, and what lies between 0 and 1 stays there.
-        share = 0.5 * (1 + torch.erf(drawn / math.sqrt(2)))
         low, high = (value.min().item(), value.max().item()) if value.numel() else (0, 0)
         if value.is_floating_point():
-            return drawn if low < 0 else share if high <= 1 else drawn.abs()
-        ends = [sizes[letter] for letter in self.below]
+            kept = drawn if low < 0 else f"share({drawn})" if high <= 1 else f"{drawn}.abs()"
+            return f"{kept}.to({self.dtype})" if self.dtype else kept
+        end = f"min({', '.join(self.below)})" if len(self.below) > 1 else "".join(self.below)
         if _begins_rows(value):
-            end = min(ends, default=int(high))
-            inner = (share[1:-1].sort()[0] * end).round()
-            return torch.cat([share[:1] * 0, inner, share[1:2] * 0 + end]).to(value.dtype)
-        low, high = (0, min(ends)) if ends else (int(low), int(high) + 1)
-        return (low + (share.double() * (high - low)).floor().clamp(max=max(high - low - 1, 0))).to(value.dtype)
+            return f"row_starts(share({drawn}), {end or int(high)}).to({value.dtype})"
+        return f"whole(share({drawn}), {0 if end else int(low)}, {end or int(high) + 1}).to({value.dtype})"
+
+
+def share(drawn: Tensor) -> Tensor:
+    """Make of normal numbers such as lie between 0 and 1, everywhere as many."""
+    return 0.5 * (1 + torch.erf(drawn / math.sqrt(2)))
+
+
+def whole(even: Tensor, low: int, high: int) -> Tensor:
+    """Make of numbers between 0 and 1 whole ones from `low` to below `high`."""
+    return low + (even.double() * (high - low)).floor().clamp(max=max(high - low - 1, 0))
+
+
+def row_starts(even: Tensor, end: int) -> Tensor:
+    """Make of numbers between 0 and 1 the places where rows begin, as CSR has them: sorted, from 0 to `end`."""
+    return torch.cat([even[:1] * 0, (even[1:-1].sort()[0] * end).round(), even[1:2] * 0 + end])
+
+
+#: The functions that the text of inputs names.
+DRAWN_BY = {function.__name__: function for function in (share, whole, row_starts)}
 
 
 def _begins_rows(value: Tensor) -> bool:
@@ -76,9 +107,20 @@ class Inputs:
 
     likes: tuple[Like, ...]
 
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The expressions that draw them."""
+        return tuple(like.text for like in self.likes)
+
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """The functions that these name."""
+        return {name: function for name, function in DRAWN_BY.items() if f"{name}(" in str(self.texts)}
+
     def __call__(self, randn: Callable[..., Tensor], **sizes: int) -> tuple[Any, ...]:
         """Draw one set of inputs."""
-        return tuple(like(randn, sizes) for like in self.likes)
+        names = {"torch": torch, "randn": randn, **DRAWN_BY, **sizes}
+        return tuple(eval(text, names) for text in self.texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +135,7 @@ class Call:
 
 def call(function: Callable[..., Any], values: Sequence[Any]) -> Call:
     """Call a function on copies of values, and see what it does to them."""
-    copies = [value.detach().clone() if isinstance(value, Tensor) else value for value in values]
+    copies = [each(value, lambda one: one.detach().clone()) for value in values]
     with torch.no_grad():
         results = function(*copies)
     changed = tuple(
@@ -105,8 +147,19 @@ def call(function: Callable[..., Any], values: Sequence[Any]) -> Call:
     return Call(found, changed, tuple(places.get(id(result)) for result in found), kind)
 
 
+def _tried(function: Callable[..., Any], values: Sequence[Any]) -> Call | None:
+    """Call a function to see whether it takes values that nobody has said it takes; None where it refuses them."""
+    try:
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return call(function, values)
+    except Exception:  # whatever a reference raises
+        return None
+
+
 def _same(value: Any, copy: Any) -> bool:
-    return not isinstance(value, Tensor) or torch.equal(value.nan_to_num(), copy.nan_to_num())
+    pairs = zip(tensors_in([value]), tensors_in([copy]), strict=True)
+    return all(torch.equal(one.nan_to_num(), other.nan_to_num()) for one, other in pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +172,8 @@ class Example:
         free: for each extent of a tensor that may be another its letter, or as many letters as it is: `2M`.
         first: the call of the reference with the example; None without one.
         maker: makes inputs, where the user said how.
+        bound: numbers that are an extent of the example, or a product of some, by name.
+        chance: for extents that the user's own example has not, what it has in their place.
     """
 
     names: tuple[str, ...]
@@ -127,15 +182,27 @@ class Example:
     reference: Callable[..., Any] | None
     first: Call | None
     maker: Callable[..., Any] | None = None
+    bound: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    chance: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def inputs(self) -> Callable[..., Any]:
         """Draws inputs like those of the example."""
-        return self.maker or Inputs(tuple(map(self._like, self.values)))
+        return self.maker or Inputs(tuple(map(self._like, self.names, self.values)))
 
-    def _like(self, value: Any) -> Like:
+    @property
+    def is_plain(self) -> bool:
+        """Whether the inputs are drawn as those of any op are: real numbers of both signs in tensors that stand alone."""
+        tensors = [v for v in self.values if isinstance(v, Tensor) and v.dtype == self.dtype and v.is_floating_point()]
+        return (
+            self.maker is None and len(tensors) == len(self.values) and all(v.numel() and v.min() < 0 for v in tensors)
+        )
+
+    def _like(self, name: str, value: Any) -> Like:
+        if name in self.bound:
+            return Like(value, self._written(self.bound[name]))
         if not isinstance(value, Tensor):
-            return Like(value)
+            return Like(value, "".join(map(self.shape, tensors_in([value])[:1])))
         below: list[str] = []
         if value.dtype in (torch.int64, torch.int32) and value.numel() and value.min() >= 0:
             # One of the extents that no index reaches is meant; below all of them is right whichever that is.
@@ -144,11 +211,25 @@ class Example:
             fixed = [e for tensor in tensors_in(self.values) for e in tensor.shape if e not in self.free] + numbers
             if ends or not any(extent > top for extent in fixed):
                 below = [letter for letter, e in self.sizes.items() if (e == top if ends else e > top)]
-        return Like(value, self.shape(value), tuple(below))
+        return Like(value, self.shape(value), tuple(below), value.dtype if value.dtype != self.dtype else None)
 
     def shape(self, value: Tensor) -> str:
         """Write the shape of a tensor in letters."""
-        return " ".join(str(self.free.get(extent, extent)) for extent in value.shape)
+        return self._written(value.shape)
+
+    def _written(self, extents: Sequence[int]) -> str:
+        return " ".join(str(self.free.get(extent, extent)) for extent in extents)
+
+    def small(self, most: int) -> tuple[int, ...]:
+        """Scale the example down to so many elements, by one factor, so that different extents stay different; () if it cannot be."""
+        for factor in (1, 2, 4, 8, 16, 32, 64, 128):
+            sizes = {letter: extent if extent < _SMALL else extent // factor for letter, extent in self.sizes.items()}
+            if any(extent >= _SMALL and extent % factor for extent in self.sizes.values()):
+                break
+            shapes = [Shape.parse(self.shape(tensor))(sizes) for tensor in tensors_in(self.values)]
+            if sum(map(math.prod, shapes)) <= most:
+                return tuple(sizes.values())
+        return ()
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -158,22 +239,30 @@ class Example:
     def at(self, sizes: Mapping[str, int], seed: int = 0) -> tuple[Any, ...]:
         """Draw inputs in the example's dtypes at other sizes."""
         generator = torch.Generator().manual_seed(seed)
-        dtype = next(
-            (v.dtype for v in tensors_in(self.values) if v.is_floating_point() or v.is_complex()), torch.float32
-        )
         return self.inputs(
-            lambda *shape: torch.randn(shape, dtype=torch.float64, generator=generator).to(dtype), **sizes
+            lambda *shape: torch.randn(shape, dtype=torch.float64, generator=generator).to(self.dtype), **sizes
         )
+
+    @cached_property
+    def dtype(self) -> torch.dtype:
+        """What the tensors of real and complex numbers have in common."""
+        real = (v.dtype for v in tensors_in(self.values) if v.is_floating_point() or v.is_complex())
+        return next(real, torch.float32)
 
     def run(self, sizes: Mapping[str, int], values: Mapping[str, int] | None = None, seed: int = 0) -> Call | None:
         """Run the reference at other sizes, and with other whole numbers; None where it refuses them."""
         assert self.reference is not None
         inputs = [(values or {}).get(name, value) for name, value in zip(self.names, self.at(sizes, seed), strict=True)]
-        try:
-            with torch.random.fork_rng(devices=[]):
-                return call(self.reference, inputs)
-        except Exception:  # whatever a reference raises for a size that it refuses
-            return None
+        return _tried(self.reference, inputs)
+
+    def takes(self, dtype: torch.dtype) -> bool:
+        """Tell whether the reference computes in another dtype, too: what makes a tensor by `torch.zeros(n)` knows one only."""
+        if self.reference is None or self.first is None:
+            return True
+        values = [each(value, lambda one: one.to(dtype) if one.dtype == self.dtype else one) for value in self.values]
+        found = _tried(self.reference, values)
+        pairs = zip(tensors_in(self.first.results), tensors_in(found.results if found else ()), strict=False)
+        return found is not None and all(other.dtype == dtype for one, other in pairs if one.dtype == self.dtype)
 
     def shape_of(self, which: int) -> str:
         """Write the shape of a result in letters and arguments; `?` where it follows from the values."""
@@ -222,7 +311,7 @@ class Example:
     @property
     def _numbers(self) -> dict[str, int]:
         pairs = zip(self.names, self.values, strict=True)
-        return {name: value for name, value in pairs if isinstance(value, int) and not isinstance(value, bool)}
+        return {name: value for name, value in pairs if _is_number(value) and name not in self.bound}
 
     def _linear(self, probes: Sequence[tuple[dict[str, int], int]]) -> str | None:
         """Write an extent as a sum of letters and a constant."""
@@ -244,8 +333,10 @@ class Example:
 
 
 def tensors_in(values: Sequence[Any]) -> list[Tensor]:
-    """List the tensors among values."""
-    return [value for value in values if isinstance(value, Tensor)]
+    """List the tensors among values, those of lists among them."""
+    return [
+        one for value in values for one in (value if isinstance(value, list) else [value]) if isinstance(one, Tensor)
+    ]
 
 
 def _formulas(letters: Mapping[str, int], numbers: Sequence[str]) -> Iterator[tuple[str, Callable[..., int]]]:
@@ -307,18 +398,25 @@ def explore(
 
     Raises:
         DefinitionError: the reference does not take the example.
-        InputError: an example that is none.
+        InputError: an example of more extents than there are letters.
     """
+    chance: dict[int, int] = {}
+    if reference is not None and maker is None:
+        values, chance = _told_apart(names, values, asked, reference)
     extents: dict[int, None] = {}
+    bound: dict[str, Sequence[int]] = {}
     for name, value in zip(names, values, strict=True):
-        for tensor in tensors_in([value]):
-            if tensor.layout != torch.strided:
-                raise InputError(f"{where}: inputs: {name} has layout {tensor.layout}, want a dense tensor")
-            extents |= {
-                extent: None
-                for axis, extent in enumerate(tensor.shape)
-                if asked(name, axis, tensor.dim()) and extent > 1
-            }
+        if isinstance(value, Tensor):  # the extents of a list follow from those of others
+            known = {extent for axis, extent in enumerate(value.shape) if asked(name, axis, value.dim())}
+            for number, given in zip(names, values, strict=True):
+                # Who asks for no extent is told it, or the number of elements.
+                if _is_number(given) and given > 1 and maker is None:
+                    if given in value.shape and given not in known | {*extents}:
+                        bound[number] = (given,)
+                    elif given == value.numel() and not known:
+                        bound[number] = tuple(value.shape)
+            told = {extent for those in bound.values() for extent in those}
+            extents |= {extent: None for extent in value.shape if extent > 1 and extent in known | told}
     if len(extents) > len(_LETTERS):
         raise InputError(
             f"{where}: inputs have {plural(len(extents), 'different extent')}, want {len(_LETTERS)} at most"
@@ -331,13 +429,13 @@ def explore(
         except Exception as error:
             said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             raise DefinitionError(
-                f"{where}: the reference fails on the example inputs ({', '.join(map(_words, values))}): {said}. "
+                f"{where}: the reference fails on the example inputs ({', '.join(map(words, values))}): {said}. "
                 f"It is called as the function is: ({', '.join(names)})"
             ) from error
     letters = dict(zip(extents, _LETTERS, strict=False))
     if maker is not None:
         letters = {extent: letter for letter, extent in sizes_of(maker, where).items()}
-    example = Example(tuple(names), tuple(values), letters, reference, first, maker)
+    example = Example(tuple(names), tuple(values), letters, reference, first, maker, bound, chance)
     if reference is None or maker is not None:
         return example
     taken = [extent for extent in extents if _moves(example, extent)]
@@ -352,12 +450,95 @@ def explore(
     return replace(example, free=free)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _told_apart(
+    names: Sequence[str],
+    values: Sequence[Any],
+    asked: Callable[[str, int, int], bool],
+    reference: Callable[..., Any],
+) -> tuple[Sequence[Any], dict[int, int]]:
+    """Give axes that have one extent by chance extents of their own: a kernel that takes one for the other is right for squares.
+
+    They are told apart where the reference takes them so, and the function asks for them.
+
+    Returns:
+        The values, and for each new extent the one in whose place it is.
+    """
+
+    def moved(extents: Mapping[_Axis, int]) -> list[Any]:
+        found, draw = list(values), partial(torch.randn, generator=torch.Generator().manual_seed(0))
+        for place in {place for place, _ in extents}:
+            shape = [extents.get((place, axis), extent) for axis, extent in enumerate(values[place].shape)]
+            like = Like(values[place], " ".join(map(str, shape)), (), values[place].dtype)
+            (found[place],) = Inputs((like,))(draw)
+        return found
+
+    def takes(extents: Mapping[_Axis, int]) -> bool:
+        return _tried(reference, moved(extents)) is not None
+
+    axes = {
+        (place, axis): extent
+        for place, value in enumerate(values)
+        if isinstance(value, Tensor)
+        for axis, extent in enumerate(value.shape)
+        if extent > 1
+    }
+    apart: dict[_Axis, int] = {}
+    chance: dict[int, int] = {}
+    used = {*axes.values(), *filter(_is_number, values)}
+    for extent in dict.fromkeys(axes.values()):
+        left = [axis for axis, other in axes.items() if other == extent]
+        parts: list[list[_Axis]] = []
+        for part in _parts(left, {place: values[place].dim() for place, _ in left}):
+            if part and {*part} <= {*left} and all(takes(dict.fromkeys(part, extent + step)) for step in _STEPS):
+                parts.append([*part])
+                left = [axis for axis in left if axis not in part]
+        for part in _told(parts + [left] * bool(left), names, values, asked)[:-1]:
+            # A multiple: what a text asks of the one, as 128 % 4 == 0, the other has as well.
+            new = next(number for number in count(2 * extent, extent) if number not in used)
+            used.add(new)
+            chance[new] = extent
+            apart |= dict.fromkeys(part, new)
+    return (moved(apart), chance) if apart and takes(apart) else (values, {})
+
+
+def _told(
+    parts: Sequence[list[_Axis]], names: Sequence[str], values: Sequence[Any], asked: Callable[[str, int, int], bool]
+) -> list[list[_Axis]]:
+    """Join what a function does not ask for with the nearest axis of the same tensor that it asks for; none are told apart without."""
+    known = {(place, axis) for part in parts for place, axis in part if asked(names[place], axis, values[place].dim())}
+    told = [[*part] for part in parts if known & {*part}]
+    for part in parts:
+        if known & {*part}:
+            continue
+        if not {place for place, _ in part} <= {place for place, _ in known}:
+            return []
+        near = [(abs(axis - other), same, other) for place, axis in part for same, other in known if same == place]
+        home = next(other for other in told if min(near)[1:] in other)
+        home += part
+        told.sort(key=lambda other: other is home)  # what the reference refuses to have changed comes last
+    return told
+
+
+def _parts(axes: Sequence[_Axis], ranks: Mapping[int, int]) -> Iterator[Sequence[_Axis]]:
+    """List what axes of one extent may belong together: each alone, those at one place from either end, and pairs."""
+    yield from ([axis] for axis in axes)
+    for index in range(max(ranks.values(), default=0)):
+        yield [one for one in axes if one[1] == index]
+        yield [one for one in axes if ranks[one[0]] - one[1] == index + 1]
+    yield from combinations(axes, 2)
+
+
 def _moves(example: Example, extent: int) -> bool:
     """Tell whether the reference takes the example with another extent in the place of this one."""
     return all(example.run({**example.sizes, example.free[extent]: extent + step}) for step in _STEPS)
 
 
-def _words(value: Any) -> str:
+def words(value: Any) -> str:
+    """Describe a value in a message: `float32 (3, 5)`."""
     if isinstance(value, Tensor):
         return f"{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}"
     return shown(value, 30)

@@ -6,6 +6,7 @@ snippet's own functions is written behind its text, as for an extension in files
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,19 +20,22 @@ from ..base.files import escaped
 from ..diagnosis.source_text import python_line
 from ..errors import DefinitionError, InputError
 from ..model.kernel import Kernel
+from ..model.op import LIST, fits
 from ..model.registry import Op, registry
 from ..model.reserved import is_reserved
+from ..run.compare import dtype_name
+from ..run.function import each
 from ..source.signature import Function, aliases_in, find_functions, mask, meant, taken
 from .classic import adapter_text, flags_of
-from .example import Example, call, explore, sizes_of, tensors_in
-from .matching import match_functions, of_gradient
+from .example import Example, call, explore, sizes_of, tensors_in, words
+from .matching import match_functions, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of
 
 #: Arguments of `load_inline` that ask for what does not exist here.
 _SYCL = ("sycl_sources", "extra_sycl_cflags", "with_sycl")
 #: What every build of the playground links, or needs not.
 _LINKED = re.compile(r"-O\w*|-fopenmp|-l(?:gomp|m|pthread|dl|cudart|torch\w*|c10\w*)|-pthread|")
-#: An example of more elements is too large to be checked at.
+#: An example of more elements is too large to be checked at: gradients visit each.
 _MOST_ELEMENTS = 4096
 #: What `load_inline` puts ahead of every text; of all includes of a text the playground makes the first lines of a build.
 _IMPLICIT = "#include <torch/extension.h>"
@@ -53,18 +57,19 @@ _EXTENT = re.compile(r"\b(\w+)\s*\.\s*(?:size|sizes|numel)\s*\(\s*([^()]*?)\s*\)
 _COPY = re.compile(
     r"\b(\w+)\s*=\s*(?:\w+::\w+_like\s*\(\s*)?(\w+)\b(?=\s*(?:;|,|\)|\.\s*(?:contiguous|clone|accessor|packed_accessor\w*|to)\b))"
 )
-_HALF = re.compile(r"AT_DISPATCH_FLOATING_TYPES_AND(?:_HALF|2?\b[^;{]*?(?:Half|BFloat16))")
+_DISPATCH = re.compile(r"AT_DISPATCH_(?:FLOATING|ALL)_TYPES(\w*\s*\([^;{\[]*)")
 
 _TENSOR = r"(?:(?:::)?(?:at|torch)::)?Tensor"
 _OPTIONAL = r"(?:std|c10|torch|at)::optional\s*<\s*({})\s*>"
 _NUMBERS = {
     "int": r"(?:std::)?u?int(?:8|16|32|64)?_t|(?:unsigned )?(?:int|long|short|char)(?: long)?(?: int)?|unsigned|(?:std::)?s(?:ize|size)_t",
-    "float": r"double|float",
+    "float": r"double|float|(?:(?:at|c10|torch)::)?Scalar",
     "bool": r"bool",
     "str": r"(?:std::)?string|(?:std::|c10::)?string_view",
     "ScalarType": r"(?:at|c10|torch)::(?:ScalarType|Dtype)",
 }
 _LISTS = {
+    LIST: rf"std::vector\s*<\s*{_TENSOR}\s*>|(?:at|c10|torch)::(?:TensorList|ArrayRef\s*<\s*{_TENSOR}\s*>)",
     "int[]": r"std::vector\s*<\s*(?:int64_t|int|long)\s*>|(?:at|torch|c10)::IntArrayRef",
     "float[]": r"std::vector\s*<\s*(?:double|float)\s*>",
 }
@@ -94,6 +99,7 @@ def from_load_inline(
     reference: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
     inputs: Sequence[Any] | Callable[..., Sequence[Any]] | Mapping[str, Any] | None = None,
     gradient: str | Mapping[str, str] | None = None,
+    **others: Any,
 ) -> Kernel | tuple[Kernel, ...]:
     """Make a kernel of what `torch.utils.cpp_extension.load_inline` takes, and register it with an op made on the spot.
 
@@ -112,9 +118,10 @@ def from_load_inline(
 no_implicit_headers: accepted, and of no effect.
         reference: the same in PyTorch: a function that takes what the snippet's takes. What the snippet changes in place it
             changes too, or returns. A dict by name where the snippet has several functions.
-        inputs: the arguments of one call. Extents that differ in it are taken for independent: give each a number of its own.
+        inputs: the arguments of one call. Extents that differ in it, or that the reference takes apart, are independent.
             Or, as for `Op`, `inputs(randn, **letters)`, which makes them. A dict by name where the snippet has several functions.
         gradient: which function is the backward of which, `{"foo": "foo_grad"}`, where the names do not say it.
+        others: refused by name.
 
     Returns:
         The kernel, registered as `FUNCTION/inline`; a tuple of kernels where the snippet has several functions.
@@ -130,9 +137,16 @@ no_implicit_headers: accepted, and of no effect.
         >>> kernel.label, registry.ops["twice"].shapes["x"]
         ('twice/inline', 'N M')
     """
+    for other, value in others.items():
+        cure = did_you_mean(other, inspect.signature(from_load_inline).parameters)
+        if other == "device":
+            cure = f" Give it where the kernel is used: li.load(kernel, device={shown(value)}), li.check(kernel, device={shown(value)})"
+        raise InputError(f"from_load_inline has no argument {other!r}.{cure}")
     for refused in _SYCL:
         if locals()[refused]:
-            raise InputError(f"{refused}={shown(locals()[refused])}: there is no SYCL here. Want C++ or CUDA")
+            raise InputError(
+                f"{refused}={shown(locals()[refused])}: there is no SYCL here. Want C++ or CUDA. For names, write functions="
+            )
     where = f"from_load_inline({shown(string('name', name))})" if name else "from_load_inline()"
     if not cpp_sources and not cuda_sources:
         cure = "The first argument is a name, as load_inline has it: from_load_inline('ext', source, ...)"
@@ -148,12 +162,12 @@ no_implicit_headers: accepted, and of no effect.
     )
     if (found := python_line(snippet.text)) is not None:
         raise InputError(f"{where}: line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
-    includes = [f"-I{path}" for path in strings("extra_include_paths", extra_include_paths or (), where=where)]
-    flags = flags_of(
-        [*filter(None, strings("extra_cflags", extra_cflags or (), where=where)), *includes],
-        [*filter(None, strings("extra_cuda_cflags", extra_cuda_cflags or (), where=where))],
-        bool(snippet.cuda),
+    cxx, nvcc = (
+        strings(name, flags or (), where=where)
+        for name, flags in (("extra_cflags", extra_cflags), ("extra_cuda_cflags", extra_cuda_cflags))
     )
+    includes = (f"-I{path}" for path in strings("extra_include_paths", extra_include_paths or (), where=where))
+    flags = (*flags_of(cxx, nvcc, bool(snippet.cuda)), *includes)
     bound = snippet.bound(functions)
     pairs = snippet.pairs(bound, gradient)
     for what, given in (("reference", reference), ("inputs", inputs)):
@@ -312,11 +326,11 @@ def _made(
     if given is not None:
         function("reference", given, where=where)
     own = _without_modules(snippet.text)
-    masked = mask(taken(own))
+    names, space, masked = unqualified(names, mask(taken(own)), where)
     found = {kind: _defined(masked, name, where) for kind, name in names.items()}
     arguments = _arguments(found["forward"], masked, where)
     op = _op(_op_name(snippet, key, forward), found, arguments, masked, given, inputs, where)
-    match = match_functions(op, names, masked, where, counted=True)
+    match = match_functions(op, names, masked, where, space, counted=True)
     taken_names = {one for one, _ in find_functions(masked)} & {"forward", "backward"}
     called = ("called_forward", "called_backward") if taken_names else ("forward", "backward")
     text = "\n\n".join([own.rstrip(), _IMPLICIT, adapter_text(op, match, bool(_DENSE.search(own)), called)])
@@ -328,9 +342,9 @@ def _made(
             f"{op.name}/inline",
             **texts,
             saves=match.saves,
-            functions=called[: len(names)],
+            functions=called[: len(names)] if taken_names else called,
             flags=flags,
-            doc=_doc(op, kind, getattr(op.reference, "missing", "")),
+            doc=_doc(op, kind),
         )
     )
 
@@ -387,8 +401,7 @@ def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
     arguments: list[_Argument] = []
     for number, (type_, own) in enumerate(zip(found.types, found.names, strict=True), 1):
         plain = re.sub(r"\s+", " ", re.sub(r"\bconst\b|&", " ", type_)).strip()
-        kind = next((kind for kind, pattern in _NUMBERS.items() if re.fullmatch(pattern, plain)), "")
-        kind = kind or next((kind for kind, pattern in _LISTS.items() if re.fullmatch(pattern, plain)), "")
+        kind = next((kind for kind, pattern in (_NUMBERS | _LISTS).items() if re.fullmatch(pattern, plain)), "")
         if re.fullmatch(_TENSOR, plain):
             kind = "Tensor"
         optional = re.fullmatch(_OPTIONAL.format(".*"), plain)
@@ -399,7 +412,8 @@ def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
         if not kind:
             raise DefinitionError(
                 f"{where}: argument {number} is {f'{type_} {own}'.strip()!r}, want a tensor, a number, a string, a list of "
-                "numbers or an optional one. Write a function around it that takes such arguments, and name that one in functions"
+                "tensors or numbers or an optional one. Write a function around it that takes such arguments, and name that "
+                "one in functions"
             )
         arguments.append(_Argument(own, _named(own, number, kind, arguments), kind, "const" not in type_))
     return arguments
@@ -430,14 +444,17 @@ def _values(inputs: Any, arguments: Sequence[_Argument], where: str) -> tuple[An
     if len(inputs) != len(arguments):
         listed = ", ".join(f"{argument.type} {argument.own}" for argument in arguments)
         raise InputError(f"{where}: inputs has {plural(len(inputs), 'value')}, it takes {len(arguments)}: {listed}")
-    wanted: dict[str, Any] = {"int": int, "float": (int, float), "bool": bool, "str": str, "ScalarType": torch.dtype}
     for argument, value in zip(arguments, inputs, strict=True):
-        kind = argument.type.rstrip("?")
-        fits = isinstance(value, wanted.get(kind, list | tuple if kind.endswith("[]") else Tensor))
-        fits &= kind not in ("int", "float") or not isinstance(value, bool)
-        if not (fits or (value is None and argument.type.endswith("?"))):
-            raise refusal(f"inputs: {argument.own}", value, f"a {argument.type}", where=where)
-    return tuple(list(value) if isinstance(value, tuple) else value for value in inputs)
+        if not fits(argument.type, value):
+            dense = "dense " * argument.type.startswith("Tensor")
+            raise refusal(f"inputs: {argument.own}", value, f"a {dense}{argument.type}", where=where)
+        if argument.type == LIST and len({(one.shape, one.dtype) for one in value}) != 1:
+            listed = ", ".join(map(words, value)) or "none"
+            raise InputError(
+                f"{where}: inputs: {argument.own} holds {listed}: want tensors of one shape and dtype, one at least"
+            )
+    plain = (each(value, lambda one: one.detach().cpu()) for value in inputs)  # parameters, and what lies on a GPU
+    return tuple(list(value) if isinstance(value, tuple) else value for value in plain)
 
 
 def _op(
@@ -466,16 +483,23 @@ def _op(
         reference = replace(reference, places=_places(given, arguments, inputs, where))
     asked = _asker(masked, function_, arguments)
     known = explore(where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker)
-    changed = _changed(known, arguments, void)
+    inputs, changed = known.values, _changed(known, arguments, void, where)
     main = next((v.dtype for v in tensors_in(inputs) if v.is_floating_point() or v.is_complex()), None)
+    first = main or next((v.dtype for v in inputs if isinstance(v, Tensor)), None)
+    for argument, value in zip(arguments, inputs, strict=True):
+        if argument.type == LIST and value and value[0].dtype != first:
+            raise DefinitionError(
+                f"{where}: the tensors of the list {argument.own} are {dtype_name(value[0].dtype)}, want the dtype of the others, "
+                f"{dtype_name(first) if first else 'and one of these that is no list'}"
+            )
     spelled = [
         _spelled(argument.type, value, main, changed.get(place, "")) + f" {argument.name}"
         for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
     ]
     shapes = {
-        argument.name: known.shape(value) if isinstance(value, Tensor) else "?"
+        argument.name: known.shape(tensors_in([value])[0]) if tensors_in([value]) else "?"
         for argument, value in zip(arguments, inputs, strict=True)
-        if argument.type in ("Tensor", "Tensor?")
+        if argument.type in ("Tensor", "Tensor?", LIST)
     }
     outputs = []
     for place, output in enumerate([] if void else _outputs(known, function_, masked, where)):
@@ -487,16 +511,16 @@ def _op(
             kind = _spelled(kind, result, main, "" if returned is None else changed.get(returned, ""))
         outputs.append(f"{kind} {output}")
     example = tuple(known.sizes.values())
+    own = tuple(known.chance.get(extent, extent) for extent in example)
     return Op(
         name,
         f"({', '.join(spelled)}) -> ({', '.join(outputs)})",
         reference,
         shapes,
-        known.inputs,
-        benchmark_sizes=(example,) if example else (),
-        # Gradients visit each element.
-        check_size=example if sum(tensor.numel() for tensor in tensors_in(inputs)) <= _MOST_ELEMENTS else (),
-        dtypes=_dtypes(masked, main),
+        None if known.is_plain else known.inputs,
+        benchmark_sizes=(own,) if tensors_in(inputs) else (),
+        check_size=known.small(_MOST_ELEMENTS),
+        dtypes=_dtypes(masked, main, known),
         differentiable=_differentiable(known, arguments, backward, masked, bool(changed)),
         corners=False,
         doc="Made of a snippet for load_inline.",
@@ -530,10 +554,10 @@ def _op_name(snippet: _Snippet, key: str, forward: str) -> str:
 
 def _spelled(kind: str, value: Any, main: torch.dtype | None, alias: str) -> str:
     """Write the type of an argument or result: a tensor's own dtype where it is not that of the others."""
-    if not kind.startswith("Tensor"):
+    if kind == LIST or not kind.startswith("Tensor"):
         return kind
     dtype = value.dtype if isinstance(value, Tensor) else main
-    marks = f"({alias})" * bool(alias) + f"[{str(dtype).removeprefix('torch.')}]" * (dtype != main)
+    marks = f"({alias})" * bool(alias) + (f"[{dtype_name(dtype)}]" if dtype is not None and dtype != main else "")
     return f"Tensor{marks}{kind.removeprefix('Tensor')}"
 
 
@@ -604,9 +628,19 @@ def _places(
     return tuple(places[: len(shapes)])
 
 
-def _changed(known: Example, arguments: Sequence[_Argument], void: bool) -> dict[int, str]:
-    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be."""
+def _changed(known: Example, arguments: Sequence[_Argument], void: bool, where: str) -> dict[int, str]:
+    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be.
+
+    Raises:
+        DefinitionError: it is a list.
+    """
     places: Sequence[int] = known.first.changed if known.first else ()
+    for place in places:
+        if arguments[place].type == LIST:
+            raise DefinitionError(
+                f"{where}: it changes the tensors of the list {arguments[place].own}, and an op changes single tensors only. "
+                "Write a function around it that takes one tensor, and name that one in functions"
+            )
     if known.first is None and void:
         places = [place for place, argument in enumerate(arguments) if argument.open and argument.type == "Tensor"]
     return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
@@ -642,12 +676,14 @@ def _outputs(known: Example, found: Function, masked: str, where: str) -> list[s
     return [f"{one}_{place}" if one in used else one for place, one in enumerate(names)]
 
 
-def _dtypes(masked: str, main: torch.dtype | None) -> tuple[str, ...]:
-    """List the dtypes that a text takes: those that it dispatches over; those of ATen; else the one of the example."""
-    names = ["float32", "float64"] if not _POINTERS.search(masked) or "AT_DISPATCH_FLOATING" in masked else []
-    names += ["float16", "bfloat16"] if _HALF.search(masked) else []
-    own = str(main or torch.float32).removeprefix("torch.")
-    return tuple(dict.fromkeys([own, *names]))
+def _dtypes(masked: str, main: torch.dtype | None, known: Example) -> tuple[str, ...]:
+    """List the dtypes that text and reference take: those that it dispatches over; those of ATen; else the one of the example."""
+    over = _DISPATCH.findall(masked)
+    names = ["float32", "float64"] if over or not _POINTERS.search(masked) else []
+    names += ["float16"] * bool(over and all(re.search(r"_HALF\b|[:k]Half\b", one) for one in over))
+    names += ["bfloat16"] * bool(over and all("BFloat16" in one for one in over))
+    own = dtype_name(main or torch.float32)
+    return tuple(dict.fromkeys([own, *(name for name in names if main is None or known.takes(getattr(torch, name)))]))
 
 
 def _differentiable(
@@ -683,12 +719,13 @@ def _has_graph(known: Example) -> bool:
     )
 
 
-def _doc(op: Op, kind: str, missing: str) -> str:
+def _doc(op: Op, kind: str) -> str:
     """Say what a kernel can do, and what is missing for the rest."""
     device = "" if kind == "cpp" else ", device='cuda' or 'cuda-cpu'"
-    can = f"{op.name}{op.signature}. It can be built, loaded and called: li.load('{op.name}/inline'{device})"
-    return (
-        f"{can}. To be checked and timed: {missing}"
-        if missing
-        else f"{can}, checked: li.check, and timed: li.benchmark"
-    )
+    stem = op.name.removesuffix("_inline")
+    note = f" ({stem!r} is another op, which stays)" * (stem != op.name and stem in registry.ops)
+    can = f"{op.name}{op.signature}{note}. It can be built, loaded and called: li.load('{op.name}/inline'{device})"
+    if not op.lacks:
+        return f"{can}, checked: li.check, and timed: li.benchmark"
+    timed = f", timed unchecked: li.benchmark('{op.name}/inline', check=False{device})" * bool(op.benchmark_sizes)
+    return f"{can}{timed}. To be checked: {op.lacks}"

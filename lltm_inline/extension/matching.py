@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..base.arguments import plural
 from ..errors import DefinitionError
 from ..model.registry import Op
-from ..source.signature import Function, aliases_in, find_function, meant
+from ..source.signature import Function, aliases_in, closing, find_function, meant
 from .reading import Result, Unclear, result_of
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
@@ -42,7 +42,11 @@ class Called:
         """Spell one of the returned tensors, where `returned` holds what the function gives."""
         if self.is_single:
             return "returned"
-        return f"std::get<{index}>(returned)" if "tuple" in self.function.returns else f"returned[{index}]"
+        return (
+            f"std::get<{index}>(returned)"
+            if re.search(r"\b(?:tuple|pair)\b", self.function.returns)
+            else f"returned[{index}]"
+        )
 
     @property
     def is_single(self) -> bool:
@@ -133,14 +137,18 @@ def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str
         names = [name for name in functions if re.fullmatch(rf"(?:\w+_)?(?:{words})", name)]
         names = [name for name in names if name.rpartition("_")[0] == op] or names
         if len(names) > 1:
-            raise DefinitionError(f"{where} binds {' and '.join(names)}: want one {kind} only. {_BY_HAND}")
+            raise DefinitionError(
+                f"{where} binds {' and '.join(names)}: name one, import_extension(..., {kind}={names[0]!r}). {_BY_HAND}"
+            )
         if names:
             found[kind] = functions[names[0]]
     if "forward" not in found and (op in functions or len(functions) == 1):
         found["forward"] = functions.get(op) or next(iter(functions.values()))
     if "forward" not in found:
-        every = ", ".join(functions) or "nothing"
-        raise DefinitionError(f'{where} binds {every}, want m.def("forward", &...). {_BY_HAND}')
+        every, first = ", ".join(functions) or "nothing", next(iter(functions), "NAME")
+        raise DefinitionError(
+            f"{where} binds {every}, and none of that is called forward: name it, import_extension(..., forward={first!r}). {_BY_HAND}"
+        )
     return found
 
 
@@ -163,9 +171,7 @@ class _Matching:
             raise self.error("binds a lambda: want a function with a name")
         function = find_function(self.masked, name) if name.isidentifier() else None
         if function is None:
-            raise self.error(
-                f"binds {name!r}, which is no function at file scope of its sources, outside of any namespace"
-            )
+            raise self.error(f"{name!r} is no function at file scope of its sources, outside of any namespace")
         aliases = aliases_in(self.masked)
         types = tuple(meant(type_, aliases) for type_ in function.types)
         function = replace(function, returns=meant(function.returns, aliases), types=types)
@@ -281,6 +287,26 @@ class _Matching:
         shape = self.op.shape_of[name]
         kept = rf"\b{gradient}\s*=[^;]*\bsum\s*\([^;]*\btrue\b"
         return len(shape.dims) == 1 and not shape.any_rank and bool(gradient and re.search(kept, self.masked))
+
+
+def unqualified(names: Mapping[str, str], masked: str, where: str) -> tuple[dict[str, str], str, str]:
+    """Take functions out of the namespace that they are in: their names in it, its name, and the text with its inside at file scope.
+
+    Raises:
+        DefinitionError: they are in different namespaces.
+    """
+    if any(name.startswith("[") for name in names.values()):  # a lambda, which is refused where it is looked for
+        return dict(names), "", masked
+    spaces = {name.rpartition("::")[0].removeprefix("::") for name in names.values()}
+    if len(spaces) > 1:
+        raise DefinitionError(f"{where}: {' and '.join(names.values())} are in different namespaces: want them in one")
+    (space,) = spaces
+    for part in filter(None, space.split("::")):
+        for match in reversed([*re.finditer(rf"\bnamespace\s+(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
+            end = closing(masked, match.end() - 1)
+            inside = masked[match.end() : end - 1]
+            masked = f"{masked[: match.start()]}{' ' * len(match[0])}{inside} {masked[end:]}"
+    return {kind: name.rpartition("::")[2] for kind, name in names.items()}, f"{space}::" * bool(space), masked
 
 
 def of_gradient(gradient: str) -> str:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ..base.arguments import shown
-from ..base.files import escaped, read_text, refuse_local_headers
-from ..errors import DefinitionError, InputError
+from ..base.files import escaped, read_text, with_headers
+from ..errors import DefinitionError, InputError, LltmInlineError
 from ..export.exported import FORMAT, ORIGIN
 from ..export.kernel_file import read_kernel_file
 from ..model.kernel import Kernel
+from ..model.op import Op
 from ..source.template import fill
 
 _TEXTS = {"name": str, "device": str, "files": dict, "binding": str, "api": str, "doc": str, "label": str}
@@ -51,6 +52,29 @@ def kernels_of(directory: Path, op: str | None, variant: str | None) -> tuple[Re
     if variant is not None and len(found) > 1:
         raise InputError(f"{shown(str(path))} holds {', '.join(found)}: variant={variant!r} can name one kernel only")
     return tuple(_renamed(one, op, variant) for one in found.values())
+
+
+def op_of(directory: Path) -> Op | None:
+    """Make the op of an export that says what it is, with the functions of its `reference.py`, which is run.
+
+    Raises:
+        FileError: a file that cannot be read.
+        InputError: `kernel.json` is not what an export writes.
+        DefinitionError: `reference.py` cannot be run, or makes no op.
+    """
+    data = _read_json(directory / ORIGIN)
+    said = data.get("declaration")
+    if not isinstance(said, dict):
+        return None
+    path = _require_inside(directory / ORIGIN, f"{data['name']}/reference.py")
+    names: dict[str, Any] = {"__name__": "__main__", "__file__": str(path)}  # as a notebook's cell has it
+    try:
+        exec(compile(read_text(path), str(path), "exec"), names)
+        return Op(**said, reference=names["reference"], inputs=names["make_inputs"])
+    except LltmInlineError:
+        raise
+    except Exception as error:  # it is somebody else's code
+        raise DefinitionError(f"{shown(str(path))} makes no op: {type(error).__name__}: {error}") from error
 
 
 def _renamed(one: Returned, op: str | None, variant: str | None) -> Returned:
@@ -107,6 +131,7 @@ class _Entry:
             binding=entry["binding"],
             params=_agreed(self.path, params),
             saves=entry.get("saves", ()),
+            functions=entry.get("functions", ("forward", "backward")),
             double_backward=entry.get("double_backward", False),
             api=entry["api"],
             flags=entry.get("flags", ()),
@@ -115,17 +140,14 @@ class _Entry:
         return Returned(self._with_slots(bare, texts), entry["label"])
 
     def _read(self, file: str) -> tuple[str, dict[str, int | float]]:
-        path = self.path.parent / file
-        if not path.resolve().is_relative_to(self.path.parent.resolve()):
-            raise InputError(f"{shown(str(self.path))}: {shown(file)} is outside of the export")
+        path = _require_inside(self.path, file)
         text, params = read_kernel_file(
             read_text(path),
             namespace=f"{self.package}::{self.entry['device']}",
             include=f"{self.package}.h",
             what=shown(str(path)),
         )
-        refuse_local_headers(path, text)
-        return text, params
+        return with_headers(path, text, (), set()), params
 
     def _with_slots(self, bare: Kernel, texts: Mapping[str, str]) -> Kernel:
         """Take the templates back for the files that still hold what these give; an edited file has no slots any more."""
@@ -139,6 +161,14 @@ class _Entry:
         # A kernel with texts for both devices may have left with one of them.
         used = set(re.findall(r"\$\{?(\w+)", "\n".join(kept.values())))
         return replace(whole, slots={slot: value for slot, value in slots.items() if slot in used})
+
+
+def _require_inside(origin: Path, file: str) -> Path:
+    """Return the path of a file of an export, of which `kernel.json` lies at `origin`."""
+    path = origin.parent / file
+    if not path.resolve().is_relative_to(origin.parent.resolve()):
+        raise InputError(f"{shown(str(origin))}: {shown(file)} is outside of the export")
+    return path
 
 
 def _agreed(path: Path, params: Mapping[str, Mapping[str, int | float]]) -> dict[str, int | float]:

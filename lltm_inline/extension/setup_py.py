@@ -24,7 +24,7 @@ _CALLS = ("CppExtension", "CUDAExtension", "Extension")
 #: Arguments that may be left aside: what they say is the playground's own business, or nothing about a kernel.
 _IGNORED = {"language", "py_limited_api", "optional", "depends", "swig_opts", "dlink", "dlink_libraries"}
 _ORDER = ("name", "sources")
-_FROM_FILES = "or name the files yourself: li.Kernel.from_files('op/variant', cpp='...')"
+_FROM_FILES = "or name the files: import_extension(..., sources=['a.cpp'], forward='NAME')"
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Extension:
         name: under which Python imports it, `lltm_cpp`.
         sources: files, as paths below the directory of `setup.py`.
         cxx_flags, nvcc_flags: what it gives to the compilers.
-        line: where it is declared.
+        include_dirs: where its headers are, as paths below the directory of `setup.py`.
     """
 
     name: str
     sources: tuple[str, ...]
-    cxx_flags: tuple[str, ...]
-    nvcc_flags: tuple[str, ...]
-    line: int
+    cxx_flags: tuple[str, ...] = ()
+    nvcc_flags: tuple[str, ...] = ()
+    include_dirs: tuple[str, ...] = ()
 
 
 def read_setup(path: Path) -> tuple[Extension, ...]:
@@ -65,7 +65,7 @@ def read_setup(path: Path) -> tuple[Extension, ...]:
     if not calls:
         raise DefinitionError(
             f"{shown(str(path))} declares no extension: looked for calls of {', '.join(_CALLS)}. "
-            "Name the files yourself: li.Kernel.from_files('op/variant', cpp='...')"
+            f"Write one, {_FROM_FILES}"
         )
     fold = _Fold(path, tree)
     return tuple(_Call(path, call, fold).extension() for call in sorted(calls, key=lambda call: call.lineno))
@@ -244,6 +244,9 @@ class _Call:
             raise DefinitionError(
                 f"{self.what}: sources are {shown(sources)}, want a list of file names. Write it out, {_FROM_FILES}"
             )
+        includes = given.pop("include_dirs", None) or []
+        if not isinstance(includes, list | tuple) or not all(isinstance(one, str | Path) for one in includes):
+            raise DefinitionError(f"{self.what}: include_dirs={shown(includes)}, want a list of directories")
         cxx, nvcc = self._flags(given.pop("extra_compile_args", None))
         cxx += self._macros(given.pop("define_macros", None))
         left = [key for key, value in given.items() if key not in _IGNORED and value]
@@ -252,7 +255,7 @@ class _Call:
                 f"{self.what}: {left[0]}={shown(given[left[0]])} has no place in a kernel, which is built of its texts "
                 f"alone with torch's headers and libraries: take it out, {_FROM_FILES}"
             )
-        return Extension(name, tuple(map(self._below, sources)), cxx, nvcc, self.call.lineno)
+        return Extension(name, tuple(map(self._below, sources)), cxx, nvcc, tuple(map(self._below, includes)))
 
     def _below(self, source: str | Path) -> str:
         """Write the path of a source as one below the directory."""

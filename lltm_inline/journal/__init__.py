@@ -30,7 +30,8 @@ from ..base.shell import running_shell
 from ..build.cache import cache_dir, digest
 from ..errors import LltmInlineError
 from ..model.kernel import Kernel
-from ..model.registry import State, registry
+from ..model.registry import KEPT_TIMINGS, State, registry
+from ..tables.timings import Timings
 from .file import Line, Run, append, last_run, started, trim
 
 #: For each kernel name so many revisions are kept, the latest ones.
@@ -152,8 +153,8 @@ def title(name: str | None = None) -> str:
     return f"process {name[8:12]}" if name.startswith(_PROCESS) else Path(name).name
 
 
-def record(kernel: Kernel, state: State | None = None) -> None:
-    """Write down what the registry tells: that a revision is the current one, or what became of it.
+def record(kernel: Kernel, became: State | Timings | None = None) -> None:
+    """Write down what the registry tells: that a revision is the current one, what became of it, or how fast it was.
 
     One that was built or checked and that nobody has registered stands aside: `recover` does not make it the current one.
     Where the disk cannot be written, a warning says so once, and all goes on; the next time that it can, nothing is left out.
@@ -162,17 +163,19 @@ def record(kernel: Kernel, state: State | None = None) -> None:
         return
     with _lock:
         if not registry.is_shipped(kernel) and _journal.written.get(kernel.label) != kernel:
-            revision, *became = _lines_of(kernel)
-            _append(revision if state is None else {**revision, "aside": True}, *became)
+            revision, *lines = _lines_of(kernel)
+            _append(revision if became is None else {**revision, "aside": True}, *lines)
             note_written(kernel)
             _journal.appended[kernel.name] += 1
             if _journal.appended[kernel.name] % _TRIMMED_AFTER == 0:
-                _write(lambda: trim(path_of(_journal.session), KEPT))
-        elif state is None:
+                _write(lambda: trim(path_of(_journal.session), KEPT, KEPT_TIMINGS))
+        elif became is None:
             _append({"current": kernel.label, "name": kernel.name})
+        elif isinstance(became, Timings):
+            _append(_line_of_times(kernel, became))
         elif kernel.label in _journal.written:
-            _append(*_lines_of(kernel)[1:])
-        if state is None:
+            _append(_line_of_state(kernel, became))
+        if became is None:
             _tell_of_others(kernel.name)
 
 
@@ -281,7 +284,7 @@ def _append(*lines: Line) -> None:
 def _begin(path: Path) -> None:
     """Say in a file whose it is, and write what is missing there of what was made until now."""
     _remove_old()
-    trim(path, KEPT)
+    trim(path, KEPT, KEPT_TIMINGS)
     lines: list[Line] = [{"begin": _journal.session, "pid": os.getpid(), "started": started(os.getpid())}]
     if _journal.is_behind:
         kernels = _journal.written.values()
@@ -294,10 +297,21 @@ def _begin(path: Path) -> None:
 
 
 def _lines_of(kernel: Kernel) -> list[Line]:
-    """Return a revision as a line, and what became of it as another, if anything has."""
-    state, hint = registry.state(kernel.label)
-    became = {"state": state, "hint": hint, "label": kernel.label, "name": kernel.name}
-    return [{"kernel": as_dict(kernel), "name": kernel.name}, *([became] if state != "new" else [])]
+    """Return a revision as a line, and what became of it and how fast it was as others, if anything is known."""
+    state = registry.state(kernel.label)
+    return [
+        {"kernel": as_dict(kernel), "name": kernel.name},
+        *([_line_of_state(kernel, state)] if state.name != "new" else []),
+        *(_line_of_times(kernel, timings) for timings in registry.timed(kernel.label)),
+    ]
+
+
+def _line_of_state(kernel: Kernel, became: State) -> Line:
+    return {"state": became.name, "hint": became.hint, "label": kernel.label, "name": kernel.name}
+
+
+def _line_of_times(kernel: Kernel, timings: Timings) -> Line:
+    return {"timings": timings.to_dict(), "label": kernel.label, "name": kernel.name}
 
 
 def _write(action: Callable[[], Any]) -> bool:

@@ -54,8 +54,10 @@ def read(path: Path) -> list[Line]:
     return [line for line in map(_parsed, text.split("\n")) if line is not None]
 
 
-def trim(path: Path, kept: int) -> None:
-    """Leave the last `kept` revisions of each name, and each text once; nothing is done where there are no more.
+def trim(path: Path, kept: int, timings: int = 8) -> None:
+    """Leave the last `kept` revisions of each name, each text once, and the last `timings` of each.
+
+    Nothing is done where there are no more.
 
     Raises:
         OSError: it cannot be written; the file is as it was.
@@ -64,7 +66,7 @@ def trim(path: Path, kept: int) -> None:
         return
     with _locked(path):
         lines = read(path)
-        left = _latest(lines, kept)
+        left = _latest(lines, kept, timings)
         if len(left) == len(lines):
             return
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -120,9 +122,10 @@ def started(pid: Any) -> float | None:
         return None
 
 
-def _latest(lines: list[Line], kept: int) -> list[Line]:
+def _latest(lines: list[Line], kept: int, timings: int) -> list[Line]:
     """Choose what is kept, going back from the end."""
     revisions: Counter[str] = Counter()
+    timed: Counter[str] = Counter()
     seen: set[str] = set()
     chosen = []
     for line in reversed(lines):
@@ -135,6 +138,11 @@ def _latest(lines: list[Line], kept: int) -> list[Line]:
             revisions[name] += 1
         elif name and revisions[name] >= kept:
             continue
+        elif "timings" in line:
+            label = str(line.get("label"))
+            timed[label] += 1
+            if timed[label] > timings:
+                continue
         chosen.append(line)
     return chosen[::-1]
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from .. import journal
 from ..base.arguments import boolean, did_you_mean, shown, string
-from ..errors import CacheError, LltmInlineError, UnknownKernelError
+from ..errors import CacheError, InputError, LltmInlineError, UnknownKernelError
 from ..model.kernel import Kernel, revisions
 from ..model.registry import Recovered, State, fit, registry
+from ..tables.timings import Timings
 from .file import Line, read
 
 
@@ -24,6 +25,7 @@ class _Found:
         kernel: with the number that it had.
         state: what became of it and why, or None.
         is_aside: whether it was built or checked, and never registered.
+        timed: its timings, each with the revision that was the baseline; None for one that ships.
     """
 
     session: str
@@ -32,6 +34,7 @@ class _Found:
     kernel: Kernel
     state: State | None
     is_aside: bool = False
+    timed: tuple[tuple[Timings, Kernel | None], ...] = ()
 
 
 def recover(op_or_name: str | None = None, *, every: bool = False) -> Recovered:
@@ -39,18 +42,30 @@ def recover(op_or_name: str | None = None, *, every: bool = False) -> Recovered:
     if op_or_name is not None:
         string("op_or_name", op_or_name)
     boolean("every", every)
-    own = journal.turn_on()
-    found, current, unreadable = _read_all(own, every)
+    return _recover(op_or_name, every, journal.turn_on())
+
+
+def look(op_or_name: str | None = None) -> Recovered:
+    """Bring back what all notebooks have made, and write nothing down: for a command, which only shows it."""
+    return _recover(op_or_name, True, "")
+
+
+def _recover(op_or_name: str | None, every: bool, own: str) -> Recovered:
+    found, current, unreadable, shipped = _read_all(own, every)
     wanted = [item for item in found if op_or_name in (None, item.kernel.op, item.kernel.name)]
     if not wanted and op_or_name is not None:
         _require_known(op_or_name, found)
     before = {kernel.label for name in registry for kernel in registry.history(name)}
     kernels: list[Kernel] = []
     notes: list[str] = []
+    here: dict[Kernel, Kernel] = {}
     for name in dict.fromkeys(item.kernel.name for item in wanted):
-        kernels += _bring_back(
-            name, [item for item in wanted if item.kernel.name == name], current.get(name), own, notes
-        )
+        same = [item for item in wanted if item.kernel.name == name]
+        kernels += _bring_back(name, same, current.get(name), own, here, notes)
+    _bring_times_back(wanted, here)
+    for label, tables in shipped.items():
+        if op_or_name in (None, label, label.partition("/")[0]):
+            registry.bring_back_timed(label, tables)
     recovered = Recovered(kernels)
     bad = [f"{unreadable} of the journal's entries could not be read"] * bool(unreadable)
     where = f"of {op_or_name} " * bool(op_or_name) + ("of all notebooks" if every else f"of {journal.title()}")
@@ -63,18 +78,19 @@ def waiting() -> int:
     """Count the revisions of this notebook that are in the journal and not here: what a restart has left behind."""
     own = journal.session()
     try:
-        found, _, _ = _read_all(own, False) if own else ([], {}, 0)
+        found = _read_all(own, False)[0] if own else []
     except LltmInlineError:
         return 0  # `recover` says why
     here = {kernel for name in registry for kernel in registry.history(name)}
     return len({item.kernel for item in found} - here)
 
 
-def _read_all(own: str, every: bool) -> tuple[list[_Found], dict[str, Kernel | str], int]:
+def _read_all(own: str, every: bool) -> tuple[list[_Found], dict[str, Kernel | str], int, dict[str, list[Timings]]]:
     """Read this session's file, or all.
 
     Returns:
-        The revisions, oldest first; what was current last in this session, a label for what ships; how many cannot be read.
+        The revisions, oldest first; what was current last in this session, a label for what ships; how many cannot be read;
+        the timings of what ships, by label.
 
     Raises:
         CacheError: the journal cannot be read.
@@ -82,21 +98,24 @@ def _read_all(own: str, every: bool) -> tuple[list[_Found], dict[str, Kernel | s
     found: list[_Found] = []
     current: dict[str, Kernel | str] = {}
     unreadable = 0
+    shipped: dict[str, list[Timings]] = {}
     try:
         mine = journal.path_of(own)
         for path in journal.files() if every else [mine]:
-            more, last, bad = _found_in(read(path), path.stem)
+            more, last, bad = _found_in(read(path), path.stem, shipped)
             found += more
             unreadable += bad
             if path == mine:
                 current = last
     except OSError as error:
         raise CacheError(f"cannot read the journal in the cache: {error}") from error
-    return sorted(found, key=lambda item: item.time), current, unreadable
+    return sorted(found, key=lambda item: item.time), current, unreadable, shipped
 
 
-def _found_in(lines: Sequence[Line], session: str) -> tuple[list[_Found], dict[str, Kernel | str], int]:
-    """Read the lines of one session; a label means the last revision ahead that bore it."""
+def _found_in(
+    lines: Sequence[Line], session: str, shipped: dict[str, list[Timings]]
+) -> tuple[list[_Found], dict[str, Kernel | str], int]:
+    """Read the lines of one session; a label means the last revision ahead that bore it. What ships finds its timings in `shipped`."""
     run = unreadable = 0
     found: list[_Found] = []
     places: dict[str, int] = {}
@@ -119,6 +138,19 @@ def _found_in(lines: Sequence[Line], session: str) -> tuple[list[_Found], dict[s
             current[str(line.get("name"))] = found[places[label]].kernel if label in places else label
             if label in places:
                 found[places[label]] = replace(found[places[label]], is_aside=False)
+        elif "timings" in line:
+            try:
+                timings = Timings.from_dict(line["timings"])
+            except InputError:
+                unreadable += 1
+                continue
+            label, base = str(line.get("label")), places.get(timings.baseline)
+            if label in places:
+                one = found[places[label]]
+                entry = timings, None if base is None else found[base].kernel
+                found[places[label]] = replace(one, timed=(*one.timed, entry))
+            elif base is None:
+                shipped.setdefault(label, []).append(timings)
         elif str(line.get("label")) in places:
             place = places[str(line["label"])]
             found[place] = replace(found[place], state=State(str(line.get("state")), str(line.get("hint", ""))))
@@ -133,10 +165,28 @@ def _require_known(name: str, found: Sequence[_Found]) -> None:
         raise UnknownKernelError(f"nothing to recover of {shown(name)}: no op or kernel of that name.{hint}")
 
 
+def _bring_times_back(found: Sequence[_Found], here: Mapping[Kernel, Kernel]) -> None:
+    """Give revisions their timings, under the labels that they, and what they were timed against, have now."""
+    for item in found:
+        tables = []
+        for timings, base in item.timed if item.kernel in here else ():
+            if base in here or (base is None and timings.baseline in registry):
+                names = {one.label: here[one].label for one in (item.kernel, base) if one is not None}
+                rows = tuple(replace(row, kernel=names.get(row.kernel, row.kernel)) for row in timings.rows)
+                tables.append(Timings(rows, names.get(timings.baseline, timings.baseline)))
+        if tables:
+            registry.bring_back_timed(here[item.kernel].label, tables)
+
+
 def _bring_back(
-    name: str, found: Sequence[_Found], current: Kernel | str | None, own: str, notes: list[str]
+    name: str,
+    found: Sequence[_Found],
+    current: Kernel | str | None,
+    own: str,
+    everywhere: dict[Kernel, Kernel],
+    notes: list[str],
 ) -> list[Kernel]:
-    """Put the revisions of one name back into its history and register the last one."""
+    """Put the revisions of one name back into its history and register the last one; `everywhere` learns what each is here."""
     op = registry.ops.get(name.partition("/")[0])
     if op is None:
         notes.append(
@@ -157,6 +207,7 @@ def _bring_back(
     if not latest:
         return []
     here = _numbered(name, list(latest.values()), own, notes)
+    everywhere |= here
     last = _last(latest, here, current, own)
     if registry.get(name) != last:
         registry.register(last)

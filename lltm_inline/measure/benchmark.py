@@ -22,7 +22,7 @@ import torch
 from ..base.progress import CountedProgress, Event, Show, emit, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
-from ..errors import CheckError, CrashError, InputError
+from ..errors import CheckError, CrashError, DefinitionError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Cost, Kernel, Op, registry
 from ..run.built import Built, require_device
@@ -85,7 +85,8 @@ def benchmark(
         seconds: to spend on each kernel at each size, about; rounds stop sooner when the answer is clear.
         rounds: at most, for each size and direction; an interval needs 8.
         check: run the full `check` of every kernel first. Without it a quick comparison at every size remains, of gradients
-            where other directions than forward are timed.
+            where other directions than forward are timed; a kernel from `from_load_inline` without a reference is compared with
+            nothing then.
         progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
             False nothing.
         watch: function called with the `Partial` timings between rounds, at most four times a second. Neither the samples
@@ -101,6 +102,7 @@ def benchmark(
         CheckError: a kernel is wrong, before or after it was timed; nothing of it is reported.
         CrashError: a kernel took the worker down; `.timings` has the rows that were measured until then. TimeoutError: one
             sample took longer than `limits` allow.
+        DefinitionError: the op has no reference, and `check` is not False.
         InputError: kernels of several ops, or a size, direction, baseline or number that makes no sense.
         KeyboardInterrupt: on Ctrl-C; what was measured until then is in the exception's `timings` (in a notebook
             `sys.last_value.timings`).
@@ -116,6 +118,8 @@ def benchmark(
     require_device(device)
     chosen = choose_kernels(kernels)
     op = registry.op_of(chosen[0])
+    if op.lacks and (check or not op.benchmark_sizes):
+        raise DefinitionError(f"{op.lacks}{'. To time it unchecked: check=False' * bool(op.benchmark_sizes)}")
     cases = tuple(choose_sizes(op, sizes))
     if dtype == torch.float32 and dtype not in dtypes_of(op):
         dtype = dtypes_of(op)[-1]
@@ -133,7 +137,11 @@ def benchmark(
                 )
             if lacking:
                 plan = replace(plan, directions=("forward",))
-            return time_built(built, plan, setting, show, watch)
+            timings = time_built(built, plan, setting, show, watch)
+    for kernel in chosen:
+        rows = tuple(row for row in timings.rows if row.kernel in (kernel.label, timings.baseline))
+        registry.note_timed(kernel, replace(timings, rows=rows))
+    return timings
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,7 @@ def counts(
         >>> forward.total("load", "accesses"), forward.total("load", "requests"), forward.total("load")
         (2048, 64, 256)
     """
+    limits = limits or Limits(seconds=DEVICES[_DEVICE].watched_seconds)
     setting = Setting(_DEVICE, compiler, DEVICES[_DEVICE].count_flags, progress, trust, limits)
     require_timing(dtype=dtype, check=True)
     chosen = choose_kernels(kernels, verb="count", done="counted")

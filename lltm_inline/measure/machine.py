@@ -117,7 +117,7 @@ def peak(dtype: torch.dtype = torch.float32, device: str = "cpu") -> Peak:
 def _peak(dtype: torch.dtype, device: str, threads: int) -> Peak:
     count = _COPY_BYTES // dtype.itemsize
     source, target = torch.ones(count, dtype=dtype, device=device), torch.empty(count, dtype=dtype, device=device)
-    copy = 2 * _COPY_BYTES / _fastest(lambda: target.copy_(source), device)
+    copy = 2 * _COPY_BYTES / fastest(lambda: target.copy_(source), device)
     a, b = torch.ones(2, _GEMM_SIZE, _GEMM_SIZE, dtype=dtype, device=device)
     calls: list[Callable[[], Any]] = [lambda: torch.mm(a, b)]
     if device == "cpu" and dtype == torch.float32 and torch.backends.mkldnn.is_available():
@@ -125,11 +125,11 @@ def _peak(dtype: torch.dtype, device: str, threads: int) -> Peak:
         if linear is not None:
             calls.append(lambda: linear(a, b, None, "none", [], ""))
     with torch.no_grad():
-        seconds = min(_fastest(call, device) for call in calls)
+        seconds = min(fastest(call, device) for call in calls)
     return Peak(copy, 2 * _GEMM_SIZE**3 / seconds)
 
 
-def _fastest(call: Callable[[], Any], device: str) -> float:
+def fastest(call: Callable[[], Any], device: str) -> float:
     """Return the shortest of the times of as many calls as fit into a tenth of a second; the first warms up."""
     call()
     synchronize(device)

@@ -220,7 +220,7 @@ def _fields_of_files(name: str, cpp: Any, cuda: Any, binding: Any, given: Mappin
     """Read the files of `Kernel.from_files` and return the fields of the kernel.
 
     Raises:
-        InputError: a file that is no source text, or includes a header that lies beside it; no file at all.
+        InputError: a file that is no source text; no file at all.
         FileError: a file that cannot be read.
         DefinitionError: a field that a kernel of files does not have.
     """

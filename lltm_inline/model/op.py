@@ -32,7 +32,7 @@ _MOST_LETTERS = 64
 #: At which a shape that is a function is tried.
 _ANY_SIZE = 7
 #: How many tensors a list gets that is drawn.
-_MEMBERS = 3
+MEMBERS = 3
 _TYPE = r"[A-Za-z]+(?:\([a-z]!\))?(?:\[\w*\])?\??"
 _ARGUMENT = re.compile(rf"({_TYPE})\s+([A-Za-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S.*))?\Z", re.ASCII)
 _RESULT = re.compile(rf"({_TYPE})(?:\s+([A-Za-z](?:\w*[A-Za-z0-9])?))?\Z", re.ASCII)
@@ -402,7 +402,9 @@ class Op(Shown):
         """Every letter must follow from the inputs that are always there: bindings check all shapes against those."""
         required = [self.shape_of[argument.name] for argument in self.signature.inputs if argument.type == "Tensor"]
         if not required:
-            raise DefinitionError(f"op {self.name!r} takes no Tensor")
+            lists = ", and one of a list, which may be empty, tells neither device nor dtype"
+            listed = any(argument.type == LIST for argument in self.signature.inputs)
+            raise DefinitionError(f"op {self.name!r} takes no Tensor{lists * listed}")
         if any(shape.untold for shape in required):
             return
         fixed = [shape for shape in self.shape_of.values() if not shape.any_rank]
@@ -411,10 +413,6 @@ class Op(Shown):
                 f"op {self.name!r}: beside a shape '...', {ELEMENTS} is its number of elements and no extent"
             )
         known = letters_of(required)
-        if not known:
-            raise DefinitionError(
-                f"op {self.name!r}: no extent of a required input is a letter, so it has only one size"
-            )
         integers = [argument.name for argument in self.signature.inputs if argument.type == "int"]
         for name, shape in self.shape_of.items():
             if others := [number for number in shape.numbers if number not in integers]:
@@ -496,6 +494,11 @@ class Op(Shown):
         return tuple(a.name for a in tensors if self.shape_of[a.name].any_rank)
 
     @property
+    def lacks(self) -> str:
+        """Why kernels cannot be compared with anything, in a sentence; empty but for an op that a snippet left without reference."""
+        return str(getattr(self.reference, "missing", ""))
+
+    @property
     def any_rank_inputs(self) -> tuple[str, ...]:
         """Those of them that are inputs."""
         inputs = {argument.name for argument in self.signature.tensors}
@@ -563,7 +566,7 @@ class Op(Shown):
 
         def draw(argument: Argument) -> Any:
             if argument.type == LIST:
-                return [randn(*self.shape_of[argument.name](sizes)) for _ in range(_MEMBERS)]
+                return [randn(*self.shape_of[argument.name](sizes)) for _ in range(MEMBERS)]
             if not argument.is_tensor:
                 return argument.value
             drawn = randn(*self.shape_of[argument.name](sizes))
@@ -580,7 +583,7 @@ class Op(Shown):
             names = ", ".join(argument.name for argument in arguments)
             raise DefinitionError(f"{what} {got} at {where}, want a tuple of {len(arguments)}: {names}")
         for argument, value in zip(arguments, made, strict=True):
-            if not _fits(argument.type, value):
+            if not fits(argument.type, value):
                 raise DefinitionError(f"{what} {shown(value)} for {argument.name} at {where}, want a {argument.type}")
             if argument.type == LIST:
                 self._check_members(argument.name, value, sizes, f"{what} {argument.name}")
@@ -621,7 +624,7 @@ class Op(Shown):
             said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
             raise DefinitionError(f"op {self.name!r}: its reference failed: {said}") from error
         found = tuple(results) if isinstance(results, tuple | list) else (results,) if outputs else ()
-        if len(found) != len(outputs) or not all(map(_fits, (output.type for output in outputs), found)):
+        if len(found) != len(outputs) or not all(map(fits, (output.type for output in outputs), found)):
             plain = all(output.is_tensor for output in outputs)
             want = f"{plural(len(outputs), 'dense tensor')}: {', '.join(output.name for output in outputs)}"
             raise DefinitionError(
@@ -660,7 +663,7 @@ def _tolerance(dtype: str, pair: Any, where: dict[str, Any]) -> tuple[float, flo
     return rtol, atol
 
 
-def _fits(type_: str, value: Any) -> bool:
+def fits(type_: str, value: Any) -> bool:
     """Tell whether a value is of a type of the schema; a sparse tensor is none that a kernel could take."""
     import torch
 
@@ -670,7 +673,7 @@ def _fits(type_: str, value: Any) -> bool:
     if type_ == "Tensor":
         return isinstance(value, torch.Tensor) and value.layout == torch.strided
     if type_.endswith("[]"):
-        return isinstance(value, list | tuple) and all(_fits(type_[:-2], item) for item in value)
+        return isinstance(value, list | tuple) and all(fits(type_[:-2], item) for item in value)
     wanted: Any = {"float": (int, float), "int": int, "bool": bool, "str": str, "ScalarType": torch.dtype}[type_]
     return isinstance(value, wanted) and (type_ == "bool" or not isinstance(value, bool))
 

@@ -19,7 +19,7 @@ from .kernel import BINDINGS, Kernel, revise, revisions
 from .op import Argument, Cost, Op, Schema
 
 __all__ = [
-    "BINDINGS", "Argument", "Cost", "Diff", "Kernel", "Op", "Recovered", "Registry", "Schema", "State", "diff", "fit",
+    "BINDINGS", "Argument", "Cost", "Diff", "History", "Kernel", "Op", "Recovered", "Registry", "Schema", "State", "diff", "fit",
     "registry", "resolve",
 ]  # fmt: skip
 
@@ -38,8 +38,11 @@ class State(NamedTuple):
     hint: str = ""
 
 
-#: Called with the kernel that is registered, then the current one of its name, or with a kernel and what became of it.
-Listener = Callable[[Kernel, State | None], None]
+#: Called with the kernel that is registered, then the current one of its name, or with a kernel and what became of it: a
+#: `State`, or the `Timings` that it was timed with.
+Listener = Callable[[Kernel, Any], None]
+#: Of each revision so many timings are kept, the latest ones.
+KEPT_TIMINGS = 8
 
 _is_quiet: ContextVar[bool] = ContextVar("lltm_inline_is_quiet", default=False)
 
@@ -53,6 +56,7 @@ class Registry(Mapping[str, Kernel], Shown):
         self._current: dict[str, Kernel] = {}
         self._listeners: list[Listener] = []
         self._states: dict[str, State] = {}  # by label, of the revisions that somebody has registered, built or checked
+        self._timed: dict[str, tuple[Any, ...]] = {}  # by label: `Timings`, of which this room knows nothing
         self._shipped: frozenset[str] = frozenset()
         self._adopted: dict[str, Op] = {}
         self._executed: dict[str, Any] = {}  # by op: the execution of the module that has registered it
@@ -151,9 +155,9 @@ class Registry(Mapping[str, Kernel], Shown):
         if listener in self._listeners:
             self._listeners.remove(listener)
 
-    def _tell(self, kernel: Kernel, state: State | None) -> None:
+    def _tell(self, kernel: Kernel, became: Any) -> None:
         for listener in tuple(self._listeners):
-            listener(kernel, state)
+            listener(kernel, became)
 
     def note(self, kernel: Kernel, state: str, hint: str = "") -> None:
         """Take note of what became of a revision, a `State`; build, check and benchmark do.
@@ -161,12 +165,25 @@ class Registry(Mapping[str, Kernel], Shown):
         Only of one that its label stands for: a kernel that was never registered, nor made of one that was, can have any name.
         That a kernel compiles is no news of one that was checked.
         """
-        if _is_quiet.get() or self.get(f"{kernel.name}@{kernel.revision}") != kernel:
+        if not self._stands_for(kernel):
             return
         before, now = self.state(kernel.label), State(state, hint)
         if now != before and (state != "built" or before.name in ("new", "failed")):
             self._states[kernel.label] = now
             self._tell(kernel, now)
+
+    def note_timed(self, kernel: Kernel, timings: Any) -> None:
+        """Take note of the `Timings` of a revision and what it was timed against, likewise; benchmark does."""
+        if self._stands_for(kernel):
+            self._timed[kernel.label] = (*self.timed(kernel.label), timings)[-KEPT_TIMINGS:]
+            self._tell(kernel, timings)
+
+    def timed(self, label: str) -> tuple[Any, ...]:
+        """Return the last `Timings` of a revision, the latest last, as far as this process knows."""
+        return self._timed.get(label, ())
+
+    def _stands_for(self, kernel: Kernel) -> bool:
+        return not _is_quiet.get() and self.get(f"{kernel.name}@{kernel.revision}") == kernel
 
     @contextmanager
     def no_notes(self) -> Iterator[None]:
@@ -213,6 +230,11 @@ class Registry(Mapping[str, Kernel], Shown):
         if name not in self:
             self.register(history[0])
 
+    def bring_back_timed(self, label: str, tables: Sequence[Any]) -> None:
+        """Put `Timings` of an earlier process ahead of those that this one has taken."""
+        mine = self.timed(label)
+        self._timed[label] = (*(table for table in tables if table not in mine), *mine)[-KEPT_TIMINGS:]
+
     def recover(self, op_or_name: str | None = None, *, every: bool = False) -> Recovered:
         """Bring back the revisions that this notebook made before its kernel was restarted, from the journal in the cache.
 
@@ -233,18 +255,31 @@ class Registry(Mapping[str, Kernel], Shown):
         """
         return above("recover")(op_or_name, every=every)
 
-    def import_extension(self, directory: Any, op: str | None = None, variant: str | None = None) -> tuple[Kernel, ...]:
-        """Take an extension's sources into the playground, as kernels; nothing of it is run.
+    def import_extension(
+        self,
+        directory: Any,
+        op: str | None = None,
+        variant: str | None = None,
+        *,
+        sources: Sequence[Any] | None = None,
+        forward: str | None = None,
+        backward: str | None = None,
+    ) -> tuple[Kernel, ...]:
+        """Take an extension's sources into the playground, as kernels; nothing of them is run.
 
         An export of `li.export` comes back as the kernels that it was made of, the very revisions where its files are as
-        they were; what was edited there becomes the next revision. An extension in the layout of PyTorch's tutorials, a
+        they were; what was edited there becomes the next revision. An op that is not registered comes back with them: its
+        `reference.py` is run. An extension in the layout of PyTorch's tutorials, a
         `setup.py` with `CppExtension` or `CUDAExtension`, C++ and CUDA files and a `PYBIND11_MODULE`, becomes a kernel
-        whose `forward` and `backward` call its functions; they are matched with the op by the names that they use.
+        whose `forward` and `backward` call its functions; they are matched with the op by the names that they use. Headers of
+        its own go into the text.
 
         Args:
             directory: that holds `kernel.json` or `setup.py`.
             op: that an extension computes; an export knows its own.
             variant: of the kernel; by default that of the exported kernel, or the extension's name.
+            sources: its files, where there is no `setup.py`, or one that only running it would tell.
+            forward, backward: the functions that compute the op and its gradients, where their names do not say it.
 
         Returns:
             The kernels, registered; each is the current one of its name.
@@ -255,7 +290,7 @@ class Registry(Mapping[str, Kernel], Shown):
             DefinitionError: something that cannot be matched with the op, by name.
             UnknownKernelError: no such op.
         """
-        return above("import_extension")(self, directory, op, variant)
+        return above("import_extension")(self, directory, op, variant, sources, forward, backward)
 
     def adopt(self, op: Op) -> None:
         """Take an op in place of any other of that name: in a worker, where the caller's process knows best."""
@@ -272,16 +307,25 @@ class Registry(Mapping[str, Kernel], Shown):
             table.clear()
             table.update(before)
 
-    def history(self, name: str) -> tuple[Kernel, ...]:
+    def history(self, name: str) -> History:
         """List every revision of a name that was made in this process or brought back by `recover`, oldest first.
+
+        Returns:
+            The kernels. Shown, each has beside it what became of it, how many lines were changed, its times at the sizes at
+            which it was timed, and how it compares with what it was edited from; `plot` draws that.
 
         Raises:
             UnknownKernelError: no kernel of that name.
+
+        Example:
+            >>> registry.history("cube/aten")  # doctest: +ELLIPSIS
+            history of cube/aten; -> is the current revision
+            -> cube/aten                ...
         """
         name = self[name].name
         first = self._first.get(name)
         made = tuple(revisions.get(name, ()))
-        return made if first is None or first in made else (first, *made)
+        return History(made if first is None or first in made else (first, *made))
 
     def parent_of(self, kernel: Kernel) -> Kernel | None:
         """Return what a kernel was edited from, or None."""
@@ -433,6 +477,15 @@ class Diff(Shown):
     def removed_lines(self) -> int:
         """Number of lines of `before` that are gone or changed."""
         return sum(line.startswith("-") and not line.startswith("---") for line in self.text.split("\n"))
+
+
+class History(tuple[Kernel, ...], Shown):
+    """The revisions of a kernel, oldest first; shows what became of each, and how fast each was."""
+
+    def __repr__(self) -> str:
+        return str(above("history_text")(self))
+
+    __str__ = __repr__
 
 
 class Recovered(tuple[Kernel, ...], Shown):

@@ -4,6 +4,7 @@ bridge     gives each kernel a place in autograd
 guard      gives tensors memory between pages that fault when they are touched
 meter      counts the bytes that live on the CPU
 recorder   writes down how its process dies
+roofs      measures how fast the processor and its memory can be at most
 layout     what Python and the C++ share
 """
 

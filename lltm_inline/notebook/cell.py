@@ -6,7 +6,7 @@ cell -> text whose lines count as the cell's -> Kernel, registered -> build -> c
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,8 +183,17 @@ def _with_text(kernel: Kernel, where: str) -> Kernel:
 def _kind(options: CellOptions, base: Kernel | None, text: str) -> str:
     """Choose which text a cell is: CUDA for a CUDA device, where the kernel has nothing else, or where it has a `__global__`."""
     only_cuda = base is not None and bool(base.cuda) and not base.cpp
-    is_cuda = not options.device and re.search(r"\b__global__\b", mask(text)) is not None
-    return "cuda" if only_cuda or is_cuda else DEVICES[options.device or "cpu"].text
+    return "cuda" if only_cuda or (not options.device and is_cuda(text)) else DEVICES[options.device or "cpu"].text
+
+
+def is_cuda(text: str) -> bool:
+    """Tell whether a text is CUDA: whether it has a `__global__`.
+
+    Example:
+        >>> is_cuda("__global__ void k(float* x) {}"), is_cuda("// no __global__ here")
+        (True, False)
+    """
+    return re.search(r"\b__global__\b", mask(text)) is not None
 
 
 def _changes(options: CellOptions) -> dict[str, Any]:
@@ -240,6 +249,7 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
             "seconds": options.seconds,
             "check": not options.check,
             "watch": screen.watch,
+            **({"directions": options.directions} if options.directions else {}),
         }
 
     def counts() -> dict[str, Any]:
@@ -252,13 +262,8 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
         kernel, setting, options.check, benchmark if options.benchmark else None, counts if options.counts else None
     )
     try:
-        with screen:
-            for found in carry_out(order):
-                screen.show(_outcome(kernel, found, is_new, options) if isinstance(found, Build) else found)
-                if isinstance(found, Report) and found.verdict == "WRONG":
-                    raise found.crash.error() if found.crash else CheckError(found.headline, report=found)
+        show_all(order, screen, lambda built: _outcome(kernel, built, is_new, options))
     except BuildError as error:
-        screen.show(error)
         for note in (_new(kernel) if is_new and not options.source else "", _kept(kernel, options)):
             if note and error.kernel == kernel.label and note not in getattr(error, "__notes__", ()):
                 error.add_note(note)
@@ -268,6 +273,28 @@ def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_a
             error.add_note(f"%kernel revert {kernel.name} goes back to what it was edited from")
         raise
     return kernel
+
+
+def show_all(order: Order, screen: Terminal | Notebook, outcome: Callable[[Build], Outcome]) -> None:
+    """Carry out what a cell asks for, and show what comes of it.
+
+    Args:
+        order: what is to be done.
+        screen: where to show it.
+        outcome: what to show of a build.
+
+    Raises:
+        BuildError: it does not compile; it was shown. CheckError: it is wrong; the Report was shown. CrashError: it crashed.
+    """
+    try:
+        with screen:
+            for found in carry_out(order):
+                screen.show(outcome(found) if isinstance(found, Build) else found)
+                if isinstance(found, Report) and found.verdict == "WRONG":
+                    raise found.crash.error() if found.crash else CheckError(found.headline, report=found)
+    except BuildError as error:
+        screen.show(error)
+        raise
 
 
 def _outcome(kernel: Kernel, built: Build, is_new: bool, options: CellOptions) -> Outcome:

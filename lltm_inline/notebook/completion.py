@@ -133,15 +133,17 @@ def _of_text(words: Sequence[str], body: Sequence[str], ahead: str) -> Completio
     name = next((word for word in words if "/" in word), "")
     kernel = registry.get(name)
     if kernel is not None:
-        known |= _words_of(kernel)
+        known |= set(words_of(kernel))
     known.discard(match[0])
     return _from(match[0], sorted(known), "word")
 
 
-def _words_of(kernel: Kernel) -> set[str]:
+def words_of(kernel: Kernel) -> list[str]:
+    """List the words that a person may want in a kernel's text: its own, those of its params, and what the op's schema names."""
     op = registry.ops.get(kernel.op)
     arguments = {each.name for each in (*op.signature.inputs, *op.signature.outputs)} if op else set()
-    return set(_WORD.findall("\n".join(kernel.sources.values()))) | set(kernel.params) | arguments
+    gradients = {f"d_{name}" for name in arguments}
+    return sorted({*_WORD.findall("\n".join(kernel.sources.values())), *kernel.params, *arguments, *gradients})
 
 
 def _from(fragment: str, words: Iterable[str], kind: str) -> Completion:

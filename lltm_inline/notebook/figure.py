@@ -24,6 +24,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from ..base.arguments import refusal
 from ..show import image, page
 from ..tables.table import BaseRow, Table
+from ..tables.words import time_text
 
 #: The smallest and largest figure in inches; a kernel's panel fits into the one, and memory holds the other.
 _INCHES = (1.0, 100.0)
@@ -238,6 +239,24 @@ def ratio_ticks(axis: Any, ratios: Sequence[float], most: float) -> tuple[float,
                 key=lambda ticks: max(_gaps([low, *ticks, high])))  # fmt: skip
     set_ticks(axis, ticks, lambda value: f"{value:.3g}x", (low, high))
     return low, high
+
+
+def time_ticks(axes: Axes, low: float, high: float, inches: float) -> None:
+    """Put as many round times on a logarithmic axis as there is room for, four to the inch at most."""
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
+    pad = (high / low) ** 0.07 * 1.03
+    low, high = low / pad, high * pad
+    for steps in ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+        if len(ticks) <= max(2.0, inches / 0.25):
+            break
+    set_ticks(axes.yaxis, ticks, time_tick, (low, high))
+
+
+def time_tick(seconds: float) -> str:
+    """Write a time on an axis: `50 µs`, without needless zeros."""
+    number, _, unit = time_text(seconds).partition(" ")
+    return f"{float(number):g} {unit}" if seconds > 0 else "0"
 
 
 def _gaps(ticks: Sequence[float]) -> list[float]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..base.arguments import shown
-from ..build.compiler import Build
-from ..checking.report import Report
-from ..errors import CheckError, InputError
+from ..errors import InputError
 from ..extension.inline import from_load_inline
 from ..model.kernel import Kernel
+from ..model.registry import registry
 from ..run.setting import Setting
-from ..source.template import devices_of
-from .cell import Outcome, text_of
+from ..source.choose import usual_device
+from .cell import Outcome, is_cuda, show_all, text_of
 from .live import Notebook, Terminal
 from .options import Option, laid_out, suggestion
-from .pipeline import Order, carry_out
+from .pipeline import Order
 
 OPTIONS = (
     Option("--reference", "EXPRESSION", "the same in PyTorch, such as torch.square; then the kernel is checked"),
@@ -53,7 +53,7 @@ def run(
 
     Raises:
         InputError, DefinitionError: what the cell says makes no sense, or does not go in; nothing was registered.
-        BuildError: it does not compile. CheckError: it is wrong. CrashError: it crashed.
+        BuildError: it does not compile; it was shown. CheckError: it is wrong; the Report was shown. CrashError: it crashed.
     """
     words, *parts = re.split(r"(?:^|\s)(--[\w-]+)(?=\s|$)", line)
     given = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
@@ -66,25 +66,14 @@ def run(
         if not value:
             raise InputError(f"%%load_inline: {name} needs a value: {known[name].usage}")
     text = text_of(body, lines_ahead, "%%load_inline")
-    kind = "cuda_sources" if re.search(r"\b__global__\b|<<<", text) else "cpp_sources"
+    kind = "cuda_sources" if is_cuda(text) else "cpp_sources"
     values: dict[str, Any] = {
         name: evaluate(given[f"--{name}"]) for name in ("reference", "inputs") if f"--{name}" in given
     }
     made = from_load_inline(functions=words.split() or None, gradient=given.get("--gradient"), **{kind: text, **values})
     kernels = made if isinstance(made, tuple) else (made,)
-    with screen:
-        for kernel in kernels:
-            setting = Setting(given.get("--device", _device(kernel)), progress=screen.progress)
-            for found in carry_out(Order(kernel, setting, check="reference" in values)):
-                screen.show(Outcome(kernel.label, found, note=kernel.doc) if isinstance(found, Build) else found)
-                if isinstance(found, Report) and not found.ok:
-                    raise found.crash.error() if found.crash else CheckError(found.headline, report=found)
+    for kernel in kernels:
+        setting = Setting(given.get("--device", usual_device(kernel)), progress=screen.progress)
+        order = Order(kernel, setting, check=not registry.op_of(kernel).lacks)
+        show_all(order, screen, partial(Outcome, kernel.label, note=kernel.doc))
     return kernels
-
-
-def _device(kernel: Kernel) -> str:
-    """Choose a device that this machine has."""
-    import torch
-
-    devices = devices_of(kernel)
-    return devices[0] if devices[0] != "cuda" or torch.cuda.is_available() else devices[1]

@@ -11,6 +11,7 @@ from ..base.arguments import nearest, shown
 from ..base.device import DEVICES
 from ..errors import InputError
 from ..model.registry import BINDINGS
+from ..tables.timings import DIRECTIONS
 
 KINDS = ("cpp", "cuda", "binding")
 APIS = ("aten", "stable")
@@ -63,6 +64,12 @@ OPTIONS = (
         "SIZE ...",
         "time it at these sizes, such as 16,32,128, or `all` of the op's; default: the op's first one",
     ),
+    Option(
+        "--directions",
+        "DIRECTION ...",
+        "what to time: forward, backward, or both in one go; means --benchmark too",
+        DIRECTIONS,
+    ),
     Option("--seconds", "NUMBER", "how long to time each kernel at each size, about; means --benchmark too"),
     Option(
         "--device",
@@ -100,6 +107,7 @@ class CellOptions:
         against: labels; empty for the revision that it was edited from.
         sizes: at which to time or count; empty for the first of the op's own.
         every_size: time at all sizes of the op.
+        directions: what to time; empty for what `benchmark` times.
     """
 
     name: str
@@ -119,6 +127,7 @@ class CellOptions:
     sizes: tuple[tuple[int, ...], ...] = ()
     every_size: bool = False
     seconds: float = 0.3
+    directions: tuple[str, ...] = ()
 
 
 def parse(line: str) -> CellOptions:
@@ -139,7 +148,7 @@ def parse(line: str) -> CellOptions:
             f"%%kernel: {', '.join(map(shown, names))}: want one name, and options behind it. Options: {_listed()}"
         )
     sizes = given.get("--sizes", ())
-    timing = {"--benchmark", "--against", "--sizes", "--seconds"} & set(given)
+    timing = {"--benchmark", "--against", "--sizes", "--seconds", "--directions"} & set(given)
     one = {name: values[0] for name, values in given.items() if values}
     return CellOptions(
         name=names[0],
@@ -159,7 +168,33 @@ def parse(line: str) -> CellOptions:
         sizes=() if sizes == ("all",) else tuple(map(_size, sizes)),
         every_size=sizes == ("all",),
         seconds=_seconds(one["--seconds"]) if "--seconds" in one else CellOptions.seconds,
+        directions=given.get("--directions", ()),
     )
+
+
+#: What the panel has no control for.
+_HOW = ("--sizes", "--seconds", "--directions", "--flags")
+
+
+def parse_how(line: str) -> dict[str, Any]:
+    """Read how to build and time: the options of `%%kernel` that the panel takes in a field.
+
+    Returns:
+        Those that are given, by name; `sizes` is empty for all of the op's.
+
+    Raises:
+        InputError: as for `parse`, or another option.
+
+    Example:
+        >>> parse_how("--sizes 16,32,128 --seconds 0.1")
+        {'sizes': ((16, 32, 128),), 'seconds': 0.1}
+    """
+    names, given = _split(line)
+    wrong = next((word for word in (*names, *given) if word not in _HOW), None)
+    if wrong is not None:
+        raise InputError(f"{shown(wrong)} has no place in this field of the panel: it takes {', '.join(_HOW)}")
+    found = parse(f"{_EXAMPLE} {line}")
+    return {name.removeprefix("--"): getattr(found, name.removeprefix("--")) for name in given}
 
 
 def _split(line: str) -> tuple[list[str], dict[str, tuple[str, ...]]]:

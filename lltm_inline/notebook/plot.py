@@ -1,4 +1,5 @@
-"""Pictures of a benchmark, of a measurement of memory and of a sweep; that of counts is in `access`.
+"""Pictures of a benchmark, of a measurement of memory and of a sweep; that of counts is in `access`,
+that of a history in `revisions`, of a roofline in `roofs`.
 
 A benchmark has times on top and speed-ups with their intervals below, one column a direction: lines over the sizes, or bars where
 there is one size. Memory has the bytes held for backward on the left and the peak on the right, likewise. A sweep over one param
@@ -19,8 +20,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from ..analysis.roofline import Roofline
 from ..base.arguments import refusal
 from ..errors import InputError
+from ..model.registry import History
 from ..tables.counts import Counts
 from ..tables.memory import Memory
 from ..tables.sweep import Point, Sweep
@@ -41,7 +44,11 @@ from .figure import (
     ratio_ticks,
     require_inches,
     set_ticks,
+    time_tick,
+    time_ticks,
 )
+from .revisions import plot_history
+from .roofs import plot_roofline
 
 _BLUE = "#0072B2"
 _MAP = "RdBu"
@@ -51,16 +58,19 @@ _LEAST_REACH = 1.25
 _SHARES = {"faster": 1.0, "slower": 1.0, "same": 0.35, "unknown": 0.0}
 
 
-def plot(timings: Timings | Memory | Sweep | Counts, *, size: tuple[float, float] | None = None) -> Figure:
-    """Draw the times of a benchmark, and beneath them the speed-ups over its baseline; or memory, a sweep, or counts.
+def plot(
+    timings: Timings | Memory | Sweep | Counts | History | Roofline, *, size: tuple[float, float] | None = None
+) -> Figure:
+    """Draw the times of a benchmark, and beneath them the speed-ups over its baseline; or memory, a sweep, counts, a history, a roofline.
 
     Several sizes give lines over the size with bands between the quartiles; one size gives bars. Below, bands or bars
     are 99 % confidence intervals; what touches the line at 1x is no finding. Memory is drawn likewise: the bytes that each kernel holds
     for backward, and the peak. A sweep is a line over one param, or a heat map over two. Counts show for each line which thread of a
-    warp wants which address.
+    warp wants which address. A history has the times of each revision, and below, how it compares with what it was edited from.
+    A roofline has the operations a second of each kernel over its operations a byte, below what the machine can do.
 
     Args:
-        timings: what `benchmark`, `memory`, `sweep` or `counts` gave.
+        timings: what `benchmark`, `memory`, `sweep`, `counts`, `registry.history` or `roofline` gave.
         size: width and height in inches; by default it grows with the number of directions.
 
     Returns:
@@ -92,7 +102,11 @@ def plot(timings: Timings | Memory | Sweep | Counts, *, size: tuple[float, float
         return _plot_sweep(timings, size)
     if isinstance(timings, Counts):
         return plot_counts(timings, size)
-    raise refusal("timings", timings, "what benchmark, memory, sweep or counts gave")
+    if isinstance(timings, History):
+        return plot_history(timings, size)
+    if isinstance(timings, Roofline):
+        return plot_roofline(timings, size)
+    raise refusal("timings", timings, "what benchmark, memory, sweep, counts, registry.history or roofline gave")
 
 
 def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
@@ -127,7 +141,8 @@ def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
     if lines:
         axis_of_sizes(timings.sizes[0], look, grid[-1])
         panels = (figure.below - 0.9) / (top + below)
-        _time_ticks(grid[0][0], timings, panels * top)
+        ends = min(row.q1 for row in timings.rows), max(row.q3 for row in timings.rows)
+        time_ticks(grid[0][0], *ends, panels * top)
         if compares:
             ratio_ticks(grid[1][0].yaxis, _speedups(timings), panels * below / 0.22)
             over = f"speed-up over\n{timings.baseline}" if panels * below > 1.2 else "speed-up"
@@ -167,19 +182,6 @@ def _time_lines(axes: Axes, timings: Timings, look: Look, is_first: bool) -> Non
         axes.set_ylabel("time per call", fontsize=9)
 
 
-def _time_ticks(axes: Axes, timings: Timings, inches: float) -> None:
-    """Put as many round times on a logarithmic axis as there is room for, four to the inch at most."""
-    low, high = min(row.q1 for row in timings.rows), max(row.q3 for row in timings.rows)
-    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
-    pad = (high / low) ** 0.07 * 1.03
-    low, high = low / pad, high * pad
-    for steps in ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
-        if len(ticks) <= max(2.0, inches / 0.25):
-            break
-    set_ticks(axes.yaxis, ticks, _time_tick, (low, high))
-
-
 def _speedups(timings: Timings) -> list[float]:
     """Return the speed-ups of all kernels but the baseline, and the ends of their intervals."""
     rows = [row for row in timings.rows if row.kernel != timings.baseline]
@@ -201,7 +203,7 @@ def _time_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> None
         axes.text(row.q3 + longest * 0.03, place, time_text(row.median), va="center", fontsize=8)
     names_at_left(axes, list(look.styles), is_first)
     axes.set_xlim(0, longest * 1.42)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: _time_tick(seconds)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: time_tick(seconds)))
     axes.locator_params(axis="x", nbins=4)
     axes.set_xlabel("time per call", fontsize=9)
     plain(axes)
@@ -224,12 +226,6 @@ def _speedup_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> N
     names_at_left(axes, list(look.styles), is_first)
     axes.set_xlabel(f"speed-up over {timings.baseline}", fontsize=9)
     plain(axes)
-
-
-def _time_tick(seconds: float) -> str:
-    """Write a time on an axis: `50 µs`, without needless zeros."""
-    number, _, unit = time_text(seconds).partition(" ")
-    return f"{float(number):g} {unit}" if seconds > 0 else "0"
 
 
 def _plot_memory(memory: Memory, size: tuple[float, float] | None) -> Figure:

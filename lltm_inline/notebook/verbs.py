@@ -10,7 +10,6 @@ from ..base.arguments import shown
 from ..errors import InputError, UnknownKernelError
 from ..model.kernel import Kernel
 from ..model.registry import diff, registry
-from ..show import Cell, badge, join, page, table
 from .options import KINDS, laid_out, require_plain, suggestion
 
 #: Puts a text into the next cell.
@@ -106,89 +105,11 @@ def _diff(words: Sequence[str], _: NextCell) -> Any:
     return diff(parent, kernel)
 
 
-@dataclass(frozen=True)
-class Revision:
-    """One row of a history."""
-
-    label: str
-    parent: str
-    changed_lines: int
-    state: str
-    is_current: bool
-
-    def __str__(self) -> str:
-        mark = "->" if self.is_current else "  "
-        plural = "" if self.changed_lines == 1 else "s"
-        change = f"{self.changed_lines} line{plural} from {self.parent}" if self.parent else ""
-        return f"{mark} {self.label:<24} {self.state:<16} {change}".rstrip()
+def _history(words: Sequence[str], _: NextCell) -> Any:
+    return registry.history(words[0])
 
 
-@dataclass(frozen=True)
-class History:
-    """The revisions of a kernel, oldest first, with what became of each."""
-
-    name: str
-    revisions: tuple[Revision, ...]
-
-    def __str__(self) -> str:
-        return "\n".join([f"history of {self.name}; -> is the current revision", *map(str, self.revisions)])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        rows = []
-        for row in self.revisions:
-            label = join([row.label, " ", badge("current")]) if row.is_current else row.label
-            changed = Cell(row.changed_lines, align="num") if row.parent else ""
-            rows.append((label, _shown_state(row.state), row.parent, changed))
-        return page(
-            table(("revision", "state", "edited from", "lines changed"), rows, caption=f"history of {self.name}")
-        )
-
-
-def _shown_state(state: str) -> object:
-    kind = {"right": "good", "WRONG": "bad", "CRASHES": "bad", "does not compile": "bad"}.get(state)
-    return badge(state, kind) if kind else state
-
-
-def history(name: str) -> History:
-    """List the revisions of a kernel that were registered, built or checked, with what became of each in this notebook.
-
-    Raises:
-        UnknownKernelError: no kernel of that name.
-
-    Example:
-        >>> print(history("cube/aten"))  # doctest: +ELLIPSIS
-        history of cube/aten; -> is the current revision
-        -> cube/aten                ...
-    """
-    current = registry[name.partition("@")[0]]
-    rows = []
-    for kernel in registry.history(current.name):
-        if not registry.is_noted(kernel):
-            continue  # such as the points of a sweep
-        parent = registry.parent_of(kernel)
-        changed = diff(parent, kernel).lines if parent is not None else 0
-        is_current = kernel.revision == current.revision
-        rows.append(Revision(kernel.label, parent.label if parent else "", changed, _state(kernel), is_current))
-    return History(current.name, tuple(rows))
-
-
-_STATES = {"built": "compiles", "failed": "does not compile", "right": "right", "wrong": "WRONG", "crashed": "CRASHES"}
-
-
-def _state(kernel: Kernel) -> str:
-    state = registry.state(kernel.label).name
-    if state == "new":
-        return "ships" if registry.is_shipped(kernel) else "not built"
-    return _STATES.get(state, state)
-
-
-def _history(words: Sequence[str], _: NextCell) -> History:
-    return history(words[0])
-
-
-def _revert(words: Sequence[str], _: NextCell) -> History:
+def _revert(words: Sequence[str], _: NextCell) -> Any:
     """Make an earlier revision the current one: the one that is named, or what the current one was edited from."""
     kernel = registry[words[0]]
     if "@" not in words[0]:
@@ -197,7 +118,7 @@ def _revert(words: Sequence[str], _: NextCell) -> History:
             raise InputError(f"%kernel revert: {kernel.label} is the first revision; there is nothing to go back to")
         kernel = before
     registry.register(kernel)
-    return history(kernel.name)
+    return registry.history(kernel.name)
 
 
 def _source(words: Sequence[str], next_cell: NextCell) -> None:
@@ -212,10 +133,25 @@ def _source(words: Sequence[str], next_cell: NextCell) -> None:
     kind = next((word.removeprefix("--") for word in words if word.startswith("--")), next(iter(kernel.sources)))
     if kind not in kernel.sources:
         raise InputError(f"%kernel source: {kernel.label} has no {kind} text, only {', '.join(kernel.sources)}")
-    ask = "" if kind == "cpp" or (kind == "cuda" and not kernel.cpp) else f" --kind {kind}"
     # The cell starts from this very revision: with the params of the current one it would be another kernel.
     name = kernel.name if kernel is registry[kernel.name] else f"{kernel.name}@{kernel.revision}"
-    next_cell(f"%%kernel {name}{ask}\n{kernel.sources[kind].removeprefix(chr(10)).rstrip()}\n")
+    next_cell(cell_of(kernel, kind, name))
+
+
+def cell_of(kernel: Kernel, kind: str, line: str) -> str:
+    """Write the cell that makes a kernel.
+
+    Args:
+        kernel: whose text it is.
+        kind: of the text.
+        line: what stands behind `%%kernel`, besides the kind.
+
+    Example:
+        >>> cell_of(registry["axpy/cpp"], "cpp", "axpy/cpp").split("\\n")[0]
+        '%%kernel axpy/cpp'
+    """
+    ask = "" if kind == "cpp" or (kind == "cuda" and not kernel.cpp) else f" --kind {kind}"
+    return f"%%kernel {line}{ask}\n{kernel.sources[kind].removeprefix(chr(10)).rstrip()}\n"
 
 
 def _adopt(words: Sequence[str], next_cell: NextCell) -> None:
@@ -231,19 +167,43 @@ def _adopt(words: Sequence[str], next_cell: NextCell) -> None:
     next_cell(f"%%kernel {kernel.op}/mine --from {kernel.name}{device}\n{text.strip(chr(10))}\n")
 
 
+def _asm(words: Sequence[str], _: NextCell) -> Any:
+    from ..analysis.assembly import assembly
+
+    names = [word for word in words if not word.startswith("--")]
+    return assembly(*(registry[name] for name in names), remarks="--remarks" in words, hot="--hot" in words)
+
+
+def _roofline(words: Sequence[str], _: NextCell) -> Any:
+    from ..analysis.roofline import roofline
+    from ..measure.benchmark import benchmark
+
+    return roofline(benchmark([registry[word] for word in words]))
+
+
 def _recover(words: Sequence[str], _: NextCell) -> Any:
     names = [word for word in words if not word.startswith("--")]
     return registry.recover(names[0] if names else None, every="--every" in words)
 
 
 _TEXTS = tuple(f"--{kind}" for kind in KINDS)
+_ASM = "show the machine code of its loops, or how those of two differ; --remarks: what the compiler did; --hot: where time goes"
 _ALL = (
     Verb("list", "[OP]", "list the kernels, or those of an op", _list, 0),
     Verb("show", "KERNEL", "show the source", _show),
     Verb("source", "KERNEL [--cuda]", "put the source into the next cell, for editing", _source, options=_TEXTS),
     Verb("adopt", "KERNEL", "put one that came in by %%load_inline into the next cell, as a kernel of our own", _adopt),
     Verb("diff", "KERNEL [KERNEL]", "compare two, or one with what it was edited from", _diff, 1, 2),
-    Verb("history", "KERNEL", "list its revisions and what became of each", _history),
+    Verb("asm", "KERNEL [KERNEL] [--remarks] [--hot]", _ASM, _asm, 1, 2, ("--remarks", "--hot")),
+    Verb(
+        "roofline",
+        "KERNEL [KERNEL]",
+        "time them, and say how far that is from what this machine can do",
+        _roofline,
+        1,
+        2,
+    ),
+    Verb("history", "KERNEL", "list its revisions, what became of each, and how fast each was", _history),
     Verb("revert", "KERNEL[@N]", "go back to what it was edited from, or to revision N", _revert),
     Verb(
         *("recover", "[OP or KERNEL] [--every]"),

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 
 from ..base.arguments import LARGEST, boolean, number, real_dtype, refusal, require_choices, shown
-from ..errors import DefinitionError, InputError
+from ..errors import InputError
 from ..model.registry import Kernel, Op, resolve
 from ..tables.timings import DIRECTIONS
 from ..workers import steps
@@ -83,10 +83,7 @@ def choose_check_sizes(
 
     Raises:
         InputError: the list is empty, or one of them does not fit the letters.
-        DefinitionError: the op came in without what a check needs.
     """
-    if missing := getattr(op.reference, "missing", ""):
-        raise DefinitionError(missing)
     if sizes is None:
         return None
     if isinstance(sizes, Sequence) and not isinstance(sizes, str | bytes) and not len(sizes):

@@ -160,6 +160,11 @@ def lines_of(text: str, language: str, *, every: bool = False) -> list[Line]:
     return found[:-1] or found  # a comment at the end is one only with a newline behind it
 
 
+def coloured(text: str, language: str) -> list[Html]:
+    """Return each line of a text in colours."""
+    return [_written(line) for line in lines_of(text, language)]
+
+
 def _written(line: Line) -> Html:
     return join(tag("span", text, cls=name) if name.strip("w") else text for name, text in line if text)
 

@@ -132,6 +132,9 @@ font-family:var(--jp-content-font-family,var(--vscode-font-family,system-ui,sans
 & svg.li-bar .li-good,& svg.li-bar .li-good+rect{fill:#2ea043;fill-opacity:.8}
 & svg.li-bar .li-bad{fill:#e5333b;fill-opacity:.8}
 & svg.li-bar line{stroke:currentColor;stroke-width:1.5}
+& figure{margin:.5em 0}
+& svg.li-grid{display:block;fill:none;stroke:currentColor;shape-rendering:crispEdges}
+& svg.li-grid rect{stroke-width:.2;stroke-opacity:.6}
 & .li-picture svg{display:block}
 & .li-image{max-width:100%;height:auto}
 &:is([data-jp-theme-light=false] *) .li-image{DARK}

@@ -16,15 +16,29 @@ from .custom_classes import NAMESPACE
 from .signature import CPP_DTYPES, TENSOR, Interface, backward_arguments, cpp_type
 
 
-def generate_binding(kernel: Kernel, op: Op, interface: Interface, device: Device) -> str:
+def generate_binding(
+    kernel: Kernel,
+    op: Op,
+    interface: Interface,
+    device: Device,
+    library: str,
+    package: str = "",
+    declared: Sequence[str] = (),
+) -> str:
     """Write the C++ that registers a kernel's `forward` and `backward` with PyTorch, for tensors on `device`.
+
+    Args:
+        kernel, op, interface, device: what is bound, and where it runs.
+        library: how C++ spells the name under which it is registered.
+        package: of an export: the namespace of its operators, and of its functions, `PACKAGE::DEVICE`.
+        declared: the schemas of its operators for `forward` and `backward`, which have other names there.
 
     Raises:
         KeyError: `kernel.binding` names no generated binding.
     """
     if kernel.binding == "pybind11":
         return _pybind11_binding(kernel, op, interface, device)
-    return _library_binding(kernel, op, interface, device)
+    return _library_binding(kernel, op, interface, device, library, package, declared)
 
 
 def schemas(kernel: Kernel, op: Op, interface: Interface, taken: Sequence[Argument] | None = None) -> dict[str, str]:
@@ -117,7 +131,7 @@ def refuses_negated(kernel: Kernel, op: Op) -> bool:
 _BINDING = """\
 // Generated from the schema of op '$op': checks of the inputs, then what
 //     TORCH_LIBRARY_FRAGMENT($namespace, m) { m.def(schema); m.impl(name, function); }
-// does, through the C interface below it. To write your own: kernel.replace(binding=...).
+// does, through the C interface below it.$hint
 ${includes}namespace {
 
 $checks
@@ -125,17 +139,17 @@ $convert
 void boxed_forward(StableIValue* stack_, uint64_t, uint64_t) {
 $forward_unpack
   check_inputs($tensors);
-${narrow}${guard}  ${out}::$forward($names);
-$forward_box
+${narrow}${guard}  ${out}$forward;
+${changed}$forward_box
 }
 $backward
 const bool registered = [] {
   const auto check = [](int32_t error) { if (error) fail("the operators could not be registered"); };
   TorchLibraryHandle library;  // lives as long as this library: to the end of the process
-  check(aoti_torch_library_init_fragment(C10_STRINGIZE($namespace), __FILE__, __LINE__, &library));
+  check(aoti_torch_library_init_fragment($library, __FILE__, __LINE__, &library));
 $define
   const auto implement = [&](const char* key, const char* name, void (*function)(StableIValue*, uint64_t, uint64_t)) {
-    check(aoti_torch_library_init_impl(C10_STRINGIZE($namespace), key, __FILE__, __LINE__, &library));
+    check(aoti_torch_library_init_impl($library, key, __FILE__, __LINE__, &library));
     check(aoti_torch_library_impl(library, name, function));
   };
 $implement
@@ -269,10 +283,19 @@ _TAKES = {
 _RESULTS = {"float": "double", "int": "int64_t", "bool": "bool"}
 
 
-def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: Device) -> str:
+def _library_binding(
+    kernel: Kernel,
+    op: Op,
+    interface: Interface,
+    device: Device,
+    library: str,
+    package: str,
+    declared: Sequence[str],
+) -> str:
     signature = op.signature
-    schema = schemas(kernel, op, interface)
+    spelled = schemas(kernel, op, interface)
     functions = ["forward"]
+    own = [f"{package}::{device.name}::{name}" if package else name for name in kernel.functions]
     backward = ""
     taken: tuple[Argument, ...] = ()
     extras = [Argument("", "Tensor")] * interface.extras
@@ -287,23 +310,26 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: Devic
         backward = (
             f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken, packed)}\n{_guard(taken, device)}"
             f"  const std::array<bool, {count}> wanted_{{{wanted}}};\n"
-            f"  auto out_ = ::{kernel.functions[1]}({', '.join([*(argument.name for argument in taken), 'wanted_'])});\n"
+            f"  auto out_ = {_call(own[1], [*taken, Argument('wanted_', '')], 'wanted_', device)};\n"
             f"{_box(taken, (), [Argument('', 'Tensor')] * count, raw, kernel.functions[1] * ('backward' in interface.lists))}\n}}\n"
         )
+    schema = dict(zip(functions, declared or [spelled[name] for name in functions], strict=True))
     return Template(_BINDING).substitute(
         op=op.name,
-        namespace=NAMESPACE,
+        hint="" if package else " To write your own: kernel.replace(binding=...).",
+        namespace=package or NAMESPACE,
+        library=library,
         includes="#include <torch/csrc/stable/c/shim.h>\n"
         * any("[" in a.type or "str" in a.type for a in signature.inputs),
-        checks=_input_checks(kernel, op, interface, device),
+        checks=_input_checks(kernel, op, interface, device, op.name if package else kernel.name),
         convert=_conversions(kernel, op, interface, (*signature.inputs, *taken)),
-        forward=kernel.functions[0],
+        forward=_call(own[0], signature.inputs, _every(signature.outputs), device),
         forward_unpack=_unpack(signature.inputs),
         narrow=narrow_checks(interface),
         guard=_guard([op.first], device),
+        changed=_changed(signature.changed) if package else "",  # in the playground the bridge does it
         out="auto out_ = " * bool(signature.outputs or extras),
         tensors=", ".join(argument.name for argument in signature.inputs if argument.name in op.shapes),
-        names=", ".join(argument.name for argument in signature.inputs),
         forward_box=_box(
             signature.inputs,
             signature.outputs,
@@ -314,10 +340,27 @@ def _library_binding(kernel: Kernel, op: Op, interface: Interface, device: Devic
         backward=backward,
         define="\n".join(f"  check(aoti_torch_library_def(library, {_literal(schema[name])}));" for name in functions),
         implement="\n".join(
-            f'  implement("{_dispatch_key(kernel, interface, name, device)}", "{name}", &boxed_{name});'
+            f'  implement("{_dispatch_key(kernel, interface, name, device)}", "{schema[name].partition("(")[0]}", &boxed_{name});'
             for name in functions
         ),
     )
+
+
+def _changed(arguments: Sequence[Argument]) -> str:
+    """Let autograd see that inputs were changed."""
+    bump = "  if (!{0}.is_inference()) {0}.unsafeGetTensorImpl()->bump_version();  // so autograd sees the change\n"
+    return "".join(bump.format(argument.name) for argument in arguments)
+
+
+def _call(function: str, arguments: Sequence[Argument], wanted: str, device: Device) -> str:
+    """Call a function of the text; on a device that looks at what it returns, at the parts that somebody wants."""
+    call = f"::{function}({', '.join(argument.name for argument in arguments)})"
+    return f'{device.returned}({call}, "{function}", {wanted})' if device.returned and wanted else call
+
+
+def _every(outputs: Sequence[Argument]) -> str:
+    """Say that all outputs are wanted; what is returned behind them is for `backward` alone."""
+    return f"std::array{{{', '.join(['true'] * len(outputs))}}}" if outputs else ""
 
 
 def _literal(text: str) -> str:
@@ -498,8 +541,8 @@ void same_shape(const char* name, const $tensor& tensor, const $tensor& first) {
 """
 
 
-def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) -> str:
-    """Write `check_inputs`: device, dtype, rank and extent of every tensor, against the op's shapes.
+def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, who: str = "") -> str:
+    """Write `check_inputs`: device, dtype, rank and extent of every tensor, against the op's shapes; `who` complains.
 
     torch.compile looks into what differentiates through ATen: extents may be symbols there, and are compared as such.
     """
@@ -539,7 +582,7 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device) 
     dtypes = [op.first.dtype] if op.first.dtype else op.dtypes
     dtype_name = "torch::headeronly::toString" if stable else "c10::toString"
     return Template(_CHECKS).substitute(
-        kernel=kernel.name,
+        kernel=who or kernel.name,
         tensor=tensor,
         # STD_TORCH_CHECK would put our file and line in front of the message.
         fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
@@ -577,7 +620,7 @@ namespace {
 $checks
 auto checked_forward($parameters) {
   check_inputs($tensors);
-${narrow}  return ::$forward($names);
+${narrow}  return $forward;
 }
 
 }  // namespace
@@ -599,8 +642,7 @@ def _pybind11_binding(kernel: Kernel, op: Op, interface: Interface, device: Devi
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in inputs),
         tensors=", ".join(argument.name for argument in inputs if argument.name in op.shapes),
         narrow=narrow_checks(interface),
-        forward=kernel.functions[0],
-        names=", ".join(argument.name for argument in inputs),
+        forward=_call(kernel.functions[0], inputs, _every(op.signature.outputs), device),
         doc=doc,
         backward=backward if interface.has_backward else "",
     )

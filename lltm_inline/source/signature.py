@@ -296,6 +296,21 @@ def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
     return f"{returned_type(outputs, kernel.api)} {kernel.functions[0]}({parameters})"
 
 
+def skeleton(op: Op) -> str:
+    """Write a text that fits an op and computes nothing yet.
+
+    Example:
+        >>> from lltm_inline import registry
+        >>> skeleton(registry.ops["axpy"]).split("\\n")[3]
+        'at::Tensor forward(const at::Tensor& x, const at::Tensor& y) {'
+    """
+    declaration = cpp_declaration(Kernel(f"{op.name}/mine", cpp="..."), op)
+    return (
+        f"#include <ATen/core/Tensor.h>\n#include <stdexcept>\n\n{declaration} {{\n"
+        '  throw std::runtime_error("forward is not written yet");\n}\n'
+    )
+
+
 def returned_type(outputs: Sequence[Argument], api: str) -> str:
     """Return the C++ type of an op's results: one is bare, and none is void."""
     types = [TENSOR[api] if output.is_tensor else _SPELLED[output.type] for output in outputs]

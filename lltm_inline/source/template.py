@@ -10,18 +10,20 @@ For device `cuda` there are two, a C++ file and a CUDA file:
                  `backward`, which call these with tensors; what lies between is generated, at the end of the CUDA file
                  and ahead of the cpp text
 
-For device `cuda-cpu` all of these are one C++ file.
+For device `cuda-cpu` all of these are one C++ file; but for a torch-free text that knows nothing of torch the CUDA file is one
+of its own, which needs no header of torch either.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Template
 
 from ..base.device import DEVICES
-from ..cuda_cpu import header, on_cpu, rewrite
+from ..cuda_cpu import header as cuda_names
+from ..cuda_cpu import on_cpu, rewrite
 from ..errors import DefinitionError, TemplateError
 from ..model.registry import BINDINGS, Kernel, Op
 from .binding import generate_binding
@@ -93,6 +95,27 @@ PRELUDE = {
     ),
 }
 
+#: At the end of the name of a prelude: CUDA's names on the CPU stand behind its headers.
+_ON_CPU = " cuda-cpu"
+#: Of the CUDA file of a torch-free text: CUDA's names alone.
+CUDA_PRELUDE = "torch-free cuda-cpu"
+_DEVICE_GUARD = _includes("ATen/DeviceGuard.h")
+#: What each header of ATen/ops includes.
+_OF_OPS = _includes("ATen/Context.h", "ATen/TensorUtils.h", "ATen/TracerMode.h")
+
+
+def prelude_text(prelude: str) -> str:
+    """Return what a text starts with.
+
+    Example:
+        >>> prelude_text("aten cuda-cpu").startswith(prelude_text("aten"))
+        True
+    """
+    if prelude == CUDA_PRELUDE:
+        return cuda_names(tensors=False)
+    headers = PRELUDE[prelude.removesuffix(_ON_CPU)]
+    return headers + _DEVICE_GUARD + _OF_OPS + cuda_names() if prelude.endswith(_ON_CPU) else headers
+
 
 _WHOLE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*[<\"]torch/)(?:extension|torch|all)\.h", re.MULTILINE)
 #: What is in those headers, and not in <torch/types.h>.
@@ -121,7 +144,7 @@ class Rendered:
         prelude: key of the headers it starts with.
         sources: text as the user wrote it, by the name that its `#line` directive gives it.
         interface: what `forward` and `backward` look like.
-        cuda: the CUDA file, for device `cuda`.
+        cuda: the CUDA file, if there is one.
     """
 
     text: str
@@ -129,6 +152,11 @@ class Rendered:
     sources: dict[str, str]
     interface: Interface
     cuda: str = ""
+
+    @property
+    def whole(self) -> str:
+        """Both files of device `cuda-cpu` in one: a check sees what they have in common."""
+        return prelude_text(self.prelude) + self.cuda + self.text if self.cuda else self.text
 
 
 def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
@@ -155,7 +183,8 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     body = replace(body, host=_lighter(body.host), cuda=_lighter(body.cuda))
     binding_name = f"{kernel.name} (binding)"
     if kernel.binding in BINDINGS:
-        binding_text = generate_binding(kernel, op, body.interface, where) if not body.interface.problems else ""
+        fits = not body.interface.problems
+        binding_text = generate_binding(kernel, op, body.interface, where, body.library) if fits else ""
         binding = f'#line 1 "{binding_name}"\n{binding_text}'
     else:
         binding_text = kernel.binding
@@ -163,11 +192,31 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     _refuse_unused(kernel)
     lines = [f"// Kernel {kernel.name}, rendered by lltm_inline: a complete file, compile it as it is."]
     lines += [f"// Saved for backward: {', '.join(kernel.saves) or 'nothing'}."]
-    lines += [f"#ifndef {NAMESPACE}", f"#define {NAMESPACE} {kernel.op}_{kernel.variant}", "#endif"]
-    prelude = _prelude_of(kernel, body.host)
-    lines += [PRELUDE[prelude].rstrip("\n"), *["#include <ATen/DeviceGuard.h>"] * (where.text == "cuda")]
+    lines += [_name(kernel)]
+    prelude = _prelude_of(kernel, body.host) + _ON_CPU * (where.text == "cuda" and not where.needs_gpu)
+    lines += [(prelude_text(prelude) + _DEVICE_GUARD * where.needs_gpu).rstrip("\n")]
     text = "\n".join([*lines, body.host.rstrip("\n"), binding.rstrip("\n"), ""])
-    return Rendered(text, prelude, {**body.sources, binding_name: binding_text}, body.interface, body.cuda)
+    rendered = Rendered(text, prelude, {**body.sources, binding_name: binding_text}, body.interface, body.cuda)
+    tied = bool(body.cuda) and not where.needs_gpu and _are_tied(kernel, body)
+    return replace(rendered, text=rendered.whole, cuda="") if tied else rendered
+
+
+def _are_tied(kernel: Kernel, body: _Body) -> bool:
+    """Tell whether the texts of a kernel make one file for `cuda-cpu`: its CUDA text needs torch, or the other the library's name."""
+    cuda = body.cuda.removeprefix(prelude_text(CUDA_PRELUDE))
+    return kernel.binding != "torch_library" or NAMESPACE in body.host or bool(_OF_TORCH.search(cuda))
+
+
+#: What a CUDA text says that needs a header of torch.
+_OF_TORCH = re.compile(
+    r"\b(?:at|c10|torch)\s*::|\b(?:AT|C10|TORCH)_(?!EXTENSION_NAME\b)[A-Z]|^[ \t]*#[ \t]*include[ \t]*[<\"](?:ATen|c10|torch)/",
+    re.MULTILINE,
+)
+
+
+def _name(kernel: Kernel) -> str:
+    """Name the library in a file that is compiled without `load_inline`."""
+    return f"#ifndef {NAMESPACE}\n#define {NAMESPACE} {kernel.op}_{kernel.variant}\n#endif"
 
 
 def devices_of(kernel: Kernel) -> tuple[str, ...]:
@@ -216,12 +265,16 @@ def is_torch_free(kernel: Kernel) -> bool:
 
 @dataclass(frozen=True)
 class _Body:
-    """The middle of the files: `host` between headers and binding of the C++ file, `cuda` the whole CUDA file."""
+    """The middle of the files: `host` between headers and binding of the C++ file, `cuda` the whole CUDA file.
+
+    `library` is how the binding spells the name under which it registers.
+    """
 
     host: str
     interface: Interface
     sources: dict[str, str]
     cuda: str = ""
+    library: str = f"C10_STRINGIZE({NAMESPACE})"
 
 
 def _cpu_body(kernel: Kernel, op: Op) -> _Body:
@@ -248,27 +301,30 @@ def _cuda_cpu_body(kernel: Kernel, op: Op) -> _Body:
     if not is_torch_free(kernel):
         text = _fill(kernel, "cuda", kernel.name)
         host = _define_behind_headers(kernel, rewrite(text, kernel.label, "cuda"), kernel.name)
-        return _Body(header() + host, examine(kernel, op, text), {kernel.name: kernel.cuda})
-    names = {kind: f"{kernel.name} ({kind})" for kind in ("cpp", "cuda", "launchers", "instances")}
-    cpp, cuda = (_fill(kernel, kind, names[kind]) for kind in ("cpp", "cuda"))
-    launchers = find_launchers(kernel, op, cuda)
-    launch, instances = host_text(kernel, op, launchers), instances_text(launchers, op)
-    parts = (
-        _define_behind_headers(kernel, rewrite(cuda, kernel.label, "cuda"), names["cuda"]),
-        f'#line 1 "{names["instances"]}"\n{instances}',
-        f'#line 1 "{names["launchers"]}"\n{on_cpu(launch)}',
-        on_cpu(_define_behind_headers(kernel, cpp, names["cpp"])),
+        return _Body(host, examine(kernel, op, text), {kernel.name: kernel.cuda})
+    body = _torch_free_body(kernel, op, lambda cuda: rewrite(cuda, kernel.label, "cuda"))
+    named = f"{_name(kernel)}\n{_LIBRARY_NAME}"
+    return replace(
+        body,
+        host=f'extern "C" const char* library_name_();\n{on_cpu(body.host)}',
+        cuda=f"{prelude_text(CUDA_PRELUDE)}{body.cuda}{named}",
+        library="library_name_()",
     )
-    sources = dict(zip(names.values(), (kernel.cpp, kernel.cuda, launch, instances), strict=True))
-    return _Body(header() + "\n".join(part.rstrip("\n") for part in parts), examine(kernel, op, cpp), sources)
 
+
+#: Where only the CUDA text is edited, the C++ file stays as it is: the name of the library is not in it.
+_LIBRARY_NAME = f"""\
+#define LIBRARY_NAME_2_(name) #name
+#define LIBRARY_NAME_(name) LIBRARY_NAME_2_(name)
+extern "C" const char* library_name_() {{ return LIBRARY_NAME_({NAMESPACE}); }}
+"""
 
 #: How the text of each device is made.
 _BODIES = {"cpu": _cpu_body, "cuda": _cuda_body, "cuda-cpu": _cuda_cpu_body}
 
 
-def _torch_free_body(kernel: Kernel, op: Op) -> _Body:
-    """Put the generated functions between the two texts."""
+def _torch_free_body(kernel: Kernel, op: Op, rewritten: Callable[[str], str] = str) -> _Body:
+    """Put the generated functions between the two texts, `rewritten` for a device."""
     names = {kind: f"{kernel.name} ({kind})" for kind in ("cpp", "cuda", "launchers", "instances")}
     cpp, cuda = (_fill(kernel, kind, names[kind]) for kind in ("cpp", "cuda"))
     launchers = find_launchers(kernel, op, cuda)
@@ -279,7 +335,7 @@ def _torch_free_body(kernel: Kernel, op: Op) -> _Body:
         f'#line 1 "{names["launchers"]}"\n{host}{_define_behind_headers(kernel, cpp, names["cpp"])}',
         examine(kernel, op, cpp),
         sources,
-        _cuda_file(kernel, ("cstdint",), _define_behind_headers(kernel, cuda, names["cuda"]), behind),
+        _cuda_file(kernel, ("cstdint",), _define_behind_headers(kernel, rewritten(cuda), names["cuda"]), behind),
     )
 
 

@@ -16,6 +16,9 @@ TOO_WIDE = 1.2
 #: Shares of a machine's speed of copying beyond this are no noise: the copy does not stay in the cache.
 BEYOND_MEMORY = 1.1
 
+#: The size of an op all extents of which are numbers.
+ONLY = "its only size"
+
 _UNITS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 
 
@@ -26,7 +29,7 @@ def size_text(size: Mapping[str, int]) -> str:
         >>> size_text({"B": 16, "F": 32})
         'B=16 F=32'
     """
-    return " ".join(f"{letter}={number}" for letter, number in size.items())
+    return " ".join(f"{letter}={number}" for letter, number in size.items()) or ONLY
 
 
 def time_text(seconds: float) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
@@ -41,28 +42,35 @@ class Fork(NamedTuple):
         pid: its number.
         link: for requests and answers.
         output: file descriptor of what it prints.
-        box: its black box.
+        box: its black box, or whatever was given in the place of one.
         warm: whether it was forked with all that any check needs.
     """
 
     pid: int
     link: socket.socket
     output: int
-    box: BlackBox
+    box: Any
     warm: bool
 
 
 class ForkClient:
-    """The process that forks workers, seen from here."""
+    """The process that forks workers, seen from here.
 
-    def __init__(self) -> None:
+    Args:
+        module: whose `main` serves there.
+        environment: of it; None for that of this process.
+    """
+
+    def __init__(
+        self, module: str = "lltm_inline.workers.forkserver", environment: Mapping[str, str] | None = None
+    ) -> None:
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log: IO[bytes] = os.fdopen(os.memfd_create("lltm_inline fork server", os.MFD_CLOEXEC), "r+b")
         path = [entry for entry in sys.path if isinstance(entry, str)]
         # PYTHONPATH would reach the compilers' Python too; and sys.path may have changed since this process began.
-        code = f"import sys; sys.path[:] = {path!r}; from lltm_inline.workers.forkserver import main; main({theirs.fileno()})"
+        code = f"import sys; sys.path[:] = {path!r}; from {module} import main; main({theirs.fileno()})"
         try:
-            self._process = self._start(code, theirs.fileno())
+            self._process = self._start(code, theirs.fileno(), os.environ if environment is None else environment)
         except OSError as error:
             self._link.close()
             raise WorkerError(f"the worker could not be started: {error}") from error
@@ -74,7 +82,7 @@ class ForkClient:
         self._endings: dict[int, Ending] = {}
         self.ready = self.warm = False
 
-    def _start(self, code: str, file: int) -> subprocess.Popen[bytes]:
+    def _start(self, code: str, file: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, "-c", code],
             pass_fds=[file],
@@ -83,7 +91,7 @@ class ForkClient:
             stderr=self._log,
             start_new_session=True,  # Ctrl-C in a terminal is for us to pass on
             cwd=_directory(),
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # numpy would start threads when it is imported
+            env={**environment, "OPENBLAS_NUM_THREADS": "1"},  # numpy would start threads when it is imported
         )
 
     @property
@@ -138,15 +146,18 @@ class ForkClient:
             ours = message["kind"] == "exit" and message["code"] == LOST
             self._endings[message["ended"]] = Ending("garbled") if ours else Ending(message["kind"], message["code"])
 
-    def fork(self) -> Fork:
+    def fork(self, box: Any = None) -> Fork:
         """Fork a worker.
+
+        Args:
+            box: the open file that it gets in the place of a black box; closed where there is no worker.
 
         Raises:
             WorkerError: the server is gone.
         """
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         reading, writing = os.pipe()
-        box = BlackBox.create()
+        box = BlackBox.create() if box is None else box
         with self._lock:
             self._numbers += 1
             number = self._numbers

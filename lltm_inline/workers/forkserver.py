@@ -20,6 +20,7 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -56,10 +57,9 @@ def main(control: int) -> None:
     Args:
         control: file descriptor of a connected SOCK_SEQPACKET socket.
     """
-    link = socket.socket(fileno=control)
     for name in _NEEDED:
         importlib.import_module(name)  # what it raises is in the log, where the other side looks for it
-    ForkServer(link).run()
+    ForkServer(socket.socket(fileno=control), _WARM).run()
 
 
 def _send(link: socket.socket, message: dict[str, Any]) -> None:
@@ -67,13 +67,21 @@ def _send(link: socket.socket, message: dict[str, Any]) -> None:
 
 
 class ForkServer:
-    """Forks workers and tells of their end."""
+    """Forks workers and tells of their end.
 
-    def __init__(self, link: socket.socket) -> None:
+    Args:
+        link: to the process that asks for workers.
+        warm: modules that are imported while nobody asks.
+    """
+
+    #: What counts as the end of a worker.
+    ends = os.WEXITED | os.WSTOPPED
+
+    def __init__(self, link: socket.socket, warm: Sequence[str] = ()) -> None:
         self._link = link
         self._parent = os.getppid()
         self._workers: set[int] = set()
-        self._to_import = list(_WARM)
+        self._to_import = list(warm)
         self._importing = False
         self._libc = ctypes.CDLL(None, use_errno=True)
 
@@ -153,18 +161,22 @@ class ForkServer:
             os.dup2(output, 2)
             for file in (nothing, output):
                 os.close(file)
-            from .worker import serve
-
-            serve(requests, box)
+            self.work(requests, box)
             status = 0
         except BaseException:  # nothing may climb into the server's own loop
             traceback.print_exc()
         finally:
             os._exit(status)
 
+    def work(self, requests: int, box: int) -> None:
+        """Do a worker's work, in the process that was forked for it."""
+        from .worker import serve
+
+        serve(requests, box)
+
     def _reap(self) -> None:
         """Tell of every child that has ended or was stopped, and end what kernels have left behind."""
-        while (info := _waitable()) is not None:
+        while (info := _waitable(self.ends)) is not None:
             pid, kind = info.si_pid, _KINDS.get(info.si_code, "exit")
             # As long as it is not waited for, its number is nobody else's.
             self._kill(pid)
@@ -208,10 +220,10 @@ class ForkServer:
                 os.waitpid(-1, 0)
 
 
-def _waitable() -> Any:
-    """Return what is known of a child that has ended or was stopped, without taking its number away; None without one."""
+def _waitable(ends: int) -> Any:
+    """Return what is known of a child that has come to one of these ends, without taking its number away; None without one."""
     try:
-        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+        return os.waitid(os.P_ALL, 0, ends | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return None
 

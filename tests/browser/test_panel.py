@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import psutil
 import pytest
 from playwright.sync_api import expect
@@ -29,6 +31,14 @@ import lltm_inline as li
 
 torch.set_num_threads(1)  # so that other work on this machine disturbs less
 li.playground('lltm', sizes=[(16, 32, 128), (64, 32, 128)], seconds=0.5)
+"""
+
+#: Waits for what marks are made with while somebody types.
+HEADER = """
+import lltm_inline as li
+from lltm_inline.build import header, job, toolchain
+found = toolchain.find_toolchain()
+header.wait(found, job.make_job(li.registry["axpy/cpp"], found).prelude)
 """
 
 ACTIVE_CELL = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
@@ -112,6 +122,35 @@ def test_edit_error_fix_check_benchmark(notebook: NotebookPage) -> None:
     expect(panel.part("verdict")).not_to_be_empty()
     notebook.shot("panel-benchmark-dark")
     notebook.shot("panel-benchmark-alone", panel.place)
+
+
+def test_machine_code_and_marks_while_typing(notebook: NotebookPage) -> None:
+    """A line and what became of it light up together; a typo is underlined before anything is built, and moves nothing."""
+    notebook.open(notebook.lab.write("panel-code.ipynb", [HEADER, "li.playground('axpy/cpp')"]))
+    notebook.run(0)
+    notebook.run(1)
+    panel = Panel(notebook, 1)
+    panel.part("option-check_first").uncheck()
+    panel.part("option-assembly").check()
+    panel.press("build")
+    panel.says("assembly", "floats at a time")
+    loop = panel.part("assembly").locator(".li-looped").first
+    loop.hover()
+    expect(panel.editor().locator(".lltm-lit")).to_have_count(1)
+    number = int(loop.get_attribute("data-line") or 0)
+    loop.click()
+    expect(panel.editor().locator(".cm-activeLine")).to_have_text(li.registry["axpy/cpp"].cpp.split("\n")[number - 1])
+    expect(loop).to_have_class(re.compile("lltm-lit"))
+    expect(loop).to_be_in_viewport()
+    for theme in ("light", "dark"):
+        notebook.shot(f"panel-machine-code-{theme}", panel.place)
+        notebook.dark()
+    number = line_of(li.registry["axpy/cpp"].cpp, "return {d_x, d_y};")
+    panel.type_line(number, "return {d_x, not_there};")
+    expect(panel.editor().locator(".lltm-under-error").first).to_have_text("not_there", timeout=BUILD_PATIENCE)
+    expect(panel.part("mark")).to_have_count(0)
+    panel.says("log", f"line {number}: 'not_there' was not declared")
+    notebook.shot("panel-typing", panel.place)
 
 
 def test_stop_and_crash_leave_the_notebook_alone(notebook: NotebookPage) -> None:

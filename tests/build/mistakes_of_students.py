@@ -1019,7 +1019,7 @@ at::Tensor forward(const at::Tensor& x) {
 }
 """,
         "return at::cat(x, x);",
-        "at::cat({x, x})",
+        "at::cat({x, x}, 0)",
     ),
     aten(
         "extents of a view without braces",
@@ -2530,5 +2530,660 @@ float forward(const double* a) {
         "include <vector>\nfloat forward(float x) { return x; }\n",
         "include <vector>",
         "A # is missing",
+    ),
+    light(
+        "dependent template call",
+        """
+struct Box {
+  template <class T> const T* data() const { return nullptr; }
+};
+template <class B, class T>
+T first(const B& box, int i) {
+  const T* p = box.data<T>();
+  return p[i];
+}
+float forward(const Box& b) { return first<Box, float>(b, 0); }
+""",
+        "box.data<T>",
+        "box.template data<T>",
+    ),
+    light(
+        "vector with brackets",
+        """
+#include <vector>
+void forward(const float* x, float* y, int n) {
+  std::vector<float> row[n];
+  for (int i = 0; i < n; ++i) row[i] = 2 * x[i];
+  for (int i = 0; i < n; ++i) y[i] = x[i];
+}
+""",
+        "row[i] = 2",
+        "The [ ] of line 6",
+        "row(n)",
+    ),
+    aten(
+        "message of a check without a comma",
+        """
+#include <c10/util/Exception.h>
+at::Tensor forward(const at::Tensor& x) {
+  TORCH_CHECK(x.dim() == 2, "want a matrix, got " x.dim() " axes");
+  return x;
+}
+""",
+        "TORCH_CHECK(",
+        "this text in quotes",
+        "'x.dim'",
+    ),
+    light(
+        "one star for two names",
+        """
+void forward(const float* x, float* y, int n) {
+  float* a, b;
+  a = y;
+  b = y + n / 2;
+  for (int i = 0; i < n / 2; ++i) a[i] = x[i];
+}
+""",
+        "b = y + n",
+        "In line 5 the *",
+    ),
+    light(
+        "exp of a pointer",
+        """
+void forward(const float* x, float* y, int n) {
+  for (int i = 0; i < n; ++i) y[i] = 1 / (1 + std::exp(-x));
+}
+""",
+        "std::exp(-x)",
+        "x[i]",
+    ),
+    aten(
+        "one index for two axes",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  at::Tensor y = x.clone();
+  auto a = y.accessor<float, 2>();
+  for (int64_t i = 0; i < y.numel(); ++i) a[i] = 0.0f;
+  return y;
+}
+""",
+        "a[i] = 0.0f",
+        "more dimensions",
+    ),
+    light(
+        "arguments in another order",
+        """
+static float row_sum(const float* row, int64_t n) {
+  float s = 0;
+  for (int64_t i = 0; i < n; ++i) s += row[i];
+  return s;
+}
+void forward(const float* x, float* y, int64_t n, int64_t m) {
+  for (int64_t i = 0; i < n; ++i) y[i] = row_sum(m, x + i * m);
+}
+""",
+        "row_sum(m,",
+        "row_sum(const float* row, int64_t n)",
+    ),
+    light(
+        "atomic in a copying lambda",
+        """
+#include <atomic>
+float forward(const float* x, int n) {
+  std::atomic<int> count{0};
+  auto body = [=](int i) mutable { if (x[i] > 0) count++; };
+  for (int i = 0; i < n; ++i) body(i);
+  return count.load();
+}
+""",
+        "auto body = [=]",
+        "[&]",
+    ),
+    light(
+        "delete with the brackets behind",
+        """
+void forward(const float* x, float* y, int n) {
+  float* tmp = new float[n];
+  for (int i = 0; i < n; ++i) tmp[i] = x[i] * x[i];
+  for (int i = 0; i < n; ++i) y[i] = tmp[i];
+  delete tmp[];
+}
+""",
+        "delete tmp[]",
+        "delete[] tmp",
+    ),
+    light(
+        "vector of vectors from two numbers",
+        """
+#include <vector>
+float forward(const float* x, int n, int m) {
+  std::vector<std::vector<float>> a(n, m);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < m; ++j) a[i][j] = x[i * m + j];
+  return a[0][0];
+}
+""",
+        "a(n, m)",
+        "a(n, std::vector<float>(m))",
+    ),
+    light(
+        "two types in a for",
+        """
+void forward(const float* x, float* y, int n) {
+  for (int i = 0, int j = n - 1; i < n; ++i, --j) y[i] = x[j];
+}
+""",
+        "for (int i = 0, int",
+        "int i = 0, j",
+    ),
+    light(
+        "arrow without auto",
+        """
+float relu(float x) -> float {
+  return x > 0 ? x : 0;
+}
+float forward(float x) { return relu(x); }
+""",
+        "float relu",
+        "auto f(float x) -> float",
+    ),
+    aten(
+        "softmax without its axis, again",
+        """
+#include <ATen/ops/softmax.h>
+at::Tensor forward(const at::Tensor& x) {
+  return at::softmax(x);
+}
+""",
+        "at::softmax(x)",
+        "softmax(const Tensor&",
+        clang=("softmax(const at::Tensor& self, int64_t dim",),
+    ),
+    light(
+        "parameter with empty brackets",
+        """
+float trace(float a[][], int n) {
+  float s = 0;
+  for (int i = 0; i < n; ++i) s += a[i][i];
+  return s;
+}
+float forward(const float* x) { return x[0]; }
+""",
+        "a[][]",
+        "float a[][4]",
+    ),
+    light(
+        "array of arrays for a pointer to pointers",
+        """
+float corner(float** a) { return a[0][0]; }
+float forward(const float* x) {
+  float t[3][4];
+  t[0][0] = x[0];
+  return corner(t);
+}
+""",
+        "corner(t)",
+        "&a[0][0] and take a float*",
+    ),
+    aten(
+        "memcpy from a tensor",
+        """
+#include <cstring>
+at::Tensor forward(const at::Tensor& x) {
+  at::Tensor y = x.clone();
+  memcpy(y.data_ptr<float>(), x, x.numel() * sizeof(float));
+  return y;
+}
+""",
+        "memcpy(y",
+        "x.const_data_ptr<float>()",
+    ),
+    aten(
+        "sizes as a pointer",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  int64_t* shape = x.sizes();
+  return x * shape[0];
+}
+""",
+        "int64_t* shape",
+        "at::IntArrayRef",
+    ),
+    light(
+        "arrow without a type",
+        """
+float forward(const float* x, int n) {
+  auto relu = [&](float v) -> { return v > 0 ? v : 0; };
+  return relu(x[0]);
+}
+""",
+        "-> {",
+        "leave the -> away",
+    ),
+    light(
+        "name that std has too",
+        """
+#include <algorithm>
+using namespace std;
+int count = 0;
+int forward(const float* x, int n) {
+  for (int i = 0; i < n; ++i)
+    if (x[i] > 0) count++;
+  return count;
+}
+""",
+        "count++",
+        "Two things are called 'count'",
+    ),
+    aten(
+        "accessor type without its axes",
+        """
+static float first(at::TensorAccessor<float> a) { return a[0]; }
+at::Tensor forward(const at::Tensor& x) {
+  return x * first(x.accessor<float, 1>());
+}
+""",
+        "at::TensorAccessor<float> a",
+        "at::TensorAccessor<float, 2>",
+    ),
+    light(
+        "vector from a pointer and a length",
+        """
+#include <vector>
+float forward(const float* x, int64_t n) {
+  std::vector<float> v(x, n);
+  return v[0];
+}
+""",
+        "v(x, n)",
+        "v(x, x + n)",
+    ),
+    light(
+        "unique_ptr from new",
+        """
+#include <memory>
+float forward(const float* x, int n) {
+  std::unique_ptr<float[]> tmp = new float[n];
+  tmp[0] = x[0];
+  return tmp[0];
+}
+""",
+        "tmp = new",
+        "tmp(new float[n])",
+    ),
+    light(
+        "extern C template",
+        """
+extern "C" {
+template <typename T>
+void twice(const T* x, T* y, int n) {
+  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+}
+}
+void forward(const float* x, float* y, int n) { twice(x, y, n); }
+""",
+        "template <typename T>",
+        "outside",
+    ),
+    light(
+        "lambda with two kinds of result",
+        """
+float forward(const float* x, int n) {
+  auto relu = [](float v) {
+    if (v > 0) return v;
+    return 0;
+  };
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += relu(x[i]);
+  return sum;
+}
+""",
+        "return 0;",
+        "-> float, say",
+    ),
+    light(
+        "length behind its use",
+        """
+static float total(const float x[n], int n) {
+  float s = 0;
+  for (int i = 0; i < n; ++i) s += x[i];
+  return s;
+}
+float forward(const float* x) { return total(x, 3); }
+""",
+        "static float total",
+        "write float* x",
+    ),
+    light(
+        "number for an enum",
+        """
+enum Mode { RELU, TANH };
+float forward(float x, int n) {
+  Mode mode = n;
+  return mode == RELU ? (x > 0 ? x : 0) : std::tanh(x);
+}
+""",
+        "Mode mode",
+        "static_cast<Mode>(...)",
+    ),
+    aten(
+        "tuple of two into three",
+        """
+#include <tuple>
+at::Tensor forward(const at::Tensor& x) {
+  auto [values, indices, rest] = x.max(1);
+  return values;
+}
+""",
+        "auto [values",
+        "3 names",
+    ),
+    light(
+        "sort of a whole vector",
+        """
+#include <algorithm>
+#include <vector>
+float forward(const float* x, int n) {
+  std::vector<float> v(x, x + n);
+  std::sort(v);
+  return v[n / 2];
+}
+""",
+        "std::sort(v)",
+        "std::sort(v.begin(), v.end())",
+    ),
+    light(
+        "accumulate without its start",
+        """
+#include <numeric>
+float forward(const float* x, int n) {
+  float sum = std::accumulate(x, x + n);
+  return sum / n;
+}
+""",
+        "std::accumulate(x",
+        "'accumulate' takes 3",
+    ),
+    light(
+        "private of an unknown name",
+        """
+void forward(const float* x, float* y, int n) {
+#pragma omp parallel for private(i)
+  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+}
+""",
+        "private(i)",
+        "leave 'i' out of private",
+        only="g++",
+    ),
+    light(
+        "lambda that captures, for a function pointer",
+        """
+static void apply(float (*f)(float), const float* x, float* y, int n) {
+  for (int i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+void forward(const float* x, float* y, int n, float scale) {
+  apply([&](float v) { return scale * v; }, x, y, n);
+}
+""",
+        "apply([&]",
+        "std::function<float(float)>",
+    ),
+    light(
+        "case without a colon",
+        """
+float forward(float x, int mode) {
+  switch (mode) {
+    case 0 return x;
+    default: return 0;
+  }
+}
+""",
+        "case 0 return",
+        "case 0:",
+    ),
+    aten(
+        "dtype as a template argument",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  const float* p = x.data_ptr<at::kFloat>();
+  return x * p[0];
+}
+""",
+        "x.data_ptr<at::kFloat>",
+        "float for at::kFloat",
+    ),
+    aten(
+        "dtype in quotes",
+        """
+#include <ATen/ops/zeros.h>
+at::Tensor forward(const at::Tensor& x) {
+  return at::zeros(x.sizes(), x.options().dtype("float"));
+}
+""",
+        'dtype("float")',
+        "at::kFloat",
+    ),
+    aten(
+        "method of a result without its brackets",
+        """
+#include <ATen/ops/mm.h>
+at::Tensor forward(const at::Tensor& x, const at::Tensor& w) {
+  return at::mm(x, w).relu;
+}
+""",
+        "at::mm(x, w).relu",
+        "write .relu()",
+    ),
+    aten(
+        "type for a value",
+        """
+#include <array>
+at::Tensor forward(const at::Tensor& g, std::array<bool, 1> wanted) {
+  at::Tensor d_x = at::Tensor;
+  if (wanted[0]) d_x = g.exp();
+  return d_x;
+}
+""",
+        "at::Tensor d_x",
+        "at::Tensor() makes one",
+    ),
+    aten(
+        "comma missing between template arguments",
+        """
+#include <tuple>
+std::tuple<at::Tensor at::Tensor> forward(const at::Tensor& x) {
+  return {x, x.exp()};
+}
+""",
+        "std::tuple<at::Tensor",
+        "a ',' is missing",
+    ),
+    light(
+        "restrict of C",
+        """
+void forward(const float* restrict x, float* restrict y, int n) {
+  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+}
+""",
+        "restrict x",
+        "__restrict__",
+    ),
+    light(
+        "vector with a start value behind =",
+        """
+#include <vector>
+float forward(const float* x, int n) {
+  std::vector<float> v(n) = 0;
+  for (int i = 0; i < n; ++i) v[i] = x[i];
+  return v[0];
+}
+""",
+        "v(n) = 0",
+        "v(n, 0)",
+    ),
+    aten(
+        "pointer returned as the tensor",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  at::Tensor y = x.clone();
+  float* p = y.data_ptr<float>();
+  for (int64_t i = 0; i < y.numel(); ++i) p[i] *= 2;
+  return p;
+}
+""",
+        "return p",
+        "A pointer is no tensor",
+    ),
+    light(
+        "member of a pair",
+        """
+#include <utility>
+float forward(const float* x, int n) {
+  std::pair<float, int> best = {x[0], 0};
+  for (int i = 1; i < n; ++i)
+    if (x[i] > best.first) best = {x[i], i};
+  return best.value;
+}
+""",
+        "best.value",
+        "first and second",
+    ),
+    light(
+        "one value taken apart",
+        """
+static float mean(const float* x, int n) {
+  float s = 0;
+  for (int i = 0; i < n; ++i) s += x[i];
+  return s / n;
+}
+float forward(const float* x, int n) {
+  auto [m, v] = mean(x, n);
+  return m + v;
+}
+""",
+        "auto [m, v]",
+        "one value",
+    ),
+    light(
+        "last member without a semicolon",
+        """
+struct Point {
+  float x;
+  float y
+};
+float forward(const float* p) {
+  Point q{p[0], p[1]};
+  return q.x + q.y;
+}
+""",
+        "float y\n",
+        "A ';' is missing",
+    ),
+    light(
+        "too many template arguments",
+        """
+template <class T>
+T twice(T v) { return 2 * v; }
+float forward(float x) {
+  return twice<float, 3>(x);
+}
+""",
+        "twice<float, 3>",
+        "template <class T>",
+    ),
+    aten(
+        "type from a dtype",
+        """
+at::Tensor forward(const at::Tensor& x) {
+  using scalar_t = x.scalar_type();
+  at::Tensor y = x.clone();
+  y.data_ptr<scalar_t>()[0] = 0;
+  return y;
+}
+""",
+        "using scalar_t",
+        "AT_DISPATCH_FLOATING_TYPES(x.scalar_type()",
+    ),
+    light(
+        "typedef the wrong way round",
+        """
+typedef real float;
+float forward(const float* x) {
+  real v = x[0];
+  return v;
+}
+""",
+        "typedef real float",
+        "typedef float real",
+    ),
+    light(
+        "method of a number, again",
+        """
+float forward(const float* x, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum.add(x[i]);
+  return sum;
+}
+""",
+        "sum.add(",
+        "sum += v",
+    ),
+    aten(
+        "values between the < > of make_tuple",
+        """
+#include <tuple>
+std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& x) {
+  at::Tensor a = x.abs(), b = x.exp();
+  return std::make_tuple<a, b>();
+}
+""",
+        "std::make_tuple<a, b>",
+        "std::make_tuple(a, b)",
+    ),
+    light(
+        "type inside a template's type",
+        """
+#include <vector>
+template <class V>
+float total(const V& v) {
+  V::value_type s = 0;
+  for (auto e : v) s += e;
+  return s;
+}
+float forward(const float* x, int n) { return total(std::vector<float>(x, x + n)); }
+""",
+        "V::value_type s",
+        "typename V::value_type",
+    ),
+    light(
+        "variable with the name of a function",
+        """
+void forward(const float* x, float* y, int n) {
+  for (int i = 0; i < n; ++i) {
+    float exp = 0;
+    exp = exp(x[i]);
+    y[i] = exp / (1 + exp);
+  }
+}
+""",
+        "exp = exp(",
+        "The variable 'exp' of line 6",
+    ),
+    light(
+        "a statement that goes on in the next line",
+        """
+float forward(const float* x, int n) {
+  float s = 0;
+  int i = 0;
+  while (i < n) {
+    s += x[i]
+    ++i;
+  }
+  return s;
+}
+""",
+        "s += x[i]\n",
+        "it goes on in the next line",
     ),
 )

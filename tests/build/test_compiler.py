@@ -20,6 +20,7 @@ from lltm_inline.build.compiler import Job, build, make_job, verify
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, ToolchainError, UnknownKernelError
 from lltm_inline.model.registry import Kernel, registry
+from lltm_inline.source import template
 from tests.tiny import BROKEN, STABLE, entries, text_without_bridge
 
 NEW_PROCESS = """
@@ -298,7 +299,7 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
 def test_failed_header_is_not_tried_again(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A header that does not compile leaves its log, and is neither used nor started a second time."""
     monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
-    monkeypatch.setitem(header.PRELUDE, "stable", "#error broken\n")
+    monkeypatch.setitem(template.PRELUDE, "stable", "#error broken\n")
     toolchain = find_toolchain()
     process = header.start(toolchain, "stable")
     assert process is not None and process.wait(60) == 0

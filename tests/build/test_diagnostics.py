@@ -7,6 +7,7 @@ import importlib.util
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from lltm_inline.diagnosis.compiler_log import demangle, demangle_name, plain_na
 from lltm_inline.diagnosis.diagnostics import Diagnostic, describe, excerpt_of, parse
 from lltm_inline.diagnosis.names import is_near
 from lltm_inline.diagnosis.source_text import bracket_fault, mask, strange_character
+from tests.build import mistakes_in_one_line
 from tests.build.mistakes import ATEN, Mistake
 from tests.build.mistakes import MISTAKES as COMMON
 from tests.build.mistakes_of_students import STUDENTS
@@ -157,6 +159,24 @@ def test_mistake_is_told_at_its_line_with_its_cure(mistake: Mistake, compiler: s
     assert "did you mean" not in first.message and "\\U" not in first.message
     assert first.help.endswith((".", "?"))
     assert len(first.help) < 220, "help is a sentence, not a page"
+
+
+@each_compiler
+def test_mistakes_in_one_line(compiler: str, tmp_path: Path) -> None:
+    """Of many mistakes in one text each is told in its line, with its cure."""
+    text = mistakes_in_one_line.HEAD + "".join(f"{line}\n" for line, _ in mistakes_in_one_line.LINES)
+    (tmp_path / "main.cpp").write_text(f'#line 1 "lltm/fused"\n{text}')
+    every = ["-ferror-limit=0"] if compiler == "clang++" else []
+    log = Logs._run([compiler, *flags_of(compiler), *every, "-fsyntax-only", "main.cpp"], str(tmp_path))
+    logs: dict[int, str] = {}
+    number = 0
+    for row in log.splitlines(keepends=True):
+        if begins := re.match(r"lltm/fused:(\d+):(?:\d+:)? (?:fatal error|error|warning): ", row):
+            number = int(begins[1])
+        logs[number] = logs.get(number, "") + row
+    for number, (line, words) in enumerate(mistakes_in_one_line.LINES, mistakes_in_one_line.HEAD.count("\n") + 1):
+        found = parse(logs.get(number, ""), label=LABEL, sources={"lltm/fused": text})
+        assert found and words in found[0].help and found[0].line == number, f"{line}\n{found[:1]}"
 
 
 @each_compiler

@@ -21,7 +21,9 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.export.exported import Exported
+from lltm_inline.model.registry import registry
 from tests import tiny
+from tests.planted.contract import KINDS, registered
 from tests.quick import QUICK
 
 _SECONDS = 900
@@ -213,6 +215,40 @@ def test_stable_without_backward(shell: Shell) -> None:
         assert " passed" in type_all(shell, export)
     finally:
         tiny.forget("product")
+
+
+@pytest.fixture
+def kinds() -> Iterator[None]:
+    """Have ops of every kind."""
+    with registered():
+        yield
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("kinds")
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in ("kind_rows", "kind_sgd") else pytest.mark.long) for name in KINDS]
+)
+def test_kinds(shell: Shell, name: str) -> None:
+    """Ops of every kind that a schema can say are built, and what their packages test of them is right."""
+    kernel = registry[f"{name}/cpp"]
+    export = li.export(kernel, shell.directory / f"{name}_project", name=name, check=False)
+    printed = "\n".join(
+        shell.run(command + " --seconds 0.05" * ("benchmark" in command), CXX=QUICK) for _, command in export.commands
+    )
+    assert " passed" in printed and "failed" not in printed and "speed-up" in printed
+    tiny.forget(name)
+    (back,) = registry.import_extension(export.path)
+    assert back == kernel
+
+
+@pytest.mark.full
+@pytest.mark.long
+@pytest.mark.usefixtures("kinds")
+def test_a_kind_that_is_loaded(shell: Shell) -> None:
+    """The package of such an op compiles itself, too."""
+    export = li.export("kind_mix/cpp", shell.directory / "loaded", "load", check=False)
+    assert " passed" in shell.run(dict(export.commands)["run its tests"], CXX=QUICK)
 
 
 def test_origin(shell: Shell) -> None:

@@ -16,6 +16,7 @@ from lltm_inline.errors import DefinitionError, FileError, InputError, LltmInlin
 from lltm_inline.model.kernel import revisions
 from lltm_inline.model.registry import Kernel, registry
 from tests.cuda_twin import CUDA_ON_CPU, launches_as_loops
+from tests.quick import QUICK
 from tests.tiny import STABLE
 
 CLASSIC = Path(__file__).parent / "classic"
@@ -213,8 +214,8 @@ def test_directories_that_are_no_extension(tmp_path: Path) -> None:
     for directory, options, error, message in (
         (
             tmp_path, {"op": "lltm"}, InputError,
-            r"^'.*' holds neither kernel\.json nor setup\.py\. Or name the files yourself: li\.Kernel\.from_files\('op/variant', "
-            r"cpp='\.\.\.'\)$",
+            r"^'.*' holds neither kernel\.json nor setup\.py\. Or name the files: import_extension\(\.\.\., "
+            r"sources=\['a\.cpp'\], forward='NAME'\)$",
         ),
         (CLASSIC, {"op": "lltm"}, InputError, r"holds neither kernel\.json nor setup\.py; cpp, cuda below it do\. Or name"),
         (tmp_path / "none", {}, FileError, r"none' is not there: want the directory of an extension$"),
@@ -240,7 +241,6 @@ def test_directories_that_are_no_extension(tmp_path: Path) -> None:
         ("CppExtension('a', ['tiny.cpp'])", STABLE, "no PYBIND11_MODULE or TORCH_LIBRARY in tiny.cpp, which would say what"),
         ("CppExtension('_C', ['tiny.cpp'])", MODULE, "'_C' cannot be a variant's name: give one, variant='cpp'"),
         ("CppExtension('a', ['tiny.c'])", "", "tiny.c is neither C++ nor CUDA: want .cpp, .cc, .cxx, .cu"),
-        ("CppExtension('a', ['tiny.cpp'])", '#include "b.h"\n', 'line 1: #include "b.h" is a file of its own'),
         ("CppExtension('a', ['tiny.cpp'])", "  \n", "tiny.cpp' is empty: want C++ or CUDA text"),
     ],
 )  # fmt: skip
@@ -252,3 +252,53 @@ def test_sources_that_make_no_kernel(tiny: Any, tmp_path: Path, setup: str, text
     with pytest.raises(LltmInlineError, match=re.escape(message)):
         registry.import_extension(extension(tmp_path, text, setup), op="tiny")
     assert not [name for name in registry if name.startswith("tiny/") and name != "tiny/python"]
+
+
+PLAIN = "at::Tensor twice(const at::Tensor& x) { return two() * x; }\n"
+
+
+def test_files_and_functions_that_somebody_names(tiny: Any, tmp_path: Path) -> None:
+    """Where setup.py does not tell, the files are named, and the functions; headers in its directories go into the text."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "two.h").write_text("#pragma once\ninline double two() { return 2; }\n")
+    extension(
+        tmp_path,
+        "#include <ATen/ATen.h>\n#include <two.h>\n"
+        + PLAIN
+        + 'PYBIND11_MODULE(x, m) { m.def("a", &twice); m.def("b", &twice); }\n',
+        "CppExtension('tiny_cpp', ['tiny.cpp'], include_dirs=['include'])",
+    )
+    with pytest.raises(
+        DefinitionError, match=r"binds a, b, and none of that .*: name it, import_extension\(\.\.\., forward='a'\)"
+    ):
+        registry.import_extension(tmp_path, op="tiny")
+    (kernel,) = registry.import_extension(tmp_path, op="tiny", forward="a")
+    assert "// From two.h.\ninline double two() { return 2; }" in kernel.cpp and "(twice)(x)" in kernel.cpp
+    assert li.check(kernel, compiler=QUICK).ok
+    (tmp_path / "setup.py").write_text("CppExtension('tiny_cpp', find('.'))")
+    (tmp_path / "plain.cpp").write_text('#include <ATen/ATen.h>\n#include "include/two.h"\n' + PLAIN)
+    with pytest.raises(
+        DefinitionError, match=r"or name the files: import_extension\(\.\.\., sources=\['a\.cpp'\], forward='NAME'\)$"
+    ):
+        registry.import_extension(tmp_path, op="tiny")
+    (kernel,) = registry.import_extension(tmp_path, op="tiny", sources=["plain.cpp"], forward="twice")
+    assert kernel.label == "tiny/plain" and "// From include/two.h." in kernel.cpp
+
+
+def test_names_that_make_no_sense(tiny: Any, tmp_path: Path) -> None:
+    """Files that are no list, functions that are not there: each is said."""
+    extension(tmp_path, "int two() { return 2; }\n" + PLAIN)
+    for given, error, message in (
+        ({"sources": "tiny.cpp", "forward": "twice"}, InputError, r"^sources='tiny\.cpp', want a list of files"),
+        ({"sources": [], "forward": "twice"}, InputError, r"^sources=\[\], want a list of files"),
+        ({"sources": ["none.cpp"], "forward": "twice"}, FileError, r"none\.cpp': No such file"),
+        (
+            {"sources": ["tiny.cpp"]},
+            DefinitionError,
+            r"Name them: import_extension\(\.\.\., forward='NAME', backward='NAME'\)$",
+        ),
+        ({"forward": "thrice"}, DefinitionError, r"'thrice' is no function at file scope of its sources"),
+        ({"backward": "twice"}, InputError, r"^backward='twice' without a forward: name both$"),
+    ):
+        with pytest.raises(error, match=message):
+            registry.import_extension(tmp_path, op="tiny", **given)

@@ -72,18 +72,20 @@ def test_dollar_signs(tmp_path: Path) -> None:
     assert Kernel.from_files("tiny/file", cpp=path, slots={"TYPE": "int"}).cpp == "$TYPE f();\n" + TEXT
 
 
-def test_local_headers_are_refused(tmp_path: Path) -> None:
-    """A header that lies beside the file is named with file, line and cure; others and comments are none of our business."""
-    (tmp_path / "helper.h").write_text("int helper();\n")
-    path = tmp_path / "kernel.cpp"
-    assert refused(path, b'#include <cmath>\n\n  # include "helper.h"\nint x;\n') == (
-        "'kernel.cpp' line 3: #include \"helper.h\" is a file of its own, and a kernel is built of its texts alone: "
-        "put what it holds in place of this line"
-    )
+def test_local_headers_go_into_the_text(tmp_path: Path) -> None:
+    """A header that lies beside the file stands in place of its line, once, with those that it includes; others stay as they are."""
     (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "kernel.cpp").write_text('#include "../helper.h"\n')
-    with pytest.raises(InputError, match=r'kernel\.cpp\' line 1: #include "\.\./helper\.h" is a file of its own'):
-        Kernel.from_files("tiny/file", cpp=tmp_path / "sub" / "kernel.cpp")
+    (tmp_path / "helper.h").write_text('#pragma once\n#include "sub/more.h"\nint helper();\n')
+    (tmp_path / "sub" / "more.h").write_text('#include "../helper.h"\n#include <cmath>\n')
+    path = tmp_path / "kernel.cpp"
+    path.write_text('#include <cmath>\n  # include "helper.h"  // ours\n#include "sub/more.h"\n' + TEXT)
+    assert Kernel.from_files("tiny/file", cpp=path).cpp == (
+        "#include <cmath>\n// From helper.h.\n// From sub/more.h.\n// ../helper.h stands above.\n#include <cmath>\n\n"
+        "int helper();\n\n// sub/more.h stands above.\n" + TEXT
+    )
+    (tmp_path / "helper.h").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"helper\.h' line 1: byte 0xff at offset 0 is not UTF-8"):
+        Kernel.from_files("tiny/file", cpp=path)
     path.write_text('#include "ATen/ATen.h"\n// #include "helper.h"\n/*\n#include "helper.h"\n*/\n' + TEXT)
     assert Kernel.from_files("tiny/file", cpp=path).cpp.startswith('#include "ATen/ATen.h"\n')
 

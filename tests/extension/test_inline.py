@@ -14,7 +14,6 @@ from torch.utils.cpp_extension import load_inline
 
 import lltm_inline as li
 from lltm_inline.errors import BuildError, DefinitionError, InputError, LltmInlineError
-from lltm_inline.model.kernel import revisions
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.notebook.inline_cell import run
 from lltm_inline.notebook.live import Terminal
@@ -24,21 +23,17 @@ from tests.quick import QUICK
 from tests.wild import Wild, every, table
 
 SNIPPETS = {snippet.name: snippet for snippet in every()}
-#: One of each kind; the others are a part of `make test-all`.
-FIRST = ("sin_add", "mean_last_dim", "sgd_step_", "softmax_forward")
+#: One of each kind, which CI runs, and of these what `make test` runs; the others are a part of `make test-all`.
+FIRST = ("sin_add", "mean_last_dim", "sgd_step_", "softmax_forward", "embedding_forward", "add_noise", "quantize_rows")
+AT_ONCE = ("sin_add", "sgd_step_")
 SQUARE = "torch::Tensor square(torch::Tensor x) { return x * x; }\n"
 
 
 @pytest.fixture(autouse=True)
 def _registry_as_before() -> Iterator[None]:
     """Take out of the registry what a test has made."""
-    before, made = registry.snapshot(), dict(revisions)
-    yield
-    for name in {*registry.ops} - {*before[0]}:
-        tiny.forget(name)
-    registry.restore(before)
-    for name in [name for name in revisions if name not in made]:
-        del revisions[name]
+    with tiny.registry_as_before():
+        yield
 
 
 def brought_in(snippet: Wild, given: dict[str, Any] | None = None) -> Kernel:
@@ -53,9 +48,20 @@ def test_arguments_are_those_of_load_inline() -> None:
     """Every argument that this torch's `load_inline` takes is taken, by the same name and in the same place."""
     theirs = [*inspect.signature(load_inline).parameters]
     ours = [
-        name for name, one in inspect.signature(li.from_load_inline).parameters.items() if one.kind != one.KEYWORD_ONLY
+        name
+        for name, one in inspect.signature(li.from_load_inline).parameters.items()
+        if one.kind == one.POSITIONAL_OR_KEYWORD
     ]
     assert ours[: len(theirs)] == theirs
+
+
+def test_an_op_of_that_name_stays() -> None:
+    """A snippet whose name an op has already gets another one, and says so."""
+    made = li.from_load_inline("ext", SQUARE.replace("square", "axpy"), functions=["axpy"])
+    assert isinstance(made, Kernel) and made.label == "axpy_inline/inline"
+    assert made.doc.startswith(
+        "axpy_inline(Tensor x) -> (Tensor output) ('axpy' is another op, which stays). It can be"
+    )
 
 
 def test_what_the_snippets_become() -> None:
@@ -79,7 +85,9 @@ def test_what_the_snippets_become() -> None:
 @pytest.mark.parametrize(
     "snippet",
     [
-        pytest.param(one, id=name, marks=() if name in FIRST else (pytest.mark.full, pytest.mark.long))
+        pytest.param(
+            one, id=name, marks=[*[pytest.mark.full] * (name not in AT_ONCE), *[pytest.mark.long] * (name not in FIRST)]
+        )
         for name, one in SNIPPETS.items()
     ],
 )
@@ -157,11 +165,14 @@ def test_several_functions() -> None:
     assert registry.ops["third"].shapes["x"] == "N"
 
 
+DETACHED = SQUARE.replace("return", "torch::NoGradGuard guard; return")
 PYTHON = "import torch\n\ndef square(x):\n    return x * x\n"
 OVERLOADED = SQUARE + "torch::Tensor square(torch::Tensor x, double c) { return x * c; }\n"
 TEMPLATE = "template <typename T> torch::Tensor square(torch::Tensor x) { return x * x; }\n"
 STRANGE = "torch::Tensor square(torch::Tensor x, std::map<int, int> m) { return x * x; }\n"
 X = (torch.ones(3, 5),)
+SUMMED = "using T = torch::Tensor;\nT square(const std::vector<T>& xs, T y) { return xs[0] + y; }\n"
+LISTED: dict[str, Any] = {"cpp_sources": SUMMED, "reference": lambda xs, y: xs[0] + y, "inputs": ([X[0]], X[0])}
 
 
 @pytest.mark.parametrize(
@@ -180,9 +191,14 @@ X = (torch.ones(3, 5),)
         ({"cpp_sources": TEMPLATE}, "'square' is a template: want a function that calls it with a type"),
         ({"cpp_sources": STRANGE}, "argument 2 is 'std::map<int, int> m', want a tensor, a number, a string"),
         ({"sycl_sources": "kernel"}, "sycl_sources='kernel': there is no SYCL here"),
+        (
+            {"device": "cuda"},
+            "no argument 'device'. Give it where the kernel is used: li.load(kernel, device='cuda'), li.check(",
+        ),
+        ({"function": ["square"]}, "from_load_inline has no argument 'function'. Did you mean 'functions'?"),
         ({"extra_ldflags": ["-lcublas"]}, "extra_ldflags='-lcublas' links another library"),
         ({"inputs": (torch.ones(3), 2)}, "inputs has 2 values, it takes 1: Tensor x"),
-        ({"inputs": (3.0,)}, "inputs: x=3.0, want a Tensor"),
+        ({"inputs": (3.0,)}, "inputs: x=3.0, want a dense Tensor"),
         ({"reference": lambda x, y: x}, "the reference fails on the example inputs (float32 (3, 5)): TypeError"),
         ({"reference": lambda x: (x, x)}, "the reference returns 2 values, the function 1 value"),
         ({"reference": lambda x: "x"}, "the reference returns 'x', want tensors or numbers"),
@@ -190,6 +206,25 @@ X = (torch.ones(3, 5),)
         ({"reference": {"cube": torch.square}}, "reference has 'cube', want names of the functions: square"),
         ({"gradient": {"square": "grad"}}, "gradient names 'grad', want some of functions: square"),
         ({"extra_cflags": ["-fuse-ld=mold"]}, "chooses another linker"),
+        (LISTED | {"inputs": ([], X[0])}, "inputs: xs holds none: want tensors of one shape and dtype, one at least"),
+        (
+            LISTED | {"inputs": ([X[0], torch.ones(3)], X[0])},
+            "xs holds float32 (3, 5), float32 (3,): want tensors of one",
+        ),
+        (
+            LISTED | {"inputs": ([X[0].int()], X[0])},
+            "the tensors of the list xs are int32, want the dtype of the others, float32",
+        ),
+        (
+            LISTED | {"reference": lambda xs, y: xs[0].mul_(2)},
+            "it changes the tensors of the list xs, and an op changes single",
+        ),
+        (
+            LISTED
+            | {"cpp_sources": SUMMED.replace(", T y", "").replace("+ y", "")}
+            | {"inputs": ([X[0]],), "reference": sum},
+            "takes no Tensor, and one of a list, which may be empty, tells neither device nor dtype",
+        ),
     ],
     ids=lambda value: None if isinstance(value, dict) else value[:40],
 )
@@ -215,7 +250,155 @@ def test_function_that_returns_nothing_needs_a_reference_that_fits() -> None:
         li.from_load_inline("ext", text, functions=["scale_"], reference=lambda x, c: None, inputs=(torch.ones(3), 2.0))
 
 
-def test_magic(capsys: pytest.CaptureFixture[str], quick_compiler: None) -> None:
+@pytest.mark.parametrize(
+    ("body", "reference", "shapes"),
+    [
+        ("T f(T x) { return x.t(); }", lambda x: x.t(), "N M | M N"),
+        ("T f(T x, T y) { return x.mm(y); }", torch.mm, "N M | M K | N K"),
+        ("T f(T x, T y) { return x + y; }", torch.add, "N M | N M | N M"),
+        ("T f(T x, T b) { return x + b; }", lambda x, b: x + b[0], "N M | K M | N M"),
+        (
+            "T f(T x, T y) { int n = x.size(0), m = y.size(1); g(x.data_ptr<float>(), y.data_ptr<float>(), n, m); return x; }",
+            torch.mm,
+            "N N | N M | N M",
+        ),
+        ("T f(T x) { return x.squeeze(0).mm(x[0]); }", lambda x: x[0].mm(x[0].t()), "1 N M | N N"),
+        (
+            "T f(T x, T y) { int n = x.size(0); g(x.data_ptr<float>(), y.data_ptr<float>(), n, n); return x; }",
+            torch.mm,
+            "N N | N N | N N",
+        ),
+        (
+            "T f(T x) { int n = x.size(0), m = x.size(1); g(x.data_ptr<float>(), n, m); return x; }",
+            torch.exp,
+            "N M | N M",
+        ),
+    ],
+)
+def test_extents_that_are_equal_by_chance(body: str, reference: Any, shapes: str) -> None:
+    """They are told apart where the reference takes them so, and the text asks for both; timings keep the user's own."""
+    one = torch.randn(1, 9, 9) if shapes.startswith("1") else torch.randn(9, 9)
+    inputs = (one,) * body.count("T ", 3, body.index(")"))
+    kernel = li.from_load_inline(
+        "e", f"using T = torch::Tensor;\n{body}\n", functions="f", reference=reference, inputs=inputs
+    )
+    op = registry.op_of(kernel)
+    assert " | ".join(op.shapes.values()) == shapes
+    assert op.benchmark_sizes == ((9,) * len(op.letters),)
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "made"),
+    [
+        ("int n) { k<<<1, 32>>>(x.data_ptr<float>(), n); }", 15, 77),  # the number of elements
+        ("int n) { k<<<1, 32>>>(x.data_ptr<float>(), n); }", 5, 11),
+        ("int n) { k<<<1, 32>>>(x.data_ptr<float>(), n, x.size(1)); }", 5, 5),  # by chance: it asks itself
+        ("int n) { x.mul_(n); }", 5, 5),
+    ],
+)
+def test_integers_that_are_extents(text: str, n: int, made: int) -> None:
+    """Who does not ask for an extent is told it, and told another where the tensors have another."""
+    text = "__global__ void k(float* x, int n) {}\nvoid f(torch::Tensor x, " + text
+    kernel = li.from_load_inline(
+        "e", "", text, functions=["f"], reference=lambda x, n: x.mul_(2), inputs=(torch.randn(3, 5), n)
+    )
+    op = registry.op_of(kernel)
+    sizes = dict(zip(op.letters, (7, 11) if len(op.letters) == 2 else (11,), strict=True))
+    assert op.make_inputs(torch.randn, tuple(sizes.values()))[1] == made
+
+
+def test_dtypes_of_the_example() -> None:
+    """A tensor of another dtype keeps it; of what a text dispatches over, all must have it."""
+    text = "torch::Tensor f(torch::Tensor x, torch::Tensor w) { return x * w.to(x.scalar_type()); }"
+    inputs = (torch.randn(3, 5), torch.randn(5).half())
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=lambda x, w: x * w.to(x.dtype), inputs=inputs)
+    op = registry.op_of(kernel)
+    assert op.schema == "(Tensor x, Tensor[float16] w) -> (Tensor output)"
+    assert [one.dtype for one in op.make_inputs(torch.randn, (3, 5))] == [torch.float32, torch.float16]
+    for macro, want in (
+        ("AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), ", ()),
+        ("AT_DISPATCH_ALL_TYPES_AND(at::kHalf, x.scalar_type(), ", ("float16",)),
+        ("AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), ", ("float16",)),
+        ("AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, torch::kBFloat16, x.scalar_type(), ", ("float16", "bfloat16")),
+    ):
+        text = f'torch::Tensor f(torch::Tensor x) {{ {macro}"f", [&] {{ g(x.data_ptr<scalar_t>(), x.numel()); }}); return x; }}'
+        kernel = li.from_load_inline("e", text, functions=["f"], reference=lambda x: x + 1, inputs=X)
+        assert registry.op_of(kernel).dtypes == ("float32", "float64", *want)
+
+
+def _halves(x: torch.Tensor) -> torch.Tensor:
+    """Return one half of it."""
+    return x / 2
+
+
+def test_it_leaves_as_any_other(tmp_path: Path) -> None:
+    """An export has the user's own reference; of what has none it is said before anything is written."""
+    text = "torch::Tensor halves(torch::Tensor x) { return x / 2; }"
+    kernel = li.from_load_inline("ext", text, functions=["halves"], reference=_halves, inputs=(torch.randn(3, 5),))
+    exported = li.export(kernel, tmp_path / "halves", name="halved", check=False)
+    assert "def _halves(x: torch.Tensor)" in "".join(path.read_text() for path in Path(exported.path).rglob("*.py"))
+    lacking = li.from_load_inline("ext", text, functions=["halves"], inputs=(torch.randn(3, 5),))
+    with pytest.raises(InputError, match="op 'halves' cannot be exported: op 'halves' has no reference"):
+        li.export(lacking, tmp_path / "none", check=False)
+    assert not (tmp_path / "none").exists()
+
+
+def test_timed_without_a_reference() -> None:
+    """There is nothing to compare it with, which one has to say that one knows."""
+    kernel = li.from_load_inline("ext", SQUARE, functions=["square"], inputs=X)
+    assert "timed unchecked: li.benchmark('square/inline', check=False)" in kernel.doc
+    with pytest.raises(DefinitionError, match=r"reference=\.\.\.\)\. To time it unchecked: check=False$"):
+        li.benchmark(kernel)
+    timings = li.benchmark(kernel, check=False, seconds=0.01, compiler=QUICK)
+    assert [(row.direction, row.size) for row in timings.rows] == [("forward", {"N": 3, "M": 5})]
+    with pytest.raises(InputError, match="only forward can be timed"):
+        li.benchmark(kernel, check=False, directions=["backward"], compiler=QUICK)
+    with pytest.raises(DefinitionError, match=r"has no reference and no inputs: from_load_inline\(.*\)$"):
+        li.benchmark(li.from_load_inline("ext", SQUARE, functions=["square"]), check=False)
+
+
+def test_flags_as_people_write_them() -> None:
+    """Several in one string, a value as the next word, and what every build decides by itself."""
+    text = "__global__ void k() {}\ntorch::Tensor f(torch::Tensor x) { return x; }"
+    kernel = li.from_load_inline(
+        "e",
+        "",
+        text,
+        functions=["f"],
+        extra_cflags=["-O2 -DN=3", "-D_GLIBCXX_USE_CXX11_ABI=0"],
+        extra_cuda_cflags=[
+            "-O3 -Xptxas -O3 -Xcompiler -O3",
+            "-gencode",
+            "arch=compute_80,code=sm_80",
+            "--use_fast_math",
+        ],
+        extra_include_paths=["/include"],
+    )
+    assert isinstance(kernel, Kernel)
+    assert kernel.flags == ("-Xcompiler=-DN=3", "-gencode=arch=compute_80,code=sm_80", "--use_fast_math", "-I/include")
+
+
+def test_integers_that_are_one_off() -> None:
+    """That the least change of the inputs may give another integer excuses a few, and not a kernel that is wrong for whole numbers."""
+    text = "torch::Tensor f(torch::Tensor x) { return (x.ceil() - 1).to(torch::kLong); }"
+    kernel = li.from_load_inline(
+        "e", text, functions=["f"], reference=lambda x: x.floor().long(), inputs=lambda randn, N: (randn(N).round(),)
+    )
+    report = li.check(kernel, compiler=QUICK)
+    assert not report.ok and "output (29,) int64 differs in all 29 elements" in report.headline
+
+
+def test_what_a_snippet_refuses_by_itself() -> None:
+    """A size that a text refuses in words of its own is not tried, and named; at the example it has to compute."""
+    text = 'torch::Tensor f(torch::Tensor x) { TORCH_CHECK(x.size(0) % 4 == 0, "rows must be a multiple of 4"); return x + 1; }'
+    given: dict[str, Any] = {"functions": ["f"], "reference": lambda x: x + 1, "inputs": (torch.randn(8, 5),)}
+    report = li.check(li.from_load_inline("e", text, **given), compiler=QUICK)
+    assert report.ok and "the kernel refuses it (RuntimeError: rows must be a multiple of 4)" in str(report)
+    report = li.check(li.from_load_inline("e", text.replace("% 4 == 0", "== 3"), **given), compiler=QUICK)
+    assert not report.ok and "forward raises RuntimeError: rows must be a multiple of 4" in report.headline
+
+
+def test_magic(capsys: pytest.CaptureFixture[str], quick_compiler: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """`%%load_inline` brings a cell in, builds and checks it, and counts lines as the cell does."""
     names = {"torch": torch}
     (kernel,) = run(
@@ -231,5 +414,23 @@ def test_magic(capsys: pytest.CaptureFixture[str], quick_compiler: None) -> None
     cells: list[str] = []
     perform("adopt square/inline", cells.append)
     assert cells[0].startswith("%%kernel square/mine --from square/inline\ntorch::Tensor square")
+    # Without gradients it is right in forward: nothing to raise for.
+    run(
+        "square --reference torch.square --inputs (torch.ones(3, 5),)",
+        DETACHED,
+        lambda text: eval(text, names),
+        Terminal(),
+    )
+    assert "right in forward; no backward" in capsys.readouterr().out
+    shown: list[Any] = []
+    monkeypatch.setattr(Terminal, "show", lambda self, what: shown.append(what))
+    with pytest.raises(BuildError):
+        run(
+            "square --inputs (torch.ones(3, 5),)",
+            SQUARE.replace("* x", "* y"),
+            lambda text: eval(text, names),
+            Terminal(),
+        )
+    assert isinstance(shown[-1], BuildError)
     with pytest.raises(InputError, match="axpy/cpp is no kernel of %%load_inline"):
         perform("adopt axpy/cpp", cells.append)

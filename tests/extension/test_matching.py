@@ -133,13 +133,16 @@ def test_adapters_of_one_tensor() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (FORWARD + "PYBIND11_MODULE(a, m) { m.def(\"f\", &f); m.def(\"g\", &g); }", 'binds f, g, want m.def("forward", &...). Or'),
-        (FORWARD + "PYBIND11_MODULE(a, m) { }", 'binds nothing, want m.def("forward", &...). Or write'),
+        (
+            FORWARD + "PYBIND11_MODULE(a, m) { m.def(\"f\", &f); m.def(\"g\", &g); }",
+            "binds f, g, and none of that is called forward: name it, import_extension(..., forward='f'). Or",
+        ),
+        (FORWARD + "PYBIND11_MODULE(a, m) { }", "binds nothing, and none of that is called forward: name it"),
         (
             FORWARD + 'PYBIND11_MODULE(a, m) { m.def("a_forward", &a); m.def("b_forward", &b); }',
-            "binds a_forward and b_forward: want one forward only. Or write",
+            "binds a_forward and b_forward: name one, import_extension(..., forward='a_forward'). Or write",
         ),
-        (FORWARD + MODULE, "binds 'gate_backward', which is no function at file scope of its sources"),
+        (FORWARD + MODULE, "'gate_backward' is no function at file scope of its sources"),
         (FORWARD + 'PYBIND11_MODULE(a, m) { m.def("forward", [](Tensor x) { return x; }); }', "binds a lambda"),
         (BACKWARD + "Tensors gate_forward(Tensor x) { return {y, n}; }\n" + MODULE, "'gate_forward' takes 1 argument (x), op 'gate' has 3"),
         (

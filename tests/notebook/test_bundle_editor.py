@@ -232,3 +232,77 @@ def test_two_views_of_one_panel_show_the_same(show: Callable[..., Page]) -> None
     page.get_by_test_id("param-UNROLL").first.focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_test_id("param-UNROLL-number").nth(1)).to_have_value("5")
+
+
+def test_a_line_and_its_machine_code_light_up_together(show: Callable[..., Page]) -> None:
+    """The cursor and the mouse point from either side; an edit above moves the line, and not what it became."""
+    page = show("assembly")
+    pane, lit = page.get_by_test_id("assembly"), page.locator(".cm-line.lltm-lit")
+    expect(pane).to_contain_text("8 floats at a time")
+    line(page, "const auto c").hover()
+    expect(pane.locator(".lltm-lit")).to_have_attribute("data-line", "17")
+    expect(pane.locator(".lltm-lit")).to_be_in_viewport()
+    expect(lit).to_contain_text("const auto c")
+    page.mouse.move(0, 0)
+    expect(page.locator(".lltm-lit")).to_have_count(0)
+    line(page, "using V").click()
+    page.keyboard.type("\n")
+    pane.locator("[data-line='14']").hover()
+    expect(lit).to_contain_text("for (int64_t s = 0")
+    pane.locator("[data-line='14']").click()
+    expect(page.locator(".cm-activeLine")).to_contain_text("for (int64_t s = 0")
+    line(page, "auto gates = at::addmm").click()
+    expect(pane.locator(".lltm-lit")).to_have_count(0)
+    line(page, "std::tuple<at::Tensor, at::Tensor> forward").click()
+    expect(pane.get_by_text("call at::addmm")).to_be_visible()  # its function is unfolded
+
+
+def test_marks_of_what_is_being_typed_are_quiet(show: Callable[..., Page]) -> None:
+    """They underline the word and move nothing; the first is said in the row below, and pointing at it says all."""
+    page = show()
+    before = source(page).bounding_box()
+    text = page.evaluate("() => model.get('texts').cpp.split('\\n')[16]")
+    at = text.index("elu") + 1
+    quiet = {"message": "'elu' is unknown", "advice": "Did you mean 'exp'?", "quiet": True}
+    tell(page, marks=[mark(17, text=text, column=at, end_column=at + 3, **quiet)])
+    under = page.locator(".lltm-under-error")
+    expect(under).to_have_text("elu")
+    expect(under).to_have_attribute("title", "'elu' is unknown. Did you mean 'exp'?")
+    expect(page.get_by_test_id("mark")).to_have_count(0)
+    expect(page.get_by_test_id("log")).to_contain_text("line 17: 'elu' is unknown.")
+    assert source(page).bounding_box() == before
+    tell(page, marks=[])
+    expect(under).to_have_count(0)
+
+
+def test_completion_knows_the_kernel_and_its_op(show: Callable[..., Page]) -> None:
+    """Control-Space offers words of the text and those of Python; Enter takes one that was chosen, else begins a line."""
+    page = show()
+    line(page, "using V").click()
+    page.keyboard.press("End")
+    page.keyboard.type(" d_w")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("d_weights")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(line(page, "using V")).to_have_text("using V = at::vec::Vectorized<float>; d_weights")
+    page.keyboard.type(" sigm")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_contain_text("sigmoid")
+    page.keyboard.press("Enter")
+    expect(line(page, "using V")).to_have_text("using V = at::vec::Vectorized<float>; d_weights sigm")
+
+
+def test_a_new_kernel_a_cell_and_how_to_time(show: Callable[..., Page]) -> None:
+    """A name makes a kernel, the button copies a cell, and the field keeps what Python took."""
+    page = show()
+    page.get_by_test_id("variant").select_option(label="new kernel ...")
+    expect(page.get_by_test_id("variant")).to_have_value("lltm/fused")
+    page.get_by_test_id("new-kernel").fill("mine")
+    page.keyboard.press("Enter")
+    assert sent(page, "new")["name"] == "mine"
+    page.get_by_test_id("copy-cell").click()
+    assert sent(page, "copy")["kind"] == "cpp"
+    page.get_by_test_id("option-how").fill("--sizes 16,32,128")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => model.get('options').how === '--sizes 16,32,128'")
+    page.get_by_test_id("option-assembly").check()
+    expect(page.get_by_test_id("assembly")).to_contain_text("stands here once this text is built")

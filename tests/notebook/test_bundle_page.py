@@ -236,7 +236,7 @@ def test_texts_of_python_are_shown_as_text(show: Callable[..., Page]) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("state", ["error", "benchmark", "crash", "dead", "cuda"])
+@pytest.mark.parametrize("state", ["error", "benchmark", "crash", "dead", "cuda", "assembly"])
 def test_everything_can_be_read(show: Callable[..., Page], state: str, theme: str) -> None:
     """In both themes every text has a contrast of 4.5 to 1 at least, and every control has a name."""
     page = show(state, theme)

@@ -23,7 +23,8 @@ from lltm_inline.notebook.completion import complete
 from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.magics import _CELL_HELP, _LINE_HELP
 from lltm_inline.notebook.options import HELP_WIDTH, OPTIONS, CellOptions, parse
-from lltm_inline.notebook.verbs import VERBS, history, perform
+from lltm_inline.notebook.verbs import VERBS, perform
+from lltm_inline.tables.history import courses_of, revisions_of
 from tests.tiny import BROKEN, STABLE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +50,7 @@ def test_every_option_is_read() -> None:
     """A line with all options comes out as written."""
     line = (
         "lltm/mine --from lltm/fused --params UNROLL=8 EPS=1e-3 --check --benchmark --counts --against lltm/aten lltm/python "
-        "--sizes 2,3,5 16,32,128 --seconds 0.1 --device cuda --kind cpp --saves weights new_cell --slots T=float "
+        "--sizes 2,3,5 16,32,128 --directions forward both --seconds 0.1 --device cuda --kind cpp --saves weights new_cell --slots T=float "
         "--flags -O1 -ffast-math --api aten --binding=pybind11"
     )
     assert parse(line) == CellOptions(
@@ -69,6 +70,7 @@ def test_every_option_is_read() -> None:
         against=("lltm/aten", "lltm/python"),
         sizes=((2, 3, 5), (16, 32, 128)),
         seconds=0.1,
+        directions=("forward", "both"),
     )
     assert all(option.name in line for option in OPTIONS)
     assert parse("axpy/cpp --sizes all").every_size and parse("axpy/cpp --sizes all").benchmark
@@ -291,7 +293,7 @@ def test_function_and_magic_are_twins(noted: Any, capsys: pytest.CaptureFixture[
     with pytest.raises(BuildError):
         run(parse("tiny/twin"), BROKEN[1:], Terminal())
     assert li.registry.state("tiny/twin@1")[0] == "failed" and "FACTORY" in li.registry.state("tiny/twin@1")[1]
-    assert [row.state for row in history("tiny/twin").revisions] == ["right", "does not compile"]
+    assert [row.state for row in revisions_of(li.registry.history("tiny/twin"))] == ["right", "does not compile"]
     assert capsys.readouterr().out == "", "the exception says it"
 
 
@@ -306,8 +308,15 @@ def test_history_knows_what_functions_found(noted: Any) -> None:
     li.build("tiny/stable@1")
     with pytest.raises(BuildError):
         li.check(broken)
-    li.benchmark([first], [(4,)], seconds=0.01)
-    assert [row.state for row in history("tiny/stable").revisions] == ["right", "WRONG", "compiles", "does not compile"]
+    li.benchmark([first], [(4,)], seconds=0.01, directions=["forward"])
+    [[course]] = courses_of(li.registry.history("tiny/stable")).values()
+    assert course.case == "N=4, forward" and len(course.steps) == 1
+    assert [row.state for row in revisions_of(li.registry.history("tiny/stable"))] == [
+        "right",
+        "WRONG",
+        "compiles",
+        "does not compile",
+    ]
     assert "FACTORY" in li.registry.state(broken.label)[1] and li.registry.state("tiny/stable@1")[1]
     li.check(Kernel("tiny/stable", cpp=BROKEN.replace("FACTORY", "2"), params={"FACTOR": 9}, api="stable"))
     assert li.registry.state("tiny/stable")[0] == "right", "another kernel of that name is not this one"
@@ -319,7 +328,7 @@ def test_history_has_no_points_of_a_sweep(noted: Any) -> None:
     edited = li.registry["tiny/stable"].replace(cpp=STABLE + "// mine\n")
     li.build(edited)
     assert len(li.registry.history("tiny/stable")) == 3
-    assert [row.label for row in history("tiny/stable").revisions] == ["tiny/stable", edited.label]
+    assert [row.label for row in revisions_of(li.registry.history("tiny/stable"))] == ["tiny/stable", edited.label]
 
 
 def test_flags_that_stay_are_told(noted: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,7 +343,7 @@ def test_flags_that_stay_are_told(noted: Any, capsys: pytest.CaptureFixture[str]
     assert error.value.__notes__ == [words]
     run(parse("tiny/flagged@1 --flags="), STABLE[1:] + "// x\n", Terminal())
     assert capsys.readouterr().out.strip().endswith("; 1 line differs from tiny/flagged@1 (flags)")
-    assert [row.changed_lines for row in history("tiny/flagged").revisions][-1] == 1
+    assert [row.changed_lines for row in revisions_of(li.registry.history("tiny/flagged"))][-1] == 1
 
 
 def test_slots_that_do_not_fit_name_the_way_back(noted: Any) -> None:
@@ -437,7 +446,7 @@ def test_revision_table_shows_itself(op: Any) -> None:
     first = li.registry["tiny/stable"]
     li.registry.register(first.replace(params={"A": 1}))
     li.registry.note(li.registry["tiny/stable@1"], "wrong", "x")
-    table = history("tiny/stable")
+    table = li.registry.history("tiny/stable")
     assert "-> tiny/stable@1            WRONG            1 line from tiny/stable" in str(table)
     page = table._repr_html_()
     assert "<caption" in page and 'scope="row"' in page and "WRONG" in page and "current" in page

@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import lltm_inline as li
 from lltm_inline import journal
+from lltm_inline.analysis import assembly
 from lltm_inline.notebook import pipeline
+from lltm_inline.notebook.cell import kernel_of, text_of
+from lltm_inline.notebook.options import parse
 from lltm_inline.notebook.panel import verbs
 from lltm_inline.notebook.panel.capture import captured
 from lltm_inline.notebook.panel.session import PanelSetting, Session
@@ -76,6 +80,7 @@ def test_a_panel_begins_with_what_ships(session: Session) -> None:
     assert state["title"] == "tiny" and state["texts"] == {"cpp": STABLE} and state["params"] == {"FACTOR": 2}
     assert state["current"] == {
         "name": "tiny/stable", "label": "tiny/stable", "device": "cpu", "kinds": ["cpp"], "revision": 0,
+        "counts": False,
     }  # fmt: skip
     assert [one["editable"] for one in state["variants"]] == [False, True] and state["devices"] == ["cpu"]
     assert states(session) == [(0, "shipped")] and not state["dirty"] and state["controls"][0]["name"] == "FACTOR"
@@ -529,7 +534,7 @@ def test_benchmark_of_a_cuda_text_on_the_cpu_counts(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     one = panel(li.registry["axpy/cuda"])
     state = do(one, "benchmark")
-    assert "no line takes more than it needs" in state["verdict"] and "Counts, no times" in state["timings"]
+    assert state["verdict"] == "axpy/cuda: no line takes more than it needs" and "Counts, no times" in state["timings"]
     assert "which lane wants which address" in state["plot"] and "<img" in state["plot"]
     assert logged(one)[-1] == "axpy/cuda is counted, and not timed: no time on cuda-cpu is that of a GPU"
 
@@ -550,3 +555,117 @@ def test_marks_of_another_revision_are_not_shown(session: Session) -> None:
     other = session.draft()
     session.outcome(other, marks=[{"line": 2}])
     assert session.state["marks"] == [{"line": 1}]
+
+
+def test_machine_code_is_listed_where_its_pane_is_open(session: Session) -> None:
+    """Asked for, it follows the revision that is shown; without, nothing is listed."""
+    do(session, "build")
+    assert session.state["assembly"] == ""
+    do(session, "edit", options={"assembly": True})
+    assert 'data-line="' in session.state["assembly"] and "assembly of tiny/stable by" in session.state["assembly"]
+    do(session, "build", texts={"cpp": STABLE.replace("factor *", "-factor * -")})
+    assert "assembly of tiny/stable@1 by" in session.state["assembly"]
+    do(session, "edit", options={"assembly": False})
+    assert session.state["assembly"] == ""
+
+
+def test_what_lists_no_machine_code_is_said_in_the_pane(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without objdump the pane says what is missing."""
+    do(session, "build")
+    monkeypatch.setattr(assembly, "_TOOLS", ())
+    do(session, "edit", options={"assembly": True})
+    assert "needs objdump or llvm-objdump on PATH" in session.state["assembly"]
+
+
+def test_what_is_typed_is_marked_before_it_is_built(session: Session) -> None:
+    """The front end alone finds the error, quietly; what Build has shown stays loud, and a text that is right has no marks."""
+    do(session, "edit", texts={"cpp": BROKEN})
+    [mark] = session.state["marks"]
+    assert mark["quiet"] and mark["message"].startswith("'FACTORY' was not declared") and "FACTOR" in mark["advice"]
+    assert states(session) == [(0, "shipped")] and session.state["dirty"]
+    do(session, "build")
+    do(session, "edit", texts={"cpp": BROKEN.replace("to;", "ot;")})
+    found = {mark["message"]: mark["quiet"] for mark in session.state["marks"]}
+    assert sorted(found.values()) == [False, True] and not next(
+        quiet for said, quiet in found.items() if "FACTORY" in said
+    )
+    do(session, "edit", texts={"cpp": f"{STABLE}// right again"})
+    assert session.state["marks"] == []
+    do(session, "edit", texts={"cpp": STABLE.replace("forward(const Tensor& x)", "forward(double x)")})
+    assert session.state["marks"][0]["quiet"]  # its functions do not fit the op: no compiler is asked
+
+
+def test_one_compiler_reads_the_newest_text(session: Session) -> None:
+    """An edit ends the compiler that reads the former text, and so does Build."""
+    slow = f"constexpr long slow(long n) {{ return n < 2 ? n : slow(n - 1) + slow(n - 2); }}\nstatic_assert(slow(60));{STABLE}"
+    session.handle({"do": "edit", "texts": {"cpp": slow}})
+    until(lambda: front_ends() == 1)
+    do(session, "edit", texts={"cpp": BROKEN})
+    assert front_ends() == 0 and len(session.state["marks"]) == 1
+    session.handle({"do": "edit", "texts": {"cpp": slow}})
+    until(lambda: front_ends() == 1)
+    do(session, "build", texts={"cpp": STABLE})
+    assert front_ends() == 0
+
+
+def front_ends() -> int:
+    """Count the compilers of this process that only read."""
+    commands = [
+        process.cmdline() for process in psutil.Process().children() if process.status() != psutil.STATUS_ZOMBIE
+    ]
+    return sum("-fsyntax-only" in command for command in commands)
+
+
+def test_a_cell_is_copied_with_all_that_makes_the_kernel(session: Session) -> None:
+    """The cell holds the text as typed, the params, and how it is timed; as a cell it is this very kernel."""
+    do(
+        session,
+        "edit",
+        texts={"cpp": f"{STABLE}// typed"},
+        params={"FACTOR": 3},
+        options={"how": "--sizes 7 --flags -O2"},
+    )
+    answer = session.handle({"do": "copy", "kind": "cpp"})
+    assert answer is not None
+    head, _, body = answer["text"].partition("\n")
+    assert head == "%%kernel tiny/stable --params FACTOR=3 --sizes 7 --flags -O2" and body == f"{STABLE[1:]}// typed\n"
+    made = kernel_of(parse(head.removeprefix("%%kernel ")), text_of(body))
+    assert (made.params, made.flags, made.cpp.strip()) == ({"FACTOR": 3}, ("-O2",), f"{STABLE}// typed".strip())
+
+
+def test_a_new_kernel_fits_its_op_and_is_to_be_written(session: Session) -> None:
+    """It compiles as it is, and says when it is called that it is not written yet; taken names and other ops are refused."""
+    do(session, "new", name="mine")
+    assert (
+        session.state["current"]["label"] == "tiny/mine"
+        and "at::Tensor forward(const at::Tensor& x) {" in session.state["texts"]["cpp"]
+    )
+    do(session, "build")
+    assert "forward is not written yet" in session.state["report"]
+    for name, words in (
+        ("stable", "there is a kernel tiny/stable already"),
+        ("lltm/x", "makes kernels of op 'tiny'"),
+        (3, "want a name"),
+    ):
+        do(session, "new", name=name)
+        assert words in logged(session)[-1]
+
+
+def test_how_to_build_and_time(session: Session) -> None:
+    """Sizes, seconds and directions are those of the field; flags make another revision; what makes no sense is not taken."""
+    do(session, "edit", options={"how": "--sizes 11 --seconds 0.02 --directions forward --flags -O2"})
+    assert session.state["dirty"]
+    state = do(session, "benchmark")
+    assert (
+        state["current"]["label"] == "tiny/stable@1"
+        and li.registry["tiny/stable"].flags == ("-O2",)
+        and not state["dirty"]
+    )
+    assert "N=11" in state["timings"] and "both" not in state["verdict"]
+    for how, words in (
+        ("--check", "'--check' has no place in this field"),
+        ("--sizes 1,2", "does not fit: want 1"),
+        ("--seconds 0", "--seconds 0, want"),
+    ):
+        do(session, "edit", options={"how": how})
+        assert words in logged(session)[-1] and session.state["options"]["how"].startswith("--sizes 11")

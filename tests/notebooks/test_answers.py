@@ -673,6 +673,7 @@ LINE_I = f"const V i = {I};"
 NEG = "load(z + s).neg()"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "change",
     first_at_once(
@@ -744,6 +745,7 @@ at::parallel_for(0, pieces, 1, [&](int64_t first, int64_t last) {
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "body",
     first_at_once(

@@ -24,8 +24,11 @@ ANY_COMPILER = {
     "01_first_kernel",
     "03_lltm_in_aten",
     "04_gradients",
+    "08_cuda_without_a_gpu",
+    "09_shared_memory",
     "14_crash_it_on_purpose",
     "15_leaving_home",
+    "16_bring_your_own_kernel",
 }
 
 every_lesson = pytest.mark.parametrize("path", LESSONS, ids=[path.stem for path in LESSONS])
@@ -48,7 +51,7 @@ def read(path: Path) -> NotebookNode:
 
 def test_the_lessons_are_there() -> None:
     """Lessons are numbered from 00, each number once."""
-    assert [path.name[:2] for path in LESSONS] == [f"{n:02d}" for n in range(17)]
+    assert [path.name[:2] for path in LESSONS] == [f"{n:02d}" for n in range(18)]
     assert all(re.fullmatch(r"\d\d_[a-z0-9_]+\.ipynb", path.name) for path in LESSONS)
 
 

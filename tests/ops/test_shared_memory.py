@@ -11,6 +11,7 @@ import torch
 import lltm_inline as li
 from tests.ops.rooms import gradients, randn
 from tests.planted.shared_memory import PLANTED, Planted
+from tests.quick import QUICK
 
 NAMES = ("block_sum/cuda", "softmax/cuda", "matmul_tiled/cuda")
 
@@ -75,10 +76,10 @@ def test_planted_error_is_found(planted: Planted) -> None:
 @pytest.mark.full
 def test_what_they_ask_of_the_memory() -> None:
     """Loads are coalesced, no two lanes want different words of one bank, and a tile saves what its docstring says."""
-    sums = li.counts("block_sum/cuda", [(4, 1024)], progress=False)
+    sums = li.counts("block_sum/cuda", [(4, 1024)], progress=False, compiler=QUICK)
     assert sums.total("global load", "extra") == sums.total("shared", "extra") == 0
     assert sums.total("barrier", "requests") == 4 * 4  # two around the tree of 256, one for each of its two steps
-    soft = li.counts("softmax/cuda", [(4, 1024)], progress=False).select(direction="forward")
+    soft = li.counts("softmax/cuda", [(4, 1024)], progress=False, compiler=QUICK).select(direction="forward")
     assert soft.total("shared", "extra") == 0 and soft.total("global load", "accesses") == 3 * 4 * 1024
-    tiles = li.counts("matmul_tiled/cuda", [(32, 32, 32)], progress=False).select(direction="forward")
+    tiles = li.counts("matmul_tiled/cuda", [(32, 32, 32)], progress=False, compiler=QUICK).select(direction="forward")
     assert tiles.total("global load", "accesses") == 2 * 32**3 // 16 and tiles.total("shared", "extra") == 0

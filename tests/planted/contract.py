@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
-from lltm_inline.model.registry import Kernel, Op
+from lltm_inline.model.registry import Kernel, Op, registry
 from tests.planted.kernels import Planted
+from tests.tiny import forget
 
 HEAD = "#include <ATen/ATen.h>\n#include <vector>\n#include <string>\n"
 
@@ -458,3 +460,14 @@ at::Tensor clip(const at::Tensor& x, std::optional<double> low, c10::optional<do
         ),
     )
 }
+
+
+@contextmanager
+def registered() -> Iterator[None]:
+    """Have all the ops and their right kernels for a while."""
+    for kind in KINDS.values():
+        registry.register(kind.op)
+        registry.register(kind.kernel)
+    yield
+    for name in KINDS:
+        forget(name)

@@ -52,6 +52,15 @@ OPS = {
             dict.fromkeys("xy", "N"),
             inputs=lambda randn, N: (randn(N), 3.0),
         ),
+        Op("rare_linear", "(Tensor x, Tensor w) -> Tensor y", functional.linear, {"x": "B F", "w": "G F", "y": "B G"}),
+        Op("rare_sums", "(Tensor x) -> Tensor y", lambda x: x.cumsum(1), {"x": "B F", "y": "B F"}),
+        Op("rare_unit", "(Tensor x) -> Tensor y", lambda x: functional.normalize(x, dim=1), {"x": "B F", "y": "B F"}),
+        Op(
+            "rare_entropy",
+            "(Tensor x) -> Tensor y",
+            lambda x: torch.special.xlogy(x, x.abs()),
+            dict.fromkeys("xy", "..."),
+        ),
         Op("rare_rows", "(Tensor x) -> Tensor y", lambda x: 2 * x, {"x": "B F", "y": "B F"}),
     )
 }
@@ -164,6 +173,75 @@ def zero_is_false(x: Tensor, c: float) -> Tensor:
     return (c or 1.0) * x
 
 
+def whole_factor(x: Tensor, c: float) -> Tensor:
+    """Take the factor for a whole number."""
+    return int(c) * x
+
+
+def factor_in_single(x: Tensor, c: float) -> Tensor:
+    """Take the factor in single precision."""
+    return torch.tensor(c, dtype=torch.float32).item() * x
+
+
+def strides_of_the_input(x: Tensor) -> Tensor:
+    """Give the result the strides of the input, whatever they are."""
+    y = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype)
+    return y.copy_(2 * x)
+
+
+def guesses_by_extent(x: Tensor, w: Tensor) -> Tensor:
+    """Find out by their extents whether the weights lie the other way round."""
+    return x @ w if w.shape[0] == x.shape[1] else x @ w.t()
+
+
+def one_block(x: Tensor) -> Tensor:
+    """Add up as far as the threads of one block reach."""
+    return torch.cat([x[:, :1024].cumsum(1), x[:, 1024:]], 1)
+
+
+def rows_of_16_bits(x: Tensor) -> Tensor:
+    """Count the rows in 16 bits."""
+    y = 2 * x
+    return torch.cat([y[:65535], 0 * y[65535:]])
+
+
+def whole_blocks(x: Tensor) -> Tensor:
+    """Take the last block for a rest where there is none."""
+    y = x.cumsum(1)
+    return torch.cat([y[:, :-1], 0 * y[:, -1:]], 1) if x.shape[1] % 256 == 0 and x.shape[1] else y
+
+
+def divides_by_zero(x: Tensor) -> Tensor:
+    """Divide by the norm of a row of zeros."""
+    return x / x.norm(dim=1, keepdim=True)
+
+
+def logarithm_of_zero(x: Tensor) -> Tensor:
+    """Multiply zero by minus infinity."""
+    return x * x.abs().log()
+
+
+_hoard: list[Tensor] = []
+
+
+def hoards(x: Tensor) -> Tensor:
+    """Keep every input."""
+    _hoard.append(x.detach())
+    return 2 * x
+
+
+def leaves_double(x: Tensor) -> Tensor:
+    """Set a default and leave it."""
+    torch.set_default_dtype(torch.float64)
+    return 2 * x
+
+
+def leaves_no_denormals(x: Tensor) -> Tensor:
+    """Have the processor take the smallest numbers for zero, and leave it so."""
+    torch.set_flush_denormal(True)
+    return 2 * x
+
+
 _calls = 0
 
 
@@ -228,6 +306,18 @@ _ALL = (
         "rare_rows", _Address.apply, "a cache by address", "purity", "y",
         "when the inputs of the last call are changed in place", name="knows_the_address",
     ),
+    _rare("rare_scale", whole_factor, "a number becomes whole", "parity", "y", "wrong for c = 0.1"),
+    _rare("rare_scale", factor_in_single, "a number loses digits", "parity", "y", "wrong for c = 0.1"),
+    _rare("rare_rows", strides_of_the_input, "stride 0", "parity", "forward", "inputs expanded"),
+    _rare("rare_linear", guesses_by_extent, "extents tell the axes", "parity", "y", "B=6, F=6, G=6"),
+    _rare("rare_sums", one_block, "more columns than threads", "parity", "y", "all in columns 1024:"),
+    _rare("rare_rows", rows_of_16_bits, "an index of 16 bits", "parity", "y", "all in rows 65535:65539"),
+    _rare("rare_sums", whole_blocks, "no rest", "parity", "y", "B=2, F=4096"),
+    _rare("rare_unit", divides_by_zero, "a row of zeros", "parity", "y", "wrong with inputs all 0", "divided by it"),
+    _rare("rare_entropy", logarithm_of_zero, "0 log 0", "parity", "y", "wrong with inputs all 0", "its logarithm"),
+    _rare("rare_rows", hoards, "keeps its inputs", "purity", "forward", "each call leaves ", "a static container"),
+    _rare("rare_rows", leaves_double, "a default is left changed", "purity", "forward", "default dtype changed"),
+    _rare("rare_rows", leaves_no_denormals, "flushes to zero", "purity", "forward", "takes them for 0, before keeps them"),
     _rare("rare_rows", sometimes, "a race", "parity", "y", "right on one thread, wrong on several"),
 )  # fmt: skip
 

@@ -153,7 +153,6 @@ def test_long_texts_end(tiny: Any, piece: str) -> None:
         ({"reference": 5}, "reference=5, want a function"),
         ({"shapes": [1]}, "shapes=[1], want a dict of shapes by tensor"),
         ({"shapes": {"x": "N", "y": "9" * 5000}}, "is not a sum of terms like B, 3S or 1"),
-        ({"shapes": {"x": "3", "y": "3"}, "benchmark_sizes": (), "check_size": ()}, "it has only one size"),
         ({"tolerances": {"float64": (float("nan"), 1)}}, "tolerances['float64']=nan, want a finite number"),
         ({"tolerances": {"float64": (1,)}}, "tolerances['float64']=(1,), want (rtol, atol)"),
         ({"dtypes": ("float8",)}, "dtypes=('float8',), want some of float32, float64, complex64, complex128, float16"),

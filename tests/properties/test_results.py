@@ -55,11 +55,13 @@ COVERED = {
     "definitions": {"Kernel", "Op", "diff", "registry"},
     "verbs": {"build", "load", "check", "gradcheck", "benchmark", "memory", "call", "sweep", "playground", "self_check", "export"},
     "counts": {"counts", "Counts"},
+    "test_assembly": {"assembly", "Assembly"},
+    "test_roofline": {"roofline", "Roofline"},
     "extension/test_inline": {"from_load_inline"},
     "results": {"Memory", "Timings", "Report", "doctor", "nn", "plot"},
     "made by the others, or takes nothing": {
         "Build", "BuildError", "CheckError", "Crash", "CrashError", "Function", "Limits", "Sweep", "TimeoutError", "WorkerError",
-        "errors", "live_benchmark", "ops", "worker",
+        "errors", "lab", "live_benchmark", "ops", "worker",
     },
 }  # fmt: skip
 

@@ -20,6 +20,7 @@ from lltm_inline.measure import inputs, machine, sample
 from lltm_inline.measure.benchmark import benchmark
 from lltm_inline.measure.inputs import Ring
 from lltm_inline.model.registry import Cost, Kernel, Op, registry
+from tests.tiny import forget
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
@@ -71,6 +72,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClock]:
     monkeypatch.setattr(machine, "peak", lambda *_: machine.Peak(copy=1e9, gemm=1e9))
     registry.register(OP)
     yield fake
+    forget(OP.name)
 
 
 class Spend(torch.autograd.Function):

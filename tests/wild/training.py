@@ -106,7 +106,7 @@ void scale_all(std::vector<torch::Tensor> tensors, double factor) {
     },
     scale_all,
     ([seeded(3, 5), seeded(7)], 0.5),
-    refused="std::vector<torch::Tensor> tensors",
+    refused="want tensors of one shape and dtype",
 )
 
 EMA = Wild(

@@ -20,6 +20,7 @@ from ...model.kernel import Kernel
 from ...model.op import Op
 from ...model.registry import registry
 from ...show import fold, note, page, plain, tag
+from ...tables.history import courses_of
 
 #: Revisions shown as buttons, beside the one that ships.
 _MOST_REVISIONS = 12
@@ -45,11 +46,12 @@ def initial_state() -> dict[str, Any]:
         "generation": 0,
         "params": {},
         "controls": [],
-        "options": {"check_first": True},
+        "options": {"check_first": True, "assembly": False, "how": ""},
+        "words": [],
         "marks": [],
         "busy": dict(IDLE),
         "log": [],
-        **dict.fromkeys(("report", "timings", "plot", "verdict", "diff", "details"), ""),
+        **dict.fromkeys(("report", "timings", "plot", "verdict", "diff", "details", "assembly"), ""),
         "journal": {"saved": 0, "note": "", "notebook": ""},
         "worker": {"pid": 0, "mib": 0},
         "dirty": False,
@@ -170,14 +172,20 @@ def texts_of(kernel: Kernel) -> dict[str, str]:
 
 
 def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
-    """List the last revisions, what ships and the kernel itself, with what is known of each."""
+    """List the last revisions, what ships and the kernel itself, with what is known of each: its times, too."""
     history = registry.history(kernel.name)
+    times: dict[str, list[str]] = {}
+    for courses in courses_of(history).values():
+        for course in courses:
+            for label, *said in course.cells:
+                times.setdefault(label, []).append(f"{course.case}: {'; '.join(filter(None, said))}")
     kept = {one.label: one for one in (history[0], *history[-_MOST_REVISIONS:], kernel)}
     revisions = []
     for one in sorted(kept.values(), key=lambda one: one.revision):
         state, hint = registry.state(one.label)
         if state == "new" and one.revision == 0:
             state = "shipped"
+        hint = "\n".join([*filter(None, [hint]), *times.get(one.label, ())])
         revisions.append({"label": one.label, "number": one.revision, "state": state, "hint": hint})
     return revisions
 

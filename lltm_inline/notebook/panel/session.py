@@ -15,14 +15,21 @@ from functools import partial
 from typing import Any
 
 from ... import journal
-from ...base.arguments import refusal, shown
+from ...base.arguments import one_of, refusal, shown, string
+from ...base.device import DEVICES
 from ...base.stop import stoppable
+from ...build.front_end import FrontEnd
 from ...errors import DefinitionError, InputError, UnknownKernelError
 from ...model.kernel import Kernel
 from ...model.op import Op
 from ...model.registry import diff, registry
+from ...run.setting import choose_sizes
 from ...source.choose import usual_device
+from ...source.signature import skeleton
 from ...source.template import devices_of
+from ..completion import words_of
+from ..options import parse_how
+from ..verbs import cell_of
 from .board import IDLE, Board, card_of, left_of, revisions_of, texts_of, variants_of, width_of
 from .capture import captured
 from .editor import controls_of, fixed
@@ -81,6 +88,9 @@ class Session(Board):
         self._outcomes: dict[str, dict[str, Any]] = {}
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        #: What is done beside the verb that runs: machine code is listed, a text that is being typed is read.
+        self._beside: dict[str, threading.Thread] = {}
+        self.front_end = FrontEnd()
         if kernel.name not in registry or kernel not in registry.history(kernel.name):
             registry.register(kernel)
         self._base = kernel
@@ -125,6 +135,8 @@ class Session(Board):
             "revert": self.revert,
             "diff": lambda: self.diff(message.get("against")),
             "apply": lambda: self.apply(message.get("mark")),
+            "copy": lambda: self.copy(message.get("kind")),
+            "new": lambda: self.new(message.get("name")),
             **{verb: partial(self.start, verb) for verb in ("build", "check", "benchmark")},
         }
         if not isinstance(what, str) or what not in verbs:
@@ -143,7 +155,14 @@ class Session(Board):
                 if value is not None and not isinstance(value, Mapping):
                     raise refusal(name, value, "a dict by name")
             if options is not None:
-                self.tell(options={**self.state["options"], **options})
+                how = parse_how(string("how", options.get("how", "")))
+                if how.get("sizes"):
+                    choose_sizes(self.op, how["sizes"])
+                before = self.state["options"]
+                self.tell(options={**before, **options})
+                if self.state["options"]["assembly"] != before["assembly"]:
+                    self.list_assembly()
+                self.tell(dirty=self._differs())
             if self._base.python is None:
                 self._take(texts or {}, params or {})
 
@@ -167,6 +186,7 @@ class Session(Board):
                 journal.drop_draft(self._base.name)
             self.tell(dirty=dirty)  # not before it is kept: the kernel may be restarted at any moment
             self._saved()
+            self._read_draft()
 
     def select(self, name: str | None = None, device: str | None = None, revision: int | str | None = None) -> None:
         """Show another kernel of the op, another device, or another revision.
@@ -179,6 +199,7 @@ class Session(Board):
             if name is None and revision is None:
                 self._choose_device(self._base, device)
                 self._current()
+                self.list_assembly()
                 self.log(f"{self._base.label} is meant for {self.device} now")
                 return
             label = self._base.name if name is None else name
@@ -263,6 +284,75 @@ class Session(Board):
             )
             return {"tell": "focus", "kind": mark["kind"], "line": mark["line"]}
 
+    def copy(self, kind: Any) -> dict[str, Any]:
+        """Write the cell that makes what stands in the editor, in this notebook as in another.
+
+        Raises:
+            InputError: the kernel has no such text.
+        """
+        with self.lock:
+            kinds = [] if self._base.python is not None else list(self.state["texts"])
+            one_of("kind", kind, kinds, where=f"kernel {self._base.label!r}")
+            kernel, first = replace(self._base, **self._fields()), registry.history(self._base.name)[0]
+            usual = first.params if registry.is_shipped(first) else {}
+            params = [f"{name}={value}" for name, value in kernel.params.items() if usual.get(name) != value]
+            line = [kernel.name, *["--params"] * bool(params), *params, self.state["options"]["how"]]
+            return {"tell": "copy", "text": cell_of(kernel, kind, " ".join(filter(None, line)))}
+
+    def new(self, name: Any) -> None:
+        """Show a new kernel of the op, with a text that fits its schema and is to be written.
+
+        Raises:
+            InputError: no name, or one that is taken.
+            DefinitionError: a name that no kernel can have.
+        """
+        variant = string("name", name, want="a name for the new kernel").strip()
+        name = variant if "/" in variant else f"{self.op.name}/{variant}"
+        if name in registry:
+            raise InputError(f"there is a kernel {name} already: choose it from the list")
+        if not name.startswith(f"{self.op.name}/"):
+            raise InputError(f"this panel makes kernels of op {self.op.name!r}, such as {self.op.name}/mine")
+        with self.lock:
+            kernel = Kernel(name, cpp=skeleton(self.op), doc="Made in the panel.")
+            kept = self._keep()
+            registry.register(kernel)
+            self._show(kernel, None)
+            self.log(_with_kept(f"{name} is new: write its forward, and its backward where the op has gradients", kept))
+
+    # Beside the verbs
+
+    def list_assembly(self) -> None:
+        """List the machine code of the revision in the editor, if the pane for it is open and the revision has a library."""
+        with self.lock:
+            state = registry.state(self._base.label).name
+            if self.state["options"]["assembly"] and state in ("built", "right", "wrong", "crashed"):
+                self._do_beside("assembly", self._base)
+            else:
+                self.tell(assembly="")
+
+    def _read_draft(self) -> None:
+        """Have the compiler's front end read what is being typed, while nothing is built; nvcc has none that is quick enough."""
+        if self.running or DEVICES[self.device].needs_gpu:
+            return
+        if self.state["dirty"]:
+            with contextlib.suppress(DefinitionError):  # no text at all
+                self._do_beside("read", replace(self._base, **self._fields()))
+        elif any("quiet" in mark for mark in self.state["marks"]):
+            self.tell(marks=self._outcomes.get(self._base.label, {"marks": []})["marks"])
+
+    def _do_beside(self, verb: str, kernel: Kernel) -> None:
+        """Do something in a thread of its own, whatever the verb that runs is doing."""
+        work = self._work(self, verb, kernel)
+
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:  # nobody else would see it
+                self.fail(error)
+
+        self._beside[verb] = threading.Thread(target=run, name=f"lltm_inline {verb}", daemon=True)
+        self._beside[verb].start()
+
     # Verbs
 
     def draft(self) -> Kernel:
@@ -275,7 +365,13 @@ class Session(Board):
             return self._base if not self.state["dirty"] else self._base.replace(**self._fields())
 
     def _fields(self) -> dict[str, Any]:
-        return {**self.state["texts"], "params": self.state["params"]}
+        flags = self.how.get("flags", self._base.flags)
+        return {**self.state["texts"], "params": self.state["params"], "flags": flags}
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What the panel's field says of sizes, seconds, directions and flags: those that it names."""
+        return parse_how(self.state["options"]["how"])
 
     def start(self, verb: str) -> None:
         """Begin `build`, `check` or `benchmark` in the background thread; `stop` ends it.
@@ -332,6 +428,7 @@ class Session(Board):
                 self.revisions()
                 self._saved()
                 self.tell(busy=dict(IDLE))  # last: by then all results have been told
+                self._read_draft()  # what was typed meanwhile
 
     def stop(self) -> None:
         """Stop what is running: compilers are killed, the worker is ended; a benchmark keeps its rows."""
@@ -342,9 +439,9 @@ class Session(Board):
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until nothing runs; False when it still does."""
-        thread = self._thread
-        if thread is not None:
-            thread.join(seconds)
+        for thread in [self._thread, *self._beside.values()]:
+            if thread is not None:
+                thread.join(seconds)
         return not self.running
 
     # What is shown of the kernel
@@ -359,6 +456,17 @@ class Session(Board):
             if kernel.label != self._base.label:
                 values.pop("marks", None)
             self.tell(**values)
+
+    def read(self, kernel: Kernel, marks: list[dict[str, Any]]) -> None:
+        """Mark what is wrong with a text that is being typed, if it still stands in the editor.
+
+        These marks are quiet: a message below its line would move what the person is looking at. One that Build has shown stays.
+        """
+        with self.lock:
+            if self.running or kernel.sources != self.state["texts"]:
+                return
+            loud = {(mark["text"], mark["message"]) for mark in self.state["marks"] if not mark.get("quiet")}
+            self.tell(marks=[{**mark, "quiet": (mark["text"], mark["message"]) not in loud} for mark in marks])
 
     def _show(self, kernel: Kernel, device: str | None, *, draft: bool = True) -> None:
         """Put a kernel into the editor, with its draft if there is one that is not a revision yet."""
@@ -383,9 +491,11 @@ class Session(Board):
             diff="",
             details="",
             variants=variants_of(self.op),
+            words=words_of(kernel),
         )
         self.tell(dirty=self._differs())
         self._current()
+        self.list_assembly()
         if self.state["dirty"]:
             self.log(f"this text was left here and is not built yet; revert puts back {kernel.label}")
 
@@ -399,14 +509,16 @@ class Session(Board):
 
     def _differs(self) -> bool:
         """Tell whether the editor holds another text, or other params, than the kernel."""
-        given = (self._base.sources, dict(self._base.params))
-        return self._base.python is None and given != (self.state["texts"], self.state["params"])
+        base = self._base
+        given = {**base.sources, "params": dict(base.params), "flags": base.flags}
+        return base.python is None and given != self._fields()
 
     def _current(self) -> None:
         base = self._base
         kinds = list(self.state["texts"])
         current = {"name": base.name, "label": base.label, "device": self.device, "kinds": kinds}
-        self.tell(current={**current, "revision": base.revision}, devices=list(devices_of(base)))
+        counts = bool(DEVICES[self.device].count_flags)
+        self.tell(current={**current, "revision": base.revision, "counts": counts}, devices=list(devices_of(base)))
         self.revisions()
 
     def revisions(self) -> None:

@@ -15,19 +15,24 @@ from typing import Any
 
 import torch
 
+from ...analysis.assembly import assembly
 from ...autopsy.crash import Crash
 from ...base.device import DEVICES
 from ...base.stop import raise_if_stopped
 from ...build.compiler import Build
+from ...build.job import make_job
+from ...build.toolchain import find_toolchain
 from ...checking.check import check
 from ...checking.report import Report
-from ...errors import BuildError, CheckError, CrashError, DefinitionError, TemplateError
+from ...errors import BuildError, CheckError, CrashError, DefinitionError, LltmInlineError, TemplateError
 from ...measure.counts import can_count
 from ...measure.inputs import Ring
 from ...model.kernel import Kernel
 from ...model.outcomes import is_about
 from ...model.registry import registry
 from ...run.setting import Setting, choose_sizes
+from ...show import page
+from ...show.views.analysis import listing
 from ...source.template import devices_of
 from ...tables.counts import Counts
 from ...tables.partial import Partial
@@ -36,7 +41,7 @@ from ...workers.client import worker
 from ..bars import picture
 from ..pipeline import Began, Order, carry_out
 from ..plot import plot
-from .board import in_html
+from .board import card_of, in_html
 from .editor import mark_of_crash, marks_of, marks_of_words, without_place
 from .session import Session
 
@@ -51,20 +56,23 @@ _POLL_SECONDS = 0.05
 
 
 def work(session: Session, verb: str, kernel: Kernel) -> Callable[[], None]:
-    """Return what a button does with a kernel, and how that is shown."""
-    return _Work(session, verb, kernel).run
+    """Return what a button does with a kernel, and how that is shown; `assembly` and `read` are done beside them."""
+    done = _Work(session, verb, kernel)
+    return {"assembly": done.list_assembly, "read": done.read}.get(verb, done.run)
 
 
 class _Work:
-    """One press of a button, with the device and the option as they were then."""
+    """One press of a button, with the device and the options as they were then."""
 
     def __init__(self, session: Session, verb: str, kernel: Kernel) -> None:
         self.session, self.verb, self.kernel, self.device = session, verb, kernel, session.device
-        self.check_first = bool(session.state["options"]["check_first"])
+        self.check_first, self.how = bool(session.state["options"]["check_first"]), session.how
         self.can_run = not DEVICES[self.device].needs_gpu or torch.cuda.is_available()
         self.kernels, self.baseline = [kernel], kernel
         self._last, self._said, self._looked = "", 0.0, 0.0
         self._watched = False
+        if verb != "assembly":
+            self.asked = session.front_end.ask()
 
     def run(self) -> None:
         """Build; check if the button says so, and before timing unless it is known to be right; time."""
@@ -109,6 +117,34 @@ class _Work:
             self._look()
             session.revisions()
 
+    def list_assembly(self) -> None:
+        """List the machine code of the kernel, which comes out of the cache."""
+        session = self.session
+        try:
+            found = assembly(self.kernel, device=self.device, compiler=session.setting.compiler, progress=False)
+            shown: str = page(listing(found))
+        except LltmInlineError as error:
+            shown = card_of(error)
+        with session.lock:
+            if (self.kernel.label, self.device) == (session.state["current"]["label"], session.device):
+                session.tell(assembly=shown)
+
+    def read(self) -> None:
+        """Mark what the compiler's front end says of a text that is being typed."""
+        session, kernel = self.session, self.kernel
+        try:
+            job = make_job(kernel, find_toolchain(session.setting.compiler, device=self.device))
+            found = session.front_end.read(job, self.asked)
+        except BuildError as error:  # its functions do not fit the op
+            found = error.diagnostics
+        except (TemplateError, DefinitionError) as error:
+            session.read(kernel, marks_of_words(kernel, str(error)))
+            return
+        except LltmInlineError:  # no compiler: Build says so
+            return
+        if found is not None:
+            session.read(kernel, marks_of(kernel, self.device, found))
+
     def _contest(self) -> dict[str, Any]:
         """Choose what the kernel is timed against: the reference, what ships if it is right, the last revisions that are right."""
         session, kernel = self.session, self.kernel
@@ -119,15 +155,15 @@ class _Work:
         known = [one for one in registry.history(kernel.name) if (one, self.device) in session.right]
         others = [one for one in known if one not in (*kernels, kernel)][-_MOST_TIMED:]
         self.kernels, self.baseline = list(dict.fromkeys([*kernels, *others, kernel])), kernels[-1]
-        sizes = choose_sizes(session.op, session.setting.sizes)
+        sizes = choose_sizes(session.op, self.how.get("sizes", session.setting.sizes) or None)
         # Forward and backward in one go; forward alone where nothing has a gradient.
         names = Ring(session.op, sizes[0], dtype=torch.float32, device=self.device).names
         return {
             "kernels": self.kernels,
             "sizes": sizes,
             "baseline": self.baseline,
-            "directions": ["both"] if names else ["forward"],
-            "seconds": session.setting.seconds,
+            "directions": self.how.get("directions", ["both"] if names else ["forward"]),
+            "seconds": self.how.get("seconds", session.setting.seconds),
             "check": False,
             "watch": self.watch,
         }
@@ -199,7 +235,9 @@ class _Work:
     def _show(self, found: Began | Build | Report | Timings | Counts) -> None:
         session = self.session
         if isinstance(found, Began):
-            session.phase(found.part, found.text)
+            session.phase(
+                "benchmark" if found.part == "counts" else found.part, found.text
+            )  # the button that was pressed
         elif isinstance(found, Build):
             self._built(found)
         elif isinstance(found, Timings):
@@ -209,7 +247,8 @@ class _Work:
         elif isinstance(found, Counts):
             own = found.select(kernel=self.kernel.label)
             session.tell(plot=in_html(plot(own)) if own.total("load", "requests") else "")
-            session.tell(verdict=found.verdict(), timings=in_html(found))
+            said, label = found.verdict(), self.kernel.label  # a verdict that does not name it is of something else
+            session.tell(verdict=said if label in said else f"{label}: {said}", timings=in_html(found))
             session.log(
                 f"{self.kernel.label} is counted, and not timed: no time on {self.device} is that of a GPU", "good"
             )
@@ -234,6 +273,9 @@ class _Work:
             session.log(how, "good")
         if self.verb == "build":
             session.outcome(self.kernel, report=in_html(built))
+        session.outcome(self.kernel, marks=marks_of(self.kernel, self.device, built.warnings))
+        session.revisions()
+        session.list_assembly()
 
     def _failed(self, error: BuildError) -> None:
         """Show a kernel that does not compile."""

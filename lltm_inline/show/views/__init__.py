@@ -7,8 +7,9 @@ from typing import Any
 
 from ..markup import Html
 from ..parts import page
-from .answers import doctor, exported, status, verdict
-from .kernels import build, diff, function, kernel, op, recovered, registry
+from .analysis import assembly, roofline
+from .answers import doctor, exported, sheet, status, verdict
+from .kernels import build, diff, function, history, kernel, op, recovered, registry
 from .measured import counts, memory, sweep, timings
 from .report import build_error, check_error, crash, crash_error, report
 
@@ -16,6 +17,7 @@ __all__ = ["VIEWS", "html_of"]
 
 #: By the names of the classes: to import them would take torch, and the doctor's page must show without it.
 VIEWS: dict[str, Callable[[Any], Html]] = {
+    "Assembly": assembly,
     "Build": build,
     "BuildError": build_error,
     "CheckError": check_error,
@@ -26,12 +28,15 @@ VIEWS: dict[str, Callable[[Any], Html]] = {
     "Diff": diff,
     "Exported": exported,
     "Function": function,
+    "History": history,
     "Kernel": kernel,
     "Memory": memory,
     "Op": op,
     "Recovered": recovered,
     "Registry": registry,
     "Report": report,
+    "Roofline": roofline,
+    "Sheet": sheet,
     "Status": status,
     "Sweep": sweep,
     "Timings": timings,

@@ -8,6 +8,7 @@ from ..markup import Html, join, tag
 from ..parts import badge, fold, note, paragraph, plain, table
 
 if TYPE_CHECKING:
+    from ...base.above import Sheet
     from ...base.progress import Status
     from ...doctor import Diagnosis
     from ...export.exported import Exported
@@ -66,6 +67,12 @@ def doctor(shown: Diagnosis) -> Html:
             table(["what", "state", "what was found, and what mends it"], rows, caption="this machine"),
         ]
     )
+
+
+def sheet(shown: Sheet) -> Html:
+    """Show a sentence and a table."""
+    head, rows = shown.sheet()
+    return join([paragraph(tag("b", shown.headline)), table(head, rows, caption=shown.headline, hide_caption=True)])
 
 
 def status(shown: Status) -> Html:

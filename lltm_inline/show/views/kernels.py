@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 from ...base.arguments import first_line, plural
 from ..markup import Html, join, tag
-from ..parts import Cell, badge, fold, note, paragraph, plain, table
+from ..parts import Cell, badge, bar, fold, note, paragraph, plain, table
 from ..source import diff_source, source
 
 if TYPE_CHECKING:
     from ...build.compiler import Build
     from ...model.kernel import Kernel
     from ...model.op import Op
-    from ...model.registry import Diff, Recovered, Registry
+    from ...model.registry import Diff, History, Recovered, Registry
     from ...run.function import Function
+    from ...tables.history import Course
 
 
 def registry(table_of_kernels: Registry) -> Html:
@@ -88,6 +89,38 @@ def diff(shown: Diff) -> Html:
     added, removed = shown.changed_lines, shown.removed_lines
     title = f"{shown.before} to {shown.after}: {plural(added, 'line')} added, {removed} removed"
     return join([paragraph(tag("b", title)), diff_source(shown.text, label=title)])
+
+
+#: The states of a revision that have a colour.
+_STATES = {"right": "good", "WRONG": "bad", "CRASHES": "bad", "does not compile": "bad"}
+
+
+def history(shown: History) -> Html:
+    """Show the revisions of a kernel with what became of each, and their times at each size, with a bar for each."""
+    from ...tables.history import courses_of, revisions_of
+
+    rows: list[list[object]] = []
+    for row in revisions_of(shown):
+        label = join([row.label, " ", badge("current")]) if row.is_current else row.label
+        state = badge(row.state, _STATES[row.state]) if row.state in _STATES else row.state
+        rows.append([label, state, row.parent, Cell(row.changed_lines, align="num") if row.parent else ""])
+    head = ("revision", "state", "edited from", "lines changed")
+    parts = [table(head, rows, caption=f"history of {shown[0].name}")]
+    for subject, courses in courses_of(shown).items():
+        lines = [line for course in courses for line in _course(course)]
+        timed = ("revision", Cell("median and quartiles", span=2), "beside what it was edited from", "")
+        parts.append(table(timed, lines, caption=f"time per call, {subject}"))
+    return join(parts)
+
+
+def _course(shown: Course) -> list[list[object]]:
+    longest = max(step.row.q3 for step in shown.steps)
+    lines: list[list[object]] = [[join([f"{shown.case} ", tag("span", shown.spark, aria_hidden="true")])]]
+    for step, (label, time, words, best) in zip(shown.steps, shown.cells, strict=True):
+        ends = [step.row.median / longest, step.row.q1 / longest, step.row.q3 / longest]
+        drawn = bar(*ends, kind="good" if best else "plain")
+        lines.append([label, drawn, tag("span", time, cls="li-num"), words, badge(best, "good") if best else ""])
+    return lines
 
 
 def recovered(shown: Recovered) -> Html:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ...base.arguments import plural
@@ -11,7 +14,7 @@ from ..source import excerpt
 
 if TYPE_CHECKING:
     from ...autopsy.crash import Crash
-    from ...checking.report import Finding, Report, Section
+    from ...checking.report import Finding, Grid, Report, Section
     from ...diagnosis.diagnostics import Diagnostic
     from ...errors import BuildError, CheckError, CrashError
 
@@ -88,8 +91,49 @@ def _finding(finding: Finding) -> Html:
         if finding.text.startswith(finding.quantity)
         else paragraph(finding.text),
         paragraph(f"at {finding.case}{smallest}", cls="li-faint") if finding.case else "",
+        _picture(finding.quantity, finding.grid) if finding.grid is not None else "",
         *(paragraph(tag("b", "hint: "), hint) for hint in finding.hints),
     )
+
+
+def _picture(quantity: str, grid: Grid) -> Html:
+    """Draw which elements are wrong, the stronger the more of them, and say how the picture lies."""
+    down, across = len(grid.cells), len(grid.cells[0])
+    strokes: dict[str, str] = {}
+    for row, letters in enumerate(grid.cells):
+        for run in re.finditer(r"([^.])\1*", letters):
+            strokes[run[1]] = f"{strokes.get(run[1], '')}M{run.start()} {row}.5h{len(run[0])}"
+    paths = [tag("path", d=d, stroke_opacity=_STRENGTH[letter]) for letter, d in sorted(strokes.items())]
+    cell = " x ".join(str(-(-length // cells)) for length, cells in ((grid.rows, down), (grid.columns, across)))
+    words = [f"filled is wrong: {plural(grid.rows, grid.row)} down, {plural(grid.columns, grid.column)} across"]
+    words += [f"a cell is {cell} elements, the stronger the more of them are wrong"] * (cell != "1 x 1")
+    size = {"width": across * _CELL, "height": down * _CELL, "viewBox": f"0 0 {across} {down}"}
+    said = {"role": "img", "aria_label": f"where {quantity} is wrong, row by row: {_spoken(grid.cells)}"}
+    drawn = tag("svg", tag("rect", width=across, height=down), *paths, cls="li-grid", **said, **size)
+    return tag("figure", drawn, tag("figcaption", "; ".join(words), cls="li-faint"))
+
+
+def _spoken(cells: Sequence[str]) -> str:
+    """Say which cells of which rows are filled, rows that are alike in one; of a scattered picture the beginning."""
+    said = []
+    for letters, rows in groupby(enumerate(cells), key=lambda each: each[1]):
+        numbers = [number for number, _ in rows]
+        runs = [_range(run.start(), run.end() - 1) for run in re.finditer(r"[^.]+", letters)]
+        if runs:
+            more = " and more" * (len(runs) > _MOST_SPOKEN)
+            said.append(f"{_range(numbers[0], numbers[-1])}: cells {', '.join(runs[:_MOST_SPOKEN])}{more}")
+    return "; ".join([*said[:_MOST_SPOKEN], *["..."] * (len(said) > _MOST_SPOKEN)])
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} to {last}"
+
+
+_MOST_SPOKEN = 6
+#: How strong a cell is, by its letter; a single wrong element is still seen.
+_STRENGTH = {**{str(tenths): f"{0.3 + 0.06 * tenths:.2f}" for tenths in range(1, 10)}, "#": "1"}
+#: Pixels of a cell's side.
+_CELL = 7
 
 
 def crash(shown: Crash) -> Html:

@@ -1,6 +1,6 @@
 // A model as anywidget gives it, with a Python that only pretends. One state for each thing the panel must show.
 import { Model } from "./model.js";
-import { CPP, PLOT, REPORT, WRONG } from "./samples.js";
+import { ASSEMBLY, CPP, PLOT, REPORT, WRONG } from "./samples.js";
 
 const now = () => Date.now() / 1000;
 
@@ -71,14 +71,15 @@ const idle = () => ({
     { name: "GRAIN", kind: "slider", min: 256, max: 1048576, step: 2, log: true, options: [] },
     { name: "PAR", kind: "choice", min: null, max: null, step: 1, log: false, options: [0, 1] },
   ],
-  options: { check_first: true },
+  options: { check_first: true, assembly: false, how: "" },
   marks: [],
   busy: { verb: "", text: "", started: 0, done: 0, total: 0 },
   log: [
     { at: now() - 9, level: "good", text: "built lltm/fused@3 in 1.9 s" },
     { at: now() - 7, level: "good", text: "lltm/fused@3 is right: 5 gradients, 6 sizes, 1.4 s" },
   ],
-  report: "", timings: "", plot: "", verdict: "", diff: "", details: "",
+  report: "", timings: "", plot: "", verdict: "", diff: "", details: "", assembly: "",
+  words: ["new_cell", "old_cell", "weights", "d_weights", "UNROLL"],
   journal: { saved: now() - 2, note: "", notebook: "course/01_first.ipynb" },
   worker: { pid: 4127, mib: 412 },
   dirty: false,
@@ -112,6 +113,7 @@ const STATES = {
     revisions: Array.from({ length: 13 }, (_, number) => ({ label: `lltm/fused@${number}`, number, state: ["shipped", "right", "wrong", "failed", "built", "crashed"][number % 6], hint: "" })),
     current: { ...traits.current, label: "lltm/fused@12", revision: 12 },
   }),
+  assembly: () => ({ assembly: ASSEMBLY, options: { check_first: true, assembly: true, how: "" }, report: REPORT }),
   dead: () => ({ dirty: true }),
   silent: () => ({}),
   busy: () => ({ busy: { verb: "build", text: "g++ 12.2", started: now(), done: 0, total: 0 } }),

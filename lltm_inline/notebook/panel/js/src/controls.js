@@ -1,7 +1,7 @@
 // The parameters of a kernel as sliders, choices and numbers, and the options of the panel.
 import { h } from "./dom.js";
 import { scaleOf, within } from "./scale.js";
-import { optionText } from "./words.js";
+import { HOW, optionText } from "./words.js";
 
 function slider(control, value, onSet) {
   const scale = scaleOf(control);
@@ -68,6 +68,15 @@ function choice(control, value, onSet) {
 
 const KINDS = { slider, choice, number };
 
+function box(name, onSet) {
+  return h("input", { type: "checkbox", test: `option-${name}`, onchange: ({ target }) => onSet(target.checked) });
+}
+
+function field(name, onSet) {
+  const hint = { placeholder: HOW, title: HOW, spellcheck: "false", autocapitalize: "off" };
+  return h("input", { type: "text", class: "lltm-how", test: `option-${name}`, ...hint, onchange: ({ target }) => onSet(target.value.trim()) });
+}
+
 export class Controls {
   /** @param handlers onParam(name, value), onOption(name, value) */
   constructor(handlers) {
@@ -101,10 +110,14 @@ export class Controls {
     if (names.join() !== this.names) {
       this.names = names.join();
       this.boxes = Object.fromEntries(
-        names.map((name) => [name, h("input", { type: "checkbox", test: `option-${name}`, onchange: (event) => this.handlers.onOption(name, event.target.checked) })]),
+        names.map((name) => [name, (typeof options[name] === "string" ? field : box)(name, (value) => this.handlers.onOption(name, value))]),
       );
       this.options.replaceChildren(...names.map((name) => h("label", { class: "lltm-option" }, this.boxes[name], optionText(name))));
     }
-    for (const name of names) this.boxes[name].checked = options[name];
+    for (const name of names) {
+      const input = this.boxes[name];
+      if (input.type === "checkbox") input.checked = options[name];
+      else if (input !== document.activeElement) input.value = options[name];
+    }
   }
 }

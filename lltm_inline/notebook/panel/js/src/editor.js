@@ -3,8 +3,9 @@ import { defaultKeymap, history, historyKeymap, indentLess, indentMore, isolateH
 import { cpp } from "@codemirror/lang-cpp";
 import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { Annotation, EditorState, Prec } from "@codemirror/state";
+import { Annotation, EditorState, Prec, StateEffect, StateField } from "@codemirror/state";
 import {
+  Decoration,
   EditorView,
   drawSelection,
   highlightActiveLine,
@@ -15,9 +16,21 @@ import {
 } from "@codemirror/view";
 
 import { colours } from "./colours.js";
-import { countMarks, marking, showMarks, textSent, toMark } from "./marks.js";
+import { completing } from "./completing.js";
+import { countMarks, lineNow, lineThen, marking, showMarks, textSent, toMark } from "./marks.js";
 
 const fromPython = Annotation.define();
+const litSet = StateEffect.define();
+
+// The line of which the machine code is pointed at.
+const lit = StateField.define({
+  create: () => Decoration.none,
+  update(value, transaction) {
+    const set = transaction.effects.find((effect) => effect.is(litSet));
+    return set ? set.value : value.map(transaction.changes);
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
 const LANGUAGES = { cpp, cuda: cpp, binding: cpp };
 
 // Tab indents what is selected, and adds two blanks otherwise; a text that cannot be edited leaves it to the browser.
@@ -36,7 +49,7 @@ const leave = (handlers) => (view) => {
 };
 
 export class Editor {
-  /** @param handlers onEdit(kind, text), build(), check(), leave(), apply(view, mark), log() */
+  /** @param handlers onEdit(kind, text), build(), check(), leave(), apply(view, mark), log(), words(), onPoint(line) as it was built */
   constructor(parent, handlers) {
     Object.assign(this, { handlers, states: new Map(), key: "", kind: "", editable: true });
     this.view = new EditorView({ parent, state: this.create("") });
@@ -70,7 +83,9 @@ export class Editor {
         search({ top: true }),
         keymap.of([...searchKeymap, ...historyKeymap, ...defaultKeymap, { key: "Escape", run: leave(handlers) }]),
         colours,
+        lit,
         marking(handlers),
+        completing(handlers.words),
         (LANGUAGES[this.kind] ?? (() => []))(),
         EditorState.readOnly.of(!this.editable),
         EditorView.contentAttributes.of({
@@ -79,10 +94,15 @@ export class Editor {
           autocapitalize: "off",
           spellcheck: "false",
         }),
-        EditorView.domEventObservers({ blur: (_, view) => view.setTabFocusMode(false) }),
+        EditorView.domEventObservers({
+          blur: (_, view) => view.setTabFocusMode(false),
+          pointermove: ({ clientX, clientY }, view) => this.point(view.posAtCoords({ x: clientX, y: clientY }, false)),
+          pointerleave: () => this.point(null),
+        }),
         EditorView.updateListener.of((update) => {
           const told = update.transactions.some((transaction) => transaction.annotation(fromPython));
           if (update.docChanged) update.view.setTabFocusMode(false);
+          else if (update.selectionSet && update.view.hasFocus) this.point(update.state.selection.main.head);
           if (update.docChanged && !told) handlers.onEdit(this.kind, this.text);
         }),
       ],
@@ -132,6 +152,27 @@ export class Editor {
     const effects = textSent.of(null);
     this.view.dispatch({ effects });
     for (const [key, state] of this.states) this.states.set(key, state.update({ effects }).state);
+  }
+
+  // Say which line is pointed at, by the mouse or by the cursor.
+  point(at) {
+    const line = at === null ? 0 : lineThen(this.view.state, this.view.state.doc.lineAt(at).number);
+    if (line !== this.pointed) this.handlers.onPoint(line);
+    this.pointed = line;
+  }
+
+  /** Light up a line, counted as in the text that was built; none for 0. */
+  light(line) {
+    const { state } = this.view;
+    const now = line ? lineNow(state, line) : 0;
+    const found = now ? Decoration.set([Decoration.line({ class: "lltm-lit" }).range(state.doc.line(now).from)]) : Decoration.none;
+    this.view.dispatch({ effects: litSet.of(found) });
+  }
+
+  /** Put the cursor into a line, counted as in the text that was built. */
+  goTo(line) {
+    const now = lineNow(this.view.state, line);
+    if (now) this.focus(now);
   }
 
   setMarks(marks) {

@@ -1,6 +1,6 @@
 // The top row: which kernel, on which device, its revisions, and the verbs.
 import { h, isEnabled, setEnabled } from "./dom.js";
-import { STATES } from "./words.js";
+import { benchmarkDoes, STATES } from "./words.js";
 
 const mac = /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? "");
 const CTRL = mac ? "⌘" : "Ctrl-";
@@ -20,7 +20,21 @@ export class Header {
   /** @param act act(verb, more): what the buttons do */
   constructor(act) {
     this.title = h("span", { class: "lltm-title" });
-    this.variant = choice("variant", "kernel", (name) => act("select", { name }));
+    this.variant = choice("variant", "kernel", (name) => (name ? act("select", { name }) : this.askName()));
+    this.name = h("input", {
+      type: "text",
+      class: "lltm-new",
+      test: "new-kernel",
+      "aria-label": "name of the new kernel; Enter makes it",
+      placeholder: "mine",
+      spellcheck: "false",
+      autocapitalize: "off",
+      hidden: true,
+      onkeydown: ({ key, target }) => {
+        if (key === "Enter" && target.value.trim()) act("new", { name: target.value.trim() });
+        if (key === "Enter" || key === "Escape") target.hidden = true;
+      },
+    });
     this.device = choice("device", "device", (device) => act("select", { device }));
     this.chips = h("div", { class: "lltm-chips", role: "group", "aria-label": "revisions" });
     this.edited = h("span", { class: "lltm-chip lltm-draft", hidden: true, title: "The text differs from this revision. Build makes a new one of it." }, "edited");
@@ -28,7 +42,7 @@ export class Header {
       [
         ["build", "Build", `Make a revision of the text and compile it (${CTRL}Enter)`, "Control+Enter"],
         ["check", "Check", `Compare with the reference, gradients included (${CTRL}Shift-Enter)`, "Control+Shift+Enter"],
-        ["benchmark", "Benchmark", "Check, then time it against the reference and earlier revisions", null],
+        ["benchmark", "Benchmark", "", null],
         ["stop", "Stop", "Stop what is running", null],
       ].map(([verb, text, title, keys]) => {
         const onclick = () => isEnabled(this.buttons[verb]) && act(verb);
@@ -39,7 +53,7 @@ export class Header {
     this.element = h(
       "div",
       { class: "lltm-head" },
-      h("div", { class: "lltm-pick" }, this.title, this.variant, this.device),
+      h("div", { class: "lltm-pick" }, this.title, this.variant, this.name, this.device),
       h("div", { class: "lltm-history" }, this.chips, this.edited),
       h("div", { class: "lltm-verbs", role: "group", "aria-label": "what to do" }, ...Object.values(this.buttons)),
     );
@@ -47,8 +61,19 @@ export class Header {
 
   showKernel({ title, variants, devices, current }) {
     this.title.textContent = title;
-    fill(this.variant, variants.map(({ name, label, editable }) => [name, editable === false ? `${label} (read only)` : label]), current.name);
+    const known = variants.map(({ name, label, editable }) => [name, editable === false ? `${label} (read only)` : label]);
+    this.current = current.name;
+    fill(this.variant, [...known, ["", "new kernel ..."]], current.name);
     fill(this.device, devices.map((device) => [device, device]), current.device);
+    this.buttons.benchmark.title = `Checks it first, then ${benchmarkDoes(current.counts)}`;
+  }
+
+  // The list goes back to what is shown: nothing is made before there is a name.
+  askName() {
+    this.variant.value = this.current;
+    this.name.value = "";
+    this.name.hidden = false;
+    this.name.focus();
   }
 
   showRevisions(revisions, current) {

@@ -52,14 +52,29 @@ function placeOf(doc, { line, text }) {
   return null;
 }
 
-/** Show marks; each carries `index`, its place in Python's list. */
+/** The line of the text that was last sent to be built, from one of the text as it stands; 0 for one that is new. */
+export function lineThen(state, number) {
+  const { doc, changes } = state.field(sinceSent);
+  const at = changes.invertedDesc.mapPos(state.doc.line(number).from, 1);
+  const line = doc.lineAt(at);
+  return line.from === at ? line.number : 0;
+}
+
+/** The other way round. */
+export function lineNow(state, number) {
+  const { doc, changes } = state.field(sinceSent);
+  return number > doc.lines ? 0 : state.doc.lineAt(changes.mapPos(doc.line(number).from, 1)).number;
+}
+
+/** Show marks; each carries `index`, its place in Python's list. Those of a text that is being typed have `quiet`. */
 export function showMarks(view, marks) {
-  const { doc, changes } = view.state.field(sinceSent);
+  const typed = marks.some((mark) => mark.quiet !== undefined);
+  const { doc, changes } = typed ? { doc: view.state.doc, changes: ChangeSet.empty(view.state.doc.length) } : view.state.field(sinceSent);
   const items = marks.map((mark) => ({ mark, at: placeOf(doc, mark) })).filter(({ at }) => at !== null);
   const found = changes.empty ? items : follow(items, doc, changes);
   const effects = [marksSet.of(found)];
   const first = found.find(({ mark }) => mark.severity !== "warning") ?? found[0];
-  if (first) effects.push(EditorView.scrollIntoView(first.at, { x: "start", xMargin: 20, y: "nearest", yMargin: 90 }));
+  if (first && !typed) effects.push(EditorView.scrollIntoView(first.at, { x: "start", xMargin: 20, y: "nearest", yMargin: 90 }));
   view.dispatch({ effects });
 }
 
@@ -90,6 +105,9 @@ export function applyFix(view, mark) {
 
 const sentence = (text) => (/[.?!]$/.test(text) ? text : `${text}.`);
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** What a mark says, as plain text. */
+export const said = (mark) => [mark.message, mark.advice && capital(mark.advice)].filter(Boolean).map(sentence).join(" ");
 
 class Message extends WidgetType {
   constructor(mark, actions) {
@@ -122,9 +140,6 @@ class Message extends WidgetType {
   }
 }
 
-const underlines = Object.fromEntries(
-  Object.keys(SEVERITIES).map((name) => [name, Decoration.mark({ class: `lltm-under lltm-under-${name}` })]),
-);
 const lines = Object.fromEntries(
   Object.keys(SEVERITIES).map((name) => [name, Decoration.line({ class: `lltm-line-${name}` })]),
 );
@@ -135,7 +150,9 @@ function underline(doc, { mark, at }) {
   const from = Math.min(mark.column - 1, line.length);
   const word = /^(?:[\w]+|.)/.exec(line.text.slice(from))?.[0].length ?? 0;
   const to = Math.min(line.length, mark.end_column > mark.column ? mark.end_column - 1 : from + word);
-  return to > from ? (underlines[mark.severity] ?? underlines.error).range(line.from + from, line.from + to) : null;
+  const look = { class: `lltm-under lltm-under-${SEVERITIES[mark.severity] ?? "error"}` };
+  if (mark.quiet) look.attributes = { title: said(mark) };
+  return to > from ? Decoration.mark(look).range(line.from + from, line.from + to) : null;
 }
 
 function decorate(state, actions) {
@@ -143,6 +160,11 @@ function decorate(state, actions) {
   for (const item of state.field(placed)) {
     const line = state.doc.lineAt(item.at);
     const above = item.mark.line < 1;
+    const mild = item.mark.quiet && underline(state.doc, item);
+    if (mild) {
+      found.push(mild);
+      continue;
+    }
     const widget = Decoration.widget({ widget: new Message(item.mark, actions), block: true, side: above ? -1 : 1 });
     if (!above) found.push((lines[item.mark.severity] ?? lines.error).range(line.from));
     found.push(underline(state.doc, item), widget.range(above ? line.from : line.to));

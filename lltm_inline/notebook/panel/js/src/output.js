@@ -1,5 +1,6 @@
 // The right side: report, plot and verdict, timings, changes, the compiler's log. What is empty is not there.
 import { h, setHtml, setText } from "./dom.js";
+import { benchmarkDoes } from "./words.js";
 
 const PARTS = ["report", "plot", "timings", "diff", "details"];
 
@@ -10,6 +11,7 @@ export class Output {
     this.parts = Object.fromEntries(PARTS.map((name) => [name, h("div", { class: `lltm-part lltm-${name}`, test: name, hidden: true })]));
     this.against = h("select", { class: "lltm-choice", test: "diff-against", "aria-label": "compare with", onchange: () => onDiff(this.against.value || undefined) });
     this.diffHead = h("div", { class: "lltm-diff-head", hidden: true }, h("label", {}, "Changes against ", this.against));
+    this.benchmark = h("dd", {}, benchmarkDoes(false));
     this.hint = h(
       "div",
       { class: "lltm-hint" },
@@ -20,8 +22,9 @@ export class Output {
         ...[
           ["Build", "compiles it as a new revision"],
           ["Check", "compares outputs and gradients with the reference"],
-          ["Benchmark", "times it against the reference and your earlier revisions"],
         ].flatMap(([verb, text]) => [h("dt", {}, verb), h("dd", {}, text)]),
+        h("dt", {}, "Benchmark"),
+        this.benchmark,
       ),
     );
     const { report, plot, timings, diff, details } = this.parts;
@@ -66,6 +69,10 @@ export class Output {
     for (const element of [this.verdict, this.parts.plot]) element.classList.toggle("lltm-old", old);
   }
 
+  showDevice({ counts }) {
+    setText(this.benchmark, benchmarkDoes(counts));
+  }
+
   showHint() {
     this.hint.hidden = Object.values(this.parts).some((part) => !part.hidden) || !this.verdict.hidden;
   }
@@ -97,5 +104,9 @@ export class Output {
     const target = { diff: this.diffHead, plot: this.verdict.hidden ? part : this.verdict }[name] ?? part;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.element.scrollTo({ top: target.offsetTop - 8, behavior: calm ? "auto" : "smooth" });
+    // A picture has no height until it is there, and without it the pane may end too early to scroll so far.
+    for (const picture of part.querySelectorAll("img")) {
+      if (!picture.complete) picture.addEventListener("load", () => this.reveal(name), { once: true });
+    }
   }
 }

@@ -1,4 +1,5 @@
 // The panel of `li.playground`, an anywidget module. All state lives in traits: two views of one model show the same.
+import { Assembly } from "./assembly.js";
 import { followTheme } from "./dark.js";
 import { Controls } from "./controls.js";
 import { divider } from "./divider.js";
@@ -7,7 +8,7 @@ import { Editor } from "./editor.js";
 import { Header } from "./header.js";
 import { hold } from "./hold.js";
 import { Link } from "./link.js";
-import { applyFix } from "./marks.js";
+import { applyFix, said } from "./marks.js";
 import { Notice } from "./notice.js";
 import { Output } from "./output.js";
 import { shield } from "./shortcuts.js";
@@ -17,7 +18,7 @@ import { GONE, KINDS, SILENT } from "./words.js";
 
 const TRAITS = [
   ..."title variants devices current revisions texts generation params controls options marks busy log".split(" "),
-  ..."report timings plot verdict diff details journal worker dirty".split(" "),
+  ..."report timings plot verdict diff details assembly words journal worker dirty".split(" "),
 ];
 
 // While the panel is on the page, the static output that stands for it elsewhere is not; its name is Python's.
@@ -66,7 +67,10 @@ class Panel {
       leave: () => this.status.say("Tab and Shift-Tab leave the editor now"),
       apply: (view, mark) => applyFix(view, mark) || act("apply", { mark: mark.index }),
       log: () => this.output.revealLog(),
+      words: () => this.link.get("words", []),
+      onPoint: (line) => this.light(line, true),
     });
+    this.assembly = new Assembly({ onPoint: (line) => this.light(line, false), onChoose: (line) => this.editor.goTo(line) });
     this.controls = new Controls({
       onParam: (name, value) => this.draft("params", { [name]: value }),
       onOption: (name, value) => this.draft("options", { [name]: value }),
@@ -75,9 +79,9 @@ class Panel {
       this.output.resetDiff();
       act("diff");
     };
-    this.status = new Status({ diff, revert: () => act("revert") });
+    this.status = new Status({ diff, revert: () => act("revert"), copy: () => act("copy", { kind: this.kind }) });
     const body = h("div", { class: "lltm-body" });
-    body.append(pane, divider(body), this.output.element);
+    body.append(pane, divider(body), h("div", { class: "lltm-right" }, this.output.element, this.assembly.element));
     this.root.append(
       this.header.element,
       this.notice.element,
@@ -131,6 +135,7 @@ class Panel {
     if (has("title", "variants", "devices", "current")) {
       const traits = { title: link.get("title", ""), variants: link.get("variants", []), devices: link.get("devices", []) };
       this.header.showKernel({ ...traits, current });
+      this.output.showDevice(current);
       this.root.setAttribute("aria-label", `playground, ${current.label}`);
     }
     if (has("revisions", "current")) {
@@ -145,6 +150,7 @@ class Panel {
     for (const name of ["report", "plot", "timings", "diff", "details"]) {
       if (has(name)) this.output.show(name, link.get(name, ""));
     }
+    if (has("assembly", "options")) this.assembly.show(link.get("assembly", ""), link.drafted("options").assembly);
     if (has("verdict")) this.output.showVerdict(link.get("verdict", ""));
     if (has("log")) this.status.showLog(link.get("log", []));
     if (has("worker")) this.status.showWorker(link.get("worker", {}));
@@ -211,8 +217,17 @@ class Panel {
     if (!this.given.has(this.kind)) {
       this.given.add(this.kind);
       this.editor.setMarks(marks.filter((mark) => mark.kind === this.kind));
+      const news = marks.find((mark) => mark.quiet && mark.severity === "error");
+      if (news) this.status.say(`line ${news.line}: ${said(news)}`);
     }
     this.showTabs();
+  }
+
+  // A line of the text that was built, pointed at in the text or in its machine code.
+  light(line, reveal) {
+    if (this.assembly.element.hidden) return;
+    this.assembly.light(line, reveal);
+    this.editor.light(line);
   }
 
   showBusy() {
@@ -260,10 +275,10 @@ class Panel {
     this.showState();
   }
 
-  async copy() {
+  async copy(text = this.editor.text, what = "the text") {
     try {
-      await navigator.clipboard.writeText(this.editor.text);
-      this.status.say("the text is on the clipboard");
+      await navigator.clipboard.writeText(text);
+      this.status.say(`${what} is on the clipboard`);
     } catch {
       this.editor.selectAll(); // no right to the clipboard: one key copies what is selected
       this.status.say("the text is selected: press Ctrl-C");
@@ -290,6 +305,7 @@ class Panel {
   }
 
   told(message) {
+    if (message.tell === "copy") this.copy(message.text, "the cell");
     if (message.tell !== "focus") return;
     if (message.kind && message.kind !== this.kind) this.showKind(message.kind);
     this.editor.focus(message.line);

@@ -12,7 +12,7 @@ function doing({ verb, text }) {
 }
 
 export class Status {
-  /** @param handlers diff(), revert() */
+  /** @param handlers diff(), revert(), copy() */
   constructor(handlers) {
     this.bar = h("span", { class: "lltm-bar" });
     this.progress = h("div", { class: "lltm-progress", role: "progressbar", "aria-label": "progress", hidden: true }, this.bar);
@@ -24,12 +24,13 @@ export class Status {
     this.worker = h("span", { class: "lltm-worker", test: "worker" });
     this.diff = h("button", { type: "button", class: "lltm-link", test: "diff-button", onclick: handlers.diff }, "diff");
     this.revert = h("button", { type: "button", class: "lltm-link", test: "revert", title: "Put back the text of this revision; where nothing is edited, go back to the one before", onclick: handlers.revert }, "revert");
+    this.copy = h("button", { type: "button", class: "lltm-link", test: "copy-cell", title: "Copy the cell that makes this kernel: %%kernel and the text", onclick: handlers.copy }, "copy as cell");
     this.journal = h("span", { class: "lltm-journal", test: "journal" });
     this.element = h(
       "div",
       { class: "lltm-status", test: "status" },
       h("div", { class: "lltm-now" }, this.progress, h("span", {}, this.doing, this.time), this.last),
-      h("div", { class: "lltm-side" }, this.worker, this.diff, this.revert, this.journal),
+      h("div", { class: "lltm-side" }, this.worker, this.diff, this.revert, this.copy, this.journal),
       this.fold,
     );
     this.last.addEventListener("pointerenter", () => this.nameLast());
@@ -100,6 +101,7 @@ export class Status {
   showFree(free) {
     setEnabled(this.revert, free);
     setEnabled(this.diff, free);
+    setEnabled(this.copy, free);
   }
 
   tick() {

@@ -34,12 +34,21 @@ export const VERBS = {
   stopping: "stopping",
 };
 
+/** What Benchmark does on a device: where no time would be that of a GPU, it counts. */
+export const benchmarkDoes = (counts) =>
+  counts ? "counts what its launches ask of the memory" : "times it against the reference and your earlier revisions";
+
 export const SIGNS = { info: "·", good: "✓", bad: "✗" };
 
 export const OPTIONS = {
   check_first: "check after each build",
+  assembly: "machine code",
+  how: "sizes and flags",
   debug: "debug build (names the line of a crash)",
 };
+
+/** What may stand in the field for all that has no control of its own. */
+export const HOW = "--sizes 16,32,128 --seconds 0.5 --directions both --flags -O2";
 
 /** Name an option that has no sentence of its own: "some_option" reads "some option". */
 export const optionText = (name) => OPTIONS[name] ?? name.replaceAll("_", " ");

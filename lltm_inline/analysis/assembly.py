@@ -1,0 +1,578 @@
+"""The machine code of a kernel, each of its lines beside what became of it, and what its loops do at a time.
+
+1. `objdump` lists the instructions of the library, `addr2line` the line of the text of each: calls that were inlined, also those of
+   a header, count for the line that made them.
+2. A loop is a set of instructions each of which can be reached from each. Of loops in each other the innermost are told: there the
+   time goes.
+3. How much a loop does at a time is the widest register among its calculations: eight floats in 32 bytes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, groupby, repeat, starmap
+from pathlib import Path
+from typing import Any
+
+from ..autopsy.symbolize import lines_of
+from ..base.above import Shown
+from ..base.arguments import boolean, plural
+from ..base.device import DEVICES
+from ..base.packages import install_command
+from ..base.progress import Progress
+from ..build.nvcc import Nvcc
+from ..build.toolchain import find_toolchain
+from ..errors import DefinitionError, InputError, ToolchainError, UnknownPartError
+from ..model.registry import Kernel, registry, resolve
+from ..run.built import Built, build_all
+from ..run.executor import prepare
+from ..run.setting import Setting, choose_sizes
+from ..source.template import devices_of, is_torch_free, require_text
+from . import ptx
+from .hot import Hot, hot_of
+from .remarks import Remark, because_of_calls, remarks_of
+
+#: The first that is there is taken; both list in Intel's syntax, the target first.
+_TOOLS = (
+    ("objdump", "-d", "-C", "--no-show-raw-insn", "-w", "-M", "intel"),
+    ("llvm-objdump", "-d", "-C", "--no-show-raw-insn", "--x86-asm-syntax=intel"),
+)
+_FUNCTION = re.compile(r"([0-9a-f]+) <(.+)>:")
+_INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\s+(\S.*)")
+#: A jump or a call, and where to: `jne 1140 <f+0x7>`, `call 0x1030 <expf@plt>`, `b.ne 0x1140`.
+_TARGET = re.compile(r"(?:0x)?([0-9a-f]+)(?: <(.+)>)?\s*(?:#.*)?$")
+_JUMP = re.compile(r"(?:j\w+|b|b\.\w+|cbn?z|tbn?z|loop\w*|bra|bra\.uni)$")
+_LEAVES = re.compile(r"(?:jmp|ret|ud2|hlt|b|br|brk|bra|bra\.uni|exit|trap)$")
+#: Calls that never come back: what follows them belongs to something else.
+_NO_RETURN = re.compile(
+    r"Fail\b|__throw_|_Unwind_Resume|__cxa_(?:throw|rethrow)|terminate|\babort\b|_chk_fail|::error_|rethrow_exception"
+)
+_CALL = re.compile(r"(?:call|callq|bl|blr|call\.uni)$")
+#: Calculations with numbers that are not whole, by what the name ends in on x86: packed or single, of floats or of doubles.
+_CALCULATION = re.compile(
+    r"v?(?:add|sub|mul|div|fn?m(?:add|sub)\w*|max|min|sqrt|rsqrt\w*|rcp\w*|addsub|hadd)(?:14)?([ps])([sd])$"
+)
+_ARM = re.compile(r"f(?:add|sub|mul|div|mla|mls|max|min|sqrt|n?madd|n?msub|maxnm|minnm)$")
+#: Of a CUDA text, for one thread.
+_PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh)(?:\.\w+)*\.f(32|64)$")
+#: Columns of the text beside its instructions.
+_SOURCE = 60
+#: From this share of common text on, two lines are one before and after an edit.
+_ALIKE = 0.6
+_REGISTERS = {"xmm": 16, "ymm": 32, "zmm": 64}
+_TYPES = {"s": ("float", 4), "d": ("double", 8)}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction.
+
+    Attributes:
+        address: in the library.
+        text: `vaddps ymm0, ymm1, ymm2`.
+        line: of the kernel's text; 0 for one that belongs to none.
+    """
+
+    address: int
+    text: str
+    line: int
+
+    @property
+    def name(self) -> str:
+        """What it does: the first word that is no prefix."""
+        words = self.text.split()
+        return next((word for word in words if word not in _PREFIXES and not word.startswith("@")), words[0])
+
+
+_PREFIXES = ("lock", "rep", "repz", "repnz", "bnd", "notrack", "data16", "cs", "ds", "es")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """An innermost loop.
+
+    Attributes:
+        instructions: from the first to the jump back.
+    """
+
+    instructions: tuple[Instruction, ...]
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The lines of the text of which there is something in it, in order."""
+        return tuple(sorted({one.line for one in self.instructions if one.line}))
+
+    @property
+    def widths(self) -> Mapping[str, int]:
+        """How many floats and doubles it calculates with at a time; of those that it calculates with."""
+        return _widths(self.instructions)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The functions that it calls, each turn anew."""
+        return tuple(dict.fromkeys(filter(None, map(_called, self.instructions))))
+
+    def by_line(self) -> Iterator[tuple[int, list[Instruction]]]:
+        """Yield the instructions in order, those together that belong to one line; one of no line goes with those before it."""
+        lines = [one.line for one in self.instructions]
+        known = accumulate(lines, lambda last, line: line or last, initial=0)
+        next(known)  # the initial one
+        for line, together in groupby(zip(known, self.instructions, strict=True), key=lambda each: each[0]):
+            yield line, [one for _, one in together]
+
+    def __str__(self) -> str:
+        return f"loop at {self.where}: {self.said}"
+
+    @property
+    def where(self) -> str:
+        """Its lines in words."""
+        lines = self.lines
+        return f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
+
+    @property
+    def pace(self) -> str:
+        """How many numbers it calculates with at a time, in words."""
+        return ", ".join(starmap(words_of_width, self.widths.items())) or "no calculation"
+
+    @property
+    def rest(self) -> str:
+        """Its length and its calls, in words."""
+        return plural(len(self.instructions), "instruction") + f", calls {', '.join(self.calls)}" * bool(self.calls)
+
+    @property
+    def said(self) -> str:
+        """All of that."""
+        return f"{self.pace}, {self.rest}"
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A function of the library that has something of the kernel's text in it.
+
+    Attributes:
+        name: as C++ spells it.
+        instructions: all of them.
+        loops: the innermost ones that have something of the text in them.
+        uses: of a CUDA kernel, the registers and the memory of a thread, and the memory of a block, in words.
+    """
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    loops: tuple[Loop, ...]
+    uses: str = ""
+
+    @property
+    def short(self) -> str:
+        """The name without arguments."""
+        return _short(self.name)
+
+    def by_loop(self) -> Iterator[tuple[Loop | None, list[Instruction]]]:
+        """Yield the instructions in order, those together that belong to one loop, or to none."""
+        loops = {one.address: loop for loop in self.loops for one in loop.instructions}
+        for loop, together in groupby(self.instructions, key=lambda one: loops.get(one.address)):
+            yield loop, list(together)
+
+
+@dataclass(frozen=True)
+class Assembly(Shown):
+    """The machine code of a kernel.
+
+    Attributes:
+        kernel: label.
+        compiler: which made it.
+        text: of the kernel.
+        routines: the functions that have something of the text in them, those with most of it first.
+        other: that of another revision.
+        note: what is shown in place of machine code, and what is missing.
+        remarks: what the compiler says that it did with lines of the text, and why it did not do more; None where nobody asked.
+        hot: to which lines the time goes; None where nobody asked.
+    """
+
+    kernel: str
+    compiler: str
+    text: str
+    routines: tuple[Routine, ...]
+    other: Assembly | None = None
+    note: str = ""
+    remarks: tuple[Remark, ...] | None = None
+    hot: Hot | None = None
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops of all routines."""
+        return tuple(loop for routine in self.routines for loop in routine.loops)
+
+    def width(self, dtype: str = "float") -> int:
+        """Return how many numbers the widest loop calculates with at a time; 0 where none calculates with such.
+
+        Args:
+            dtype: `"float"` or `"double"`.
+
+        Raises:
+            UnknownPartError: another dtype.
+        """
+        if dtype not in ("float", "double"):
+            raise UnknownPartError(f"no width for {dtype!r}: want 'float' or 'double'")
+        return max((loop.widths.get(dtype, 0) for loop in self.loops), default=0)
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The functions that loops call."""
+        return tuple(dict.fromkeys(name for loop in self.loops for name in loop.calls))
+
+    def calls_of(self, line: int) -> tuple[str, ...]:
+        """Return the functions that the loops call which have something of a line in them."""
+        return tuple(dict.fromkeys(name for loop in self.loops if line in loop.lines for name in loop.calls))
+
+    def of_line(self, line: int) -> tuple[Instruction, ...]:
+        """Return what became of a line of the text."""
+        return tuple(one for routine in self.routines for one in routine.instructions if one.line == line)
+
+    @property
+    def without_loops(self) -> str:
+        """What is said of one without loops."""
+        if not self.routines:
+            return (
+                "No instruction can be told to be of the text: the library has no line table (was it built with -g0?), "
+                "or neither addr2line nor llvm-symbolizer is on PATH."
+            )
+        return "The text has no loops: what repeats, repeats in the functions that it calls."
+
+    @property
+    def headline(self) -> str:
+        """What it is of, in one line."""
+        own = sum(bool(one.line) for routine in self.routines for one in routine.instructions)
+        return f"assembly of {self.kernel} by {self.compiler}: {plural(own, 'instruction')} of its text, {plural(len(self.loops), 'loop')}"
+
+    def __str__(self) -> str:
+        texts = self.text.split("\n")
+        rows = [self.headline, *filter(None, [self.note])]
+        if self.other is not None:
+            rows += ["", *self.differences]
+        for routine in self.routines:
+            rows += (
+                ["", ": ".join(filter(None, [routine.short, routine.uses]))] if routine.loops or routine.uses else []
+            )
+            for loop in routine.loops:
+                rows.append(f"  {loop}")
+                for line, instructions in loop.by_line():
+                    source = f"{line:4} | {texts[line - 1].strip()}" if 0 < line <= len(texts) else ""
+                    left = chain([source[:_SOURCE]], repeat(""))
+                    rows += [
+                        f"    {text:<{_SOURCE}}  {one.text}" for text, one in zip(left, instructions, strict=False)
+                    ]
+        rows += [] if self.loops else ["", self.without_loops]
+        if self.remarks is not None:
+            rows += ["", "what the compiler says:" if self.remarks else "The compiler says nothing of the text."]
+            for one in self.remarks:
+                rows += [f"  {one.line:4} | {texts[one.line - 1].strip()[:_SOURCE]}", f"         {one}"]
+        if self.hot is not None:
+            rows += ["", self.hot.headline]
+            rows += [
+                f"  {share:4.0%}  {line:>4} {'|' if line else ' '} {text[:_SOURCE]}"
+                for share, line, text in self.hot.rows(texts)
+            ]
+        return "\n".join(rows)
+
+    @property
+    def differences(self) -> list[str]:
+        """Each loop beside that of the other revision in its place, and what is different; nothing without another."""
+        return (
+            [f"beside {self.other.kernel}:", *(self._diff(self.other) or ["  neither has a loop"])]
+            if self.other
+            else []
+        )
+
+    def _diff(self, other: Assembly) -> list[str]:
+        mine, theirs = ([(loop, _texts(each, loop)) for loop in each.loops] for each in (self, other))
+        rows = []
+        matcher = difflib.SequenceMatcher(None, [key for _, key in theirs], [key for _, key in mine], autojunk=False)
+        for _, first, end, start, stop in matcher.get_opcodes():
+            left = theirs[first:end]
+            for now, texts in mine[start:stop]:
+                before = next((each for each in left if _alike(each[1], texts)), None)
+                if before is None:
+                    rows.append(f"  new: {now}")
+                    continue
+                left.remove(before)
+                same = before[0].said == now.said
+                rows.append(
+                    f"  loop at {now.where}: {f'{now.said}, as before' if same else f'{before[0].said} -> {now.said}'}"
+                )
+            rows += [f"  gone: {loop}" for loop, _ in left]
+        return rows
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether two loops have a line in common, or one line and its edit."""
+    return any(difflib.get_close_matches(line, other, 1, _ALIKE) for line in one)
+
+
+def _texts(whole: Assembly, loop: Loop) -> tuple[str, ...]:
+    """Return the lines of the text of which there is something in a loop."""
+    texts = whole.text.split("\n")
+    return tuple(texts[line - 1].strip() for line in loop.lines if line <= len(texts))
+
+
+def assembly(
+    kernel: Kernel | str,
+    other: Kernel | str | None = None,
+    *,
+    device: str | None = None,
+    compiler: str | None = None,
+    cflags: Sequence[str] | None = None,
+    progress: Progress | bool | None = None,
+    remarks: bool = False,
+    hot: bool | Sequence[int] | Mapping[str, int] = False,
+) -> Assembly:
+    """Show the machine code that a kernel's text became, its innermost loops above all.
+
+    Args:
+        kernel: a `Kernel` or the name of one in the registry.
+        other: another revision, built in the same way; its loops are compared with these.
+        device: `"cpu"`, `"cuda-cpu"`, or `"cuda"` for the PTX that nvcc makes of a CUDA text, for which no GPU is needed; the
+            first that the kernel has a text for unless given.
+        compiler, cflags, progress: as for `build`. The library comes out of the cache where it is there.
+        remarks: also say what the compiler did with each line: vectorised, inlined, unrolled, or why not, and what would
+            help. It takes a compile of its own, once.
+        hot: also call the kernel forward for a second at this size, or at the op's first with True, and say to which lines
+            the time goes. That needs `perf`, on Linux; where it is not there or not allowed, the result says so.
+
+    Returns:
+        An Assembly: it shows each line of a loop beside its instructions, and says how many numbers the loop calculates
+        with at a time and what it calls.
+
+    Raises:
+        DefinitionError: the kernel has no text for the device.
+        ToolchainError: neither objdump (of binutils) nor llvm-objdump is here; for `"cuda"`, no nvcc.
+        BuildError, InputError, UnknownKernelError: as for `build`.
+
+    Example:
+        >>> a = assembly("axpy/cpp", progress=False)
+        >>> a.width("float") >= 4, a.calls
+        (True, ())
+    """
+    boolean("remarks", remarks)
+    chosen = [resolve(each) for each in (kernel, other) if each is not None]
+    device = devices_of(chosen[0])[0] if device is None else device
+    setting = Setting(device, compiler, cflags, progress)
+    if (remarks or hot is not False) and DEVICES[device].text != "cpp":
+        asked_for = "remarks" if remarks else "hot"
+        raise InputError(f"{asked_for}= with device={device!r}: it is told of C++ texts, device='cpu'")
+    for each in chosen:
+        if each.python is not None:
+            raise DefinitionError(f"kernel {each.label!r} is a Python function: it has no machine code of its own")
+        require_text(each, device)
+    asked: Any = None if hot is True else [hot]
+    sizes = {each.op: choose_sizes(registry.op_of(each), asked)[0] for each in chosen} if hot is not False else {}
+    if DEVICES[device].needs_gpu:
+        nvcc, paths = ptx.compiled(chosen, setting)
+        found = [_ptx_of(kernel, path, nvcc) for kernel, path in zip(chosen, paths, strict=True)]
+        return replace(found[0], other=found[1]) if other is not None else found[0]
+    version = find_toolchain(compiler, cflags, device).version
+    found = []
+    for built in prepare(chosen, setting) if sizes else build_all(chosen, setting):
+        one = _assembly_of(built, version)
+        if remarks:
+            told = (because_of_calls(each, one.calls_of(each.line)) for each in remarks_of(built, progress))
+            one = replace(one, remarks=tuple(told))
+        found.append(replace(one, hot=hot_of(built, sizes[built.op.name], setting)) if sizes else one)
+    return replace(found[0], other=found[1]) if other is not None else found[0]
+
+
+def _assembly_of(built: Built, version: str) -> Assembly:
+    assert built.library is not None
+    kernel, kind = built.kernel, DEVICES[built.device].text
+    routines = _routines(built.library.path, _file_of(kernel, kind))
+    return Assembly(kernel.label, version, kernel.sources[kind], tuple(routines))
+
+
+def _ptx_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:
+    uses, routines = ptx.uses_of(path, nvcc), []
+    for name, rows in ptx.listed(path.read_text(errors="replace"), _file_of(kernel, "cuda")):
+        instructions = tuple(Instruction(index, text, line) for index, (text, line) in enumerate(rows))
+        routines.append(Routine(_demangled(name), instructions, tuple(_loops(instructions)), uses.get(name, "")))
+    note = (
+        "PTX, which the driver translates for its GPU; the machine code itself: cuobjdump -sass, of the CUDA toolkit."
+    )
+    note += "" if uses else " Registers and shared memory are not known: they need ptxas, of the CUDA toolkit."
+    return Assembly(kernel.label, f"nvcc {nvcc.version}", kernel.cuda, tuple(routines), note=note)
+
+
+def _demangled(name: str) -> str:
+    """Write a name as C++ does, where binutils or LLVM can; else as it is."""
+    tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
+    return subprocess.run([tool, name], capture_output=True, text=True).stdout.strip() or name if tool else name
+
+
+def _file_of(kernel: Kernel, kind: str) -> str:
+    """Return what `#line` calls a text of a kernel."""
+    return f"{kernel.name} ({kind})" if is_torch_free(kernel) else kernel.name
+
+
+def _routines(path: Path, file: str) -> Iterator[Routine]:
+    """Yield the functions of a library that have something of the text in them, those with most of it first."""
+    functions = _disassembled(path)
+    addresses = (address for rows in functions.values() for address, _ in rows)
+    lines = {at: place.line for at, place in lines_of(addresses, path).items() if place.file == file}
+    found = []
+    for name, rows in functions.items():
+        if own := sum(address in lines for address, _ in rows):
+            instructions = tuple(Instruction(address, _plain(text), lines.get(address, 0)) for address, text in rows)
+            found.append((own, Routine(name, instructions, tuple(_loops(instructions)))))
+    yield from (routine for _, routine in sorted(found, key=lambda each: -each[0]))
+
+
+def _disassembled(path: Path) -> dict[str, list[tuple[int, str]]]:
+    """List the instructions of a library by function."""
+    tool = next((tool for tool in _TOOLS if shutil.which(tool[0])), None)
+    if tool is None:
+        raise ToolchainError(
+            f"the assembly of a kernel needs objdump or llvm-objdump on PATH. {install_command('objdump')}"
+        )
+    listed = subprocess.run([*tool, str(path)], capture_output=True, text=True, errors="replace", check=True).stdout
+    functions: dict[str, list[tuple[int, str]]] = {}
+    rows: list[tuple[int, str]] = []
+    for line in listed.splitlines():
+        if head := _FUNCTION.fullmatch(line):
+            rows = functions.setdefault(head[2], [])
+        elif row := _INSTRUCTION.fullmatch(line):
+            rows.append((int(row[1], 16), row[2]))
+    return functions
+
+
+def _plain(text: str) -> str:
+    """Leave the signature out of a name, and the place in a function behind a jump.
+
+    Example:
+        >>> _plain("call   5830 <at::TensorBase::options() const@plt>"), _plain("jne    b2b0 <f(int)+0x5e0>")
+        ('call 5830 <at::TensorBase::options>', 'jne b2b0')
+    """
+    text = " ".join(text.split())
+    name, _, rest = text.partition(" <")
+    return name if not rest or not _CALL.match(name.split()[0]) else f"{name} <{_short(rest[:-1])}>"
+
+
+def _short(name: str) -> str:
+    """Return the name of a function without its arguments and template arguments.
+
+    Example:
+        >>> _short("void cell<float>(at::Tensor const&)"), _short("expf@plt"), _short("f(int)::{lambda(int)#1}::operator()(int) const")
+        ('cell', 'expf', 'f::{lambda}::operator()')
+    """
+    name = name.removesuffix("@plt").replace("operator()", "operator\0")
+    while (less := re.sub(r"\([^()]*\)|<[^<>]*>", "", name)) != name:
+        name = less
+    name = re.sub(r" const(?=::|$)| \[clone[^]]*\]", "", re.sub(r"\{lambda#\d+\}", "{lambda}", name))
+    return name.replace("operator\0", "operator()").rpartition(" ")[2]
+
+
+def _loops(instructions: Sequence[Instruction]) -> Iterator[Loop]:
+    """Yield the innermost loops that have something of the text in them.
+
+    A loop is a set of instructions each of which can be reached from each: a jump back alone may only lead from a rare case,
+    which compilers put behind the end, to where the function goes on.
+    """
+    ways = _ways(instructions)
+    for loop in _innermost(range(len(instructions)), ways):
+        found = Loop(tuple(instructions[index] for index in loop))
+        if found.lines:
+            yield found
+
+
+def _ways(instructions: Sequence[Instruction]) -> list[tuple[int, ...]]:
+    """Say for each instruction which may be the next, by their numbers."""
+    at = {one.address: index for index, one in enumerate(instructions)}
+    ways = []
+    for index, one in enumerate(instructions):
+        always = _LEAVES.match(one.name) and not one.text.startswith("@")  # behind a predicate it may go on
+        leaves = always or _NO_RETURN.search(_called(one))
+        to = [index + 1] if index + 1 < len(instructions) and not leaves else []
+        if _JUMP.match(one.name) and (target := _TARGET.search(one.text)):
+            to += [at[there]] if (there := int(target[1], 16)) in at else []
+        ways.append(tuple(to))
+    return ways
+
+
+def _innermost(part: Iterable[int], ways: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
+    """Yield the loops of a part of the instructions that have no other loop in them, in order."""
+    for loop in sorted(_knots(part, ways)):
+        # Without its first instruction, which is where it is entered as a rule, only loops within it are left.
+        inner = list(_innermost(loop[1:], ways))
+        yield from inner or [loop]
+
+
+def _knots(part: Iterable[int], ways: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    """Find the sets of instructions each of which can be reached from each (Tarjan's algorithm, without recursion)."""
+    inside, order, low = set(part), dict[int, int](), dict[int, int]()
+    stack, on_stack, found = list[int](), set[int](), list[list[int]]()
+    for root in sorted(inside):
+        work = [(root, iter(ways[root]))] if root not in order else []
+        while work:
+            node, rest = work[-1]
+            if node not in order:
+                order[node] = low[node] = len(order)
+                stack.append(node)
+                on_stack.add(node)
+            for to in rest:
+                if to not in inside:
+                    continue
+                if to not in order:
+                    work.append((to, iter(ways[to])))
+                    break
+                if to in on_stack:
+                    low[node] = min(low[node], order[to])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == order[node]:
+                    knot = stack[stack.index(node) :]
+                    del stack[-len(knot) :]
+                    on_stack.difference_update(knot)
+                    if len(knot) > 1 or node in ways[node]:
+                        found.append(sorted(knot))
+    return found
+
+
+def _called(one: Instruction) -> str:
+    """Name the function that an instruction calls; nothing for an instruction that calls none."""
+    if not _CALL.match(one.name):
+        return ""
+    target = _TARGET.search(one.text)
+    return (
+        (target[2] or "").removesuffix("@plt") or "a function by its address" if target else "a function by its address"
+    )
+
+
+def _widths(instructions: Sequence[Instruction]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in instructions:
+        if how := _CALCULATION.fullmatch(one.name):
+            dtype, size = _TYPES[how[2]]
+            registers = [_REGISTERS[name] for name in re.findall("[xyz]mm", one.text)]
+            width = max(registers, default=16) // size if how[1] == "p" else 1
+        elif _ARM.fullmatch(one.name) and (shape := re.search(r"\bv\d+\.(\d+)([sd])|\b([sd])\d+\b", one.text)):
+            dtype, _ = _TYPES[shape[2] or shape[3]]
+            width = int(shape[1] or 1)
+        elif how := _PTX.fullmatch(one.name):
+            dtype, width = {"32": "float", "64": "double"}[how[1]], 1
+        else:
+            continue
+        found[dtype] = max(found.get(dtype, 0), width)
+    return found
+
+
+def words_of_width(dtype: str, width: int) -> str:
+    """Say how many numbers are calculated with at a time.
+
+    Example:
+        >>> words_of_width("float", 8), words_of_width("double", 1)
+        ('8 floats at a time', 'one double at a time')
+    """
+    return f"one {dtype} at a time" if width == 1 else f"{width} {dtype}s at a time"

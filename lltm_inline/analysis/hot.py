@@ -1,0 +1,162 @@
+"""Which lines of a kernel the time goes to: samples that `perf` takes of the worker while it calls the kernel."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ..autopsy.symbolize import lines_of
+from ..base.arguments import plural
+from ..base.packages import install_command
+from ..base.progress import Event, emit
+from ..checking.postmortem import run_or_raise
+from ..measure.inputs import Ring
+from ..run.built import Built
+from ..run.cases import dtypes_of
+from ..run.executor import Task
+from ..run.library import load_all
+from ..run.setting import Setting
+from ..tables.words import size_text
+
+_SECONDS = 1.0
+#: A second; no round number, so that samples do not fall in step with what repeats.
+_SAMPLES = "997"
+_SAMPLE = re.compile(r"\s*([0-9a-f]+) \((.+)\)")
+#: Of what perf says when it cannot.
+_LETTERS = 300
+#: How many rows are shown.
+_MOST = 12
+
+
+@dataclass(frozen=True)
+class Hot:
+    """Where the time of a kernel goes.
+
+    Attributes:
+        case: what was called, `N=1000, forward`.
+        samples: how many were taken.
+        lines: of the text, each with its share of the samples; the largest first.
+        others: what is not at a line of the text, likewise: the libraries that the kernel calls, and PyTorch around it.
+        missing: why there are none.
+    """
+
+    case: str
+    samples: int = 0
+    lines: tuple[tuple[int, float], ...] = ()
+    others: tuple[tuple[str, float], ...] = ()
+    missing: str = ""
+
+    @property
+    def headline(self) -> str:
+        """What was sampled, or why nothing was."""
+        return self.missing or f"where the time goes, {self.case}, {plural(self.samples, 'sample')}:"
+
+    def rows(self, texts: Sequence[str]) -> list[tuple[float, str, str]]:
+        """Return the largest shares, each with a line's number and text or with a library.
+
+        Args:
+            texts: the lines of the kernel.
+        """
+        rows = [(share, str(line), texts[line - 1].strip()) for line, share in self.lines if line <= len(texts)]
+        return sorted([*rows, *((share, "", f"in {name}") for name, share in self.others)], key=lambda row: -row[0])[
+            :_MOST
+        ]
+
+
+@dataclass(frozen=True)
+class Sampling(Task):
+    """Calls of a kernel for a second, while somebody takes samples of the process."""
+
+    size: tuple[int, ...]
+
+    def run(self) -> None:
+        """Say which process it is and where the library lies, then call the kernel forward."""
+        [function] = load_all(self.built)
+        op = function.op
+        dtype = torch.float32 if torch.float32 in dtypes_of(op) else dtypes_of(op)[-1]
+        inputs = Ring(op, self.size, dtype=dtype, device=function.device).refill(1)[0].inputs
+        with torch.no_grad():
+            function(*inputs)  # PyTorch's threads are there from now on
+            library = self.built[0].library
+            assert library is not None
+            emit("sampling", os.getpid(), *_place(Path(os.path.realpath(library.path))))
+            ends = time.monotonic() + _SECONDS
+            while time.monotonic() < ends:
+                function(*inputs)
+
+
+def _place(library: Path) -> tuple[int, int]:
+    """Return the first and the last address at which this process has a library."""
+    found = []
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if line.endswith(str(library)):
+            found += [int(end, 16) for end in line.split()[0].split("-")]
+    return min(found, default=0), max(found, default=0)
+
+
+def hot_of(built: Built, size: tuple[int, ...], setting: Setting) -> Hot:
+    """Call a kernel in the worker for a second, and let perf take samples of it.
+
+    Args:
+        built: for the CPU.
+        size: numbers in the order of the op's letters.
+        setting: with which it was built.
+    """
+    case = f"{size_text(built.op.named(size))}, forward"
+    program = shutil.which("perf")
+    if program is None:
+        return Hot(case, missing=f"Where the time goes needs perf on PATH, to take samples. {install_command('perf')}")
+    with tempfile.TemporaryDirectory() as directory:
+        file = os.path.join(directory, "perf.data")
+        perf: list[subprocess.Popen[str]] = []
+        place = [0, 0]
+
+        def on_event(event: Event) -> None:
+            if event.kind == "sampling":
+                pid, *place[:] = event.values
+                command = [program, "record", "-q", "-F", _SAMPLES, "-p", str(pid), "-o", file]
+                perf.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+
+        try:
+            run_or_raise(Sampling((built,), size), setting, on_event)
+        finally:
+            for one in perf:
+                one.send_signal(signal.SIGINT)
+        said = "".join(one.communicate()[1] for one in perf)
+        listed = subprocess.run(
+            [program, "script", "-i", file, "-F", "ip,dso"], capture_output=True, text=True, errors="replace"
+        ).stdout
+    found = _counted(listed, built, place[0], place[1], case)
+    if not found.samples:
+        why = " ".join(said.split())[:_LETTERS] or "it says nothing"
+        return Hot(case, missing=f"perf took no samples of the worker; this system may not allow it: {why}")
+    return found
+
+
+def _counted(listed: str, built: Built, first: int, last: int, case: str) -> Hot:
+    """Count what perf has listed, an address and a library in each line."""
+    rows = [(int(row[1], 16), row[2]) for row in map(_SAMPLE.fullmatch, listed.splitlines()) if row]
+    assert built.library is not None
+    own = [at - first for at, _ in rows if first <= at < last]
+    places = lines_of(own, built.library.path)
+    texts = [places[at].line for at in own if at in places and places[at].file == built.kernel.name]
+    others = Counter(name.rpartition("/")[2] for at, name in rows if not first <= at < last)
+    others["the kernel's library, at no line of its text"] = len(own) - len(texts)
+    every = max(1, len(rows))
+    return Hot(
+        case,
+        len(rows),
+        tuple((line, count / every) for line, count in Counter(texts).most_common()),
+        tuple((name, count / every) for name, count in others.most_common() if count),
+    )

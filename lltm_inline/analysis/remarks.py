@@ -1,0 +1,209 @@
+"""What a compiler says that it did, or could not do, with the lines of a text: g++'s and clang++'s remarks in one wording.
+
+They come from a compile of their own (`Job.only == "remarks"`), which is made when somebody asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..base.progress import Progress
+from ..build.compiler import run_jobs
+from ..run.built import Built
+from ..source.signature import mask
+
+_REMARK = re.compile(r"(.+?):(\d+):\d+: (optimized|missed|remark): +(.+?)(?: \[-Rpass.*\])?")
+#: clang++ has the place of a remark behind it, where it does not find it among the files that it has read.
+_PLACE = re.compile(r".+: note: could not determine the original source location for (.+?):(\d+):\d+")
+
+#: A function, by what stands ahead of its body, in whichever namespace.
+_DEFINED = re.compile(
+    r"(?<![\w:.>])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
+)
+#: What was done, as either compiler says it.
+_DONE = (
+    (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
+    (r"vectorized loop \(vectorization width: (\d+), .*", "vectorised", "{} numbers at a time"),
+    (r"(?:completely unrolled loop with|loop with) (\d+) iterations(?: completely unrolled.*)?", "unrolled", "all {} turns"),
+    (r"(?:completely )?unrolled loop by a factor of (\d+).*", "unrolled", "{} turns in one"),
+)  # fmt: skip
+_ALIASING = re.compile(r"loop versioned for vectorization because of possible aliasing.*")
+_VERSIONS = "in two versions, of which each call chooses one by whether the arrays overlap"
+_UNROLLED_MORE = re.compile(r"loop unrolled (\d+) times.*")
+#: What g++ says of a loop, behind all that it found out about it; clang++ gives the reason alone, at its own line.
+_BARE = "couldn't vectorize loop"
+_WHY_OF_CLANG = "loop not vectorized: "
+#: What clang++ says beside another reason.
+_NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
+
+#: Why a loop was not vectorised, in our words, and what helps.
+_REASONS = (
+    (r"function calls or data references",
+     "it calls a function, or the compiler does not see which elements a turn reads and writes",
+     "Take the call out of it; copy pointers and sizes into locals before the loop."),
+    (r"call instruction cannot be vectorized",
+     "it calls a function in each turn",
+     "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop."),
+    (r"reorder floating-point|identified as reduction|reduction used in loop|reduc op|complicated access pattern",
+     "a turn goes on from what the one before it has computed, as a sum does",
+     "For a sum, `#pragma omp simd reduction(+:sum)` above the loop allows another order; else let another loop be the inner one."),
+    (r"unsafe dependent memory|reorder memory|dependence|alias",
+     "a turn may need what the one before it has written",
+     "Where that is not so, say it: `float* __restrict y`, or `#pragma omp simd` above the loop."),
+    (r"data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
+     "the compiler does not see which elements a turn reads and writes",
+     "Copy pointers and sizes into locals before the loop, and step through memory one element at a time."),
+    (r"strided load",
+     "turns read from places that lie far from each other",
+     "Let neighbours in memory be for neighbouring turns: make the loop over the last index the inner one."),
+    (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit",
+     "a turn branches, or the loop may end early",
+     "Take `break`, `return` and `if` out of it; `a ? b : c` does not branch."),
+    (r"number of (?:loop )?iterations",
+     "how many turns it takes is not known before it begins",
+     "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`."),
+    (r"not profitable|not beneficial|cost-model",
+     "the compiler reckons that it would gain nothing",
+     "Let each turn use neighbours in memory, and more arithmetic for each number that is read."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What the compiler did, or did not do, with a line.
+
+    Attributes:
+        line: of the kernel's text.
+        what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`.
+        how: how far, or why not.
+        help: what would change it, in a sentence; empty where nothing need be changed.
+    """
+
+    line: int
+    what: str
+    how: str
+    help: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.how}" + f". {self.help}" * bool(self.help)
+
+
+def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[Remark, ...]:
+    """Compile a kernel once more, unless the cache has it, and return what the compiler says of the lines of its text, in their order.
+
+    Args:
+        built: for the CPU.
+        progress: as for `build`.
+    """
+    assert built.job is not None
+    [told] = run_jobs([replace(built.job, only="remarks")], progress)
+    return told_in(told.path.read_text(), built.kernel.name, built.kernel.cpp)
+
+
+def because_of_calls(one: Remark, calls: Sequence[str]) -> Remark:
+    """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
+    how, help = _REASONS[1][1:]
+    return replace(one, how=f"{how} ({', '.join(calls)})", help=help) if calls and one.what == "not vectorised" else one
+
+
+def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
+    """Read what a compiler has printed.
+
+    Args:
+        printed: its lines.
+        name: of the kernel, as `#line` gives it.
+        text: of the kernel: of calls, only those of its own functions are told.
+
+    Example:
+        >>> told_in("a/b:3:9: optimized: loop vectorized using 32 byte vectors", "a/b", "")
+        (Remark(line=3, what='vectorised', how='32 bytes at a time', help=''),)
+    """
+    own = {*_DEFINED.findall(mask(text))} - {"forward", "backward"}
+    found = list(dict.fromkeys(_remarks(printed, name, own)))
+    widest: dict[int, int] = {}
+    for one in found:
+        if one.what == "vectorised":
+            widest[one.line] = max(widest.get(one.line, 0), _number(one))
+
+    def is_news(one: Remark) -> bool:
+        # What is left over at the end of a vectorised loop goes in shorter vectors or one by one, and needs no word.
+        return (
+            one.line not in widest or "inlined" in one.what or _number(one) == widest[one.line] or one.how == _VERSIONS
+        )
+
+    return tuple(sorted(filter(is_news, found), key=lambda one: one.line))
+
+
+def _number(one: Remark) -> int:
+    found = re.match(r"\d+", one.how) if one.what == "vectorised" else None
+    return int(found[0]) if found else 0
+
+
+def _told(printed: str) -> Iterator[tuple[str, int, str, str]]:
+    """Yield file and line, what kind of remark stands there, and what it says."""
+    lines = printed.splitlines()
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        if row := _REMARK.fullmatch(line):
+            place = _PLACE.fullmatch(after) or row
+            yield place[1], int(place[2]), row[3], row[4]
+
+
+def _remarks(printed: str, name: str, own: set[str]) -> Iterator[Remark]:
+    found_out: list[str] = []
+    told = list(_told(printed))
+    others = [said for _, _, _, said in told if said.startswith(_WHY_OF_CLANG) and said != _NO_REASON]
+    for file, line, kind, said in told:
+        if said == _BARE and file == name:
+            yield _not_vectorised(line, found_out)
+        elif file == name and said.startswith(_WHY_OF_CLANG):
+            if said != _NO_REASON or not others:
+                yield _not_vectorised(line, [said])
+        elif file == name:
+            yield from _done(line, said, own)
+        found_out = [*found_out, said] if kind == "missed" and said != _BARE else []
+
+
+def _not_vectorised(line: int, found_out: Sequence[str]) -> Remark:
+    """Give the first thing that a compiler has found out which is a reason, in our words; else the last one in its own."""
+    for said in found_out:
+        for pattern, how, help in _REASONS:
+            if re.search(pattern, said):
+                return Remark(line, "not vectorised", how, help)
+    last = found_out[-1] if found_out else "the compiler does not say why"
+    return Remark(line, "not vectorised", last.removeprefix("loop ").removeprefix("not vectorized: ").rstrip("."))
+
+
+def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
+    for pattern, what, how in _DONE:
+        if done := re.fullmatch(pattern, said):
+            yield Remark(line, what, how.format(done[1]))
+    if more := _UNROLLED_MORE.fullmatch(said):
+        yield Remark(line, "unrolled", f"{int(more[1]) + 1} turns in one")
+    if _ALIASING.fullmatch(said):
+        yield Remark(
+            line, "vectorised", _VERSIONS, "It costs a test a call; `float* __restrict y` says that they do not."
+        )
+    if called := _INLINED.match(said):
+        yield from (Remark(line, "inlined", one) for one in _own(called[1] or called[2], own))
+    if called := _NOT_INLINED.match(said):
+        reason = called[2] or called[4]
+        how, help = next((words for pattern, *words in _WHY if re.search(pattern, reason)), (reason, ""))
+        yield from (Remark(line, "not inlined", f"{one}, {how}", help) for one in _own(called[1] or called[3], own))
+
+
+#: g++ demangles and counts (`float f(float)/12`), clang++ does neither (`'_Z1ff'`).
+_INLINED = re.compile(r"(?:Inlin(?:ed|ing) (.+?) (?:in)?to |'?(\S+?)'? inlined into )")
+_NOT_INLINED = re.compile(r"(?:not inlinable: .+? -> (.+?), (.+)|'?(\S+?)'? not inlined into .+? because (.+))")
+_WHY = (
+    (r"recursive", "for it calls itself", "Write it as a loop."),
+    (r"noinline|not inlinable", "for it is declared `noinline`, or cannot be", "Take `noinline` away, if it is there."),
+    (r"limit|costly|grow", "for it is long", "`C10_ALWAYS_INLINE` before it has it inlined all the same."),
+    (r"unlikely|cold", "for this call is rare", ""),
+)
+
+
+def _own(said: str, own: set[str]) -> list[str]:
+    """Return the function of the text that a compiler names, if it is one, mangled or not."""
+    return [name for name in own if re.search(rf"(?<!\w){name}(?=[(</ ]|$)|(?<=\D){len(name)}{name}", said)]

@@ -1,0 +1,191 @@
+"""Has a text compiled behind the locks, and looks at what came of it before anybody loads it.
+
+What is built lies in a room of the cache that only this module writes: what a kernel of somebody's own notebook has put
+into the cache of kernels is neither read nor believed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..base.device import DEVICES
+from ..build import cache, header
+from ..build.compiler import Build
+from ..build.job import _platform_identity
+from ..build.toolchain import Toolchain, find_toolchain, ninja_directory
+from ..errors import CacheError, InfraError, LltmInlineError
+from ..model.registry import Kernel, Op
+from ..version import __version__
+from .inside import BuildTask
+from .locked import Gone, Locked
+from .symbols import complaint_of_library
+
+#: For one text, and for each process of its compiler: more than any kernel takes, and an end for those that have none.
+BUILD_SECONDS, BUILD_BYTES, _BUILD_OUTPUT = 180.0, 4 * 2**30, 1 << 20
+#: Where programs, headers and libraries of a system are.
+_SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/opt", "/etc/alternatives", "/nix/store")
+
+
+class Refused(Exception):
+    """A text of which no library came, or none that is loaded.
+
+    Attributes:
+        stage: `forbidden`, `signature` or `builds`.
+        reason: in one sentence.
+    """
+
+    def __init__(self, stage: str, reason: str) -> None:
+        super().__init__(reason)
+        self.stage, self.reason = stage, reason
+
+
+@dataclass(frozen=True)
+class Library:
+    """A kernel that was compiled and looked at.
+
+    Attributes:
+        kernel: its text.
+        op: what it computes, without its reference.
+        device: for which.
+        toolchain: with which.
+        build: where it lies.
+    """
+
+    kernel: Kernel
+    op: Op
+    device: str
+    toolchain: Toolchain
+    build: Build
+
+
+def unknown(*_: Any) -> Any:
+    """Stand in the place of an op's reference wherever a submission runs."""
+    raise RuntimeError("there is no reference here")
+
+
+def blind(op: Op) -> Op:
+    """Return what a submission may know of an op: its schema and shapes."""
+    return replace(op, reference=unknown, inputs=unknown, cost=None, benchmark_sizes=(), check_size=(), doc="")
+
+
+def toolchain_of(kind: str, compiler: str | None) -> tuple[str, Toolchain]:
+    """Choose the device that a kind of text runs on here, and its compiler.
+
+    Raises:
+        InfraError: there is no compiler.
+    """
+    device = "cuda-cpu" if kind == "cuda" else "cpu"
+    try:
+        return device, find_toolchain(compiler, DEVICES[device].check_flags or None, device)
+    except LltmInlineError as error:
+        raise InfraError(f"submissions cannot be compiled: {error}") from error
+
+
+def build(
+    kernel: Kernel, op: Op, device: str, toolchain: Toolchain, forbid: Sequence[str], *, trust: bool = False
+) -> Library:
+    """Compile a text, unless this was done before.
+
+    Args:
+        kernel: the text.
+        op: what it computes.
+        device, toolchain: see `toolchain_of`.
+        forbid: see `complaint_of_library`.
+        trust: compile also where a lock is missing.
+
+    Raises:
+        Refused: there is no library, or it calls what is closed to it.
+        InfraError: the machine failed, not the text.
+    """
+    key = _key(kernel, op, device, toolchain)
+    try:
+        with cache.lock(key):
+            made = _made(key, kernel)
+            if made is None:
+                made = _compile(key, kernel, op, device, toolchain, trust)
+    except (OSError, CacheError) as error:
+        raise InfraError(f"what was compiled cannot be kept: {error}") from error
+    complaint = complaint_of_library(made.path, forbid)
+    if complaint:
+        raise Refused("forbidden", complaint)
+    return Library(kernel, blind(op), device, toolchain, made)
+
+
+def _key(kernel: Kernel, op: Op, device: str, toolchain: Toolchain) -> str:
+    """Return the digest of all that a library depends on."""
+    fields = [
+        f"{name}={getattr(kernel, name)!r}" for name in ("name", "cpp", "cuda", "saves", "functions", "api", "flags")
+    ]
+    tables = [repr(sorted(kernel.params.items())), repr(sorted(kernel.slots.items()))]
+    of_op = [op.schema, repr(sorted(op.shapes.items())), repr(op.dtypes), repr(op.differentiable)]
+    return cache.digest(
+        *("lab", __version__, fields, tables, of_op, device),
+        *(toolchain.identity, toolchain.cflags, toolchain.ldflags, _platform_identity()),
+    )
+
+
+def _made(key: str, kernel: Kernel) -> Build | None:
+    """Return what was built before, where it is still what was looked at."""
+    manifest, path = cache.read_manifest(key, "lab"), cache.cache_dir() / "lab" / key / cache.LIBRARY
+    if manifest is None or not path.is_file() or cache.hash_file(path) != manifest["sha256"]:
+        return None
+    cache.touch(path.parent)
+    return Build(kernel.label, path, 0.0, True, (), "", key, manifest["namespace"], "", manifest["sha256"])
+
+
+def _compile(key: str, kernel: Kernel, op: Op, device: str, toolchain: Toolchain, trust: bool) -> Build:
+    with cache.workspace(key) as directory:
+        task = BuildTask(kernel, blind(op), toolchain, str(directory), _readable(toolchain), BUILD_BYTES, trust)
+        with Locked(task, _BUILD_OUTPUT) as builder:
+            try:
+                answer = builder.receive(0, BUILD_SECONDS)
+            except Gone as gone:
+                what = (
+                    "is still being compiled after"
+                    if "come back" in gone.reason
+                    else "cannot be compiled: its compiler"
+                )
+                raise Refused(
+                    "builds", f"{what} {f'{BUILD_SECONDS:g} s' if 'still' in what else gone.reason}"
+                ) from None
+        told = json.loads(answer.text)
+        if answer.raised:
+            if told["stage"] == "machine":
+                raise InfraError(f"nothing can be compiled here: {told['reason']}")
+            raise Refused(told["stage"], told["reason"])
+        library = directory / cache.LIBRARY
+        if library.is_symlink() or not library.is_file():
+            raise InfraError("the builder has left no library")
+        # For the next text: made of our own headers, outside.
+        if told["prelude"] and not os.environ.get("LLTM_INLINE_NO_HEADER"):
+            header.header_flags(toolchain, told["prelude"])
+        sha256 = cache.hash_file(library)
+        for rest in directory.iterdir():
+            if rest != library:
+                rest.unlink()
+        manifest = {"ok": True, "kernel": f"{kernel.name} (lab)", "namespace": told["namespace"], "sha256": sha256}
+        cache.write_manifest(directory, manifest)
+        path = cache.publish(directory, "lab", key) / cache.LIBRARY
+    return Build(kernel.label, path, 0.0, False, (), toolchain.version, key, told["namespace"], "", sha256)
+
+
+def _readable(toolchain: Toolchain) -> tuple[str, ...]:
+    """List what a compiler reads: programs, headers and libraries of the system, of Python, and of torch."""
+    prefixes = (sys.prefix, sys.base_prefix, sysconfig.get_path("include"), ninja_directory() or "/usr")
+    places = [Path(place) for place in (*_SYSTEM, *prefixes, Path(torch.__file__).parent)]
+    places += [
+        Path(toolchain.compiler).resolve().parent.parent,
+        Path(__file__).parents[1],
+        cache.cache_dir() / "headers",
+    ]
+    homes = {Path("/"), Path.home(), Path("/home"), Path("/root"), Path("/etc"), Path("/tmp")}
+    return tuple(dict.fromkeys(str(place) for place in places if place.is_dir() and place not in homes))

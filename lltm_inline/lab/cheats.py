@@ -1,0 +1,150 @@
+"""The catalogue of cheats, made for one exercise out of its own solution: each must lose points, or nobody's grade is worth anything.
+
+An act is put ahead of a right computation: what it does beside that must not be possible. A trick stands between the caller and
+the right computation, and is wrong by it. What all this rests on is in `sandbox`, `symbols` and `judge`.
+
+Sources: the cheats that were tried on KernelBench, GPU MODE's kernelbot and pygpubench, nbgrader, Gradescope and kjudge.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..source.signature import Function, find_function, mask
+from .lab import Exercise
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """A text that must not have full points.
+
+    Attributes:
+        name: of the cheat.
+        text: of it.
+        why: it must fall.
+        criterion: the mark that must have lost points; empty for any.
+    """
+
+    name: str
+    text: str
+    why: str
+    criterion: str = ""
+
+
+#: Acts: name, what stands at file scope, what stands at the start of forward, and why it must fall.
+_ACTS = (
+    ("reads_a_file", "#include <cstdio>", 'if (FILE* f = std::fopen("/etc/passwd", "r")) std::fclose(f);', "files are closed"),
+    ("writes_a_file", "#include <fstream>", 'std::ofstream("results.json") << "{}";', "files are closed"),
+    ("includes_a_file", '#include "/etc/passwd"', "", "only headers may be included"),
+    ("embeds_a_file", 'asm(".incbin \\"/etc/passwd\\"");', "", "a text may hold no assembly"),
+    ("assembly", "", 'asm volatile("" ::: "memory");', "a text may hold no assembly"),
+    ("hidden_assembly", "#define PUT_(a, b) a##b\n#define PUT(a, b) PUT_(a, b)", 'PUT(as, m) volatile("" ::: "memory");',
+     "a text may hold no assembly, neither may what the preprocessor makes of it"),
+    ("runs_when_loaded", "__attribute__((constructor)) static void first() { volatile int seen = 1; (void)seen; }", "",
+     "nothing may run before it is called"),
+    ("chosen_by_the_loader", 'extern "C" { static int one_() { return 1; }\nstatic int (*choose_())() { return one_; }\n'
+     'int chosen_() __attribute__((ifunc("choose_"))); }', "", "the loader is closed"),
+    ("looks_for_symbols", "#include <dlfcn.h>", 'if (dlsym(nullptr, "PyRun_SimpleString")) return {};', "the loader is closed"),
+    ("runs_python", 'extern "C" __attribute__((weak)) int PyRun_SimpleString(const char*);',
+     'PyRun_SimpleString("import torch");', "Python is closed"),
+    ("starts_a_program", "#include <cstdlib>", 'if (std::system("true")) return {};', "processes are closed"),
+    ("forks", "#include <unistd.h>", "if (fork() == 0) for (;;) fork();", "processes are closed"),
+    ("signals", "#include <csignal>", "std::signal(SIGSYS, SIG_IGN);", "signals are closed"),
+    ("calls_the_network", "#include <sys/socket.h>", "if (socket(AF_INET, SOCK_STREAM, 0) >= 0) return {};", "the network is closed"),
+    ("raises_its_limits", "#include <sys/resource.h>", "rlimit most{RLIM_INFINITY, RLIM_INFINITY}; setrlimit(RLIMIT_DATA, &most);",
+     "limits are closed"),
+    ("calls_the_system_by_number", "#include <unistd.h>", "syscall(39);", "the system is closed"),
+    ("makes_pages_executable", "#include <sys/mman.h>", "mprotect(nullptr, 4096, PROT_READ | PROT_EXEC);", "pages of memory are closed"),
+    ("looks_into_others", "#include <sys/ptrace.h>", "ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);", "other processes are closed"),
+    ("ends_the_process", "#include <cstdlib>", "std::_Exit(0);", "an answer is not given by ending"),
+    ("hangs", "", "for (volatile bool on = true; on;) {}", "it has to come back"),
+    ("crashes", "", "*static_cast<volatile int*>(nullptr) = 1;", "it has to come back"),
+    ("always_throws", "#include <stdexcept>", 'throw std::runtime_error("points");', "an exception is no result"),
+    ("prints_without_end", "#include <cstdio>", 'for (;;) std::puts("score: 100");', "what is printed is no result"),
+    ("eats_memory", "#include <cstdlib>\n#include <cstring>",
+     "for (;;) std::memset(std::malloc(1 << 24), 1, 1 << 24);", "memory has an end"),
+    ("keeps_the_compiler_busy", "template <int N> struct Many { Many<N + 1> more; };\nMany<0> many;", "", "compiling has an end"),
+)  # fmt: skip
+
+#: Tricks: name, what stands at file scope, the body of the new forward, and why it must fall. RETURNS, FIRST and CALL are
+#: replaced; `spoil` makes one element wrong.
+_SPOIL = """
+inline at::Tensor& first_of_(at::Tensor& one) { return one; }
+template <class T> at::Tensor& first_of_(T& all) { return std::get<0>(all); }
+template <class T> void spoil_(T& result) {
+  at::Tensor& one = first_of_(result);
+  if (one.numel()) static_cast<unsigned char*>(one.mutable_data_ptr())[3] ^= 0x40;
+}
+"""
+_TRICKS = (
+    ("right_a_few_times", "#include <atomic>",
+     "static std::atomic<int> calls{0};\n  RETURNS r = CALL;\n  if (++calls > 25) spoil_(r);\n  return r;",
+     "every call is compared, and not the first alone"),
+    ("right_for_known_sizes", "", "RETURNS r = CALL;\n  if (FIRST.numel() != 23 && FIRST.numel() % 8) spoil_(r);\n  return r;",
+     "sizes are among those that nobody knows"),
+    ("knows_its_inputs_by_address", "#include <map>\n#include <optional>",
+     "static std::map<std::pair<const void*, int64_t>, std::optional<RETURNS>> known;\n"
+     "  auto& one = known[{FIRST.const_data_ptr(), FIRST.numel()}];\n  if (!one) one = CALL;\n  return *one;",
+     "other values lie at the same address"),
+    ("one_buffer_for_all", "#include <map>\n#include <optional>",
+     "static std::map<int64_t, std::optional<RETURNS>> kept;\n  RETURNS r = CALL;\n"
+     "  auto& one = kept[FIRST.numel() * 16 + FIRST.element_size()];\n"
+     "  if (!one) { one = r; return r; }\n  return *one;", "a result is of its own call"),
+    ("changes_its_input", "", "RETURNS r = CALL;\n"
+     "  if (FIRST.numel()) static_cast<unsigned char*>(const_cast<void*>(FIRST.const_data_ptr()))[3] ^= 0x40;\n  return r;",
+     "inputs stay as they are"),
+    ("writes_behind_its_result", "", "RETURNS r = CALL;\n  at::Tensor& one = first_of_(r);\n"
+     "  static_cast<unsigned char*>(one.mutable_data_ptr())[one.nbytes()] = 1;\n  return r;", "memory beside a tensor is not its own"),
+    ("wrong_in_one_element", "", "RETURNS r = CALL;\n  spoil_(r);\n  return r;", "all elements are compared"),
+)  # fmt: skip
+#: With `forbid = ["aten"]`.
+_ATEN = (
+    ("calls_aten", "#include <ATen/ops/exp.h>", "(void)at::exp(FIRST);", "nothing may be computed by ATen"),
+    ("calls_a_method", "", "(void)FIRST.abs();", "nothing may be computed by ATen"),
+    ("asks_the_dispatcher", "#include <ATen/core/dispatch/Dispatcher.h>",
+     'c10::Dispatcher::singleton().findSchemaOrThrow("aten::abs", "");', "nothing may be computed by ATen"),
+)  # fmt: skip
+
+
+def cheats(exercise: Exercise, solution: str) -> tuple[Cheat, ...]:
+    """Make the catalogue for one exercise.
+
+    Args:
+        exercise: whose limits on ATen hold.
+        solution: a right text, in C++ with ATen; of any other only what stands ahead of it is tried.
+
+    Returns:
+        Texts that must not have full points, each with the reason.
+
+    Example:
+        >>> from ..model.registry import registry
+        >>> exercise = Exercise("cell", registry.ops["axpy"], "axpy/mine", "cpp", {"parity": 1.0})
+        >>> [cheat.name for cheat in cheats(exercise, registry["axpy/cpp"].cpp)][:2]
+        ['reads_a_file', 'writes_a_file']
+    """
+    name = exercise.settings.get("functions", ("forward",))[0]
+    forward = find_function(mask(solution), name)
+    found = []
+    for title, scope, act, why in _ACTS + (_ATEN if "aten" in exercise.forbid else ()):
+        if not act:
+            found.append(Cheat(title, f"{scope}\n{solution}", why))
+        elif forward is not None:
+            wrapped = _wrapped(solution, name, forward, f"{act}\n  return CALL;")
+            found.append(Cheat(title, f"{scope}\n{wrapped}", why))
+    if forward is not None and "stable" not in solution:
+        for title, scope, body, why in _TRICKS:
+            found.append(Cheat(title, f"{scope}\n{_wrapped(solution, name, forward, body, _SPOIL)}", why))
+    return tuple(found)
+
+
+def _wrapped(solution: str, name: str, forward: Function, body: str, scope: str = "") -> str:
+    """Give the function of the solution another name, and write one in its place that calls it."""
+    honest = f"honest_{name}"
+    returns = re.sub(r"\bTensor\b", "at::Tensor", re.sub(r"\b(?:at|torch)::Tensor\b", "Tensor", forward.returns))
+    returns = returns if "stable" not in forward.returns else forward.returns
+    head = ", ".join(f"{kind} {one}" for kind, one in zip(forward.types, forward.names, strict=True))
+    body = body.replace("RETURNS", returns).replace("FIRST", forward.names[0])
+    body = body.replace("CALL", f"{honest}({', '.join(forward.names)})")
+    renamed = re.sub(rf"\b{name}\b(?=\s*\()", honest, solution)
+    return f"{renamed}\n{scope}{returns} {name}({head}) {{\n  {body}\n}}\n"

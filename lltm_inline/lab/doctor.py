@@ -1,0 +1,93 @@
+"""Whether this machine locks submissions in: the locks that it has, and ten attempts to get past them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..doctor import Diagnosis, Finding
+from ..errors import InfraError
+from . import sandbox
+from .inside import ESCAPES, ProbeTask
+from .locked import Gone, Locked
+
+_SECONDS, _OUTPUT = 20.0, 1 << 20
+_CURES = {
+    "namespaces": "sudo sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0",
+    "Landlock": "",
+    "seccomp": "",
+}
+_MEANS = {
+    "namespaces": "a user, a network and an IPC namespace of its own",
+    "Landlock": "no file can be opened but the library itself",
+    "seccomp": "only the system calls that computing takes",
+}
+_LACKS = {
+    "namespaces": "denied here; the other locks hold without",
+    "Landlock": "this kernel has none: it takes Linux 5.13 or newer, with landlock in the list of lsm= it is started with",
+    "seccomp": "this kernel has no filters, or the processor is neither x86-64 nor AArch64",
+}
+
+
+@dataclass(frozen=True)
+class Doctor(Diagnosis):
+    """What `lab.doctor` found. It shows itself as a table."""
+
+    @property
+    def locked(self) -> bool:
+        """Whether nothing got out: without that, `grade` takes no submission unless it is told to trust all of them."""
+        return self.ok
+
+    @property
+    def headline(self) -> str:
+        """The result in one sentence."""
+        open_ = [finding.what for finding in self.findings if finding.state == "missing"]
+        if open_:
+            return f"Not locked: {', '.join(open_)}. Submissions are not run here, unless trust=True (--trust) says so."
+        return "Locked: a submission that runs here reaches no file, no network and no other process."
+
+
+def doctor() -> Doctor:
+    """Try to get out of the process in which submissions run, in ten ways; takes a few seconds.
+
+    Returns:
+        A finding for each lock and each attempt; `.locked` says whether all of them failed.
+
+    Raises:
+        InfraError: no such process can be started at all.
+
+    Example:
+        >>> len(doctor().findings)
+        13
+    """
+    with tempfile.TemporaryDirectory() as directory, socket.create_server(("127.0.0.1", 0)) as listening:
+        word = secrets.token_hex(16)
+        file = Path(directory, "yours")
+        file.write_text(word)
+        port = listening.getsockname()[1]
+        locks: tuple[str, ...] = ()
+        findings = []
+        for name in ESCAPES:
+            task = ProbeTask(name, str(file), os.getpid(), port)
+            with Locked(task, _OUTPUT) as process:
+                try:
+                    locks = tuple(process.receive(0, _SECONDS).text.split(", "))
+                    process.ask("try")
+                    answer = process.receive(1, _SECONDS)
+                    out, how = not answer.raised, answer.text
+                except Gone as gone:
+                    out, how = False, gone.reason
+            findings.append(Finding(name, "missing" if out else "ok", f"{'it can' if out else 'it cannot'}: {how}"))
+        if file.read_text() != word:
+            raise InfraError("an attempt to get out has changed a file of this process")
+    return Doctor((*(_lock(name, name in locks) for name in sandbox.LOCKS), *findings))
+
+
+def _lock(name: str, held: bool) -> Finding:
+    if held:
+        return Finding(name, "ok", _MEANS[name])
+    return Finding(name, "missing" if name in sandbox.NEEDED else "optional", _LACKS[name], _CURES[name])

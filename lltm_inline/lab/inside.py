@@ -1,0 +1,450 @@
+"""What runs behind the locks: the builder, which compiles a text, and the runner, which calls what was compiled.
+
+Both are forked from a small server that has imported torch and nothing of a lab; each serves one text and ends. They know the
+text, the op's schema, and the numbers that they are given: no reference, no expected result, no seed.
+
+The judge's messages are pickles. What goes back is never one: a header, records of fixed form, and a line of text; the numbers
+of tensors lie in memory that the judge has made. Whoever reads that takes every byte for a lie.
+"""
+
+from __future__ import annotations
+
+import encodings.idna  # noqa: F401 (a connection imports it, and behind the locks nothing is imported)
+import json
+import mmap
+import os
+import re
+import resource
+import socket
+import struct
+import subprocess
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..build import header, inline
+from ..build.compiler import Build
+from ..build.failures import failure_of, passing_failure
+from ..build.job import Job, _platform_identity, make_job
+from ..build.toolchain import Toolchain
+from ..checking.guard import Guard
+from ..checking.runner import one_line, threads
+from ..errors import BuildError, LltmInlineError, SignatureError
+from ..model.registry import Kernel, Op, registry
+from ..run.built import Built
+from ..run.cases import seeded
+from ..run.function import Function, as_tuple
+from ..run.library import _attach, load_built
+from ..workers import forkserver
+from ..workers.channel import Reader
+from ..workers.worker import Modes
+from . import sandbox
+from .symbols import complaint_of_code, complaint_of_text, hides_words
+
+#: Memory that both map: the inputs of a call lie in the first half, what comes of it in the second. Untouched pages cost nothing.
+ARENA = 1 << 29
+HALF = ARENA // 2
+ALIGNMENT = 64
+#: A header is followed by its records, and these by its text.
+MAGIC = b"LLTM"
+HEADER = struct.Struct("<4sIBBHI")
+RECORD = struct.Struct("<BBBBI8qQ")
+DONE, RAISED = 0, 1
+MISSING, TENSOR, NUMBER = 0, 1, 2
+MOST_RECORDS, MOST_AXES, LONGEST_TEXT = 64, 8, 1 << 16
+_REASON = 1000
+DTYPES = (
+    torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex128, torch.complex64, torch.int64,
+    torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Laid:
+    """A tensor in the arena: where its storage lies, and its place in that.
+
+    Attributes:
+        offset, nbytes: of the storage.
+        dtype, size, stride, start: of the tensor; `start` counts elements.
+        wanted: its gradient is.
+    """
+
+    offset: int
+    nbytes: int
+    dtype: torch.dtype
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    start: int
+    wanted: bool = False
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One call.
+
+    Attributes:
+        number: of it; the answer has the same.
+        inputs: `Laid` for each tensor, anything else as it is; None: the gradients of an earlier call.
+        of: that call.
+        grads: of its outputs; None for one that is not used.
+        wanted: for each input, whether its gradient is.
+        both: forward, and then the gradients, which is what is timed.
+        threads: of torch.
+        forget: calls whose gradients nobody wants any more.
+        guard: `end` or `start`: tensors lie between pages that fault when they are touched.
+        dtype: in which the guard's pattern is.
+    """
+
+    number: int
+    inputs: tuple[Any, ...] | None = None
+    of: int = 0
+    grads: tuple[Any, ...] = ()
+    wanted: tuple[bool, ...] = ()
+    both: bool = False
+    threads: int = 1
+    forget: tuple[int, ...] = ()
+    guard: str = ""
+    dtype: torch.dtype = torch.float64
+
+
+class LabServer(forkserver.ForkServer):
+    """Forks builders and runners; one that the judge has stopped has not ended."""
+
+    ends = os.WEXITED
+
+    def work(self, requests: int, box: int) -> None:
+        keep = sorted({0, 1, 2, requests, box})
+        for low, high in zip(keep, [*keep[1:], 1 << 16], strict=True):
+            os.closerange(low + 1, high)
+        os.chdir("/")
+        link = socket.socket(fileno=requests)
+        reader = Reader(link, trusted=True)
+        task = receive(reader)
+        if task is not None:
+            task.run(link, reader, box)
+
+
+def main(control: int) -> None:
+    """Serve until the other side of the control socket closes."""
+    import torch.fx.experimental.symbolic_shapes  # the first gradient imports it
+    import torch.utils.cpp_extension
+
+    _platform_identity()  # remembered: behind the locks nobody may ask for it
+    torch.get_num_threads()
+    LabServer(socket.socket(fileno=control)).run()
+
+
+def receive(reader: Reader) -> Any:
+    """Wait for the next message; None at the end of the connection."""
+    while (message := reader.message()) is None:
+        if not reader.feed():
+            return None
+    return message[0]
+
+
+def answer(link: socket.socket, number: int, status: int, text: str = "", records: Sequence[bytes] = ()) -> None:
+    """Send what came of a request."""
+    line = text.encode(errors="replace")[:LONGEST_TEXT]
+    link.sendall(HEADER.pack(MAGIC, number, status, len(records), 0, len(line)) + b"".join(records) + line)
+
+
+@dataclass(frozen=True)
+class BuildTask:
+    """Compile a text.
+
+    Attributes:
+        kernel, op: what is compiled; the op goes without its reference.
+        toolchain: of the judge.
+        directory: in which the library is to lie.
+        read: what the compiler may read.
+        memory: bytes that each of its processes may take.
+        trust: compile also where a lock is missing.
+    """
+
+    kernel: Kernel
+    op: Op
+    toolchain: Toolchain
+    directory: str
+    read: tuple[str, ...]
+    memory: int
+    trust: bool = False
+
+    def run(self, link: socket.socket, reader: Reader, box: int) -> None:
+        """Render, look at the text, compile, and say what came of it."""
+        os.close(box)
+        os.environ |= {"TMPDIR": self.directory, "LLTM_INLINE_NO_HEADER": "1"}
+        locks = sandbox.lock_in(self.read, self.directory, memory=self.memory, programs=True)
+        if not self.trust and not set(sandbox.NEEDED) <= set(locks):
+            answer(
+                link,
+                0,
+                RAISED,
+                json.dumps({"stage": "machine", "reason": f"locks that hold here: {', '.join(locks) or 'none'}"}),
+            )
+            return
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.chdir(self.directory)
+        try:
+            told = self._told()
+        except MemoryError:
+            told = {"stage": "builds", "reason": "takes its compiler too much memory"}
+        answer(link, 0, RAISED if "stage" in told else DONE, json.dumps(told))
+
+    def _told(self) -> dict[str, Any]:
+        registry.adopt(self.op)
+        text = "\n".join(self.kernel.sources.values())
+        if complaint := complaint_of_text(text):
+            return {"stage": "forbidden", "reason": complaint}
+        try:
+            job = make_job(self.kernel, self.toolchain)
+        except LltmInlineError as error:
+            stage = "signature" if isinstance(error, SignatureError) else "builds"
+            return {"stage": stage, "reason": _first_of(error)}
+        if hides_words(text) and (complaint := complaint_of_code(self._preprocessed(job))):
+            return {"stage": "forbidden", "reason": complaint}
+        try:
+            namespace, _ = inline.compile_job(job, Path(self.directory))
+        except (RuntimeError, OSError) as error:
+            if passing := passing_failure(job, str(error), Path(self.directory)):
+                return {"stage": "machine", "reason": str(passing)}
+            failure = failure_of(job, str(error))
+            if not failure.diagnostics and "Permission denied" in str(error):  # of the locks, and not of the text
+                return {"stage": "machine", "reason": str(error).strip().splitlines()[-1][:_REASON]}
+            return {"stage": "builds", "reason": _first_of(failure)}
+        return {"namespace": namespace, "prelude": job.prelude or ""}
+
+    def _preprocessed(self, job: Job) -> str:
+        """Return the lines of the text itself as the preprocessor leaves them."""
+        command = [self.toolchain.compiler, *header.torch_cflags(), *job.cflags, "-E", "-x", "c++", "-"]
+        done = subprocess.run(command, input=job.text, capture_output=True, text=True, errors="replace")
+        own, lines = False, []
+        for line in done.stdout.split("\n"):
+            marker = re.match(r'# \d+ "([^"]*)"', line)
+            own = marker[1] in job.sources if marker else own
+            lines += [line] if own and not marker else []
+        return "\n".join(lines)
+
+
+def _first_of(error: LltmInlineError) -> str:
+    """Return the first message of a compiler with its line, else the first line of an error."""
+    found = error.diagnostics[0] if isinstance(error, BuildError) and error.diagnostics else None
+    return (f"line {found.line}: {found.message}" if found is not None else str(error).partition("\n")[0])[:_REASON]
+
+
+@dataclass(frozen=True)
+class RunTask:
+    """Load a library, and make the calls that are asked for, until the judge has enough.
+
+    Attributes:
+        kernel, op: what was compiled; the op goes without its reference.
+        device: for which.
+        toolchain: as it was compiled with.
+        library: of the kernel.
+        helpers: our own libraries by name.
+        memory: bytes that the kernel may take.
+    """
+
+    kernel: Kernel
+    op: Op
+    device: str
+    toolchain: Toolchain
+    library: Build
+    helpers: dict[str, Build]
+    memory: int
+
+    def run(self, link: socket.socket, reader: Reader, box: int) -> None:
+        """Lock this process in, load, and serve."""
+        _attach(self.helpers["bridge"])
+        guard = Guard(self.helpers["guard"], progress=False)
+        memory = mmap.mmap(box, ARENA)
+        os.close(box)
+        warnings.simplefilter("ignore")
+        replace(Modes.here(), threads=1, deterministic=(True, True, True)).apply()
+        locks = sandbox.lock_in([self.library.path], memory=self.memory)
+        answer(link, 0, DONE, ", ".join(locks))
+        if receive(reader) is None:  # the judge does not find them enough
+            return
+        registry.adopt(self.op)
+        try:
+            job = make_job(self.kernel, self.toolchain)
+            function = load_built(Built(self.kernel, self.op, self.device, job, self.library, self.helpers))
+        except Exception as error:
+            answer(link, 1, RAISED, one_line(error))
+            return
+        answer(link, 1, DONE)
+        server = Server(function, memory, guard)
+        while (ask := receive(reader)) is not None:
+            try:
+                text, records = server.answer(ask)
+            except Exception as error:
+                answer(link, ask.number, RAISED, one_line(error))
+            else:
+                answer(link, ask.number, DONE, text, records)
+
+
+def _start_a_program() -> None:
+    os.execv("/bin/true", ["true"])
+
+
+def _read_another(pid: int) -> None:
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
+        file.read(1)
+
+
+def _take_memory(most: int) -> None:
+    held = bytearray(2 * most)
+    held[::4096] = b"x" * len(held[::4096])
+
+
+#: Ways out, by name: each is told a file, a process and a port that are not its own, and what it may take.
+ESCAPES: dict[str, Callable[[str, int, int, int], Any]] = {
+    "read a file of yours": lambda path, pid, port, most: Path(path).read_bytes(),
+    "write into a folder of yours": lambda path, pid, port, most: Path(f"{path}.out").write_bytes(b"x"),
+    "see what runs here": lambda path, pid, port, most: Path(f"/proc/{pid}/cmdline").read_bytes(),
+    "start a program": lambda path, pid, port, most: _start_a_program(),
+    "make another process": lambda path, pid, port, most: os.fork() or os._exit(0),
+    "reach the network": lambda path, pid, port, most: socket.create_connection(("127.0.0.1", port), 2.0),
+    "send a signal to you": lambda path, pid, port, most: os.kill(pid, 0),
+    "read your memory": lambda path, pid, port, most: _read_another(pid),
+    "raise its own limits": lambda path, pid, port, most: resource.setrlimit(
+        resource.RLIMIT_DATA, (most * 4, most * 4)
+    ),
+    "take more memory": lambda path, pid, port, most: _take_memory(most),
+}
+
+
+@dataclass(frozen=True)
+class ProbeTask:
+    """Try to get out, in one way.
+
+    Attributes:
+        name: of `ESCAPES`.
+        path, pid, port: a file, a process and a port on which somebody listens.
+        memory: bytes that may be taken.
+    """
+
+    name: str
+    path: str
+    pid: int
+    port: int
+    memory: int = 1 << 28
+
+    def run(self, link: socket.socket, reader: Reader, box: int) -> None:
+        """Lock this process in as for a submission, and try."""
+        os.close(box)
+        answer(link, 0, DONE, ", ".join(sandbox.lock_in([], memory=self.memory)))
+        receive(reader)
+        try:
+            ESCAPES[self.name](self.path, self.pid, self.port, self.memory)
+        except BaseException as error:
+            answer(link, 1, RAISED, one_line(error))
+        else:
+            answer(link, 1, DONE, "nothing keeps it from that")
+
+
+@dataclass
+class Server:
+    """Calls one kernel, and keeps what its gradients need."""
+
+    function: Function
+    memory: mmap.mmap
+    guard: Guard
+    calls: dict[int, tuple[list[Any], tuple[Any, ...]]] = field(default_factory=dict)
+
+    def answer(self, ask: Ask) -> tuple[str, list[bytes]]:
+        """Make a call; return a line and the records of what it gave."""
+        for number in ask.forget:
+            self.calls.pop(number, None)
+        if not ask.guard:
+            return "", self._packed(self._called(ask))
+        entered = self.guard.at_end if ask.guard == "end" else self.guard.at_start
+        with entered(ask.dtype):
+            found = self._called(ask, guarded=True)
+            told = [
+                [d.name, d.shape, d.dtype, d.behind, d.distance, d.elements, d.old.hex(), d.new.hex()]
+                for d in self.guard.damages()
+            ]
+            return json.dumps(told), self._packed(found)
+
+    def _called(self, ask: Ask, guarded: bool = False) -> tuple[Any, ...]:
+        grads = [self._tensor(value) for value in ask.grads]
+        if guarded:
+            grads = [self._guarded(f"gradient {i}", value) for i, value in enumerate(grads)]
+        with threads(ask.threads), seeded():
+            if ask.inputs is None:
+                return self._gradients(ask.of, grads, ask.wanted)
+            inputs = [self._value(value) for value in ask.inputs]
+            if guarded:
+                names = [argument.name for argument in self.function.op.signature.inputs]
+                inputs = [self._guarded(name, value) for name, value in zip(names, inputs, strict=False)]
+            outputs = as_tuple(self.function(*inputs))
+            self.calls[ask.number] = inputs, outputs
+            if guarded:
+                for name, output in zip(self.function.op.signature.outputs, outputs, strict=False):
+                    if isinstance(output, Tensor):
+                        self.guard.name(name.name, output)
+            return outputs + self._gradients(ask.number, grads, ask.wanted) if ask.both else outputs
+
+    def _gradients(self, number: int, grads: Sequence[Any], wanted: Sequence[bool]) -> tuple[Any, ...]:
+        """Differentiate an earlier call, for each of its inputs that is wanted."""
+        inputs, outputs = self.calls[number]
+        heads = [
+            (output, grad)
+            for output, grad in zip(outputs, grads, strict=True)
+            if grad is not None and isinstance(output, Tensor) and output.requires_grad
+        ]
+        leaves = [value for value, want in zip(inputs, wanted, strict=True) if want]
+        if not heads or not leaves:
+            return (None,) * len(wanted)
+        outputs, incoming = zip(*heads, strict=True)
+        found = iter(torch.autograd.grad(outputs, leaves, incoming, retain_graph=True, allow_unused=True))
+        return tuple(next(found) if want else None for want in wanted)
+
+    def _guarded(self, name: str, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        return self.guard.place(name, value).requires_grad_(value.requires_grad)
+
+    def _value(self, value: Any) -> Any:
+        return [self._tensor(item) for item in value] if isinstance(value, list) else self._tensor(value)
+
+    def _tensor(self, laid: Any) -> Any:
+        """Return a tensor over the arena; anything else as it is."""
+        if not isinstance(laid, Laid):
+            return laid
+        if not laid.nbytes:
+            tensor = torch.empty_strided(laid.size, laid.stride, dtype=laid.dtype)
+        else:
+            count = laid.nbytes // laid.dtype.itemsize
+            flat = torch.frombuffer(self.memory, dtype=laid.dtype, count=count, offset=laid.offset)
+            tensor = flat.as_strided(laid.size, laid.stride, laid.start).data
+        return tensor.requires_grad_() if laid.wanted else tensor
+
+    def _packed(self, values: Sequence[Any]) -> list[bytes]:
+        """Copy results into the second half of the arena, and describe them."""
+        end, records = HALF, []
+        for value in values:
+            if isinstance(value, Tensor):
+                kind, tensor = TENSOR, value.detach().resolve_conj().resolve_neg().contiguous()
+            elif isinstance(value, bool | int | float):
+                kind, tensor = NUMBER, torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
+            else:
+                records.append(RECORD.pack(MISSING, 0, 0, 0, 0, *[0] * MOST_AXES, 0))
+                continue
+            nbytes = tensor.numel() * tensor.element_size()
+            if tensor.dtype not in DTYPES or tensor.dim() > MOST_AXES or end + nbytes > ARENA:
+                told = f"{tuple(tensor.shape)} {tensor.dtype}"
+                raise RuntimeError(f"a result is a tensor {told}: too large, or of a dtype that no op has")
+            if nbytes:
+                place = torch.frombuffer(self.memory, dtype=tensor.dtype, count=tensor.numel(), offset=end)
+                place.copy_(tensor.flatten())
+            attached = isinstance(value, Tensor) and value.requires_grad
+            size = (*tensor.shape, *[0] * (MOST_AXES - tensor.dim()))
+            records.append(RECORD.pack(kind, DTYPES.index(tensor.dtype), tensor.dim(), attached, 0, *size, end))
+            end += -(-nbytes // ALIGNMENT) * ALIGNMENT
+        return records

@@ -1,0 +1,295 @@
+"""Grades one text: the only place that knows the reference, the inputs' seed and the verdict, and it runs nothing of the text.
+
+1. The builder compiles the text (`builder`), the library's calls are looked at (`symbols`).
+2. A runner loads it (`runner`), and the check of `lltm_inline.checking` runs against that as against any kernel: the same cases,
+   the same comparison, finite differences driven from here, with inputs that nobody knows and a few sizes beside the usual ones.
+3. Each finding belongs to one criterion. A criterion is met where all that it looks at was looked at, and nothing was found.
+
+What a text does to its runner becomes a reason. Only the machine's own failures are errors, and then there is no grade.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ..base.arguments import shown
+from ..checking import runner as checking
+from ..checking.examine import parts_of
+from ..checking.report import Finding, Section
+from ..checking.runner import laboratory
+from ..checking.safety import replay, safety_cases
+from ..errors import InfraError, InputError, LltmInlineError
+from ..measure import stats
+from ..model.registry import Kernel, Op
+from ..run.cases import Case, Size, dtypes_of, elements, secret, size_cases
+from ..workers.limits import Limits
+from .builder import Library, Refused, build, toolchain_of
+from .grades import Mark
+from .lab import CRITERIA, Exercise, Lab
+from .locked import Broken, Gone
+from .runner import RemoteGuard, Runner
+from .timing import speedup
+
+_HIDDEN = "hidden"
+_HIDDEN_SIZES, _MOST_EXTENT, _MOST_HIDDEN = 4, 70, 60_000
+#: The quantities of a finding that are about all gradients.
+_OF_BACKWARD = ("backward", "gradcheck", "second derivative")
+#: Of a reason, this much is shown.
+_LONGEST = 400
+#: Calls from which what they leave behind follows, and the bytes a call that the C library itself may keep of it for a while.
+_CALLS, _KEPT = 16, 16384
+
+
+def grade_text(
+    lab: Lab,
+    exercise: Exercise,
+    text: str,
+    params: Mapping[str, float],
+    *,
+    seed: bytes,
+    trust: bool = False,
+    compiler: str | None = None,
+) -> tuple[Mark, ...]:
+    """Grade one answer.
+
+    Args:
+        lab: of the exercise; its limits hold.
+        exercise: what was asked.
+        text: the answer, whatever it holds.
+        params: of the text.
+        seed: from which the inputs follow; nobody knows it who writes a text.
+        trust: grade also where this machine lacks a lock.
+        compiler: as for `build`.
+
+    Returns:
+        A mark for each criterion that has points, in their order. Whatever the text does is a reason there.
+
+    Raises:
+        InfraError: the machine failed, not the text: there is no grade.
+        InputError: the exercise asks for what nobody can judge.
+    """
+    gradients = {f"gradient {tensor.name}" for tensor in exercise.op.gradients}
+    if unknown := [name for name in exercise.points if name not in CRITERIA and name not in gradients]:
+        raise InputError(
+            f"{exercise.grade_id}: nothing judges {shown(unknown[0])}; want one of {', '.join((*CRITERIA, *gradients))}"
+        )
+    if exercise.kind != "cpp":
+        raise InputError(
+            f"{exercise.grade_id}: only C++ texts are graded; what checks a CUDA text on the CPU starts a program of its own"
+        )
+    try:
+        faults = _faults(lab, exercise, text, params, seed, trust, compiler)
+    except Broken as broken:
+        if isinstance(broken.error, InfraError):
+            raise broken.error from None
+        raise InfraError(
+            f"{exercise.grade_id} was not graded: {type(broken.error).__name__}: {broken.error}"
+        ) from broken
+    except InfraError:
+        raise
+    except Exception as error:  # of ours: what a text does never comes as one
+        raise InfraError(f"{exercise.grade_id} was not graded: {type(error).__name__}: {error}") from error
+    marks = []
+    for criterion, of in exercise.points.items():
+        reason = faults[criterion]
+        marks.append(Mark(criterion, 0.0 if reason else of, of, _shortened(reason)))
+    return tuple(marks)
+
+
+def _faults(
+    lab: Lab, exercise: Exercise, text: str, params: Mapping[str, float], seed: bytes, trust: bool, compiler: str | None
+) -> dict[str, str]:
+    """Say of each criterion why it is not met; nothing where it is."""
+    criteria = list(exercise.points)
+    device, toolchain = toolchain_of(exercise.kind, compiler)
+    try:
+        kernel = _kernel(exercise, exercise.kernel, text, params)
+    except LltmInlineError as error:
+        return _all(criteria, "builds", str(error).partition("\n")[0])
+    try:
+        library = build(kernel, exercise.op, device, toolchain, exercise.forbid, trust=trust)
+    except Refused as refused:
+        return _all(criteria, refused.stage, refused.reason)
+    with secret(seed), laboratory(), Runner(library, exercise.op, lab.limits, trust=trust) as runner:
+        try:
+            runner.start()
+        except Gone as gone:
+            return _all(criteria, "builds", f"while its library is loaded, it {gone.reason}")
+        except InfraError:
+            raise
+        except RuntimeError as error:
+            return _all(criteria, "builds", f"its library cannot be loaded: {error}")
+        faults = dict.fromkeys(criteria, "")
+        if set(criteria) - {"builds", "forbidden", "speed"}:
+            faults |= _checked(exercise, runner, seed)
+        if "speed" in criteria:
+            faults["speed"] = next(filter(None, faults.values()), "") or _slow(lab, exercise, runner, library, trust)
+        return {criterion: faults[criterion] for criterion in criteria}
+
+
+def _kernel(exercise: Exercise, name: str, text: str, params: Mapping[str, float] = MappingProxyType({})) -> Kernel:
+    """Make the kernel of a text for an exercise."""
+    fields: dict[str, Any] = {exercise.kind: text, "params": dict(params), **exercise.settings}
+    return Kernel(name, **fields)
+
+
+def _all(criteria: Sequence[str], stage: str, reason: str) -> dict[str, str]:
+    """Say why nothing was looked at, and so no criterion is met: the one that failed, and then all others."""
+    after = "it is not compiled" if stage == "signature" else "it is not run"
+    return {name: reason if name == stage else f"{after}: {reason}" for name in criteria}
+
+
+def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
+    """Run the check section by section, each in a process that lives, and say what each criterion lacks."""
+    op = exercise.op
+    checked = checking.Runner(runner.function)
+    guard: Any = RemoteGuard(runner)
+    more = hidden_cases(op, seed)
+    parts, matrix = parts_of(checked, more=more, safety=lambda one, sizes: replay(one, safety_cases(op, sizes), guard))
+    sections: dict[str, Section] = {}
+    for name, part in parts.items():
+        sections[name] = _section(name, part, runner, checked)
+        if any("does not come back" in finding.text for finding in sections[name].findings):
+            break  # each section would wait for as long again
+    looked_at = {quantity for quantity, cells in matrix.items() if "ok" in cells.values()}
+    found: dict[str, list[Finding]] = {}
+    for section in sections.values():
+        for finding in section.findings:
+            for criterion in _criteria_of(finding, exercise, op):
+                found.setdefault(criterion, []).append(finding)
+    faults = {}
+    for criterion in exercise.points:
+        quantity = f"d_{criterion.removeprefix('gradient ')}" if criterion.startswith("gradient ") else ""
+        needs = {"safety": ["safety"], "memory": [], "signature": ["interface"]}.get(criterion, ["parity", "purity"])
+        needs += ["gradcheck"] * bool(quantity)
+        if criterion in ("builds", "forbidden", "speed"):
+            faults[criterion] = ""
+        elif criterion in found:
+            faults[criterion] = _told(found[criterion][0], {case.describe(op) for case in more})
+        elif any(name in parts and not (name in sections and sections[name].cases) for name in needs):
+            faults[criterion] = "nothing of it could be looked at: the kernel never came back"
+        elif (quantity and quantity not in looked_at) or (
+            criterion == "parity" and not set(checked.outputs) <= looked_at
+        ):
+            faults[criterion] = f"{quantity or 'its result'} was never right, or never compared"
+        elif criterion == "memory":
+            faults[criterion] = _holds(exercise, runner, checked)
+        else:
+            faults[criterion] = ""
+    return faults
+
+
+def hidden_cases(op: Op, seed: bytes) -> list[Case]:
+    """Draw sizes that nobody knows beforehand, in each dtype.
+
+    Example:
+        >>> from ..model.registry import registry
+        >>> cases = hidden_cases(registry.ops["axpy"], b"seed")
+        >>> len(cases), cases == hidden_cases(registry.ops["axpy"], b"seed"), cases == hidden_cases(registry.ops["axpy"], b"other")
+        (8, True, False)
+    """
+    draw, sizes = random.Random(seed), list[Size]()
+    base = size_cases(op, None)[0].size
+    for _ in range(50 * _HIDDEN_SIZES):
+        size = tuple(draw.randint(2, _MOST_EXTENT) for _ in base)
+        if size not in sizes and op.allows(size) and elements(op, size) < _MOST_HIDDEN and not op.check_size:
+            sizes.append(size)
+        if len(sizes) == _HIDDEN_SIZES:
+            break
+    return [Case(_HIDDEN, size, dtype) for size in sizes for dtype in dtypes_of(op)]
+
+
+def _section(name: str, part: Any, runner: Runner, checked: checking.Runner) -> Section:
+    """Run one section; what ends the process ends the section, and the next has a new one."""
+    try:
+        cases, findings, skipped, notes = part()
+        runner.require_silence()
+    except Gone as gone:
+        runner.close()
+        what = "safety" if name == "safety" else "forward"
+        return Section(name, 1, (Finding(checked.kernel.label, name, what, f"it {gone.reason}"),))
+    return Section(name, cases, tuple(findings), tuple(skipped), 0.0, notes)
+
+
+def _criteria_of(finding: Finding, exercise: Exercise, op: Op) -> list[str]:
+    """Say to which criteria a finding belongs; what has no points of its own counts against parity."""
+    gradients = [f"gradient {tensor.name}" for tensor in op.gradients]
+    every = [*gradients, "parity"]
+    if finding.section == "safety":
+        named = ["safety"]
+    elif finding.section == "interface":
+        named = ["signature"]
+    elif finding.quantity in _OF_BACKWARD:
+        return gradients
+    elif finding.quantity.startswith("d_") and f"gradient {finding.quantity[2:]}" in gradients:
+        return [f"gradient {finding.quantity[2:]}"]
+    elif finding.quantity == "forward":
+        named = every
+    else:
+        named = ["parity"]
+    return named if set(named) & {*exercise.points} else every
+
+
+def _told(finding: Finding, hidden: Collection[str]) -> str:
+    """Say what was found, for the one who wrote the text; of a hidden case nothing but that it was one."""
+    if finding.case in hidden:
+        return f"{finding.quantity} is wrong at a size that is not told"
+    where = f" (at {finding.case})" if finding.case else ""
+    return "; ".join((f"{finding.text}{where}", *finding.hints[:1]))
+
+
+def _shortened(reason: str) -> str:
+    line = " ".join(reason.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+
+
+def _holds(exercise: Exercise, runner: Runner, checked: checking.Runner) -> str:
+    """Say whether calls leave more memory behind than the exercise allows, in bytes a call: read from outside."""
+    most = exercise.thresholds.get("memory", 0.0)
+    case = Case("", _large(exercise.op), dtypes_of(exercise.op)[0])
+    held = []
+    try:
+        for _ in range(_CALLS):
+            checked.run_again(case)
+            held.append(runner.start().held())
+    except Gone as gone:
+        runner.close()
+        return f"it {gone.reason}"
+    # What leaks grows with every call; a page now and then is the C library's.
+    left = stats.quartiles(after - before for before, after in itertools.pairwise(held[3:]))[1]
+    if left <= most + _KEPT:
+        return ""
+    return f"each call leaves {left / 1024:,.0f} KiB behind, at most {most / 1024:,.0f} KiB may be left"
+
+
+def _large(op: Op) -> Size:
+    """Return a size at which what a call keeps is more than what the C library does."""
+    many = [case.size for case in size_cases(op, None) if case.threaded]
+    return many[0] if many else size_cases(op, None)[0].size
+
+
+def _slow(lab: Lab, exercise: Exercise, runner: Runner, library: Library, trust: bool) -> str:
+    """Say why it is not as fast as it should be; nothing where it is, at the lower bound of its ratio to the baseline."""
+    want = exercise.thresholds.get("speed", 1.0)
+    try:
+        kernel = _kernel(exercise, f"{exercise.op.name}/baseline", exercise.baseline)
+        other = build(kernel, exercise.op, library.device, library.toolchain, (), trust=trust)
+    except (Refused, LltmInlineError) as error:
+        raise InfraError(f"{exercise.grade_id}: the baseline cannot be built: {error}") from error
+    limits = Limits(seconds=max(lab.limits.seconds, 10.0), memory=lab.limits.memory, output=lab.limits.output)
+    with Runner(other, exercise.op, limits, trust=trust) as baseline:
+        try:
+            found = speedup(exercise.op, runner, baseline)
+        except Gone as gone:
+            runner.close()
+            return f"it {gone.reason}"
+    if isinstance(found, str):
+        return found
+    middle, low, high = found
+    if low >= want:
+        return ""
+    return f"it is {middle:.2f} times as fast as the baseline ({low:.2f}-{high:.2f}), want at least {want:g} for sure"

@@ -1,0 +1,425 @@
+"""The judge's side of a builder or a runner: forks it, asks it, holds it to its limits, and believes nothing of it."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import mmap
+import os
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple, NoReturn
+
+import torch
+from torch import Tensor
+
+from ..autopsy.facts import signal_name
+from ..base.stop import readable
+from ..build import cache
+from ..errors import InfraError, WorkerError
+from ..workers.channel import send
+from ..workers.fork_client import ForkClient
+from ..workers.process import Output
+from . import inside, sandbox
+from .inside import ALIGNMENT, ARENA, DTYPES, HALF, HEADER, MAGIC, MISSING, RECORD, TENSOR, Laid
+
+_TICK, _PIPE_BYTES = 0.05, 1 << 16
+#: More than the largest answer.
+_MOST_BYTES = 1 << 18
+#: How long a fork and its locks may take on a machine that is busy, and a process that is to stand still.
+_START_SECONDS, _STOP_SECONDS = 30.0, 10.0
+#: All that a server has of this process's environment.
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "CCACHE_DISABLE", "PYTHONDONTWRITEBYTECODE", "OMP_WAIT_POLICY", "SYSTEMROOT")
+_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+#: For each tensor of a call, where its storage lies, and the judge's own.
+Kept = Sequence[tuple[Laid, Tensor]]
+
+
+class Gone(BaseException):
+    """What runs behind the locks has ended, or was ended. Not an Exception: no code for wrong kernels may swallow it.
+
+    Attributes:
+        reason: `crashes (SIGSEGV)`, `does not come back within 10 s`.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Broken(BaseException):
+    """The judge's own side has failed. Not an Exception either: the check would take it for what a kernel raises.
+
+    Attributes:
+        error: how.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class Answer(NamedTuple):
+    """What came back: whether the call raised, its text, and its results with whether each has a gradient."""
+
+    raised: bool
+    text: str
+    values: tuple[Any, ...] = ()
+    attached: tuple[bool, ...] = ()
+
+
+def _plain(value: Any) -> Any:
+    """Return a tensor of plain memory, a list of such, or anything else as it is."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if not isinstance(value, Tensor):
+        return value
+    if value.device.type != "cpu" or value.layout != torch.strided:
+        raise RuntimeError(f"a tensor of layout {value.layout} on {value.device} is no input")
+    return value.detach().resolve_conj().resolve_neg()
+
+
+class _File:
+    """An open file, to be handed on."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def fileno(self) -> int:
+        return self._number
+
+    def close(self) -> None:
+        os.close(self._number)
+
+
+_servers: dict[tuple[tuple[str, str], ...], ForkClient] = {}
+_starting = threading.Lock()
+
+
+def server() -> ForkClient:
+    """Return the process that forks, started if need be; it knows of this environment what compiling takes.
+
+    Raises:
+        InfraError: it cannot be started.
+    """
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    environment["LLTM_INLINE_CACHE"] = str(cache.cache_dir())
+    key = tuple(sorted(environment.items()))
+    with _starting:
+        found = _servers.get(key)
+        if found is None or not found.alive:
+            try:
+                found = _servers[key] = ForkClient(inside.__name__, environment)
+                found.wait()
+            except WorkerError as error:
+                _servers.pop(key, None)
+                raise InfraError(f"the process that runs submissions cannot be started: {error}") from error
+        return found
+
+
+class Locked:
+    """One builder or runner.
+
+    Args:
+        task: what it is for; gets a `memory` to share.
+        output: bytes that it may print.
+    """
+
+    def __init__(self, task: Any, output: int) -> None:
+        self._server, self._most = server(), output
+        memory = os.memfd_create("lltm_inline lab", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(memory, ARENA)
+        # Nobody can make it shorter: what the judge reads is there.
+        fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+        self.memory = mmap.mmap(memory, ARENA)
+        try:
+            self.pid, self._link, self._output, self._box, _ = self._server.fork(_File(memory))
+        except WorkerError as error:
+            raise InfraError(f"no process can be forked for a submission: {error}") from error
+        os.set_blocking(self._output, False)
+        self.printed, self._speaks, self._closed = Output(), True, False
+        self._data, self._data_ended = bytearray(), False
+        self._cursor, self._rooms = 0, dict[int, tuple[int, int]]()
+        try:
+            send(self._link, task)
+        except OSError:
+            self._fail()
+
+    def receive(self, number: int, seconds: float) -> Answer:
+        """Wait for the one answer to a request.
+
+        Raises:
+            Gone: it ended, or passed a limit and was ended, or sends what is no answer.
+            InfraError: somebody else ended it.
+        """
+        deadline = time.monotonic() + seconds
+        while (found := self._parsed(number)) is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._end(f"does not come back within {seconds:g} s")
+            ready = readable(self._files(), min(left, _TICK))
+            self._drain()
+            ended = self._server.ending_of(self.pid) is not None  # asked first: what it has sent before is read then
+            if self._link.fileno() in ready or ended:
+                while readable([self._link.fileno()], 0) and not self._data_ended:
+                    self._feed()
+                if ended or self._data_ended:
+                    return self._parsed(number) or self._fail()
+        return found
+
+    def wait(self, seconds: float) -> None:
+        """Wait until an answer begins to come, and do not look at it.
+
+        Raises:
+            Gone: it ended, or passed a limit and was ended.
+        """
+        deadline = time.monotonic() + seconds
+        while self._link.fileno() not in readable(self._files(), _TICK):
+            self._drain()
+            if time.monotonic() > deadline:
+                self._end(f"does not come back within {seconds:g} s")
+            if self._server.ending_of(self.pid) is not None:
+                self._fail()
+
+    def _files(self) -> list[int]:
+        """List what may have something to say."""
+        return [self._link.fileno(), self._output if self._speaks else -1, self._server.fileno()]
+
+    def require_silence(self) -> None:
+        """See that nothing has come that nobody asked for.
+
+        Raises:
+            Gone: something has.
+        """
+        if readable([self._link.fileno()], 0):
+            self._feed()
+            if self._data_ended:
+                self._fail()
+            self._end("answers twice, or without being asked")
+
+    def _feed(self) -> None:
+        """Take in what has come, or that nothing will come any more."""
+        data = b""
+        with suppress(ConnectionError):
+            data = self._link.recv(_PIPE_BYTES)
+        self._data += data
+        self._data_ended = not data
+        if len(self._data) > _MOST_BYTES:
+            self._end("sends what is no answer")
+
+    def _drain(self) -> None:
+        with suppress(BlockingIOError):
+            while data := os.read(self._output, _PIPE_BYTES):
+                self.printed.add(data)
+                if self.printed.count > self._most:
+                    self._end(f"prints more than {self._most / 2**20:.3g} MiB")
+            self._speaks = False  # it has closed what it prints to, which would be readable for ever
+
+    def _parsed(self, number: int) -> Answer | None:
+        """Take one whole answer out of what has come; None while it is not there. Every byte may be a lie."""
+        if len(self._data) < HEADER.size:
+            return None
+        magic, which, status, count, _, length = HEADER.unpack_from(self._data)
+        size = HEADER.size + count * RECORD.size + length
+        sane = magic == MAGIC and which == number and status in (inside.DONE, inside.RAISED)
+        if not sane or count > inside.MOST_RECORDS or length > inside.LONGEST_TEXT or len(self._data) > size:
+            self._end("sends what is no answer")
+        if len(self._data) < size:
+            return None
+        records = [RECORD.unpack_from(self._data, HEADER.size + i * RECORD.size) for i in range(count)]
+        text = bytes(self._data[size - length :]).decode(errors="replace")
+        self._data.clear()
+        values, attached = [], []
+        for kind, dtype, axes, has_gradient, _, *size_and_offset in records:
+            values.append(self._value(kind, dtype, size_and_offset[:axes], size_and_offset[-1]))
+            attached.append(bool(has_gradient))
+        text = "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)
+        return Answer(status == inside.RAISED, text, tuple(values), tuple(attached))
+
+    def _value(self, kind: int, dtype: int, size: Sequence[int], offset: int) -> Any:
+        """Copy a result out of the second half of the memory."""
+        if kind == MISSING:
+            return None
+        if dtype >= len(DTYPES) or len(size) > inside.MOST_AXES or any(extent < 0 for extent in size):
+            self._end("sends what is no answer")
+        count = 1
+        for extent in size:
+            count *= extent
+        of = DTYPES[dtype]
+        if offset < HALF or offset % ALIGNMENT or offset + count * of.itemsize > ARENA:
+            self._end("sends what is no answer")
+        if not count:
+            tensor = torch.empty(tuple(size), dtype=of)
+        else:  # as bytes first: of a bool any byte may come
+            plain = torch.uint8 if of == torch.bool else of
+            tensor = torch.frombuffer(self.memory, dtype=plain, count=count, offset=offset).clone().view(tuple(size))
+            tensor = tensor != 0 if of == torch.bool else tensor
+        return tensor if kind == TENSOR else tensor.flatten()[0].item() if count else None
+
+    def lay(self, number: int, values: Sequence[Any], wanted: Sequence[bool] = ()) -> tuple[tuple[Any, ...], Kept]:
+        """Copy tensors into the first half of the memory, each with all of its storage.
+
+        They stay there until `forget`: the gradients of a call look at its inputs again.
+
+        Returns:
+            What describes them, and for each tensor where its storage lies and that storage itself, as bytes.
+        """
+        plain = [_plain(value) for value in values]
+        flat = [one for value in plain for one in (value if isinstance(value, list) else [value])]
+        wholes = [
+            torch.empty(0, dtype=torch.uint8).set_(one.untyped_storage()) for one in flat if isinstance(one, Tensor)
+        ]
+        sizes = [-(-whole.numel() // ALIGNMENT) * ALIGNMENT for whole in wholes]
+        offsets = list(itertools.accumulate(sizes, initial=self._room(number, sum(sizes))))
+        places = iter(zip(offsets, wholes, strict=False))
+        kept: list[tuple[Laid, Tensor]] = []
+
+        def describe(value: Any, want: bool) -> Any:
+            if not isinstance(value, Tensor):
+                return value
+            offset, whole = next(places)
+            if whole.numel():
+                torch.frombuffer(self.memory, dtype=torch.uint8, count=whole.numel(), offset=offset).copy_(whole)
+            form = value.dtype, tuple(value.shape), tuple(value.stride()), int(value.storage_offset())
+            kept.append((Laid(offset, whole.numel(), *form, want), whole))
+            return kept[-1][0]
+
+        laid = [
+            [describe(one, False) for one in value]
+            if isinstance(value, list)
+            else describe(value, bool(wanted) and wanted[index])
+            for index, value in enumerate(plain)
+        ]
+        return tuple(laid), kept
+
+    def _room(self, number: int, size: int) -> int:
+        """Find room for the tensors of a call, behind those of the one before; what lies there of a living call stays."""
+        start = self._cursor if self._cursor + size <= HALF else 0
+        while over := [end for begin, end in self._rooms.values() if begin < start + size and start < end]:
+            start = max(over)
+        if start + size > HALF:
+            raise InfraError(
+                f"the inputs of a call take more than {HALF / 2**20:.0f} MiB: make the sizes of the exercise smaller"
+            )
+        self._rooms[number] = start, start + size
+        self._cursor = start + size
+        return start
+
+    def forget(self, number: int) -> None:
+        """Let the tensors of a call go."""
+        self._rooms.pop(number, None)
+
+    def take_back(self, kept: Kept) -> None:
+        """Copy what was changed of the inputs, or beside them, into the judge's own: there it is seen."""
+        for one, whole in kept:
+            if one.nbytes:
+                now = torch.frombuffer(self.memory, dtype=torch.uint8, count=one.nbytes, offset=one.offset)
+                if not torch.equal(now, whole):
+                    whole.copy_(now)
+
+    def ask(self, ask: inside.Ask | str) -> None:
+        """Send a request, or a word to go on."""
+        try:
+            send(self._link, ask)
+        except OSError:
+            self._fail()
+
+    def halt(self) -> None:
+        """Make it stand still, with all its threads.
+
+        Raises:
+            Gone: it has ended.
+        """
+        os.kill(self.pid, signal.SIGSTOP)
+        deadline = time.monotonic() + _STOP_SECONDS
+        while (state := self._state()) not in ("T", "t"):
+            if state in ("", "Z", "X"):
+                self._fail()
+            if time.monotonic() > deadline:
+                raise InfraError("a process that was stopped goes on")
+
+    def go_on(self) -> None:
+        """Let it run again."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def _state(self) -> str:
+        """Return `T` where every thread stands still, else the state of one that does not; nothing where it has ended."""
+        try:
+            threads = os.listdir(f"/proc/{self.pid}/task")
+            states = set()
+            for thread in threads:
+                with open(f"/proc/{self.pid}/task/{thread}/stat", "rb") as file:
+                    states.add(file.read().rpartition(b")")[2].split()[0].decode())
+        except (OSError, IndexError):
+            return ""
+        return next((state for state in states if state not in ("T", "t")), "T")
+
+    def held(self) -> int:
+        """Return the bytes that it holds of its own."""
+        try:
+            with open(f"/proc/{self.pid}/statm") as file:
+                _, resident, shared, *_ = file.read().split()
+        except (OSError, ValueError):
+            self._fail()
+        return (int(resident) - int(shared)) * mmap.PAGESIZE
+
+    def _fail(self) -> NoReturn:
+        """Say how it ended by itself."""
+        deadline = time.monotonic() + _START_SECONDS
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(self.pid, signal.SIGCONT)
+        while (ending := self._server.ending_of(self.pid)) is None:
+            if not self._server.alive:
+                raise InfraError("the process that runs submissions has ended")
+            readable([self._server.fileno()], _TICK)
+            if time.monotonic() > deadline - _START_SECONDS + 1.0:  # it has closed its side, and lives
+                self._end("closes the way to the judge")
+        self._drain()
+        self.close()
+        if ending.kind == "signal" and ending.code in _OUTSIDE:
+            raise InfraError(f"a process that ran a submission was ended from outside ({signal_name(ending.code)})")
+        if ending.kind == "signal" and ending.code == signal.SIGSYS:
+            raise Gone("asks the system for what is closed to it: a process, the network, its limits (SIGSYS)")
+        if ending.kind == "signal":
+            raise Gone(f"crashes ({signal_name(ending.code)})")
+        raise Gone(f"ends the process (exit status {ending.code})")
+
+    def _end(self, reason: str) -> NoReturn:
+        self.close()
+        raise Gone(reason)
+
+    def close(self) -> None:
+        """End it with all that it has started."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._server.ending_of(self.pid) is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+        self._link.close()
+        os.close(self._output)
+        self._box.close()
+
+    def __enter__(self) -> Locked:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def require_locks(held: str, trust: bool) -> None:
+    """See that the locks hold that a submission is not run without.
+
+    Raises:
+        InfraError: one does not.
+    """
+    missing = [name for name in sandbox.NEEDED if name not in held.split(", ")]
+    if missing and not trust:
+        raise InfraError(
+            f"this machine has no {' and no '.join(missing)}, which lock a submission in: python -m lltm_inline lab doctor says more"
+        )

@@ -1,0 +1,318 @@
+"""Grades go out: CSV for nbgrader, Canvas and Moodle, `results.json` for Gradescope, a page for each student and one of the class."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
+from itertools import combinations
+from statistics import median
+from typing import Any, NamedTuple
+
+from ..base.arguments import path_of, plural, using_file
+from ..errors import InputError
+from ..show.markup import Html, join, tag
+from ..show.parts import Cell, badge, bar, fold, note, page, paragraph, table
+from ..show.source import source
+from ..source.signature import mask
+from .grades import GRADES, Grade, Grades
+from .making import Made
+
+#: As nbgrader exports it.
+_NBGRADER = (
+    "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email", "raw_score",
+    "late_submission_penalty", "score", "max_score",
+)  # fmt: skip
+_UNLOCKED = "Not sandboxed: this was graded with --trust, on a machine that could not lock kernels in."
+#: Texts are likened by the runs of so many tokens that they have in common.
+_RUN = 8
+_ALIKE = 0.6
+_MOST_PAIRS = 10
+_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|\S")
+
+
+def report(folder: str | os.PathLike[str], *, gradescope: str | os.PathLike[str] | None = None) -> Made:
+    """Write what `grade` found as files for people and for other programs.
+
+    Args:
+        folder: into which `grade` has written.
+        gradescope: where to write the `results.json` of the one submission that Gradescope has mounted.
+
+    Returns:
+        What was written: `nbgrader.csv`, `canvas.csv`, `moodle.csv`, `class.html`, and a page in `students/` for each.
+
+    Raises:
+        InputError: the folder holds no grades; or for Gradescope, they are not of one student, or not complete.
+        FileError: a file cannot be read or written.
+    """
+    folder = path_of("folder", folder)
+    grades = Grades.from_json(folder / GRADES)
+    if gradescope is not None:
+        target = path_of("gradescope", gradescope)
+        text = json.dumps(results(grades), indent=1)  # before the file is opened: half of one is a grade of nought
+        with using_file(target):
+            target.write_text(text, encoding="utf-8")
+        return Made(target.parent, ((target.name, "for Gradescope"),))
+    pages = {student: f"students/{_file_name(student)}.html" for student in grades.students}
+    files = {
+        "nbgrader.csv": (_csv(_NBGRADER, _nbgrader(grades)), "as nbgrader exports it"),
+        "canvas.csv": (_csv(*_canvas(grades)), "for Canvas: Grades, Import"),
+        "moodle.csv": (_csv(*_moodle(grades)), "for Moodle: Grades, Import, CSV file"),
+        "class.html": (
+            _document(f"{grades.lab}: class", class_page(grades, pages)),
+            "for you: who, what fell, who wrote the same",
+        ),
+        **{
+            name: (_document(f"{grades.lab}: {student}", student_page(grades, student)), f"for {student}")
+            for student, name in pages.items()
+        },
+    }
+    with using_file(folder):
+        (folder / "students").mkdir(exist_ok=True)
+        for name, (text, _) in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    said = [(name, what) for name, (_, what) in files.items() if not name.startswith("students/")]
+    return Made(folder, (*said, ("students/", plural(len(pages), "page"))))
+
+
+def _file_name(student: str) -> str:
+    """Return a name of a file that any system takes, and that no two students share."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", student).strip("._")[:60] or "student"
+    return plain if plain == student else f"{plain}-{hashlib.sha256(student.encode()).hexdigest()[:8]}"
+
+
+def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Write a table that a spreadsheet shows as it is: what it would take for a formula gets a quote ahead."""
+    out = StringIO()
+    writer = csv.writer(out)
+    for row in (head, *rows):
+        writer.writerow([_plain(cell) for cell in row])
+    return out.getvalue()
+
+
+def _plain(cell: Any) -> Any:
+    """Keep a text from being a formula, in whatever a spreadsheet leaves out ahead of one.
+
+    >>> _plain("=1+1"), _plain(" @x"), _plain("ann"), _plain(-1)
+    ("'=1+1", "' @x", 'ann', -1)
+    """
+    if not isinstance(cell, str):
+        return cell
+    cell = " ".join(cell.splitlines()) if cell.splitlines()[1:] else cell
+    return f"'{cell}" if cell.strip()[:1] in ("=", "+", "-", "@", "|", "%") or cell[:1] in ("\t", "\r") else cell
+
+
+def _nbgrader(grades: Grades) -> Iterable[Sequence[Any]]:
+    whole = sum(grades.of.values())
+    for student in grades.students:
+        raw, score = grades.raw(student), grades.score(student)
+        lost = "" if raw is None or score is None else round(raw - score, 6)
+        when = grades.handed_in.get(student, "")
+        yield [grades.lab, grades.due, when, student, "", "", student if "@" in student else "",
+               *("" if one is None else one for one in (raw, lost, score)), whole]  # fmt: skip
+
+
+def _canvas(grades: Grades) -> tuple[Sequence[str], list[Sequence[Any]]]:
+    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.lab]
+    rows: list[Sequence[Any]] = [["Points Possible", "", "", "", "", sum(grades.of.values())]]
+    for student in grades.students:
+        score = grades.score(student)
+        rows.append([student, "", "", student, "", "" if score is None else score])
+    return head, rows
+
+
+def _moodle(grades: Grades) -> tuple[Sequence[str], list[Sequence[Any]]]:
+    by_mail = all("@" in student for student in grades.students)
+    rows: list[Sequence[Any]] = []
+    for student in grades.students:
+        score = grades.score(student)
+        rows.append([student, "" if score is None else score, "; ".join(_reasons(grades.students[student]))])
+    return ["Email address" if by_mail else "ID number", grades.lab, "Feedback comments"], rows
+
+
+def _reasons(grades: Sequence[Grade]) -> list[str]:
+    lost = [f"{mark.criterion}: {mark.reason}" for grade in grades for mark in grade.marks if mark.points < mark.of]
+    return [*lost, *(f"{grade.exercise} was not graded: {grade.not_graded}" for grade in grades if grade.not_graded)]
+
+
+def results(grades: Grades) -> dict[str, Any]:
+    """Return what Gradescope reads: a test for each criterion, and the score.
+
+    Raises:
+        InputError: the grades are not of one student, or something was not graded: Gradescope must give no points then.
+    """
+    students = list(grades.students)
+    if len(students) != 1:
+        raise InputError(
+            f"Gradescope mounts one submission, and these are grades of {plural(len(students), 'student')}"
+        )
+    missing = [f"{grade.exercise}: {grade.not_graded}" for grade in grades.grades if grade.not_graded]
+    if missing:
+        raise InputError(f"not graded: {'; '.join(missing)}")
+    tests = [
+        {
+            "name": f"{grade.exercise}: {mark.criterion}",
+            "number": f"{number}.{place}",
+            "score": mark.points,
+            "max_score": mark.of,
+            "output": mark.reason,
+            "visibility": "visible",
+        }
+        for number, grade in enumerate(grades.grades, 1)
+        for place, mark in enumerate(grade.marks, 1)
+    ]
+    lost = grades.penalty.get(students[0], 0.0)
+    said = [_UNLOCKED] * (not grades.sandboxed) + [f"{lost:.0%} of the points are lost, as it was late."] * bool(lost)
+    return {
+        "score": grades.score(students[0]),
+        "output": " ".join(said),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+        "extra_data": {"lab": grades.grades[0].lab, "sandboxed": grades.sandboxed},
+    }
+
+
+def _document(title: str, body: Html) -> str:
+    """Write a page that stands alone, light or dark as its reader has it."""
+    head = Html(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">'
+        # A student's text is on it: whatever it were, nothing of it would run or load.
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+    )
+    look = tag("style", Html("body{max-width:70em;margin:2em auto;padding:0 1em;font-family:system-ui,sans-serif}"))
+    return Html(
+        head + tag("title", title) + look + Html("</head><body><main>") + page(body) + Html("</main></body></html>\n")
+    )
+
+
+def student_page(grades: Grades, student: str) -> Html:
+    """Show a student what was graded, mark by mark, beside the text."""
+    score = grades.score(student)
+    whole = sum(grades.of.values())
+    parts: list[object] = [tag("h1", grades.lab), paragraph(tag("b", student), ": ", _points(score, whole))]
+    if not grades.sandboxed:
+        parts.append(note("plain", _UNLOCKED))
+    if lost := grades.penalty.get(student, 0.0):
+        parts.append(
+            note(
+                "plain", f"Handed in {grades.handed_in[student]}, due {grades.due}: {lost:.0%} of the points are lost."
+            )
+        )
+    for grade in grades.students[student]:
+        parts.append(tag("h2", grade.exercise))
+        if grade.not_graded:
+            parts.append(note("plain", "Not graded: ", grade.not_graded))
+            continue
+        rows = [
+            [
+                mark.criterion,
+                Cell(f"{mark.points:g}/{mark.of:g}", "good" if mark.points >= mark.of else "bad", "num"),
+                mark.reason,
+            ]
+            for mark in grade.marks
+        ]
+        parts.append(
+            table(
+                ["criterion", Cell("points", align="num"), "what is missing"],
+                rows,
+                caption=f"marks for {grade.exercise}",
+            )
+        )
+        if text := grades.texts.get(grade.text):
+            parts.append(fold("what was graded", source(text, label="your text")))
+    return join(parts)
+
+
+def _points(score: float | None, whole: float) -> Html:
+    if score is None:
+        return badge("not graded")
+    return badge(f"{score:g} of {whole:g} points", "good" if score >= whole else "plain")
+
+
+def class_page(grades: Grades, pages: Mapping[str, str]) -> Html:
+    """Show an instructor the class: how the points are spread, what fell most, who wrote nearly the same, and everybody."""
+    whole = sum(grades.of.values())
+    scores = [score for score in map(grades.score, grades.students) if score is not None]
+    parts: list[object] = [
+        tag("h1", f"{grades.lab}: {plural(len(grades.students), 'student')}"),
+        paragraph(grades.headline),
+    ]
+    if not grades.sandboxed:
+        parts.append(note("bad", _UNLOCKED))
+    if scores and whole:
+        parts.append(paragraph(f"median {median(scores):g} of {whole:g} points"))
+        tenths = Counter(min(9, int(10 * score / whole)) for score in scores)
+        most = max(tenths.values())
+        rows = [
+            [f"{10 * n} to {10 * (n + 1)} %", Cell(tenths[n], align="num"), bar(tenths[n] / most)] for n in range(10)
+        ]
+        parts.append(
+            table(["share of the points", Cell("students", align="num"), ""], rows, caption="how the points are spread")
+        )
+    fallen = grades.fallen.most_common()
+    if fallen:
+        rows = [[name, Cell(count, align="num"), bar(count / fallen[0][1], kind="bad")] for name, count in fallen]
+        parts.append(table(["criterion", Cell("students", align="num"), ""], rows, caption="what fell most"))
+    parts += [_pair(grades, pair) for pair in likenesses(grades)]
+    people: list[list[object]] = []
+    for student, ones in grades.students.items():
+        link = tag("a", student, href=pages[student]) if student in pages else student
+        people.append([link, _points(grades.score(student), whole), "; ".join(_reasons(ones))])
+    parts.append(table(["student", "points", "what is missing"], people, caption="students"))
+    return join(parts)
+
+
+class Likeness(NamedTuple):
+    """Two texts that are nearly the same, and how much so: 1 for the same tokens."""
+
+    share: float
+    one: Grade
+    other: Grade
+
+
+def likenesses(grades: Grades) -> list[Likeness]:
+    """List the pairs of students whose texts have most in common, names of variables, comments and what most have apart."""
+    found = []
+    by_exercise: dict[str, list[tuple[Grade, set[int]]]] = {}
+    for grade in grades.grades:
+        if grade.text in grades.texts:
+            runs = _runs(grades.texts[grade.text])
+            by_exercise.setdefault(grade.exercise, []).append((grade, runs))
+    for ones in by_exercise.values():
+        # What half of the class has is not taken from each other.
+        usual = {
+            run for run, n in Counter(run for _, runs in ones for run in runs).items() if n > max(2, len(ones) / 2)
+        }
+        for (one, mine), (other, theirs) in combinations(((grade, runs - usual) for grade, runs in ones), 2):
+            share = len(mine & theirs) / max(1, len(mine | theirs))
+            if share >= _ALIKE:
+                found.append(Likeness(share, one, other))
+    return sorted(found, key=lambda pair: -pair.share)[:_MOST_PAIRS]
+
+
+def _runs(text: str) -> set[int]:
+    """Return what identifies each run of tokens; a name counts as a name, whatever it is."""
+    tokens = ["n" if token[0].isalpha() or token[0] == "_" else token for token in _TOKEN.findall(mask(text))]
+    return {hash(tuple(tokens[at : at + _RUN])) for at in range(len(tokens) - _RUN + 1)}
+
+
+def _pair(grades: Grades, pair: Likeness) -> Html:
+    """Show two texts side by side."""
+    title = f"{pair.one.exercise}: {pair.one.student} and {pair.other.student} have {pair.share:.0%} in common"
+    both = [
+        tag(
+            "div",
+            paragraph(tag("b", grade.student)),
+            source(grades.texts[grade.text], label=grade.student),
+            cls="li-wide",
+        )
+        for grade in (pair.one, pair.other)
+    ]
+    return fold(title, tag("div", *both, style="display:grid;grid-template-columns:1fr 1fr;gap:1em"))

@@ -1,0 +1,261 @@
+"""A submission's kernel as the judge calls it: what looks like a loaded function, and runs behind the locks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from ..checking.guard import Damage
+from ..errors import InfraError, LltmInlineError
+from ..model.registry import Op
+from ..run.built import build_helper
+from ..run.function import Function
+from ..workers.limits import Limits
+from .builder import Library
+from .inside import Ask, RunTask
+from .locked import Answer, Broken, Gone, Kept, Locked, require_locks
+
+#: Locks and loading, on a machine that is busy.
+_LOAD_SECONDS = 60.0
+
+
+class Runner:
+    """The process in which one submission's kernel runs; a new one takes its place when it has ended.
+
+    Args:
+        library: what runs.
+        op: what it computes, with all that the judge knows of it.
+        limits: of each call.
+        trust: run it also where a lock is missing.
+    """
+
+    def __init__(self, library: Library, op: Op, limits: Limits, *, trust: bool = False) -> None:
+        self._library, self.limits, self._trust = library, limits, trust
+        try:
+            self._helpers = {
+                name: build_helper(name, library.toolchain.compiler, False) for name in ("bridge", "guard")
+            }
+        except LltmInlineError as error:
+            raise InfraError(f"what runs submissions cannot be compiled: {error}") from error
+        self.process: Locked | None = None
+        self._number = 1
+        self._forgotten: list[int] = []
+        self.guard, self.dtype = "", torch.float64
+        self.damages: list[Damage] = []
+        self.function = Function(library.kernel, op, None, None, self._differentiable().apply, device=library.device)
+
+    def start(self) -> Locked:
+        """Fork, lock and load, unless that was done.
+
+        Raises:
+            Gone: it ended while its library was loaded.
+            RuntimeError: the library cannot be loaded.
+        """
+        if self.process is None:
+            library = self._library
+            task = RunTask(
+                *(library.kernel, library.op, library.device, library.toolchain, library.build, self._helpers),
+                self.limits.memory,
+            )
+            self.process, self._number, self._forgotten = Locked(task, self.limits.output), 1, []
+            try:
+                require_locks(self.process.receive(0, _LOAD_SECONDS).text, self._trust)
+                self.process.ask("load")
+                answer = self._receive(1, max(self.limits.seconds, _LOAD_SECONDS / 2))
+            except BaseException:
+                self.close()
+                raise
+            if answer.raised:
+                self.close()
+                raise RuntimeError(answer.text)
+        return self.process
+
+    def close(self) -> None:
+        """End it."""
+        if self.process is not None:
+            self.process.close()
+            self.process = None
+
+    def require_silence(self) -> None:
+        """See that it still stands and has said nothing that nobody asked for.
+
+        Raises:
+            Gone: it has ended by itself, or has.
+        """
+        if self.process is not None:
+            self.process.require_silence()
+
+    def _receive(self, number: int, seconds: float) -> Answer:
+        assert self.process is not None
+        try:
+            return self.process.receive(number, seconds)
+        except BaseException:
+            self.close()
+            raise
+
+    def call(self, inputs: Sequence[Any], wanted: Sequence[bool], threads: int) -> tuple[_Call, Answer]:
+        """Run forward; return the call, by which its gradients can be had, and what it gave."""
+        process, number = self._begin()
+        laid, kept = process.lay(number, inputs, wanted)
+        call = _Call(self, process, number, kept)
+        return call, self._answer(Ask(number, laid, wanted=tuple(wanted), threads=threads, **self._manner()), kept)
+
+    def gradients(self, call: _Call, grads: Sequence[Any], wanted: Sequence[bool], threads: int) -> Answer:
+        """Differentiate an earlier call."""
+        process, number = self._begin()
+        if process is not call.process:
+            raise Gone("has ended since its forward was called")
+        laid, kept = process.lay(number, grads)
+        process.forget(number)
+        ask = Ask(number, of=call.number, grads=laid, wanted=tuple(wanted), threads=threads, **self._manner())
+        return self._answer(ask, [*kept, *call.kept])
+
+    def _begin(self) -> tuple[Locked, int]:
+        process = self.start()
+        process.require_silence()
+        return process, self.next_number()
+
+    def _manner(self) -> dict[str, Any]:
+        """Return what goes with every request."""
+        forget, self._forgotten = tuple(self._forgotten), []
+        return {"forget": forget, "guard": self.guard, "dtype": self.dtype}
+
+    def _answer(self, ask: Ask, kept: Kept) -> Answer:
+        assert self.process is not None
+        self.process.ask(ask)
+        answer = self._receive(ask.number, self.limits.seconds)
+        self.process.take_back(kept)
+        if answer.raised:
+            raise RuntimeError(_said(answer.text))
+        if self.guard:
+            self.damages += _damages(answer.text)
+        return answer
+
+    def next_number(self) -> int:
+        """Return the number of the next request."""
+        self._number += 1
+        return self._number
+
+    def _differentiable(self) -> Any:
+        """Make the function of autograd that stands for the kernel here."""
+        runner = self
+
+        class Remote(torch.autograd.Function):
+            """Forward and backward behind the locks; what lies between them stays there."""
+
+            @staticmethod
+            def forward(ctx: Any, *inputs: Any) -> Any:
+                wanted = tuple(
+                    isinstance(v, Tensor) and need for v, need in zip(inputs, ctx.needs_input_grad, strict=True)
+                )
+                ctx.threads = torch.get_num_threads()
+                with _honest():
+                    ctx.call, answer = runner.call(inputs, wanted, ctx.threads)
+                ctx.set_materialize_grads(False)
+                pairs = zip(answer.values, answer.attached, strict=True)
+                ctx.mark_non_differentiable(*(v for v, attached in pairs if isinstance(v, Tensor) and not attached))
+                return answer.values[0] if len(answer.values) == 1 else answer.values
+
+            @staticmethod
+            @once_differentiable
+            def backward(ctx: Any, *grads: Any) -> Any:
+                with _honest():
+                    answer = runner.gradients(ctx.call, grads, ctx.needs_input_grad, ctx.threads)
+                if len(answer.values) != len(ctx.needs_input_grad):
+                    raise Gone("sends what is no answer")
+                return answer.values[0] if len(answer.values) == 1 else answer.values
+
+        return Remote
+
+    @contextmanager
+    def guarded(self, where: str, dtype: torch.dtype) -> Iterator[None]:
+        """Have the tensors of all calls lie between pages that fault when they are touched."""
+        self.guard, self.dtype, self.damages = where, dtype, []
+        try:
+            yield
+        finally:
+            self.guard = ""
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextmanager
+def _honest() -> Iterator[None]:
+    """Tell what a kernel raises, which comes as a RuntimeError, from what fails on this side."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, InfraError) or not isinstance(error, RuntimeError):
+            raise Broken(error) from error
+        raise
+
+
+class _Call:
+    """A call whose gradients somebody may want: when the graph goes, it is forgotten on both sides."""
+
+    def __init__(self, runner: Runner, process: Locked, number: int, kept: Kept) -> None:
+        self._runner, self.process, self.number, self.kept = runner, process, number, kept
+
+    def __del__(self) -> None:
+        self.process.forget(self.number)
+        if self._runner.process is self.process:
+            self._runner._forgotten.append(self.number)
+
+
+class RemoteGuard:
+    """The memory guard of a runner, as `checking.safety` uses one."""
+
+    finder, missed = 0, 0
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def at_end(self, dtype: torch.dtype = torch.float64) -> Any:
+        """Have data lie flush with the last accessible page."""
+        return self._runner.guarded("end", dtype)
+
+    def at_start(self, dtype: torch.dtype = torch.float64) -> Any:
+        """Have data lie flush with the first accessible page."""
+        return self._runner.guarded("start", dtype)
+
+    def place(self, name: str, tensor: Tensor, stretch: int = 0) -> Tensor:
+        """Leave the tensor where it is: on the other side it gets its pages."""
+        return tensor.detach().clone()
+
+    def expect(self, maker: str, sizes: Any) -> None:
+        """Do nothing: the other side names its tensors."""
+
+    def name(self, name: str, tensor: Tensor) -> bool:
+        """Do nothing: the other side names its tensors."""
+        return True
+
+    def damages(self) -> tuple[Damage, ...]:
+        """Tell what was written beside tensors since the last time."""
+        found, self._runner.damages = tuple(self._runner.damages), []
+        return found
+
+
+def _said(text: str) -> str:
+    """Leave out the type of a runner's exception, which is one here too."""
+    return text.removeprefix("RuntimeError: ")[:500]
+
+
+def _damages(text: str) -> list[Damage]:
+    """Read what the guard behind the locks has seen; what makes no sense is damage, too."""
+    try:
+        return [
+            Damage(str(n), tuple(map(int, s)), str(d), bool(b), int(i), int(e), bytes.fromhex(o), bytes.fromhex(w))
+            for n, s, d, b, i, e, o, w in json.loads(text or "[]")[:64]
+        ]
+    except (ValueError, TypeError):
+        return [Damage("a tensor", (), "uint8", True, 1, 1, b"\0", b"\0")]

@@ -1,0 +1,171 @@
+"""A lab is tested before it grades anybody: what is right must get all points, and what is wrong must fall for its reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import Any
+
+from ..base.above import Sheet
+from ..base.arguments import plural, using_file
+from ..model.op import FrozenDict
+from .cheats import cheats
+from .grades import Mark
+from .grading import Job, Outcome, judge, marks_of, require_sandbox, workers_of
+from .lab import SELFTEST, Exercise, Lab, own_folder, read_lab
+from .mutants import mutants as changed
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A text, and what became of it.
+
+    Attributes:
+        exercise: its `grade_id`.
+        kind: `solution`, `starter`, `wrong`, `cheat` or `mutant`.
+        name: of the text.
+        ok: whether it fared as it must; of a mutant, whether it fell.
+        said: what became of it.
+    """
+
+    exercise: str
+    kind: str
+    name: str
+    ok: bool
+    said: str
+
+
+@dataclass(frozen=True, repr=False)
+class Selftest(Sheet):
+    """What `selftest` found.
+
+    Attributes:
+        lab: its name.
+        trials: one for each text.
+    """
+
+    lab: str
+    trials: tuple[Trial, ...]
+
+    @property
+    def green(self) -> bool:
+        """Whether the lab may grade; mutants that survive are for the instructor to look at."""
+        return all(trial.ok for trial in self.trials if trial.kind != "mutant")
+
+    @property
+    def survivors(self) -> tuple[Trial, ...]:
+        """The changes of the solution that no criterion has seen: some do not matter, others are a gap."""
+        return tuple(trial for trial in self.trials if trial.kind == "mutant" and not trial.ok)
+
+    @property
+    def headline(self) -> str:
+        """The result in one sentence."""
+        fell = [trial for trial in self.trials if not trial.ok and trial.kind != "mutant"]
+        mutants = sum(trial.kind == "mutant" for trial in self.trials)
+        said = f"NOT ready: {plural(len(fell), 'trial')} did not end as it must" if fell else "ready to grade"
+        return f"lab {self.lab}: {said}; {mutants - len(self.survivors)} of {plural(mutants, 'mutant')} fell."
+
+    def sheet(self) -> tuple[Sequence[str], list[Sequence[str]]]:
+        """What did not end as it must comes first; mutants that fell are left out."""
+        shown = sorted((one for one in self.trials if one.kind != "mutant" or not one.ok), key=lambda one: one.ok)
+        signs = {(True, True): "survived", (True, False): "NOT AS IT MUST", (False, False): "ok", (False, True): "fell"}
+        return ["", "exercise", "what", "name", "what became of it"], [
+            [signs[not one.ok, one.kind == "mutant"], one.exercise, one.kind, one.name, shorten(one.said, 160)]
+            for one in shown
+        ]
+
+
+def selftest(
+    lab: Lab | str | os.PathLike[str],
+    *,
+    mutants: bool = True,
+    workers: int | None = None,
+    trust: bool = False,
+    compiler: str | None = None,
+    progress: Any = None,
+) -> Selftest:
+    """Try a lab on its solution, its starter, its wrong kernels, known cheats, and small changes of the solution.
+
+    Args:
+        lab: its folder. A result that is green is noted there, and only then `grade` takes the lab.
+        mutants: whether to try the changes of the solution, too; they take longest.
+        workers, trust, compiler, progress: as for `grade`.
+
+    Returns:
+        What was found: the solution must get all points, the starter must compile and get fewer, each wrong kernel and each cheat
+        must fall for its reason.
+
+    Raises:
+        InfraError: kernels cannot be locked in here. DefinitionError, FileError, InputError: as for `grade`.
+    """
+    folder = own_folder(lab)
+    lab = read_lab(folder)
+    count = workers_of(workers, None, compiler, progress)
+    require_sandbox(trust)
+    trials = [trial for exercise in lab.exercises for trial in _trials(exercise, lab, mutants)]
+    known: dict[tuple[str, bool], Outcome] = {}
+    jobs = {job.key: job for _, _, _, job, _, _ in trials}
+
+    def keep(outcome: Outcome) -> None:
+        known[outcome.key, outcome.timed] = outcome
+
+    judge(
+        lab, list(jobs.values()), secrets.token_hex(16), keep, known, workers=count, scheduler=None, trust=trust,
+        compiler=compiler, progress=progress,
+    )  # fmt: skip
+    made = []
+    for exercise, kind, name, job, criterion, why in trials:
+        marks, said = marks_of(exercise, [known.get((job.key, timed)) for timed in (False, True)])
+        made.append(_trial(exercise, kind, name, marks, said, criterion, why))
+    result = Selftest(lab.name, tuple(made))
+    record = {"lab": lab.digest, "green": result.green, "survivors": [trial.name for trial in result.survivors]}
+    with using_file(folder / SELFTEST):
+        (folder / SELFTEST).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return result
+
+
+#: Exercise, kind, name, job, the criterion by which it must fall, why.
+_Planned = tuple[Exercise, str, str, Job, str, str]
+
+
+def _trials(exercise: Exercise, lab: Lab, mutants: bool) -> list[_Planned]:
+    text, params = exercise.solution
+    given = [
+        ("solution", "solution", text, "", ""),
+        ("starter", "starter", exercise.starter, "", ""),
+        *(("wrong", name, wrong, criterion, why) for name, (wrong, criterion, why) in exercise.wrong.items()),
+        *(("cheat", one.name, one.text, one.criterion, one.why) for one in cheats(exercise, text)),
+    ]
+    if mutants:
+        given += [("mutant", f"line {one.line}: {one.change}", one.text, "", "") for one in changed(text, lab.secret)]
+    return [
+        (exercise, kind, name, Job(exercise.grade_id, body, FrozenDict(params)), criterion, why)
+        for kind, name, body, criterion, why in given
+    ]
+
+
+def _trial(
+    exercise: Exercise, kind: str, name: str, marks: Sequence[Mark], said: str, criterion: str, why: str
+) -> Trial:
+    """Hold what became of a text against what must become of it."""
+    lost = [mark for mark in marks if mark.points < mark.of]
+    reasons = "; ".join(f"{mark.criterion}: {mark.reason}" for mark in lost) or said
+    if said:  # the grader failed: nothing is known
+        ok = False
+    elif kind == "solution":
+        ok = not lost
+    elif kind == "starter":
+        ok = bool(lost) and all(mark.criterion != "builds" for mark in lost)
+    elif criterion:
+        names = [mark.criterion for mark in lost]
+        # A text that is not run loses every point, whatever else is wrong with it.
+        ok = criterion in names and ("builds" not in names or criterion in ("builds", "signature", "forbidden"))
+        if not ok:
+            reasons = f"want it to fall by {criterion} ({why}); " + (reasons or "it got all points")
+    else:
+        ok = bool(lost)
+    return Trial(exercise.grade_id, kind, name, ok, reasons or "all points")

@@ -1,0 +1,149 @@
+"""Why a kernel is as fast as it is: its loops in machine code, what the compiler says of its lines, the roofs above it."""
+
+from __future__ import annotations
+
+from itertools import groupby, islice
+from typing import TYPE_CHECKING
+
+from ...base.arguments import plural
+from ..markup import Html, join, tag
+from ..parts import Cell, badge, bar, fold, note, paragraph, plain, table
+from ..source import coloured
+
+if TYPE_CHECKING:
+    from ...analysis.assembly import Assembly, Loop, Routine
+    from ...analysis.remarks import Remark
+    from ...analysis.roofline import Roofline
+
+
+def assembly(shown: Assembly) -> Html:
+    """Show the loops of a kernel: what each does at a time, and, folded, each line of the text beside its instructions."""
+    parts: list[object] = _head(shown)
+    if shown.other is not None:
+        parts.append(
+            plain("\n".join(shown.differences), label=f"loops of {shown.kernel} beside those of {shown.other.kernel}")
+        )
+    for routine in shown.routines:
+        if routine.loops or routine.uses:
+            parts.append(paragraph(*_named(routine)))
+        parts += [fold(_summary(loop), _beside(loop, shown.text)) for loop in routine.loops]
+    if not shown.loops:
+        parts.append(note("plain", shown.without_loops))
+    if shown.remarks is not None:
+        parts.append(_remarks(shown.remarks, shown.text))
+    if shown.hot is not None:
+        rows = [
+            [f"{share:.0%}", bar(share), line, tag("code", text, cls="li-code") if line else text]
+            for share, line, text in shown.hot.rows(shown.text.split("\n"))
+        ]
+        head = (Cell("share", span=2), "line", "text")
+        parts.append(table(head, rows, caption=shown.hot.headline) if rows else note("plain", shown.hot.headline))
+    return join(parts)
+
+
+#: Instructions shown: a page of more helps nobody, and takes the browser seconds.
+_MOST = 4000
+
+
+def listing(shown: Assembly) -> Html:
+    """Show all instructions of a kernel's functions, those of one line together under its number: for who has the text beside it.
+
+    A function without a loop is folded.
+    """
+    parts, left = _head(shown), _MOST
+    for routine in sorted(shown.routines, key=lambda each: not each.loops):
+        count = len(routine.instructions)
+        title = join([*_named(routine), f", {plural(count, 'instruction')}"])
+        parts.append(fold(title, _by_line(routine, left), open=bool(routine.loops)))
+        left = max(0, left - count)
+    total = sum(len(routine.instructions) for routine in shown.routines)
+    if total > _MOST:
+        all_of = f"li.assembly({shown.kernel!r}).of_line(N) has those of line N"
+        parts.append(note("plain", f"Here are {_MOST} of {total} instructions: {all_of}."))
+    if not shown.loops:
+        parts.append(note("plain", shown.without_loops))
+    return join(parts)
+
+
+def _head(shown: Assembly) -> list[object]:
+    return [paragraph(tag("b", shown.headline)), *([paragraph(shown.note, cls="li-faint")] if shown.note else [])]
+
+
+def _named(routine: Routine) -> list[object]:
+    return [tag("code", routine.short), f": {routine.uses}" if routine.uses else ""]
+
+
+def _by_line(routine: Routine, most: int) -> Html:
+    """List the instructions of a function; where a loop begins, it is said what it does at a time."""
+    told: list[Loop] = []
+    blocks: list[object] = []
+    for loop, together in routine.by_loop():
+        if loop is not None and loop not in told:
+            told.append(loop)
+            blocks.append(paragraph(tag("b", "loop"), f": {loop.said}"))
+        for line, instructions in groupby(together, key=lambda one: one.line):
+            listed = list(islice(instructions, most))
+            most -= len(listed)
+            number = tag("span", str(line or ""), cls="li-no")
+            text = tag("code", "\n".join(one.text for one in listed), cls="li-code")
+            kind = "li-lines li-looped" if loop is not None else "li-lines"
+            blocks.append(tag("div", number, tag("pre", text), cls=kind, data_line=str(line or "")) if listed else "")
+    return join(blocks)
+
+
+def _remarks(shown: tuple[Remark, ...], text: str) -> Html:
+    """Lay out what the compiler says: line, text, what it did or why not, and what would help."""
+    lines = coloured(text, "cpp")
+    kinds = {True: "good", False: "plain"}
+    rows: list[list[object]] = [
+        [
+            str(one.line),
+            tag("code", lines[one.line - 1], cls="li-code"),
+            join([badge(one.what, kinds[not one.help]), f" {one.how}"]),
+            one.help,
+        ]
+        for one in shown
+    ]
+    if not rows:
+        return note("plain", "The compiler says nothing of the text.")
+    return table(
+        ("line", "text", "what the compiler says", "what would help"),
+        rows,
+        caption="what the compiler says of the text",
+    )
+
+
+def roofline(shown: Roofline) -> Html:
+    """Show timings under the roofs: for each row a bar for its share of the roof above it, the roofs folded."""
+    rows: list[list[object]] = []
+    for row, point in zip(shown.timings.rows, shown.points(), strict=True):
+        drawn = bar(shown.share(row), label=f"{shown.share(row):.0%}")
+        rows.append(
+            [row.kernel, shown.timings.case(row), *(Cell(text, align="num") for text in point), drawn, shown.words(row)]
+        )
+    head: list[object] = ["kernel", "size", Cell("operations a byte", align="num"), Cell("reached", align="num")]
+    head += [Cell("of the roof above it", span=2)]
+    names = ("threads", "arithmetic", *(level.name for level in shown.roofs[-1].levels))
+    roofs = [[label, *(Cell(cell, align="num") for cell in cells)] for label, *cells in shown.ceilings()]
+    return join(
+        [
+            table(head, rows, caption=shown.title),
+            fold("the roofs", table(names, roofs, caption=f"measured: {shown.roofs[-1].name}")),
+            fold("conditions", paragraph(shown.timings.conditions(), cls="li-faint")),
+        ]
+    )
+
+
+def _summary(loop: Loop) -> Html:
+    return join([f"{loop.where}: ", tag("b", loop.pace), f", {loop.rest}"])
+
+
+def _beside(loop: Loop, text: str) -> Html:
+    """Lay out a loop: lines of the text on the left, what each became on the right."""
+    lines = coloured(text, "cpp")
+    rows: list[list[object]] = []
+    for number, instructions in loop.by_line():
+        code = tag("code", lines[number - 1], cls="li-code") if 0 < number <= len(lines) else ""
+        listed = tag("pre", tag("code", "\n".join(one.text for one in instructions), cls="li-code"))
+        rows.append([str(number or ""), code, listed])
+    return table(("line", "text", "instructions"), rows, caption=f"loop at {loop.where}")

@@ -1,0 +1,209 @@
+"""What became of each revision of a kernel, and how fast each was at the sizes at which it was timed.
+
+Times are compared only where both revisions were timed against one kernel that was built alike, on one machine, with as many
+threads: then what the machine did meanwhile met that kernel as well, and the ratio of the two speed-ups is free of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..base.arguments import plural
+from ..model.registry import History, diff, registry
+from .table import aligned
+from .timings import Row, Timings
+from .words import outcome, sentence, spread_text
+
+_STATES = {"built": "compiles", "failed": "does not compile", "right": "right", "wrong": "WRONG", "crashed": "CRASHES"}
+#: What is never the best, however fast it is.
+_BAD = ("failed", "wrong", "crashed")
+_BLOCKS = "▁▂▃▄▅▆▇█"
+#: How many times faster, and the ends of the interval, where there is one.
+_Ratio = tuple[float, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What became of a revision.
+
+    Attributes:
+        label: its own.
+        parent: label of what it was edited from, or nothing.
+        changed_lines: how many lines differ from that.
+        state: in words.
+        is_current: whether the name stands for it.
+    """
+
+    label: str
+    parent: str
+    changed_lines: int
+    state: str
+    is_current: bool
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As a row of a table."""
+        change = f"{plural(self.changed_lines, 'line')} from {self.parent}" if self.parent else ""
+        return f"{self.label:<24}", f"{self.state:<16}", change
+
+
+@dataclass(frozen=True)
+class Step:
+    """How fast a revision was at one size in one direction.
+
+    Attributes:
+        row: its times; `speedup` and the ends of its interval are over what it was edited from.
+        over: label of that; nothing where the two cannot be compared.
+        words: of the comparison, or why there is none.
+        is_best: no right revision was measurably faster so far.
+    """
+
+    row: Row
+    over: str
+    words: str
+    is_best: bool = False
+
+
+@dataclass(frozen=True)
+class Course:
+    """The times of all revisions at one size in one direction, on one machine with as many threads, by one compiler.
+
+    Attributes:
+        steps: a step for each revision that was timed so, in order.
+    """
+
+    steps: tuple[Step, ...]
+
+    @property
+    def case(self) -> str:
+        """Size and direction."""
+        row = self.steps[0].row
+        return f"{row.size_text}, {row.direction}"
+
+    @property
+    def spark(self) -> str:
+        """The times as a row of bars from zero: the lower, the faster.
+
+        Example:
+            >>> what = dict(op="axpy", size={"B": 3}, direction="forward", dtype="float32", device="cpu", calls=1, samples=9)
+            >>> what |= dict(q1=1, q3=1, speedup=1, speedup_low=None, speedup_high=None)
+            >>> Course(tuple(Step(Row("axpy/cpp", **what, median=s), "", "") for s in (8, 4, 1))).spark
+            '█▄▁'
+        """
+        most = max(step.row.median for step in self.steps)
+        return "".join(_BLOCKS[math.ceil(step.row.median / most * len(_BLOCKS)) - 1] for step in self.steps)
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """As rows of a table: revision, time and quartiles, the comparison."""
+        return [
+            (step.row.kernel, spread_text(step.row.median, step.row.q1, step.row.q3), step.words, "best so far" * step.is_best)
+            for step in self.steps
+        ]  # fmt: skip
+
+
+def revisions_of(history: History) -> tuple[Revision, ...]:
+    """Say what became of each revision; those that nobody wrote, such as the points of a sweep, are left out."""
+    rows = []
+    for kernel in filter(registry.is_noted, history):
+        parent = registry.parent_of(kernel)
+        changed = diff(parent, kernel).lines if parent is not None else 0
+        state = registry.state(kernel.label).name
+        words = _STATES.get(state, "ships" if registry.is_shipped(kernel) else "not built")
+        is_current = kernel.revision == registry[kernel.name].revision
+        rows.append(Revision(kernel.label, parent.label if parent else "", changed, words, is_current))
+    return tuple(rows)
+
+
+def courses_of(history: History) -> dict[str, tuple[Course, ...]]:
+    """Return the times of the revisions, those together that may be compared, by what was timed and under which conditions."""
+    rows: dict[Hashable, dict[Hashable, dict[str, Row]]] = {}
+    for kernel in filter(registry.is_noted, history):
+        for table in registry.timed(kernel.label):
+            for row in table.select(kernel=kernel.label).rows:
+                where = rows.setdefault((_machine(row), _built(row)), {})
+                where.setdefault(_case(row), {})[kernel.label] = row
+    found = {}
+    for cases in rows.values():
+        every = tuple(row for case in cases.values() for row in case.values())
+        subject = f"{every[0].subject}; {Timings(every, every[0].kernel).conditions()}"
+        found[subject] = tuple(_course(history, case) for case in cases.values())
+    return found
+
+
+def _machine(row: Row) -> Hashable:
+    return row.device, row.cpu, row.threads, row.torch, row.dtype
+
+
+def _case(row: Row) -> Hashable:
+    return tuple(row.size.items()), row.direction
+
+
+def _built(row: Row) -> Hashable:
+    """Return compiler and flags, without the flags that are the revision's own: these are part of what was changed."""
+    own = registry.revision_of(row.kernel).flags
+    return row.compiler, row.flags[: len(row.flags) - len(own)]
+
+
+def _course(history: History, rows: dict[str, Row]) -> Course:
+    best, was_compared, steps = "", False, []
+    for kernel in history:
+        if (row := rows.get(kernel.label)) is None:
+            continue
+        parent = registry.parent_of(kernel)
+        ratio = _ratio(row, parent.label) if parent else None
+        if parent and ratio:
+            row = replace(row, speedup=ratio[0], speedup_low=ratio[1], speedup_high=ratio[2])
+            words = sentence("", parent.label, row.words).strip().removeprefix("is ")
+        else:
+            words = f"not timed beside {parent.label}" if parent else ""
+        steps.append(Step(row, parent.label if parent and ratio else "", words))
+        if registry.state(kernel.label).name in _BAD:
+            continue
+        if not best:
+            best = kernel.label
+        elif beside := _ratio(row, best):
+            was_compared = True
+            best = kernel.label if outcome(*beside[1:]) == "faster" else best
+    return Course(tuple(replace(step, is_best=was_compared and step.row.kernel == best) for step in steps))
+
+
+def _ratio(row: Row, other: str) -> _Ratio | None:
+    """Say how many times faster a revision is than another, with the interval; None where they were timed against nothing common."""
+    mine, theirs = ([*_speedups(label, row)] for label in (row.kernel, other))
+    for against, (speedup, low, high) in reversed(mine):
+        for same, (base, base_low, base_high) in reversed(theirs):
+            if same != against:
+                continue
+            if not (low and high and base_low and base_high):
+                return speedup / base, None, None
+            # Errors of two times that were taken apart add up in squares; of two in one benchmark a part is common and goes.
+            below = math.hypot(math.log(speedup / low), math.log(base_high / base))
+            upper = math.hypot(math.log(high / speedup), math.log(base / base_low))
+            return speedup / base, speedup / base * math.exp(-below), speedup / base * math.exp(upper)
+    return None
+
+
+def _speedups(label: str, like: Row) -> Iterator[tuple[Hashable, _Ratio]]:
+    """Yield over what a revision was timed, with all that makes it the same, and its speed-up; the latest last."""
+    where = _machine(like), _case(like)
+    for table in registry.timed(label):
+        rows = {row.kernel: row for row in table.rows if (_machine(row), _case(row)) == where}
+        if (row := rows.get(label)) and (base := rows.get(table.baseline)):
+            same = base.kernel, base.flags, base.compiler, _built(row)
+            yield same, (row.speedup, row.speedup_low, row.speedup_high)
+
+
+def history_text(history: History) -> str:
+    """Write a history: what became of each revision, then the times at each size."""
+    revisions = revisions_of(history)
+    lines = [f"history of {history[0].name}; -> is the current revision"]
+    lines += [f"{'->' if row.is_current else '  '} {' '.join(row.cells)}".rstrip() for row in revisions]
+    for subject, courses in courses_of(history).items():
+        rows: list[Sequence[str]] = []
+        for course in courses:
+            rows += [(f"{course.case}  {course.spark}",), *((f"  {label}", *rest) for label, *rest in course.cells)]
+        lines += ["", f"time per call (quartiles), {subject}", *aligned(rows)]
+    return "\n".join(lines)

@@ -1,0 +1,89 @@
+"""The judge: right kernels have full points, wrong ones lose those that they should, and whatever a text does is a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lltm_inline.errors import InputError
+from lltm_inline.lab.grades import Mark
+from lltm_inline.lab.judge import grade_text
+from lltm_inline.lab.lab import Exercise, Lab
+from lltm_inline.model.registry import registry
+from lltm_inline.workers.limits import Limits
+from tests.lab.shared import needs_locks
+from tests.planted.cheats import ACTS, RIGHT, TRICKS, Act, Cheat
+from tests.quick import QUICK
+
+pytestmark = needs_locks
+
+POINTS = {
+    "builds": 1.0,
+    "signature": 1.0,
+    "parity": 2.0,
+    "gradient x": 1.0,
+    "gradient y": 1.0,
+    "safety": 1.0,
+    "forbidden": 1.0,
+}
+#: One of each kind, for a run that takes no minute.
+FIRST = {"patches_through_a_global", "remembers_by_address", "hides_assembly", "includes_a_secret"}
+
+
+def grade(text: str, points: Mapping[str, float] = POINTS, **fields: object) -> dict[str, Mark]:
+    """Grade a text for axpy; return the marks by criterion."""
+    exercise = Exercise("cell", registry.ops["axpy"], "axpy/mine", "cpp", points, **fields)  # type: ignore[arg-type]
+    lab = Lab("lab", 1, Path("/"), (exercise,), Limits(seconds=5, memory=1 << 30, output=1 << 20), b"secret")
+    return {mark.criterion: mark for mark in grade_text(lab, exercise, text, {}, seed=b"seed", compiler=QUICK)}
+
+
+def test_a_right_kernel_has_all_points() -> None:
+    """Each criterion is met, and none gives a reason."""
+    marks = grade(RIGHT, {**POINTS, "memory": 1.0}, forbid=("aten",))
+    assert list(marks) == [*POINTS, "memory"]
+    assert {name: mark.reason for name, mark in marks.items() if mark.reason or mark.points != mark.of} == {}
+
+
+def test_a_wrong_gradient_costs_that_gradient() -> None:
+    """The others keep their points."""
+    marks = grade(RIGHT.replace("[i] = p[i];", "[i] = 3 * p[i];"))
+    assert {name for name, mark in marks.items() if mark.reason} == {"gradient y"}
+    assert "d_y" in marks["gradient y"].reason and marks["gradient y"].points == 0
+
+
+def _planted(rows: tuple[Cheat, ...] | tuple[Act, ...]) -> list[object]:
+    full = [pytest.mark.full, pytest.mark.long]
+    return [pytest.param(row, id=row.name, marks=[] if row.name in FIRST else full) for row in rows]
+
+
+@pytest.mark.parametrize("cheat", _planted(TRICKS))
+def test_a_cheat_falls_for_its_own_reason(cheat: Cheat) -> None:
+    """It never has full points, and some mark says why."""
+    marks = grade(cheat.text)
+    reasons = [mark.reason for mark in marks.values() if mark.reason]
+    assert sum(mark.points for mark in marks.values()) < sum(POINTS.values())
+    assert any(cheat.says in reason for reason in reasons), set(reasons)
+
+
+@pytest.mark.parametrize("act", _planted(ACTS))
+def test_an_act_is_refused_by_name(act: Act) -> None:
+    """It is not run."""
+    marks = grade(act.text)
+    assert act.says in marks["forbidden"].reason, {mark.reason for mark in marks.values()}
+    assert not any(mark.points for mark in marks.values())
+
+
+def test_a_cuda_text_is_refused() -> None:
+    """It would be checked on the CPU by what behind the locks cannot run."""
+    exercise = Exercise("cell", registry.ops["axpy"], "axpy/mine", "cuda", POINTS)
+    lab = Lab("lab", 1, Path("/"), (exercise,), Limits(), b"secret")
+    with pytest.raises(InputError, match="cell: only C\\+\\+ texts are graded"):
+        grade_text(lab, exercise, RIGHT, {}, seed=b"seed")
+
+
+def test_a_criterion_that_nobody_judges_is_refused() -> None:
+    """It must not be met by being passed over."""
+    with pytest.raises(InputError, match="cell: nothing judges 'gradient z'; want one of builds"):
+        grade(RIGHT, {"gradient z": 1.0})

@@ -1,0 +1,124 @@
+"""A lab is tried on what must pass and what must fall; and the page for instructors runs from its first cell to its last."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import lltm_inline as li
+from lltm_inline.lab import Lab, Mark, read_lab
+from lltm_inline.lab.grading import Job, Outcome, judge
+from lltm_inline.lab.selftesting import Trial, _trial
+from tests.lab.shared import KERNEL, book, lab_in, needs_locks
+from tests.lab.test_labs import LABS, NAMES
+from tests.quick import QUICK
+
+pytestmark = needs_locks
+
+ROOT = Path(__file__).parents[2]
+ALL = (Mark("builds", 1, 1), Mark("parity", 4, 4), Mark("gradient x", 2, 2))
+NO_PARITY = (ALL[0], Mark("parity", 0, 4, "z differs"), ALL[2])
+NO_BUILD = (Mark("builds", 0, 1, "no"), Mark("parity", 0, 4, "it is not run"), ALL[2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "marks", "criterion", "ok"),
+    [
+        ("solution", ALL, "", True), ("solution", NO_PARITY, "", False), ("solution", (), "", False),
+        ("starter", ALL, "", False), ("starter", NO_PARITY, "", True), ("starter", NO_BUILD, "", False), ("starter", (), "", False),
+        ("wrong", NO_PARITY, "parity", True), ("wrong", NO_PARITY, "gradient x", False),
+        ("wrong", NO_BUILD, "parity", False), ("wrong", NO_BUILD, "builds", True), ("wrong", ALL, "parity", False),
+        ("cheat", NO_BUILD, "", True), ("cheat", ALL, "", False), ("cheat", (), "", False), ("mutant", NO_PARITY, "", True),
+        ("mutant", ALL, "", False),
+    ],
+)  # fmt: skip
+def test_each_must_fare_as_it_must(
+    tmp_path: Path, kind: str, marks: tuple[Mark, ...], criterion: str, ok: bool
+) -> None:
+    """The solution gets all points, the starter compiles and gets fewer, the others fall by their criterion; no grade is no proof."""
+    (exercise,) = lab_in(tmp_path).exercises
+    found = _trial(exercise, kind, "name", marks, "" if marks else "the grader failed", criterion, "why")
+    assert isinstance(found, Trial) and found.ok is ok and found.said
+
+
+@pytest.mark.full
+def test_what_new_makes(tmp_path: Path) -> None:
+    """The solution gets all points; the starter compiles, and the kernel that `new` writes into `wrong/` falls by parity."""
+    li.lab.new(tmp_path / "lab", "axpy")
+    lab = read_lab(tmp_path / "lab")
+    (exercise,) = lab.exercises
+    texts = {
+        "solution": exercise.solution[0],
+        "starter": exercise.starter,
+        "wrong": exercise.wrong["axpy.nothing.cpp"][0],
+    }
+    jobs = {kind: Job("axpy", text, exercise.solution[1]) for kind, text in texts.items()}
+    known: dict[tuple[str, bool], Outcome] = {}
+
+    def keep(outcome: Outcome) -> None:
+        known[outcome.key, outcome.timed] = outcome
+
+    how: dict[str, Any] = {"workers": 1, "scheduler": None, "trust": False, "compiler": QUICK, "progress": False}
+    judge(lab, list(jobs.values()), "run", keep, known, **how)
+    for kind, job in jobs.items():
+        outcome = known[job.key, False]
+        found = _trial(exercise, kind, kind, outcome.marks, outcome.not_graded, "parity" if kind == "wrong" else "", "")
+        assert found.ok, found
+
+
+def _tried(lab: Lab) -> dict[str, bool]:
+    found = li.lab.selftest(lab, mutants=False, workers=1, compiler=QUICK, progress=False)
+    return {trial.name: trial.ok for trial in found.trials}
+
+
+@pytest.mark.full
+@pytest.mark.long
+def test_a_lab_with_a_gap(tmp_path: Path) -> None:
+    """A wrong kernel that falls by nothing, or by another criterion, is told, and the lab grades nobody; mended, it does."""
+    text = KERNEL.partition("\n")[2]
+    wrong = {
+        "wrong__axpy_dot_right_dot_cpp": f"// parity: is not wrong at all\n{text}",
+        "wrong__axpy_dot_other_dot_cpp": f"// gradient x: falls by parity alone\n{text.replace('A * x + y', 'A * x + y + 1')}",
+    }
+    lab = lab_in(tmp_path / "lab", notebook=book(), **wrong)
+    tried = _tried(lab)
+    assert not tried.pop("axpy.right.cpp") and not tried.pop("axpy.other.cpp") and all(tried.values())
+    assert not read_lab(lab.folder).tested
+    shutil.rmtree(lab.folder / "wrong")
+    assert all(_tried(read_lab(lab.folder)).values()) and read_lab(lab.folder).tested
+    li.lab.make(lab.folder)
+    assert read_lab(lab.folder / "lab.zip").tested
+
+
+@pytest.mark.full
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_the_labs_that_ship_are_green(tmp_path: Path, name: str) -> None:
+    """Their solutions get all points, their starters and wrong kernels fall as they say, no cheat passes, hardly a mutant survives."""
+    shutil.copytree(LABS / name, tmp_path / name)
+    found = li.lab.selftest(tmp_path / name, progress=False)
+    assert found.green, str(found)
+    mutants = [trial for trial in found.trials if trial.kind == "mutant"]
+    assert len(found.survivors) <= 0.05 * len(mutants), str(found)
+
+
+@pytest.mark.full
+@pytest.mark.long
+def test_teaching_with_this(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make, break, hand out, collect, grade, report: every cell of the notebook runs, and its claims are asserted in it."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    notebook = nbformat.read(LABS / "teaching.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    NotebookClient(
+        notebook, timeout=1500, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
+    said = json.dumps([cell.get("outputs") for cell in notebook.cells])
+    assert "5 students" in said and "NOT SANDBOXED" not in said

@@ -1,0 +1,64 @@
+"""Timing from outside: twice the work is half as fast, and what is not there when the clock stops is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from lltm_inline.lab.builder import build, toolchain_of
+from lltm_inline.lab.grades import Mark
+from lltm_inline.lab.judge import grade_text
+from lltm_inline.lab.lab import Exercise, Lab
+from lltm_inline.lab.runner import Runner
+from lltm_inline.lab.timing import timed
+from lltm_inline.model.registry import Kernel, registry
+from lltm_inline.workers.limits import Limits
+from tests.lab.shared import needs_locks
+from tests.planted.cheats import RIGHT
+from tests.quick import QUICK
+
+pytestmark = needs_locks
+
+_LOOP = "for (int64_t i = 0; i < z.numel(); ++i) r[i] = 2 * p[i] + q[i];"
+SLOW = RIGHT.replace(_LOOP, f"for (int turn = 0; turn < 12; ++turn) {_LOOP}")
+LATER = "std::thread([=] {{ std::this_thread::sleep_for(std::chrono::seconds(2)); {} }}).detach();"
+#: Comes back at once, and computes in a thread of its own.
+LAZY = "#include <chrono>\n#include <thread>\n" + RIGHT.replace(_LOOP, LATER.format(f"(void)a; (void)b; {_LOOP}"))
+
+
+def grade(text: str, least: float, baseline: str = SLOW) -> Mark:
+    """Grade the speed of a text against a baseline."""
+    op = registry.ops["axpy"]
+    exercise = Exercise("cell", op, "axpy/mine", "cpp", {"speed": 1.0}, baseline=baseline, thresholds={"speed": least})
+    lab = Lab("lab", 1, Path("/"), (exercise,), Limits(seconds=20), b"secret")
+    (mark,) = grade_text(lab, exercise, text, {}, seed=b"seed", compiler=QUICK)
+    return mark
+
+
+def test_what_is_computed_late_is_missing() -> None:
+    """A thread that goes on when forward is back finds everything standing still."""
+    op = registry.ops["axpy"]
+    device, toolchain = toolchain_of("cpp", QUICK)
+    library = build(Kernel("axpy/lazy", cpp=LAZY), op, device, toolchain, ())
+    x, y = torch.randn(100_000), torch.randn(100_000)
+    with Runner(library, op, Limits()) as runner:
+        _, values = timed(op, runner, [x, y], [torch.ones(100_000)], 1)
+    assert not torch.allclose(values[0], 2 * x + y)
+
+
+@pytest.mark.full
+def test_a_faster_kernel_meets_what_a_slower_one_does_not() -> None:
+    """The lower bound of the ratio decides, and the reason has the numbers."""
+    assert grade(RIGHT, 1.5).reason == ""
+    reason = grade(SLOW, 1.5).reason
+    assert "times as fast as the baseline" in reason and "want at least 1.5 for sure" in reason
+
+
+@pytest.mark.full
+def test_a_result_is_compared_in_every_timed_call() -> None:
+    """One that is wrong once has no time."""
+    wrong = RIGHT.replace("  return z;", "  static int calls = 0;\n  if (++calls > 6) z.zero_();\n  return z;", 1)
+    assert "what it gives while it is timed is wrong: z is" in grade(f"#include <ATen/ops/zero.h>\n{wrong}", 1.0).reason
+    assert "what it gives while it is timed is wrong: z is" in grade(LAZY, 1.0).reason

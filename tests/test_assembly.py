@@ -1,0 +1,345 @@
+"""The machine code of a kernel: its loops are found, and what is said of them is so."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lltm_inline as li
+from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
+from lltm_inline.errors import DefinitionError, ToolchainError, UnknownPartError
+from lltm_inline.show.views.analysis import listing
+from tests import tiny
+from tests.html_checks import read
+
+#: One loop over floats or doubles, which knows that nothing overlaps.
+LOOP = r"""
+#include <cmath>
+#include <torch/csrc/stable/ops.h>
+
+using torch::stable::Tensor;
+
+template <class T>
+void scale(T* __restrict y, const T* __restrict x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    y[i] = T(FACTOR) * x[i];
+}
+
+Tensor forward(const Tensor& x) {
+  Tensor row = torch::stable::contiguous(x), y = torch::stable::empty_like(row);
+  const int64_t n = row.numel();
+  if (row.scalar_type() == torch::headeronly::ScalarType::Double) {
+    scale(static_cast<double*>(y.mutable_data_ptr()), static_cast<const double*>(row.const_data_ptr()), n);
+  } else {
+    scale(static_cast<float*>(y.mutable_data_ptr()), static_cast<const float*>(row.const_data_ptr()), n);
+  }
+  return y;
+}
+
+Tensor backward(const Tensor& d_y, std::array<bool, 1> wanted) {
+  return wanted[0] ? forward(d_y) : Tensor();
+}
+"""
+#: The loop's own line.
+LINE = LOOP.split("\n").index("    y[i] = T(FACTOR) * x[i];") + 1
+CALLS = LOOP.replace("T(FACTOR) * x[i]", "T(FACTOR) * std::tgamma(x[i])")
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the widths are those of x86-64")
+
+
+@pytest.fixture(autouse=True)
+def op() -> Iterator[None]:
+    """Register the op."""
+    tiny.register()
+    yield
+    tiny.forget("tiny")
+
+
+def kernel(text: str = LOOP, variant: str = "loop") -> li.Kernel:
+    """Make a kernel of a text."""
+    return tiny.kernel(text=text, variant=variant)
+
+
+def test_a_loop_is_shown_beside_its_line() -> None:
+    """The vectors of both dtypes stand at the loop's line; text and HTML say how long they are."""
+    shown = li.assembly(kernel(), compiler="g++", progress=False)
+    assert shown.width("float") in (4, 8, 16) and shown.width("double") == shown.width("float") // 2
+    assert not shown.calls
+    assert all(LINE in loop.lines and max(loop.lines) == LINE for loop in shown.loops)
+    assert all(instruction.line == LINE for instruction in shown.of_line(LINE)) and shown.of_line(LINE)
+    said = str(shown)
+    assert re.match(r"assembly of tiny/loop by g\+\+ [\d.]+: \d+ instructions of its text, \d+ loops\n", said)
+    assert f"{shown.width('float')} floats at a time" in said and f"{shown.width('double')} doubles at a time" in said
+    assert re.search(rf" {LINE} \| y\[i\] = T\(FACTOR\) \* x\[i\]; +\S+", said)
+    html = shown._repr_html_()
+    assert not read(html).problems
+    assert f"{shown.width('float')} floats at a time" in html and re.search(r"v?(?:mul|add)ps", html)
+
+
+def test_two_are_compared_loop_by_loop() -> None:
+    """A loop that now calls a function for each element is told beside the one that did not."""
+    shown = li.assembly(kernel(CALLS, "calls"), kernel(), compiler="g++", progress=False)
+    assert shown.width("float") == 1 and set(shown.calls) == {"tgammaf", "tgamma"}
+    changes = shown.differences
+    assert changes[0] == "beside tiny/loop:"
+    assert any(
+        "floats at a time" in line and "-> one float at a time" in line and "calls tgammaf" in line for line in changes
+    )
+    same = li.assembly(kernel(), kernel(variant="twin"), compiler="g++", progress=False)
+    assert all(line.endswith(", as before") for line in same.differences[1:]) and len(same.differences) > 2
+    assert not read(shown._repr_html_()).problems
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("clang++") is None, reason="no clang++ here")
+def test_clang() -> None:
+    """What clang++ makes is read the same way."""
+    shown = li.assembly(kernel(CALLS, "calls"), kernel(), compiler="clang++", progress=False)
+    assert shown.other is not None and shown.other.width("float") in (4, 8, 16) and shown.width("float") == 1
+    assert set(shown.calls) == {"tgammaf", "tgamma"}
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("llvm-objdump") is None, reason="no llvm-objdump here")
+def test_llvm_objdump_does_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where binutils' objdump is not there, LLVM's lists the same loops."""
+    with_binutils = li.assembly(kernel(), compiler="g++", progress=False)
+    only(tmp_path, monkeypatch, "llvm-objdump", "addr2line", "g++", "as", "ld")
+    with_llvm = li.assembly(kernel(), compiler="g++", progress=False)
+    assert [loop.widths for loop in with_llvm.loops] == [loop.widths for loop in with_binutils.loops]
+
+
+def only(directory: Path, monkeypatch: pytest.MonkeyPatch, *programs: str) -> None:
+    """Leave only these programs on PATH."""
+    for name in programs:
+        found = shutil.which(name)
+        assert found
+        (directory / name).symlink_to(Path(found).resolve())
+    monkeypatch.setenv("PATH", str(directory))
+
+
+def test_what_cannot_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No text, no such dtype, nothing that disassembles: each is told."""
+    with pytest.raises(DefinitionError) as error:
+        li.assembly("axpy/python")
+    assert str(error.value) == "kernel 'axpy/python' is a Python function: it has no machine code of its own"
+    shown = li.assembly(kernel(), compiler="g++", progress=False)
+    with pytest.raises(UnknownPartError) as unknown:
+        shown.width("half")
+    assert str(unknown.value) == "no width for 'half': want 'float' or 'double'"
+    only(tmp_path, monkeypatch, "addr2line", "g++", "as", "ld")
+    with pytest.raises(ToolchainError) as lacks:
+        li.assembly(kernel(), compiler="g++", progress=False)
+    assert str(lacks.value).startswith("the assembly of a kernel needs objdump or llvm-objdump on PATH. ")
+
+
+@pytest.mark.full
+def test_a_library_without_lines_is_no_text_without_loops() -> None:
+    """It is told that nothing is known; and what the compiler says is shown all the same."""
+    shown = li.assembly(kernel(), compiler="g++", cflags=["-O3", "-g0"], progress=False, remarks=True)
+    assert not shown.routines and not shown.loops and shown.remarks
+    unknown = "No instruction can be told to be of the text: the library has no line table (was it built with -g0?), "
+    assert unknown in str(shown) and "no loops" not in str(shown) and "-g0?" in shown._repr_html_()
+
+
+def test_magic_and_command(capsys: Any) -> None:
+    """`%kernel asm` and `python -m lltm_inline asm` show the same."""
+    from lltm_inline.__main__ import main
+    from lltm_inline.notebook.verbs import perform
+
+    assert main(["asm", "axpy/cpp"]) == 0
+    printed = capsys.readouterr().out
+    assert printed == f"{perform('asm axpy/cpp', print)}\n" and "floats at a time" in printed
+    assert main(["asm", "axpy/cpp", "--remarks"]) == 0
+    printed = capsys.readouterr().out
+    assert printed == f"{perform('asm axpy/cpp --remarks', print)}\n" and "what the compiler says:" in printed
+
+
+#: One line for each thing of which a compiler has something to say.
+SAID = LOOP.replace(
+    """template <class T>
+void scale(T* __restrict y, const T* __restrict x, int64_t n) {
+""",
+    """__attribute__((noinline)) int64_t away(int64_t n) { return n; }
+inline float near(float x) { return x + 1; }
+
+template <class T>
+void scale(T* y, const T* x, int64_t n) {
+  n = away(n);
+""",
+).replace("T(FACTOR) * x[i]", "near(x[i])")
+
+
+def lines_of(text: str, part: str) -> list[int]:
+    """Return the numbers of the lines that hold a text."""
+    return [number for number, line in enumerate(text.split("\n"), 1) if part in line]
+
+
+@pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.full)])
+def test_remarks_of_both_compilers_have_one_wording(compiler: str) -> None:
+    """Vectorised and inlined, or not and why, at the lines of the text, and of these only."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} here")
+    shown = li.assembly(kernel(SAID, "said"), compiler=compiler, progress=False, remarks=True)
+    assert shown.remarks
+    [loop] = lines_of(SAID, "for (int64_t i = 0")
+    assert any(one.line == loop and one.what == "vectorised" for one in shown.remarks), shown
+    assert any(one.what == "not inlined" and one.how.startswith("away, ") and one.help for one in shown.remarks), shown
+    assert any(one.what == "inlined" and one.how == "near" for one in shown.remarks), shown
+    called = li.assembly(kernel(CALLS, "calls"), compiler=compiler, progress=False, remarks=True)
+    assert called.remarks
+    [why, *_] = [one for one in called.remarks if one.what == "not vectorised"]
+    assert re.fullmatch(r"it calls a function in each turn \(tgammaf?(, tgammaf?)?\)", why.how), why
+    assert "at::vec::Vectorized" in why.help
+    assert "\nwhat the compiler says:\n" in str(called) and f"         {why}" in str(called)
+    assert not read(called._repr_html_()).problems and "it calls a function in each turn" in called._repr_html_()
+    assert li.assembly(kernel(CALLS, "calls"), compiler=compiler, progress=False).remarks is None
+
+
+@pytest.mark.full
+def test_where_the_time_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By samples, at the line that does the work; without perf, or where it may not look, a sentence stands in their place."""
+    if not shutil.which("perf"):
+        pytest.skip("no perf here")
+    hot = li.assembly(kernel(CALLS, "calls"), compiler="g++", progress=False, hot=(100_000,)).hot
+    if hot is not None and hot.missing.startswith("perf took no samples"):
+        pytest.skip(hot.missing)
+    assert hot and hot.case == "N=100000, forward" and hot.samples > 50 and not hot.missing
+    shares = {**dict(hot.lines), **dict(hot.others)}
+    assert sum(shares.values()) == pytest.approx(1) and shares["libm.so.6"] > 0.3, "tgammaf is there"
+    shown = li.assembly(kernel(), compiler="g++", progress=False, hot=(1_000_000,))
+    assert shown.hot and shown.hot.lines[0][0] == LINE and f"%  {LINE:4} | y[i] = " in str(shown)
+    assert not read(shown._repr_html_()).problems and "where the time goes, N=1000000, forward, " in shown._repr_html_()
+    only(tmp_path, monkeypatch, "objdump", "addr2line", "g++", "as", "ld")
+    without = li.assembly(kernel(), compiler="g++", progress=False, hot=(1,))
+    assert "\nWhere the time goes needs perf on PATH, to take samples. " in str(without) and without.loops
+    assert "needs perf on PATH" in without._repr_html_()
+    (tmp_path / "perf").write_text("#!/bin/sh\necho 'Permission denied' >&2\n")
+    (tmp_path / "perf").chmod(0o755)
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    refused = li.assembly(kernel(), compiler="g++", progress=False, hot=(1,)).hot
+    assert refused and refused.missing.endswith("this system may not allow it: Permission denied")
+
+
+#: Loops that are not vectorised, each with words of the reason, which must be there, and of its cure.
+REASONS = {
+    "alias": (
+        "for (int64_t i = 0; i < n; ++i) a[i] = d[i] + e[i], b[i] = d[i] * f[i], c[i] = a[i] - f[i] * e[i] / b[i];",
+        "a turn may need what the one before it has written", "__restrict",
+    ),
+    "carried": (
+        "for (int64_t i = 1; i < n; ++i) state = 0.9f * state + d[i], a[i] = state;",
+        "a turn goes on from what the one before it has computed", "another loop be the inner one",
+    ),
+    "search": (
+        "for (int64_t i = 0; i < n; ++i) { if (d[i] > 1) break; state = float(i); }",
+        "", "",
+    ),
+}  # fmt: skip
+LOOPS = r"""
+#include <torch/csrc/stable/ops.h>
+
+using torch::stable::Tensor;
+
+__attribute__((noinline)) float work(int64_t n, float* a, float* b, float* c, const float* d, const float* e, const float* f) {
+  float state = 0;
+  LOOP
+  return state;
+}
+
+Tensor forward(const Tensor& x) {
+  Tensor y = torch::stable::empty_like(x);
+  float* p = static_cast<float*>(y.mutable_data_ptr());
+  const float* q = static_cast<const float*>(x.const_data_ptr());
+  p[0] = work(x.numel(), p, p + 1, p + 2, q, q + 1, q + 2);
+  return y;
+}
+
+Tensor backward(const Tensor& d_y, std::array<bool, 1> wanted) {
+  return wanted[0] ? forward(d_y) : Tensor();
+}
+"""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+@pytest.mark.parametrize("name", list(REASONS))
+def test_the_reason_is_the_first_that_the_compiler_found(name: str, compiler: str) -> None:
+    """Not the last one, after it has tried everything else: that arrays may overlap is no matter of types."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} here")
+    loop, how, help = REASONS[name]
+    text = LOOPS.replace("LOOP", loop)
+    shown = li.assembly(kernel(text, name), compiler=compiler, progress=False, remarks=True)
+    assert shown.remarks
+    found = [one for one in shown.remarks if one.what == "not vectorised" and one.line in lines_of(text, loop)]
+    assert found and any(how in one.how and help in one.help for one in found), shown.remarks
+    assert not any("vectype" in one.how or "data ref" in one.how for one in shown.remarks)
+
+
+def listed(*rows: str) -> list[Instruction]:
+    """Make instructions of `address text`, each of a line of its own."""
+    split = [row.split(" ", 1) for row in rows]
+    return [Instruction(int(address, 16), text, number) for number, (address, text) in enumerate(split, 1)]
+
+
+def test_a_jump_back_from_a_rare_case_is_no_loop() -> None:
+    """What a compiler puts behind the end comes back to where it left; nothing is repeated."""
+    rows = listed("0 test al,al", "2 je 8", "4 add rax,1", "6 ret", "8 call 99 <slow>", "a jmp 4")
+    assert not list(_loops(rows))
+
+
+def test_a_call_that_never_returns_closes_no_loop() -> None:
+    """An exception is thrown: the next instruction belongs to something else."""
+    rows = listed("0 add rax,1", "2 jne 6", "4 ret", "6 call 99 <__cxa_throw>", "8 jmp 0")
+    assert not list(_loops(rows))
+
+
+def test_the_innermost_of_two_loops_is_told() -> None:
+    """A loop over rows holds one over columns; one that stands beside them is told as well."""
+    rows = listed("0 nop", "2 nop", "4 jne 2", "6 jne 0", "8 nop", "a jne 8", "c ret")
+    assert [loop.lines for loop in _loops(rows)] == [(2, 3), (5, 6)]
+
+
+@pytest.mark.full
+def test_a_cuda_text_is_shown_at_its_own_lines() -> None:
+    """On the CPU, and as PTX where nvcc is: what stands beside the instructions is the CUDA text."""
+    kernel = li.registry["axpy/cuda"]
+    wanted = kernel.cuda.split("\n").index("__global__ void scale(const T* d_z, T* d_x, int64_t N) {") + 3
+    shown = li.assembly(kernel, device="cuda-cpu", progress=False)
+    assert shown.text == kernel.cuda and shown.of_line(wanted)
+    if shutil.which("nvcc") is None:
+        pytest.skip("no nvcc here")
+    shown = li.assembly(kernel, progress=False)
+    assert (
+        shown.text == kernel.cuda
+        and shown.compiler.startswith("nvcc ")
+        and shown.width("float") == shown.width("double") == 1
+    )
+    assert {loop.lines[-1] for loop in shown.loops} == {wanted, wanted - 6}
+    assert {"ld.global.f32", "fma.rn.f32"} <= {one.name for one in shown.of_line(wanted - 6)} | {"fma.rn.f32"}
+    routine = next(routine for routine in shown.routines if "scale" in routine.name)
+    assert routine.short == "scale" and re.match(
+        r"\d+ registers a thread, 0 bytes of shared memory a block, nothing spilled$", routine.uses
+    )
+    assert "PTX, which the driver translates" in str(shown) and routine.uses in str(shown)
+    assert not read(shown._repr_html_()).problems
+
+
+def test_of_very_much_code_the_beginning_is_listed() -> None:
+    """The pane holds as many instructions as a browser shows at once, functions with loops first, and says how many there are."""
+    many = tuple(Instruction(address, f"nop {address}", 1 + address % 7) for address in range(3000))
+    routines = (Routine("f(int)", many, ()), Routine("g(int)", many, (Loop(many[:5]),)))
+    shown = listing(li.Assembly("tiny/long", "g++ 12", "text", routines))
+    assert shown.count("nop ") == 4000 and shown.index("<code>g</code>") < shown.index("<code>f</code>")
+    assert (
+        "Here are 4000 of 6000 instructions: li.assembly(&#x27;tiny/long&#x27;).of_line(N) has those of line N."
+        in shown
+    )
+    assert shown.count("li-looped") == 5 and not read(shown).problems

@@ -1,0 +1,144 @@
+"""The roofline: what the machine can do at most, and what is said of timings under it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import lltm_inline as li
+from lltm_inline.analysis import roofs as roofs_module
+from lltm_inline.analysis.roofline import Roofline
+from lltm_inline.analysis.roofs import Level, Roofs, caches, roofs, working_sets
+from lltm_inline.build import cache
+from lltm_inline.errors import InputError
+from lltm_inline.measure.machine import cpu_name
+from lltm_inline.tables.timings import Row, Timings
+from tests.html_checks import read
+from tests.notebook.test_plot import texts
+
+ONE = Roofs("this", 1, "float32", 5e10, (Level("L1", 2e11), Level("L2", 1e11), Level("memory", 1e10)))
+TWO = replace(ONE, threads=2, flops=1e11, levels=(Level("L1", 4e11), Level("L2", 2e11), Level("memory", 1.5e10)))
+
+
+def row(flops: float, bytes_: float, **other: Any) -> Row:
+    """Make a row that does so many operations and moves so many bytes a second."""
+    values: dict[str, Any] = {
+        "op": "axpy", "size": {"N": 4}, "direction": "forward", "dtype": "float32", "device": "cpu", "samples": 50, "calls": 9,
+        "median": 8e-6, "q1": 7e-6, "q3": 9e-6, "speedup": 1, "speedup_low": 1, "speedup_high": 1, "threads": 2, "cpu": "this",
+        "gflop_per_s": flops / 1e9, "gb_per_s": bytes_ / 1e9,
+    }  # fmt: skip
+    return Row("axpy/cpp", **{**values, **other})
+
+
+def under(*rows: Row) -> Roofline:
+    """Put rows under the two roofs."""
+    return Roofline(Timings(rows, "axpy/cpp"), (ONE, TWO))
+
+
+FROM_L2 = "its data lie in L2, at least in part; 25% of the roof above it, bytes from L2"
+
+
+@pytest.mark.parametrize(
+    ("flops", "bytes_", "said"),
+    [
+        (1.2e9, 1.2e10, "12.0 GB/s; 80% of the roof above it, bytes from memory"),
+        (1.6e9, 1.6e10, "16.0 GB/s; 107% of the roof above it, bytes from memory"),
+        (5e9, 5e10, f"50.0 GB/s, 3.33 times what memory gives: {FROM_L2}"),
+        (9e9, 9e11, "900 GB/s, more than L1 gives: the kernel cannot have moved all that its op declares"),
+        (9e10, 1e9, "1.00 GB/s; 90% of the roof above it, arithmetic"),
+    ],
+    ids=["memory", "a little more", "cache", "beyond all", "arithmetic"],
+)
+def test_what_is_said(flops: float, bytes_: float, said: str) -> None:
+    """Of a rate that memory cannot give, where the data were; of the roof that is the lower one, the share."""
+    found = under(row(flops, bytes_))
+    assert found.words(found.timings.rows[0]) == said and found.verdict() == f"axpy/cpp, N=4, forward: {said}"
+
+
+def test_text_html_and_picture() -> None:
+    """All three have the roofs of both thread counts, and each row; the picture is told in words."""
+    found = under(row(1.2e9, 1.2e10), row(4e9, 5e10, size={"N": 64}, direction="backward"))
+    told = str(found)
+    assert told.startswith(
+        "axpy, float32, cpu: under the roofs of this\n"
+        "  1 thread, 50.0 GFLOP/s, L1 200 GB/s, L2 100 GB/s, memory 10.0 GB/s\n"
+        "  2 threads, 100 GFLOP/s, L1 400 GB/s, L2 200 GB/s, memory 15.0 GB/s\n"
+        "  memory is the lower roof below 6.67 FLOP/byte\n\n"
+        "axpy/cpp, N=4, forward: 0.10 FLOP/byte, 1.20 GFLOP/s\n  12.0 GB/s; 80% "
+    )
+    page = found._repr_html_()
+    assert not read(page).problems and "2 threads" in page and "bytes from L2" in page
+    figure = li.plot(found)
+    for part in ("L2 200 GB/s", "memory 15.0 GB/s", "2 threads: 100 GFLOP/s", "1 thread: 50.0 GFLOP/s"):
+        assert part in texts(figure), part
+    assert "80% of the roof above it" in figure.words  # type: ignore[attr-defined]
+
+
+def test_what_is_refused() -> None:
+    """No timings, no cost, another machine: each is told before anything is built."""
+    with pytest.raises(InputError) as error:
+        li.roofline("axpy/cpp")  # type: ignore[arg-type]
+    assert str(error.value) == "timings='axpy/cpp', want what benchmark gave"
+    with pytest.raises(InputError) as error:
+        li.roofline(Timings((row(1, 1, gflop_per_s=None, gb_per_s=None),), "axpy/cpp"))
+    costless = "nothing to put under a roof: op 'axpy' declares no cost in operations and bytes: give it Op(cost=...)"
+    assert str(error.value) == costless
+    with pytest.raises(InputError, match="nothing was timed"):
+        li.roofline(Timings((), "axpy/cpp"))
+    with pytest.raises(InputError) as error:
+        li.roofline(Timings((row(1, 1, cpu="an abacus"),), "axpy/cpp"))
+    assert str(error.value).startswith(
+        f"these were timed on an abacus, and this is {cpu_name()}: its roofs are others. "
+    )
+
+
+def test_roofs_are_measured_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A nearer level is not slower, two threads are kept apart from one, and the second time the cache answers."""
+    found = roofs(torch.float32, 1, progress=False)
+    assert found.flops > 1e8 and found.levels[-1].name == "memory" and found.levels[0].name == "L1"
+    assert found.levels[0].rate > found.levels[-1].rate > 1e7
+    [store] = [
+        path for path in (cache.cache_dir() / "toolchains").glob("roofs-*.json") if f"{found.flops}" in path.read_text()
+    ]
+    store.write_text(store.read_text().replace(str(found.flops), "12345.0"))
+    assert roofs(torch.float32, 1, progress=False).flops == 12345.0
+    store.write_text("{}")
+    assert roofs(torch.float32, 1, progress=False).flops > 1e8, "what is broken is measured anew"
+
+
+def test_a_gpu_is_measured_by_what_pytorch_does_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same calls, on the CPU: copies of two sizes and a GEMM."""
+    monkeypatch.setattr(roofs_module, "_GPU_BYTES", {"L2": 2**16, "memory": 2**24})
+    monkeypatch.setattr(roofs_module, "_GPU_GEMM", 64)
+    found = roofs_module._of_gpu("a GPU", torch.float32, "cpu")
+    assert [level.name for level in found.levels] == ["L2", "memory"] and found.threads == 0
+    assert found.flops > 1e5 and all(level.rate > 1e7 for level in found.levels)
+    assert next(Roofline(Timings((row(1e9, 1e9),), "axpy/cpp"), (found,)).ceilings())[0] == "a GPU"
+
+
+def test_caches_are_what_the_system_says(tmp_path: Path) -> None:
+    """Those of instructions are no level; where nothing is said, usual ones are taken; no level is there twice."""
+    for number, (kind, level, size) in enumerate(
+        (("Data", "1", "48K"), ("Instruction", "1", "64K"), ("Unified", "2", "1024K"), ("Unified", "3", "32M"))
+    ):
+        place = tmp_path / f"index{number}"
+        place.mkdir()
+        for name, text in (("type", kind), ("level", level), ("size", size)):
+            (place / name).write_text(f"{text}\n")
+    assert caches(tmp_path) == (48 * 2**10, 2**20, 32 * 2**20)
+    assert caches(tmp_path / "nothing") == (32 * 2**10, 2**20, 16 * 2**20)
+    assert [name for name, _ in working_sets(caches(tmp_path), 64)] == ["L1", "L2", "memory"]
+
+
+@pytest.mark.full
+def test_command(capsys: Any, tmp_path: Path) -> None:
+    """`python -m lltm_inline roofline` times and shows it, and draws it."""
+    from lltm_inline.__main__ import main
+
+    file = tmp_path / "roofs.svg"
+    assert main(["roofline", "axpy/cpp", "--sizes", "64", "--seconds", "0.01", "--plot", str(file)]) == 0
+    assert "axpy/cpp, N=64, both: " in capsys.readouterr().out and file.stat().st_size > 1000
