@@ -35,14 +35,14 @@ POINTS = {
     "safety": 1.0,
     "forbidden": 1.0,
 }
-EXERCISE = Exercise("axpy", li.registry.ops["axpy"], "axpy/mine", "cpp", POINTS, forbid=("aten",))
+EXERCISE = Exercise("axpy", li.registry.ops["axpy"], "axpy/mine", POINTS, forbid=("aten",))
 LAB = Lab("lab", 1, Path("/"), (EXERCISE,), li.Limits(seconds=5), b"secret")
 
 
 def locks(results: Results, count: int) -> None:
     """Fork a process and lock it in, and load a library there."""
-    device, toolchain = toolchain_of("cpp", None)
-    library = build(li.Kernel("axpy/mine", cpp=TEXT, params=PARAMS), EXERCISE.op, device, toolchain, ("aten",))
+    toolchain = toolchain_of(None)
+    library = build(li.Kernel("axpy/mine", cpp=TEXT, params=PARAMS), EXERCISE.op, toolchain, ("aten",))
     x = torch.ones(1000)
     for number in range(count + 3):
         started = time.perf_counter()

@@ -73,8 +73,7 @@ memory_mib = 2048
 kernel = "{kernel}"
 params = {params}                 # numbers that students may set
 # forbid = ["aten"]               # points for "forbidden" need it
-# baseline = "baseline.cpp"       # points for "speed" need it,
-# thresholds = {{ speed = 1.5 }}    # and this: at least 1.5 times as fast
+# baseline = "baseline.cpp"       # points for "speed 2" need it: at least twice as fast as that kernel
 
 [exercises.{key}.points]
 {points}
@@ -134,7 +133,7 @@ def new(folder: str | os.PathLike[str], op: Op | str, *, solution: Kernel | str 
     op, kernel = _op_and_kernel(op, solution)
     own = "" if op.name in registry.ops and registry.is_shipped(registry[f"{op.name}/python"]) else _text_of(op)
     text = _with_marks(kernel)
-    if own and (kernel.cpp or kernel.cuda).strip() in own:
+    if own and kernel.cpp.strip() in own:
         raise InputError(
             f"op {op.name!r}: the text that defines it has the solution in it, and students get it: move the solution elsewhere"
         )
@@ -189,8 +188,8 @@ def _op_and_kernel(op: Op | str, solution: Kernel | str | None) -> tuple[Op, Ker
             raise InputError(f"op {op.name!r} has no kernel with a C++ text: register your solution, or give solution=")
         return op, ours[0]
     kernel = solution if isinstance(solution, Kernel) else kernels_of(solution)[0]
-    if kernel.op != op.name or len({"cpp", "cuda"} & {*kernel.sources}) != 1:
-        raise refusal("solution", kernel.label, f"a kernel of {op.name!r} with one text, C++ or CUDA")
+    if kernel.op != op.name or not kernel.cpp or kernel.cuda:
+        raise refusal("solution", kernel.label, f"a kernel of {op.name!r} with a C++ text and no other")
     return op, kernel
 
 
@@ -211,7 +210,7 @@ def _text_of(op: Op) -> str:
 
 def _with_marks(kernel: Kernel) -> str:
     """Mark what stands in `forward` and `backward` as the solution; without it they say that they are not written yet."""
-    text = kernel.cpp or kernel.cuda
+    text = kernel.cpp
     masked = mask(text)
     functions = [function for name, function in find_functions(masked) if name in kernel.functions]
     for function in sorted(functions, key=lambda one: -one.offset):

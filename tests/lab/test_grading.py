@@ -105,12 +105,13 @@ def test_marks_that_are_none(tmp_path: Path) -> None:
 
 def test_both_phases(tmp_path: Path) -> None:
     """Speed is graded where all else is right; where a phase has no outcome, nothing is graded."""
-    exercise = replace(lab_in(tmp_path).exercises[0], points=FrozenDict({"parity": 4, "speed": 2}))
+    exercise = replace(lab_in(tmp_path).exercises[0], points=FrozenDict({"speed 2": 2, "parity": 4, "speed 4": 1}))
     right, wrong = Outcome("k", False, (Mark("parity", 4, 4),)), Outcome("k", False, (Mark("parity", 0, 4, "no"),))
-    fast, failed = Outcome("k", True, (Mark("speed", 2, 2),)), Outcome("k", True, (), "the grader failed")
-    assert [mark.points for mark in marks_of(exercise, [right, fast])[0]] == [4, 2]
-    assert [mark.points for mark in marks_of(exercise, [wrong, None])[0]] == [0, 0]
-    assert [mark.points for mark in marks_of(exercise, [wrong, fast])[0]] == [0, 0]
+    fast = Outcome("k", True, (Mark("speed 2", 2, 2), Mark("speed 4", 0, 1, "slow")))
+    failed = Outcome("k", True, (), "the grader failed")
+    assert [mark.points for mark in marks_of(exercise, [right, fast])[0]] == [2, 4, 0]
+    assert [mark.points for mark in marks_of(exercise, [wrong, None])[0]] == [0, 0, 0]
+    assert [mark.points for mark in marks_of(exercise, [wrong, fast])[0]] == [0, 0, 0]
     for outcomes in ([None, None], [None, fast], [right, None], [right, failed], [replace(failed, timed=False), fast]):
         marks, said = marks_of(exercise, outcomes)
         assert said and not marks

@@ -40,7 +40,7 @@ def test_what_stands_in_a_lab(tmp_path: Path) -> None:
         10,
         9,
     )
-    assert (exercise.kernel, exercise.kind, exercise.params, exercise.of) == ("axpy/mine", "cpp", ("A",), 7)
+    assert (exercise.kernel, exercise.params, exercise.of) == ("axpy/mine", ("A",), 7)
     assert exercise.solution[1] == {"A": 2} and "A * x + y" in exercise.solution[0]
     assert "SOLUTION" not in exercise.starter and "A * x" not in exercise.starter
     assert exercise.wrong["axpy.forgets.cpp"][1:] == ("parity", "forgets y")
@@ -89,7 +89,8 @@ def test_op_of_its_own(tmp_path: Path) -> None:
         ("builds = 1", "build = 1", r"points of 'build'. Did you mean 'builds'\? Criteria: builds, signature, parity, gradient x"),
         ("builds = 1", "builds = true", "points.builds=True, want a finite number"),
         ("builds = 1", "builds = -1", "points.builds=-1, want a number of 0 or more"),
-        ("builds = 1", "speed = 1", "points for 'speed' need thresholds.speed"),
+        ("builds = 1", '"speed 2" = 1', "points for 'speed 2' need a baseline"),
+        ("builds = 1", '"speed 0" = 1', r"points of 'speed 0'. Did you mean 'speed 2'\?"),
         ("builds = 1", "forbidden = 1", "points for 'forbidden' need a list"),
         ('params = ["A"]', 'params = "A"', "params='A' is a string, want a tuple of strings"),
         ('params = ["A"]', 'baseline = "b.cpp"', "baseline='b.cpp', and there is no such file"),
@@ -111,7 +112,11 @@ def test_a_field_that_is_wrong(tmp_path: Path, old: str, new: str, says: str) ->
     ("name", "text", "says"),
     [
         ("wrong__axpy_dot_a_dot_cpp", "int x;", "axpy.a.cpp, line 1: want the criterion by which it must fall"),
-        ("wrong__axpy_dot_a_dot_cpp", "// speeed: slow\nint x;", "line 1: want the criterion .* Criteria: builds, "),
+        (
+            "wrong__axpy_dot_a_dot_cpp",
+            "// safety: no points\nint x;",
+            "line 1: .* Those that have points: builds, parity, gradient x",
+        ),
         ("wrong__other_dot_a_dot_cpp", "// parity: no\n", "want the name GRADE_ID.NAME.cpp. Exercises: axpy"),
         ("op_dot_py", "OP = 3\n", "op.py defines no op"),
         ("op_dot_py", "OP = li.Op()\n", "NameError: name 'li' is not defined. It must run by itself"),
@@ -134,6 +139,10 @@ def test_a_file_that_is_wrong(tmp_path: Path, name: str, text: str, says: str) -
         ),
         (KERNEL.replace("--check", "--from axpy/cpp"), "--from cannot be graded"),
         (KERNEL.replace("--check", "--flags -O1"), "--flags cannot be graded"),
+        (
+            KERNEL.replace("--check", "--kind cuda"),
+            "cell 'axpy' of the notebook is a CUDA text, and only C\\+\\+ texts are graded",
+        ),
         ("print(1)", "begins with 'print\\(1\\)', want %%kernel"),
     ],
 )

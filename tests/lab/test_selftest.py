@@ -24,6 +24,8 @@ pytestmark = needs_locks
 ROOT = Path(__file__).parents[2]
 ALL = (Mark("builds", 1, 1), Mark("parity", 4, 4), Mark("gradient x", 2, 2))
 NO_PARITY = (ALL[0], Mark("parity", 0, 4, "z differs"), ALL[2])
+TOO_SLOW = (ALL[0], Mark("speed 2", 0, 1, "it is 1.1 times as fast"))
+NO_TIME = (NO_PARITY[1], Mark("speed 2", 0, 1, "it was not timed"))
 NO_BUILD = (Mark("builds", 0, 1, "no"), Mark("parity", 0, 4, "it is not run"), ALL[2])
 
 
@@ -34,6 +36,7 @@ NO_BUILD = (Mark("builds", 0, 1, "no"), Mark("parity", 0, 4, "it is not run"), A
         ("starter", ALL, "", False), ("starter", NO_PARITY, "", True), ("starter", NO_BUILD, "", False), ("starter", (), "", False),
         ("wrong", NO_PARITY, "parity", True), ("wrong", NO_PARITY, "gradient x", False),
         ("wrong", NO_BUILD, "parity", False), ("wrong", NO_BUILD, "builds", True), ("wrong", ALL, "parity", False),
+        ("wrong", TOO_SLOW, "speed 2", True), ("wrong", NO_TIME, "speed 2", False),
         ("cheat", NO_BUILD, "", True), ("cheat", ALL, "", False), ("cheat", (), "", False), ("mutant", NO_PARITY, "", True),
         ("mutant", ALL, "", False),
     ],
