@@ -27,14 +27,16 @@ from ..source.signature import closing, find_functions, mask
 from .cells import BEGIN, END, cut, grade_id, read_notebook, source_of
 from .lab import OWN_OP, SECRET, TOML, Lab, own_folder, read_lab
 
-#: What nbgrader must be told, so that it cuts solutions out as `make` does.
+#: What nbgrader must be told, so that it cuts solutions out as `make` does, and hands out the notebook alone: it copies all else
+#: that lies beside it, the secret and the wrong kernels among it.
 NBGRADER = """\
 # For nbgrader: lay this lab's folder into source/, and this file beside it.
 c = get_config()  # noqa: F821
-c.ClearSolutions.comment_mark = "//"
-c.ClearSolutions.begin_solution_delimeter = " BEGIN SOLUTION"
-c.ClearSolutions.end_solution_delimeter = " END SOLUTION"
-c.ClearSolutions.code_stub = ""
+c.ClearSolutions.code_stub = {"python": ""}
+c.CourseDirectory.ignore = [
+    "lab.toml", "secret.txt", "selftest.json", "op.py", "*.cpp", "wrong", "student", "lab.zip", "gradescope.zip",
+    ".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback",
+]
 """
 
 SETUP = """\

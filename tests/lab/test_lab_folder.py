@@ -221,7 +221,7 @@ def test_new_of_an_op_in_a_file(tmp_path: Path) -> None:
         (("has spaces", "axpy"), InputError, "a name of letters, digits"),
         (("fine", "axpi"), UnknownKernelError, "no kernel 'axpi'. Ops: axpy"),
         (("fine", 3), InputError, "op=3, want an Op"),
-        (("fine", "axpy/python"), InputError, "want a kernel of 'axpy' with one text"),
+        (("fine", "axpy/python"), InputError, "want a kernel of 'axpy' with a C\\+\\+ text and no other"),
         (("fine", "block_sum"), InputError, "no kernel with a C\\+\\+ text"),
     ],
 )
