@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -271,6 +272,34 @@ def test_the_same_seed_for_a_class(tmp_path: Path) -> None:
         li.lab.grade(lab, tmp_path / "class", tmp_path / name, workers=1, progress=False)
         runs.append(lines(tmp_path / name)[0]["run"])
     assert runs[0] != runs[1] and len(runs[0]) == 32
+
+
+@pytest.mark.full
+@pytest.mark.long
+def test_gradescope_grades(tmp_path: Path) -> None:
+    """What `make` packs grades a submission where Gradescope mounts it; without a grade there is no results.json."""
+    lab = ready(lab_in(tmp_path / "lab"))
+    li.lab.make(lab.folder)
+    at = tmp_path / "autograder"
+    (at / "venv" / "bin").mkdir(parents=True)
+    (at / "venv" / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (at / "venv" / "bin" / "python").chmod(0o755)
+    with zipfile.ZipFile(lab.folder / "gradescope.zip") as archive:
+        archive.extractall(at / "source")
+    script = at / "source" / "run_autograder"
+    script.write_text(script.read_text().replace("/autograder", str(at)))
+    found = []
+    for notebook in (book(WRONG), {"nbformat": 4, "cells": []}):
+        (at / "submission_metadata.json").write_text(
+            json.dumps({"created_at": "2026-11-20T11:00:00Z", "users": [{"name": "Ann", "email": "ann@x.org"}]})
+        )
+        hand_in(at / "submission", axpy=notebook)
+        (at / "results").mkdir(exist_ok=True)
+        (at / "results" / "results.json").unlink(missing_ok=True)
+        ended = subprocess.run(["bash", script], capture_output=True, text=True).returncode
+        results = at / "results" / "results.json"
+        found.append((ended, json.loads(results.read_text())["score"] if results.exists() else None))
+    assert found == [(0, 5.0), (1, None)]
 
 
 @pytest.mark.full

@@ -67,6 +67,33 @@ def test_a_kernel_must_be_right_on_several_threads() -> None:
         assert "right on one thread, wrong on several" in grade(text)["parity"].reason
 
 
+#: By criterion: a text that falls by it alone where it is run at all, what is forbidden, and the reason.
+FALLS = {
+    "memory": (("  return z;", "  static std::vector<at::Tensor> kept;\n  kept.push_back(z.clone());\n  return z;"), (), "KiB behind"),
+    "parity": (
+        ("  return z;", "  if (z.numel() > 33 && z.numel() < 100) *static_cast<char*>(z.mutable_data_ptr()) ^= 64;\n  return z;"),
+        (),
+        "z is wrong at a size that is not told",
+    ),
+    "signature": (("const at::Tensor& y)", "const at::Tensor& y, double more)"), (), "forward"),
+    "builds": (("return z;", "return why;"), (), "'why' was not declared"),
+    "forbidden": (("  return z;", "  return z.abs();"), ("aten",), "it calls at::abs, and this exercise"),
+}  # fmt: skip
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("criterion", ["memory", *(pytest.param(n, marks=pytest.mark.long) for n in [*FALLS][1:])])
+def test_each_criterion_has_its_reason(criterion: str) -> None:
+    """A mistake costs the points of its own criterion; what keeps a text from being run costs all."""
+    (old, new), forbid, says = FALLS[criterion]
+    text = "#include <vector>\n" + RIGHT.replace(old, new, 1)
+    marks = grade(text, {**POINTS, "memory": 1.0}, forbid=forbid)
+    fallen = {name for name, mark in marks.items() if mark.reason}
+    assert says in marks[criterion].reason
+    assert fallen == ({criterion} if criterion in ("memory", "parity") else set(marks))
+    assert criterion in ("memory", "parity") or all("it is not" in marks[name].reason for name in fallen - {criterion})
+
+
 def _planted(rows: tuple[Cheat, ...] | tuple[Act, ...]) -> list[object]:
     full = [pytest.mark.full, pytest.mark.long]
     return [pytest.param(row, id=row.name, marks=[] if row.name in FIRST else full) for row in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import linecache
 import pickle
 import zipfile
 from pathlib import Path
@@ -17,6 +18,7 @@ from lltm_inline.__main__ import main
 from lltm_inline.errors import DefinitionError, FileError, InputError, UnknownKernelError
 from lltm_inline.lab.cells import cut, kernel_cell, value_of
 from lltm_inline.lab.lab import read_lab
+from lltm_inline.lab.making import handed_out
 from tests.lab.shared import KERNEL, TOML, book, hand_in, lab_in
 from tests.tiny import forget
 
@@ -213,6 +215,24 @@ def test_new_of_an_op_in_a_file(tmp_path: Path) -> None:
     assert lab.exercises[0].op.name == "gate_in_file" and "gate_in_file" not in li.registry.ops
     (op,) = [cell for cell in json.loads(lab.files["gates.ipynb"])["cells"] if "li.Op(" in str(cell)]
     assert op["metadata"]["nbgrader"]["locked"] is True
+
+
+def test_new_of_an_op_in_a_notebook(tmp_path: Path) -> None:
+    """The cell that defines an op comes along as text, as IPython keeps it; the solution of another cell does not."""
+    cell = OWN_OP.replace('"gate"', '"gate_in_cell"')
+    linecache.cache["<cell 1>"] = (len(cell), None, cell.splitlines(keepends=True), "<cell 1>")
+    space: dict[str, Any] = {}
+    try:
+        exec(compile(cell, "<cell 1>", "exec"), space)
+        forward = "\nat::Tensor forward(const at::Tensor& x) {\n  return x.sigmoid();\n}\n"
+        solution = li.Kernel("gate_in_cell/cpp", cpp=f"#include <ATen/ATen.h>{forward}")
+        li.lab.new(tmp_path / "gates", space["OP"], solution=solution)
+        lab = read_lab(tmp_path / "gates")
+        assert lab.files["op.py"].decode() == cell and "x.sigmoid();" in lab.exercises[0].solution[0]
+        assert "return x.sigmoid" not in json.dumps(handed_out(lab))
+    finally:
+        del linecache.cache["<cell 1>"]
+        forget("gate_in_cell")
 
 
 @pytest.mark.parametrize(
