@@ -51,7 +51,7 @@ POINTS = {
     "forbidden": 1.0,
 }
 EXERCISE = Exercise("axpy", li.registry.ops["axpy"], "axpy/mine", POINTS, forbid=("aten",))
-LAB = Lab("lab", 1, Path("/"), (EXERCISE,), li.Limits(seconds=5), b"secret")
+LAB = Lab("lab", Path("/"), (EXERCISE,), li.Limits(seconds=5), b"secret")
 
 
 def locks(results: Results, count: int) -> None:

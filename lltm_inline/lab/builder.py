@@ -141,14 +141,9 @@ def _compile(key: str, kernel: Kernel, op: Op, toolchain: Toolchain, trust: bool
             try:
                 answer = builder.receive(0, BUILD_SECONDS)
             except Gone as gone:
-                what = (
-                    "is still being compiled after"
-                    if "come back" in gone.reason
-                    else "cannot be compiled: its compiler"
-                )
-                raise Refused(
-                    "builds", f"{what} {f'{BUILD_SECONDS:g} s' if 'still' in what else gone.reason}"
-                ) from None
+                late = f"is still being compiled after {BUILD_SECONDS:g} s"
+                why = late if "come back" in gone.reason else f"cannot be compiled: its compiler {gone.reason}"
+                raise Refused("builds", why) from None
         told = json.loads(answer.text)
         if answer.raised:
             if told["stage"] == "machine":

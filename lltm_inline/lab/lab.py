@@ -112,7 +112,6 @@ class Lab:
 
     Attributes:
         name: of it.
-        version: of its form; another one is refused.
         folder: where it lies.
         exercises: in the order of `lab.toml`.
         limits: of time, memory and output for one answer.
@@ -125,7 +124,6 @@ class Lab:
     """
 
     name: str
-    version: int
     folder: Path
     exercises: tuple[Exercise, ...] = field(compare=False)
     limits: Limits
@@ -312,7 +310,7 @@ def lab_of(files: Mapping[str, bytes], folder: Path) -> Lab:
     secret = files.get(SECRET, b"").strip()
     used = {TOML, SECRET, SELFTEST, OWN_OP, notebook}
     kept = {n: data for n, data in files.items() if n in used or n.endswith(".cpp")}
-    return Lab(name, version, folder, made, limits, secret, due, late, questions, notebook, FrozenDict(kept))
+    return Lab(name, folder, made, limits, secret, due, late, questions, notebook, FrozenDict(kept))
 
 
 def _plain_name(name: str, value: Any, **known: Any) -> str:

@@ -36,7 +36,7 @@ FIRST = {"patches_through_a_global", "remembers_by_address", "hides_assembly", "
 def grade(text: str, points: Mapping[str, float] = POINTS, **fields: object) -> dict[str, Mark]:
     """Grade a text for axpy; return the marks by criterion."""
     exercise = Exercise("cell", registry.ops["axpy"], "axpy/mine", points, **fields)  # type: ignore[arg-type]
-    lab = Lab("lab", 1, Path("/"), (exercise,), Limits(seconds=5, memory=1 << 30, output=1 << 20), b"secret")
+    lab = Lab("lab", Path("/"), (exercise,), Limits(seconds=5, memory=1 << 30, output=1 << 20), b"secret")
     return {mark.criterion: mark for mark in grade_text(lab, exercise, text, {}, seed=b"seed", compiler=QUICK)}
 
 
