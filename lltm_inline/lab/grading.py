@@ -285,11 +285,12 @@ def _pool(workers: int, scheduler: str | None) -> Iterator[Each]:
         raise InputError(
             f"workers={workers} needs distributed: {pip_command('distributed')}. workers=1 goes without"
         ) from None
-    # A judge has processes of its own, which a daemon may not.
+    # A judge has processes of its own, which a daemon may not. What the scheduler serves stays on this machine, at any free port.
     settings = {"distributed.worker.daemon": False, "distributed.scheduler.allowed-failures": _RETRIES}
     with dask.config.set(settings):
         local = nullcontext() if scheduler else distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=50,
+            scheduler_kwargs={"dashboard": False},
         )  # fmt: skip
         with local as cluster, distributed.Client(scheduler or cluster) as client:
             yield lambda jobs, how: _by_dask(client, distributed, jobs, how)
