@@ -16,14 +16,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
 import lltm_inline as li
 from lltm_inline.errors import FileError, InfraError, InputError
 from lltm_inline.lab import Lab, Mark
-from lltm_inline.lab.grading import LINES, Outcome, _equal, _penalty, _sound, marks_of
+from lltm_inline.lab.grading import LINES, Job, Outcome, _by_dask, _equal, _penalty, _sound, marks_of
 from lltm_inline.lab.lab import read_lab
 from lltm_inline.lab.selftesting import Selftest, Trial
 from lltm_inline.model.op import FrozenDict
@@ -119,6 +120,29 @@ def test_both_phases(tmp_path: Path) -> None:
     for outcomes in ([None, None], [None, fast], [right, None], [right, failed], [replace(failed, timed=False), fast]):
         marks, said = marks_of(exercise, outcomes)
         assert said and not marks
+
+
+class _Future(NamedTuple):
+    """A job that a cluster has been given."""
+
+    job: Job
+
+    def result(self) -> Outcome:
+        return Outcome(self.job.key, self.job.timed)
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+
+@pytest.mark.parametrize(("timed", "together"), [(False, [3]), (True, [1, 1, 1])])
+def test_what_is_timed_has_a_cluster_to_itself(timed: bool, together: list[int]) -> None:
+    """All else is judged at once."""
+    jobs = [Job("axpy", text, FrozenDict(), timed) for text in "abc"]
+    client = SimpleNamespace(submit=lambda call, job, *how, pure: _Future(job))
+    found: list[int] = []
+    distributed = SimpleNamespace(as_completed=lambda futures: found.append(len(futures)) or list(futures))
+    outcomes = list(_by_dask(client, distributed, jobs, ()))
+    assert [one.key for one in outcomes] == [job.key for job in jobs] and found == together
 
 
 def _broken(folder: Path) -> Path:
