@@ -10,9 +10,10 @@ import pytest
 from lltm_inline.checking.runner import threads
 from lltm_inline.errors import InputError
 from lltm_inline.lab.grades import Mark
-from lltm_inline.lab.judge import grade_text
+from lltm_inline.lab.judge import grade_text, hidden_cases
 from lltm_inline.lab.lab import Exercise, Lab
 from lltm_inline.model.registry import registry
+from lltm_inline.run.cases import size_cases
 from lltm_inline.workers.limits import Limits
 from tests.lab.shared import needs_locks
 from tests.planted.cheats import ACTS, RIGHT, TRICKS, Act, Cheat
@@ -67,16 +68,21 @@ def test_a_kernel_must_be_right_on_several_threads() -> None:
         assert "right on one thread, wrong on several" in grade(text)["parity"].reason
 
 
+#: One of the sizes that the grader draws from the seed of these tests.
+_OP = registry.ops["axpy"]
+_HIDDEN = next(
+    case.size for case in hidden_cases(_OP, b"seed") if case.size not in {c.size for c in size_cases(_OP, None)}
+)
 #: By criterion: a text that falls by it alone where it is run at all, what is forbidden, and the reason.
 FALLS = {
     "memory": (("  return z;", "  static std::vector<at::Tensor> kept;\n  kept.push_back(z.clone());\n  return z;"), (), "KiB behind"),
     "parity": (
-        ("  return z;", "  if (z.numel() > 33 && z.numel() < 100) *static_cast<char*>(z.mutable_data_ptr()) ^= 64;\n  return z;"),
+        ("  return z;", f"  if (z.numel() == {_HIDDEN[0]}) static_cast<char*>(z.mutable_data_ptr())[3] ^= 64;\n  return z;"),
         (),
         "z is wrong at a size that is not told",
     ),
     "signature": (("const at::Tensor& y)", "const at::Tensor& y, double more)"), (), "forward"),
-    "builds": (("return z;", "return why;"), (), "'why' was not declared"),
+    "builds": (("return z;", "return why;"), (), "line 15: "),
     "forbidden": (("  return z;", "  return z.abs();"), ("aten",), "it calls at::abs, and this exercise"),
 }  # fmt: skip
 
