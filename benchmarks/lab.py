@@ -2,26 +2,41 @@
 
 A submission is a text of its own (a comment tells them apart), so each is compiled. `plain` is what people write: load_inline,
 one comparison, and torch.autograd.gradcheck, one after the other in one process; it locks nothing in, and tries one size.
+
+A class of 300 hands in three kernels each, right ones and such with the usual mistakes; ten crash, hang, fork or eat memory. Its
+judge is killed in the middle, and goes on: nothing may be lost, nobody may be without a grade, and each gets what is theirs.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
-from common import Results, arguments, compilers, li
+from common import ROOT, Results, arguments, compilers, li
 from torch.utils import cpp_extension
 
 from lltm_inline.build import header
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.lab import Exercise, Lab
 from lltm_inline.lab.builder import build, toolchain_of
+from lltm_inline.lab.cheats import cheats
+from lltm_inline.lab.grading import LINES
 from lltm_inline.lab.inside import ProbeTask
 from lltm_inline.lab.judge import grade_text
+from lltm_inline.lab.lab import SELFTEST
 from lltm_inline.lab.locked import Locked
+from lltm_inline.lab.making import handed_out
+from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.runner import Runner
 
 TEXT = li.registry["axpy/cpp"].cpp
@@ -35,14 +50,14 @@ POINTS = {
     "safety": 1.0,
     "forbidden": 1.0,
 }
-EXERCISE = Exercise("axpy", li.registry.ops["axpy"], "axpy/mine", "cpp", POINTS, forbid=("aten",))
-LAB = Lab("lab", 1, Path("/"), (EXERCISE,), li.Limits(seconds=5), b"secret")
+EXERCISE = Exercise("axpy", li.registry.ops["axpy"], "axpy/mine", POINTS, forbid=("aten",))
+LAB = Lab("lab", Path("/"), (EXERCISE,), li.Limits(seconds=5), b"secret")
 
 
 def locks(results: Results, count: int) -> None:
     """Fork a process and lock it in, and load a library there."""
-    device, toolchain = toolchain_of("cpp", None)
-    library = build(li.Kernel("axpy/mine", cpp=TEXT, params=PARAMS), EXERCISE.op, device, toolchain, ("aten",))
+    toolchain = toolchain_of(None)
+    library = build(li.Kernel("axpy/mine", cpp=TEXT, params=PARAMS), EXERCISE.op, toolchain, ("aten",))
     x = torch.ones(1000)
     for number in range(count + 3):
         started = time.perf_counter()
@@ -118,6 +133,102 @@ def _differentiable(module: Any) -> Any:
     return Axpy.apply
 
 
+#: What a class computes, and those of its texts that do harm, over and over.
+OPS = ("axpy", "cube", "d_sigmoid")
+HARMFUL = ("crashes", "hangs", "forks", "eats_memory", "ends_the_process")
+GRADE = "import sys, lltm_inline as li\nif __name__ == '__main__':\n    li.lab.grade(*sys.argv[1:], resume=True)"
+
+
+def a_class(results: Results, students: int, harmful: int) -> None:
+    """Grade a class, kill its judge when a third of it is done, and let it go on."""
+    draw, seconds, texts, passed = random.Random(0), 0.0, 0, 0
+    for number, op in enumerate(OPS):
+        with tempfile.TemporaryDirectory(prefix="lltm-inline-class-") as directory:
+            folder = Path(directory)
+            li.lab.new(folder / op, op)
+            lab = li.lab.read_lab(folder / op)
+            (folder / op / SELFTEST).write_text(json.dumps({"lab": lab.digest, "green": True}))
+            kinds = _hand_in(lab, folder / "class", students, harmful // len(OPS) + (number < harmful % len(OPS)), draw)
+            started = time.perf_counter()
+            before = _lines_when_killed(folder, op, 1 + students // 3)
+            subprocess.run(_command(folder, op), env=_environment(), check=True)
+            seconds += time.perf_counter() - started
+            texts += students
+            lines = (folder / "grades" / LINES).read_text().splitlines()
+            assert lines[: len(before)] == before and len(lines) == 1 + students, (len(before), len(lines))
+            grades = li.lab.Grades.from_json(folder / "grades" / "grades.json")
+            missing = [name for name in kinds if grades.score(name) is None]
+            assert not missing and len(grades.students) == students, missing
+            full = {name for name in kinds if grades.score(name) == lab.of}
+            right = {name for name, kind in kinds.items() if kind == "right"}
+            assert right <= full, sorted(right - full)
+            assert not any(kinds[name] in (*HARMFUL, "starter", "typing") for name in full), sorted(full)
+            passed += sum(kinds[name] == "mistake" for name in full)
+    cores = len(os.sched_getaffinity(0))
+    results.require("a class, its judge killed: texts a minute a core", 60 * texts / seconds / cores, 15, at_least=True)
+    results.note("a class: changes of a right text that no criterion has seen", passed)
+
+
+def _hand_in(lab: Lab, folder: Path, students: int, harmful: int, draw: random.Random) -> dict[str, str]:
+    """Write a notebook for each student, no two the same; say of which kind each is."""
+    folder.mkdir()
+    (exercise,) = lab.exercises
+    solution = exercise.solution[0]
+    wrong = [one.text for one in mutants(solution)]
+    harm = {one.name: one.text for one in cheats(exercise, solution)}
+    kinds: dict[str, str] = {}
+    for number, (kind, text) in enumerate(_texts(solution, exercise.starter, wrong, harm, students, harmful, draw)):
+        name = f"student{number:03}"
+        book = handed_out(lab)
+        cell = next(cell for cell in book["cells"] if "nbgrader" in cell["metadata"])
+        cell["source"] = f"{cell['source'][0]}{text.lstrip()}\n// {name}, {time.time_ns()}\n"
+        (folder / f"{name}.ipynb").write_text(json.dumps(book))
+        kinds[name] = kind
+    return kinds
+
+
+def _texts(
+    solution: str,
+    starter: str,
+    wrong: list[str],
+    harm: dict[str, str],
+    students: int,
+    harmful: int,
+    draw: random.Random,
+) -> Iterator[tuple[str, str]]:
+    """Draw what a class hands in: six of ten are right, three have a mistake, one does not compile or is as it was."""
+    for number in range(students):
+        if number < harmful:
+            name = HARMFUL[draw.randrange(len(HARMFUL))]
+            yield name, harm[name]
+        else:
+            typing = ("typing", solution.replace(";", "", 1))
+            yield draw.choices(
+                [("right", solution), ("mistake", draw.choice(wrong)), typing, ("starter", starter)],
+                weights=[60, 30, 7, 3],
+            )[0]
+
+
+def _command(folder: Path, op: str) -> list[str]:
+    (folder / "grade.py").write_text(GRADE)
+    return [sys.executable, *(str(folder / name) for name in ("grade.py", op, "class", "grades"))]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def _lines_when_killed(folder: Path, op: str, count: int) -> list[str]:
+    """Grade until so many lines are there, kill the judge, and return those of its lines that are whole."""
+    path = folder / "grades" / LINES
+    judge = subprocess.Popen(_command(folder, op), env=_environment())
+    while judge.poll() is None and (not path.exists() or path.read_text().count("\n") < count):
+        time.sleep(0.05)
+    judge.send_signal(signal.SIGKILL)
+    judge.wait()
+    return [line.rstrip("\n") for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
 def main() -> None:
     """Measure, print and keep."""
     quick = arguments(__doc__).quick
@@ -128,6 +239,7 @@ def main() -> None:
         plain(results, compiler, 1 if quick else 4)
         row, beside = f"a submission, {compiler}", f"plain load_inline and gradcheck, {compiler}"
         results.note(f"plain over graded, {compiler}", results.median(beside) / results.median(row))
+    a_class(results, 4 if quick else 300, 5 if quick else 10)
     results.save()
 
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 
-from ..base.device import DEVICES
 from ..build import cache, header
 from ..build.compiler import Build
 from ..build.job import _platform_identity
@@ -55,14 +54,12 @@ class Library:
     Attributes:
         kernel: its text.
         op: what it computes, without its reference.
-        device: for which.
         toolchain: with which.
         build: where it lies.
     """
 
     kernel: Kernel
     op: Op
-    device: str
     toolchain: Toolchain
     build: Build
 
@@ -77,28 +74,25 @@ def blind(op: Op) -> Op:
     return replace(op, reference=unknown, inputs=unknown, cost=None, benchmark_sizes=(), check_size=(), doc="")
 
 
-def toolchain_of(kind: str, compiler: str | None) -> tuple[str, Toolchain]:
-    """Choose the device that a kind of text runs on here, and its compiler.
+def toolchain_of(compiler: str | None) -> Toolchain:
+    """Choose the compiler of submissions.
 
     Raises:
         InfraError: there is no compiler.
     """
-    device = "cuda-cpu" if kind == "cuda" else "cpu"
     try:
-        return device, find_toolchain(compiler, DEVICES[device].check_flags or None, device)
+        return find_toolchain(compiler)
     except LltmInlineError as error:
         raise InfraError(f"submissions cannot be compiled: {error}") from error
 
 
-def build(
-    kernel: Kernel, op: Op, device: str, toolchain: Toolchain, forbid: Sequence[str], *, trust: bool = False
-) -> Library:
+def build(kernel: Kernel, op: Op, toolchain: Toolchain, forbid: Sequence[str], *, trust: bool = False) -> Library:
     """Compile a text, unless this was done before.
 
     Args:
         kernel: the text.
         op: what it computes.
-        device, toolchain: see `toolchain_of`.
+        toolchain: see `toolchain_of`.
         forbid: see `complaint_of_library`.
         trust: compile also where a lock is missing.
 
@@ -106,29 +100,27 @@ def build(
         Refused: there is no library, or it calls what is closed to it.
         InfraError: the machine failed, not the text.
     """
-    key = _key(kernel, op, device, toolchain)
+    key = _key(kernel, op, toolchain)
     try:
         with cache.lock(key):
             made = _made(key, kernel)
             if made is None:
-                made = _compile(key, kernel, op, device, toolchain, trust)
+                made = _compile(key, kernel, op, toolchain, trust)
     except (OSError, CacheError) as error:
         raise InfraError(f"what was compiled cannot be kept: {error}") from error
     complaint = complaint_of_library(made.path, forbid)
     if complaint:
         raise Refused("forbidden", complaint)
-    return Library(kernel, blind(op), device, toolchain, made)
+    return Library(kernel, blind(op), toolchain, made)
 
 
-def _key(kernel: Kernel, op: Op, device: str, toolchain: Toolchain) -> str:
+def _key(kernel: Kernel, op: Op, toolchain: Toolchain) -> str:
     """Return the digest of all that a library depends on."""
-    fields = [
-        f"{name}={getattr(kernel, name)!r}" for name in ("name", "cpp", "cuda", "saves", "functions", "api", "flags")
-    ]
+    fields = [f"{name}={getattr(kernel, name)!r}" for name in ("name", "cpp", "saves", "functions", "api", "flags")]
     tables = [repr(sorted(kernel.params.items())), repr(sorted(kernel.slots.items()))]
     of_op = [op.schema, repr(sorted(op.shapes.items())), repr(op.dtypes), repr(op.differentiable)]
     return cache.digest(
-        *("lab", __version__, fields, tables, of_op, device),
+        *("lab", __version__, fields, tables, of_op),
         *(toolchain.identity, toolchain.cflags, toolchain.ldflags, _platform_identity()),
     )
 
@@ -142,21 +134,16 @@ def _made(key: str, kernel: Kernel) -> Build | None:
     return Build(kernel.label, path, 0.0, True, (), "", key, manifest["namespace"], "", manifest["sha256"])
 
 
-def _compile(key: str, kernel: Kernel, op: Op, device: str, toolchain: Toolchain, trust: bool) -> Build:
+def _compile(key: str, kernel: Kernel, op: Op, toolchain: Toolchain, trust: bool) -> Build:
     with cache.workspace(key) as directory:
         task = BuildTask(kernel, blind(op), toolchain, str(directory), _readable(toolchain), BUILD_BYTES, trust)
         with Locked(task, _BUILD_OUTPUT) as builder:
             try:
                 answer = builder.receive(0, BUILD_SECONDS)
             except Gone as gone:
-                what = (
-                    "is still being compiled after"
-                    if "come back" in gone.reason
-                    else "cannot be compiled: its compiler"
-                )
-                raise Refused(
-                    "builds", f"{what} {f'{BUILD_SECONDS:g} s' if 'still' in what else gone.reason}"
-                ) from None
+                late = f"is still being compiled after {BUILD_SECONDS:g} s"
+                why = late if "come back" in gone.reason else f"cannot be compiled: its compiler {gone.reason}"
+                raise Refused("builds", why) from None
         told = json.loads(answer.text)
         if answer.raised:
             if told["stage"] == "machine":

@@ -46,8 +46,8 @@ def read_notebook(data: bytes, where: str) -> dict[str, Any]:
     Raises:
         InputError: it is too large, no JSON, or no notebook of format 4.
     """
-    if len(data) > MOST_BYTES:
-        raise InputError(f"{where} has {len(data) >> 20} MiB, more than {MOST_BYTES >> 20}: clear its outputs")
+    if said := too_large(where, len(data)):
+        raise InputError(said)
     try:
         book = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -59,6 +59,11 @@ def read_notebook(data: bytes, where: str) -> dict[str, Any]:
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise InputError(f"{where} is no notebook: it has no list of cells")
     return book
+
+
+def too_large(where: str, size: int) -> str:
+    """Say that a notebook of so many bytes is not read; nothing of one that is."""
+    return f"{where} has {size >> 20} MiB, more than {MOST_BYTES >> 20}: clear its outputs" if size > MOST_BYTES else ""
 
 
 def grade_id(cell: dict[str, Any]) -> str:

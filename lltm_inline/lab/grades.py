@@ -22,7 +22,7 @@ class Mark:
     """What one criterion of an exercise gave.
 
     Attributes:
-        criterion: its name in `lab.toml`: `builds`, `parity`, `gradient x`, `safety`, `forbidden`, `speed`, ...
+        criterion: its name in `lab.toml`: `builds`, `parity`, `gradient x`, `safety`, `forbidden`, `speed 2`, ...
         points: that were earned.
         of: the most that can be earned.
         reason: why points are missing, in one sentence for the student; empty for full points.

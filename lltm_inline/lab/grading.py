@@ -29,7 +29,7 @@ from ..model.op import FrozenDict
 from .doctor import doctor
 from .grades import GRADES, Grade, Grades, Mark
 from .judge import grade_text
-from .lab import SELFTEST, Exercise, Lab, Question, read_lab
+from .lab import SELFTEST, Exercise, Lab, Question, read_lab, speed_of
 from .submissions import Answer, Submission, collect
 
 LINES = "grades.jsonl"
@@ -45,7 +45,7 @@ class Job:
     Attributes:
         exercise: its `grade_id`.
         text, params: of the kernel.
-        timed: whether this is about `speed` alone, with nothing else running; else about all the rest.
+        timed: whether this is about speed alone, with nothing else running; else about all the rest.
     """
 
     exercise: str
@@ -239,7 +239,7 @@ def judge(
     compiler: str | None,
     progress: Any,
 ) -> None:
-    """Judge texts: all but `speed` first, then that of the right ones, one at a time on each machine.
+    """Judge texts: all but speed first, then that of the right ones, one at a time on each machine.
 
     Args:
         lab: the lab.
@@ -250,7 +250,7 @@ def judge(
         workers, scheduler, trust, compiler, progress: as for `grade`.
     """
     first = [job for job in jobs if (job.key, False) not in known]
-    timed = {exercise.grade_id for exercise in lab.exercises if "speed" in exercise.points}
+    timed = {exercise.grade_id for exercise in lab.exercises if any(map(speed_of, exercise.points))}
     later = [job for job in jobs if job.exercise in timed]
     total = len(first) + sum((job.key, True) not in known for job in later)
     with _pool(workers, scheduler) as each, showing(f"grading {lab.name}", progress_of(progress), total) as show:
@@ -285,11 +285,12 @@ def _pool(workers: int, scheduler: str | None) -> Iterator[Each]:
         raise InputError(
             f"workers={workers} needs distributed: {pip_command('distributed')}. workers=1 goes without"
         ) from None
-    # A judge has processes of its own, which a daemon may not.
+    # A judge has processes of its own, which a daemon may not. What the scheduler serves stays on this machine, at any free port.
     settings = {"distributed.worker.daemon": False, "distributed.scheduler.allowed-failures": _RETRIES}
     with dask.config.set(settings):
         local = nullcontext() if scheduler else distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=50,
+            scheduler_kwargs={"dashboard": False},
         )  # fmt: skip
         with local as cluster, distributed.Client(scheduler or cluster) as client:
             yield lambda jobs, how: _by_dask(client, distributed, jobs, how)
@@ -320,7 +321,7 @@ def _by_dask(client: Any, distributed: Any, jobs: Sequence[Job], how: tuple[Any,
 def outcome_of(job: Job, lab: Lab, run: str, trust: bool, compiler: str | None) -> Outcome:
     """Judge one text; what the grader itself fails at is tried again, and is no grade in the end."""
     exercise = next(one for one in lab.exercises if one.grade_id == job.exercise)
-    points = {name: value for name, value in exercise.points.items() if (name == "speed") is job.timed}
+    points = {name: value for name, value in exercise.points.items() if bool(speed_of(name)) is job.timed}
     exercise = replace(exercise, points=FrozenDict(points))
     # The same for the whole class, and for nobody to know ahead of the run, even with the secret.
     seed = hmac.new(lab.secret, f"{job.exercise} {run}".encode(), "sha256").digest()
@@ -348,15 +349,17 @@ def marks_of(exercise: Exercise, outcomes: Sequence[Outcome | None]) -> tuple[tu
     """Put the marks of both phases together, in the order of the lab; or say why there are none."""
     plain, timed = outcomes
     said = "it was not judged: the run has ended before" if plain is None else plain.not_graded
-    marks = {mark.criterion: mark for mark in (plain.marks if plain else ())}
-    if "speed" in exercise.points and not said:
+    marks = list(plain.marks if plain else ())
+    if (of_speed := list(filter(speed_of, exercise.points))) and not said:
         if not _is_full(plain):
-            marks["speed"] = Mark("speed", 0.0, exercise.points["speed"], "it was not timed: only what is right is")
+            why = "it was not timed: only what is right is"
+            marks += [Mark(name, 0.0, exercise.points[name], why) for name in of_speed]
         elif timed is None or timed.not_graded:
             said = timed.not_graded if timed else "it was not timed: the run has ended before"
         else:
-            marks["speed"] = timed.marks[0]
-    return ((), said) if said else (tuple(marks[name] for name in exercise.points), "")
+            marks += timed.marks
+    by_name = {mark.criterion: mark for mark in marks}
+    return ((), said) if said else (tuple(by_name[name] for name in exercise.points), "")
 
 
 def _grades(

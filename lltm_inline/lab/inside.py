@@ -242,7 +242,6 @@ class RunTask:
 
     Attributes:
         kernel, op: what was compiled; the op goes without its reference.
-        device: for which.
         toolchain: as it was compiled with.
         library: of the kernel.
         helpers: our own libraries by name.
@@ -251,7 +250,6 @@ class RunTask:
 
     kernel: Kernel
     op: Op
-    device: str
     toolchain: Toolchain
     library: Build
     helpers: dict[str, Build]
@@ -272,7 +270,7 @@ class RunTask:
         registry.adopt(self.op)
         try:
             job = make_job(self.kernel, self.toolchain)
-            function = load_built(Built(self.kernel, self.op, self.device, job, self.library, self.helpers))
+            function = load_built(Built(self.kernel, self.op, "cpu", job, self.library, self.helpers))
         except Exception as error:
             answer(link, 1, RAISED, one_line(error))
             return

@@ -11,6 +11,7 @@ What a text does to its runner becomes a reason. Only the machine's own failures
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -29,7 +30,7 @@ from ..run.cases import Case, Size, dtypes_of, elements, secret, size_cases
 from ..workers.limits import Limits
 from .builder import Library, Refused, build, toolchain_of
 from .grades import Mark
-from .lab import CRITERIA, Exercise, Lab
+from .lab import CRITERIA, Exercise, Lab, speed_of
 from .locked import Broken, Gone
 from .runner import RemoteGuard, Runner
 from .timing import speedup
@@ -73,14 +74,9 @@ def grade_text(
         InputError: the exercise asks for what nobody can judge.
     """
     gradients = {f"gradient {tensor.name}" for tensor in exercise.op.gradients}
-    if unknown := [name for name in exercise.points if name not in CRITERIA and name not in gradients]:
-        raise InputError(
-            f"{exercise.grade_id}: nothing judges {shown(unknown[0])}; want one of {', '.join((*CRITERIA, *gradients))}"
-        )
-    if exercise.kind != "cpp":
-        raise InputError(
-            f"{exercise.grade_id}: only C++ texts are graded; what checks a CUDA text on the CPU starts a program of its own"
-        )
+    if unknown := [n for n in exercise.points if n not in CRITERIA and n not in gradients and not speed_of(n)]:
+        known = ", ".join((*CRITERIA, *sorted(gradients), "speed 2"))
+        raise InputError(f"{exercise.grade_id}: nothing judges {shown(unknown[0])}; want one of {known}")
     try:
         faults = _faults(lab, exercise, text, params, seed, trust, compiler)
     except Broken as broken:
@@ -105,13 +101,13 @@ def _faults(
 ) -> dict[str, str]:
     """Say of each criterion why it is not met; nothing where it is."""
     criteria = list(exercise.points)
-    device, toolchain = toolchain_of(exercise.kind, compiler)
+    toolchain = toolchain_of(compiler)
     try:
         kernel = _kernel(exercise, exercise.kernel, text, params)
     except LltmInlineError as error:
         return _all(criteria, "builds", str(error).partition("\n")[0])
     try:
-        library = build(kernel, exercise.op, device, toolchain, exercise.forbid, trust=trust)
+        library = build(kernel, exercise.op, toolchain, exercise.forbid, trust=trust)
     except Refused as refused:
         return _all(criteria, refused.stage, refused.reason)
     with secret(seed), laboratory(), Runner(library, exercise.op, lab.limits, trust=trust) as runner:
@@ -124,17 +120,18 @@ def _faults(
         except RuntimeError as error:
             return _all(criteria, "builds", f"its library cannot be loaded: {error}")
         faults = dict.fromkeys(criteria, "")
-        if set(criteria) - {"builds", "forbidden", "speed"}:
+        timed = [criterion for criterion in criteria if speed_of(criterion)]
+        if set(criteria) - {"builds", "forbidden", *timed}:
             faults |= _checked(exercise, runner, seed)
-        if "speed" in criteria:
-            faults["speed"] = next(filter(None, faults.values()), "") or _slow(lab, exercise, runner, library, trust)
-        return {criterion: faults[criterion] for criterion in criteria}
+        if timed:
+            wrong = next(filter(None, faults.values()), "")
+            faults |= dict.fromkeys(timed, wrong) if wrong else _slow(lab, exercise, timed, runner, library, trust)
+        return faults
 
 
 def _kernel(exercise: Exercise, name: str, text: str, params: Mapping[str, float] = MappingProxyType({})) -> Kernel:
     """Make the kernel of a text for an exercise."""
-    fields: dict[str, Any] = {exercise.kind: text, "params": dict(params), **exercise.settings}
-    return Kernel(name, **fields)
+    return Kernel(name, cpp=text, params=dict(params), **exercise.settings)
 
 
 def _all(criteria: Sequence[str], stage: str, reason: str) -> dict[str, str]:
@@ -147,6 +144,8 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
     """Run the check section by section, each in a process that lives, and say what each criterion lacks."""
     op = exercise.op
     checked = checking.Runner(runner.function)
+    # This process computes with one thread, and so does a worker of dask; a kernel must be right on several.
+    checked.threads = max(2, len(os.sched_getaffinity(0)))
     guard: Any = RemoteGuard(runner)
     more = hidden_cases(op, seed)
     parts, matrix = parts_of(checked, more=more, safety=lambda one, sizes: replay(one, safety_cases(op, sizes), guard))
@@ -166,7 +165,7 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
         quantity = f"d_{criterion.removeprefix('gradient ')}" if criterion.startswith("gradient ") else ""
         needs = {"safety": ["safety"], "memory": [], "signature": ["interface"]}.get(criterion, ["parity", "purity"])
         needs += ["gradcheck"] * bool(quantity)
-        if criterion in ("builds", "forbidden", "speed"):
+        if criterion in ("builds", "forbidden") or speed_of(criterion):
             faults[criterion] = ""
         elif criterion in found:
             faults[criterion] = _told(found[criterion][0], {case.describe(op) for case in more})
@@ -177,7 +176,7 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
         ):
             faults[criterion] = f"{quantity or 'its result'} was never right, or never compared"
         elif criterion == "memory":
-            faults[criterion] = _holds(exercise, runner, checked)
+            faults[criterion] = _holds(op, runner, checked)
         else:
             faults[criterion] = ""
     return faults
@@ -247,10 +246,9 @@ def _shortened(reason: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
-def _holds(exercise: Exercise, runner: Runner, checked: checking.Runner) -> str:
-    """Say whether calls leave more memory behind than the exercise allows, in bytes a call: read from outside."""
-    most = exercise.thresholds.get("memory", 0.0)
-    case = Case("", _large(exercise.op), dtypes_of(exercise.op)[0])
+def _holds(op: Op, runner: Runner, checked: checking.Runner) -> str:
+    """Say whether calls leave memory behind: read from outside."""
+    case = Case("", _large(op), dtypes_of(op)[0])
     held = []
     try:
         for _ in range(_CALLS):
@@ -261,9 +259,7 @@ def _holds(exercise: Exercise, runner: Runner, checked: checking.Runner) -> str:
         return f"it {gone.reason}"
     # What leaks grows with every call; a page now and then is the C library's.
     left = stats.quartiles(after - before for before, after in itertools.pairwise(held[3:]))[1]
-    if left <= most + _KEPT:
-        return ""
-    return f"each call leaves {left / 1024:,.0f} KiB behind, at most {most / 1024:,.0f} KiB may be left"
+    return f"each call leaves {left / 1024:,.0f} KiB behind" if left > _KEPT else ""
 
 
 def _large(op: Op) -> Size:
@@ -272,12 +268,13 @@ def _large(op: Op) -> Size:
     return many[0] if many else size_cases(op, None)[0].size
 
 
-def _slow(lab: Lab, exercise: Exercise, runner: Runner, library: Library, trust: bool) -> str:
-    """Say why it is not as fast as it should be; nothing where it is, at the lower bound of its ratio to the baseline."""
-    want = exercise.thresholds.get("speed", 1.0)
+def _slow(
+    lab: Lab, exercise: Exercise, criteria: Sequence[str], runner: Runner, library: Library, trust: bool
+) -> dict[str, str]:
+    """Say why it is not as fast as each criterion wants; nothing where it is, at the lower bound of its ratio to the baseline."""
     try:
         kernel = _kernel(exercise, f"{exercise.op.name}/baseline", exercise.baseline)
-        other = build(kernel, exercise.op, library.device, library.toolchain, (), trust=trust)
+        other = build(kernel, exercise.op, library.toolchain, (), trust=trust)
     except (Refused, LltmInlineError) as error:
         raise InfraError(f"{exercise.grade_id}: the baseline cannot be built: {error}") from error
     limits = Limits(seconds=max(lab.limits.seconds, 10.0), memory=lab.limits.memory, output=lab.limits.output)
@@ -286,10 +283,10 @@ def _slow(lab: Lab, exercise: Exercise, runner: Runner, library: Library, trust:
             found = speedup(exercise.op, runner, baseline)
         except Gone as gone:
             runner.close()
-            return f"it {gone.reason}"
+            return dict.fromkeys(criteria, f"it {gone.reason}")
     if isinstance(found, str):
-        return found
+        return dict.fromkeys(criteria, found)
     middle, low, high = found
-    if low >= want:
-        return ""
-    return f"it is {middle:.2f} times as fast as the baseline ({low:.2f}-{high:.2f}), want at least {want:g} for sure"
+    told = f"it is {middle:.2f} times as fast as the baseline ({low:.2f}-{high:.2f}), want at least {{:g}} for sure"
+    wanted = {criterion: speed_of(criterion) or 0.0 for criterion in criteria}
+    return {criterion: told.format(want) if low < want else "" for criterion, want in wanted.items()}

@@ -38,10 +38,9 @@ from .cells import cell_of, kernel_cell, read_notebook, value_of
 
 #: The form of `lab.toml` and of `lab.zip` that this package reads.
 FORMAT = 1
-#: What can be graded, beside `gradient NAME` for each gradient of the op.
-CRITERIA = ("builds", "signature", "parity", "safety", "forbidden", "memory", "speed")
-#: Those that compare with a number, which `thresholds` has.
-COMPARED = ("memory", "speed")
+#: What can be graded, beside `gradient NAME` for each gradient of the op, and `speed 2` for at least twice as fast as the baseline.
+CRITERIA = ("builds", "signature", "parity", "safety", "forbidden", "memory")
+_SPEED = re.compile(r"speed (\d+(?:\.\d+)?)")
 
 TOML, SECRET, SELFTEST, OWN_OP = "lab.toml", "secret.txt", "selftest.json", "op.py"
 _MOST_BYTES = 16 * 2**20
@@ -57,13 +56,10 @@ class Exercise:
         grade_id: of the cell, nbgrader's name for it.
         op: what the kernel must compute; its reference is the truth, and is never sent to a student's code.
         kernel: the name under which students write it, `axpy/mine`.
-        kind: which text the cell is: `cpp` or `cuda`.
         points: by criterion, in the order in which they are shown; those without points are still required.
         params: numbers that students may set in their cell.
         forbid: what the library must not call: `aten`, or names of symbols.
         baseline: text of the kernel against which it is timed; empty where no criterion asks.
-        thresholds: of the criteria that compare: `speed` (at least this many times as fast), `memory` (at most so many
-            bytes that a call leaves behind).
         settings: the fields of the kernel that the instructor's own cell has fixed: `saves`, `slots`, `api`.
         solution: the instructor's text, with the values of the params.
         starter: what students are given in its place.
@@ -73,12 +69,10 @@ class Exercise:
     grade_id: str
     op: Op
     kernel: str
-    kind: str
     points: Mapping[str, float]
     params: tuple[str, ...] = ()
     forbid: tuple[str, ...] = ()
     baseline: str = ""
-    thresholds: Mapping[str, float] = field(default_factory=FrozenDict)
     settings: Mapping[str, Any] = field(default_factory=FrozenDict)
     solution: tuple[str, Mapping[str, float]] = ("", FrozenDict())
     starter: str = ""
@@ -118,7 +112,6 @@ class Lab:
 
     Attributes:
         name: of it.
-        version: of its form; another one is refused.
         folder: where it lies.
         exercises: in the order of `lab.toml`.
         limits: of time, memory and output for one answer.
@@ -131,7 +124,6 @@ class Lab:
     """
 
     name: str
-    version: int
     folder: Path
     exercises: tuple[Exercise, ...] = field(compare=False)
     limits: Limits
@@ -208,6 +200,17 @@ def read_lab(path: Any) -> Lab:
         raise InputError(f"{shown(str(path))} is no lab.zip: {error}") from None
 
 
+def speed_of(criterion: str) -> float | None:
+    """Return how many times as fast as the baseline a criterion wants a kernel; None of a criterion that asks for something else.
+
+    Example:
+        >>> speed_of("speed 1.5"), speed_of("parity")
+        (1.5, None)
+    """
+    found = _SPEED.fullmatch(criterion)
+    return float(found[1]) if found else None
+
+
 def own_folder(lab: Any) -> Path:
     """Return the folder of a lab into which something is to be written; a secret is made where there is none."""
     folder = lab.folder if isinstance(lab, Lab) else path_of("lab", lab)
@@ -223,7 +226,7 @@ def own_folder(lab: Any) -> Path:
 def _belongs(name: PurePosixPath) -> bool:
     """Tell whether a file is a part of the lab, and not what was made of it or lies beside it."""
     if name.parent == PurePosixPath("wrong") or name.parent == PurePosixPath():
-        return name.suffix in (".cpp", ".cu") or (
+        return name.suffix == ".cpp" or (
             name.parent == PurePosixPath()
             and (name.suffix == ".ipynb" or str(name) in (TOML, SECRET, SELFTEST, OWN_OP))
         )
@@ -306,8 +309,8 @@ def lab_of(files: Mapping[str, bytes], folder: Path) -> Lab:
             )
     secret = files.get(SECRET, b"").strip()
     used = {TOML, SECRET, SELFTEST, OWN_OP, notebook}
-    kept = {n: data for n, data in files.items() if n in used or n.endswith((".cpp", ".cu"))}
-    return Lab(name, version, folder, made, limits, secret, due, late, questions, notebook, FrozenDict(kept))
+    kept = {n: data for n, data in files.items() if n in used or n.endswith(".cpp")}
+    return Lab(name, folder, made, limits, secret, due, late, questions, notebook, FrozenDict(kept))
 
 
 def _plain_name(name: str, value: Any, **known: Any) -> str:
@@ -343,24 +346,20 @@ def _exercise(
         )
     points = table.take("points", _table)
     params, forbid = table.take("params", strings, ()), table.take("forbid", strings, ())
-    thresholds, baseline = table.take("thresholds", _table, {}), table.take("baseline", string, "")
+    baseline = table.take("baseline", string, "")
     table.end()
-    criteria = [*CRITERIA[:3], *(f"gradient {one.name}" for one in op.gradients), *CRITERIA[3:]]
-    for what, values, allowed in (("points", points, criteria), ("thresholds", thresholds, list(COMPARED))):
-        for name, value in values.items():
-            if name not in allowed:
-                raise DefinitionError(
-                    f"{where}: {what} of {shown(name)}.{did_you_mean(name, allowed)} Criteria: {', '.join(allowed)}"
-                )
-            if number(f"{what}.{name}", value, where=where, error=DefinitionError) < 0:
-                raise refusal(f"{what}.{name}", value, "a number of 0 or more", where=where, error=DefinitionError)
+    criteria = [*CRITERIA[:3], *(f"gradient {one.name}" for one in op.gradients), *CRITERIA[3:], "speed 2"]
+    for name, value in points.items():
+        if name not in criteria and not speed_of(name):
+            raise DefinitionError(
+                f"{where}: points of {shown(name)}.{did_you_mean(name, criteria)} Criteria: {', '.join(criteria)}"
+            )
+        if number(f"points.{name}", value, where=where, error=DefinitionError) < 0:
+            raise refusal(f"points.{name}", value, "a number of 0 or more", where=where, error=DefinitionError)
+        if speed_of(name) and not baseline:
+            raise DefinitionError(f"{where}: points for {name!r} need a baseline, the file of a kernel")
     if not sum(points.values()) > 0:
         raise DefinitionError(f"{where}: no points. Criteria: {', '.join(criteria)}")
-    for name in points:
-        if name in COMPARED and name not in thresholds:
-            raise DefinitionError(f"{where}: points for {name!r} need thresholds.{name}")
-    if "speed" in points and not baseline:
-        raise DefinitionError(f"{where}: points for 'speed' need a baseline, the file of a kernel")
     if "forbidden" in points and not forbid:
         raise DefinitionError(f"{where}: points for 'forbidden' need a list, forbid = [\"aten\"]")
     if baseline and baseline not in files:
@@ -370,27 +369,34 @@ def _exercise(
         raise DefinitionError(
             f"{where}: kernel={shown(kernel)}, and the cell {key!r} of the notebook makes {cell.options.name!r}"
         )
+    if cell.kind != "cpp":
+        raise DefinitionError(
+            f"{where}: the cell {key!r} of the notebook is a CUDA text, and only C++ texts are graded: "
+            "what checks a CUDA text on the CPU starts a program of its own"
+        )
     if cell.starter == cell.text:
         raise DefinitionError(
             f"{where}: the cell {key!r} of the notebook has no lines from // BEGIN SOLUTION to // END SOLUTION"
         )
     return Exercise(
-        key, op, kernel, cell.kind, FrozenDict(points), params, forbid,
-        _text(files[baseline], baseline) if baseline else "", FrozenDict(thresholds), FrozenDict(cell.settings),
-        (cell.text, FrozenDict(cell.options.params)), cell.starter, FrozenDict(_wrong(key, files, criteria)),
+        key, op, kernel, FrozenDict(points), params, forbid,
+        _text(files[baseline], baseline) if baseline else "", FrozenDict(cell.settings),
+        (cell.text, FrozenDict(cell.options.params)), cell.starter, FrozenDict(_wrong(key, files, points)),
     )  # fmt: skip
 
 
-def _wrong(key: str, files: Mapping[str, bytes], criteria: list[str]) -> Iterator[tuple[str, tuple[str, str, str]]]:
+def _wrong(
+    key: str, files: Mapping[str, bytes], points: Mapping[str, Any]
+) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Read the wrong kernels of an exercise: the first line says by which criterion each must fall, and why."""
     for name, data in files.items():
         if name.startswith(f"wrong/{key}."):
             text = _text(data, name)
             first = re.match(r"\s*//\s*([^:\n]+):\s*(\S[^\n]*)", text)
-            if first is None or first[1].strip() not in criteria:
+            if first is None or first[1].strip() not in points:
                 raise DefinitionError(
                     f"{name}, line 1: want the criterion by which it must fall and why, `// parity: forgets y`. "
-                    f"Criteria: {', '.join(criteria)}"
+                    f"Those that have points: {', '.join(points)}"
                 )
             yield name.removeprefix("wrong/"), (text, first[1].strip(), first[2].strip())
 

@@ -27,14 +27,16 @@ from ..source.signature import closing, find_functions, mask
 from .cells import BEGIN, END, cut, grade_id, read_notebook, source_of
 from .lab import OWN_OP, SECRET, TOML, Lab, own_folder, read_lab
 
-#: What nbgrader must be told, so that it cuts solutions out as `make` does.
+#: What nbgrader must be told, so that it cuts solutions out as `make` does, and hands out the notebook alone: it copies all else
+#: that lies beside it, the secret and the wrong kernels among it.
 NBGRADER = """\
 # For nbgrader: lay this lab's folder into source/, and this file beside it.
 c = get_config()  # noqa: F821
-c.ClearSolutions.comment_mark = "//"
-c.ClearSolutions.begin_solution_delimeter = " BEGIN SOLUTION"
-c.ClearSolutions.end_solution_delimeter = " END SOLUTION"
-c.ClearSolutions.code_stub = ""
+c.ClearSolutions.code_stub = {"python": ""}
+c.CourseDirectory.ignore = [
+    "lab.toml", "secret.txt", "selftest.json", "op.py", "*.cpp", "wrong", "student", "lab.zip", "gradescope.zip",
+    ".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback",
+]
 """
 
 SETUP = """\
@@ -73,8 +75,7 @@ memory_mib = 2048
 kernel = "{kernel}"
 params = {params}                 # numbers that students may set
 # forbid = ["aten"]               # points for "forbidden" need it
-# baseline = "baseline.cpp"       # points for "speed" need it,
-# thresholds = {{ speed = 1.5 }}    # and this: at least 1.5 times as fast
+# baseline = "baseline.cpp"       # points for "speed 2" need it: at least twice as fast as that kernel
 
 [exercises.{key}.points]
 {points}
@@ -134,7 +135,7 @@ def new(folder: str | os.PathLike[str], op: Op | str, *, solution: Kernel | str 
     op, kernel = _op_and_kernel(op, solution)
     own = "" if op.name in registry.ops and registry.is_shipped(registry[f"{op.name}/python"]) else _text_of(op)
     text = _with_marks(kernel)
-    if own and (kernel.cpp or kernel.cuda).strip() in own:
+    if own and kernel.cpp.strip() in own:
         raise InputError(
             f"op {op.name!r}: the text that defines it has the solution in it, and students get it: move the solution elsewhere"
         )
@@ -189,8 +190,8 @@ def _op_and_kernel(op: Op | str, solution: Kernel | str | None) -> tuple[Op, Ker
             raise InputError(f"op {op.name!r} has no kernel with a C++ text: register your solution, or give solution=")
         return op, ours[0]
     kernel = solution if isinstance(solution, Kernel) else kernels_of(solution)[0]
-    if kernel.op != op.name or len({"cpp", "cuda"} & {*kernel.sources}) != 1:
-        raise refusal("solution", kernel.label, f"a kernel of {op.name!r} with one text, C++ or CUDA")
+    if kernel.op != op.name or not kernel.cpp or kernel.cuda:
+        raise refusal("solution", kernel.label, f"a kernel of {op.name!r} with a C++ text and no other")
     return op, kernel
 
 
@@ -211,7 +212,7 @@ def _text_of(op: Op) -> str:
 
 def _with_marks(kernel: Kernel) -> str:
     """Mark what stands in `forward` and `backward` as the solution; without it they say that they are not written yet."""
-    text = kernel.cpp or kernel.cuda
+    text = kernel.cpp
     masked = mask(text)
     functions = [function for name, function in find_functions(masked) if name in kernel.functions]
     for function in sorted(functions, key=lambda one: -one.offset):

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from ..source.signature import mask
+from .cells import BEGIN, cut
 
 #: What is changed into what, with the word for it. Each pattern finds a place in the code of a text.
 _CHANGES = (
@@ -55,13 +56,17 @@ def mutants(solution: str, seed: int | bytes = 0, most: int = 40) -> tuple[Mutan
         most: how many at most.
 
     Returns:
-        Them by line. What changes nothing that can be seen, such as the grain of a loop, may be among them.
+        Them by line, of the lines between `// BEGIN SOLUTION` and `// END SOLUTION` where a text has such. What changes nothing
+        that can be seen, such as the grain of a loop, may be among them.
 
     Example:
         >>> sorted({mutant.change for mutant in mutants("z[i] = a * x[i] + y[i];")})[:2]
         ["index 'i' -> '0'", "index 'i' -> 'i + 1'"]
     """
     code = mask(solution)
+    # What students are given beside the solution is not what they write, and in the solution it may never be reached.
+    given = set(cut(solution, "solution").split("\n")) if BEGIN in solution else set()
+    lines = solution.split("\n")
     found: dict[str, Mutant] = {}
     for word, pattern, into in _PATTERNS:
         for match in pattern.finditer(code):
@@ -69,7 +74,7 @@ def mutants(solution: str, seed: int | bytes = 0, most: int = 40) -> tuple[Mutan
                 new = match.expand(template)
                 text = solution[: match.start()] + new + solution[match.end() :]
                 line = solution.count("\n", 0, match.start()) + 1
-                if text != solution:
+                if text != solution and lines[line - 1] not in given:
                     found.setdefault(text, Mutant(text, line, f"{word} {match[0]!r} -> {new!r}"))
     chosen = list(found.values())
     if len(chosen) > most:

@@ -48,7 +48,7 @@ class Runner:
         self._forgotten: list[int] = []
         self.guard, self.dtype = "", torch.float64
         self.damages: list[Damage] = []
-        self.function = Function(library.kernel, op, None, None, self._differentiable().apply, device=library.device)
+        self.function = Function(library.kernel, op, None, None, self._differentiable().apply, device="cpu")
 
     def start(self) -> Locked:
         """Fork, lock and load, unless that was done.
@@ -60,8 +60,7 @@ class Runner:
         if self.process is None:
             library = self._library
             task = RunTask(
-                *(library.kernel, library.op, library.device, library.toolchain, library.build, self._helpers),
-                self.limits.memory,
+                library.kernel, library.op, library.toolchain, library.build, self._helpers, self.limits.memory
             )
             self.process, self._number, self._forgotten = Locked(task, self.limits.output), 1, []
             try:

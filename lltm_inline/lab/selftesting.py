@@ -16,7 +16,7 @@ from ..model.op import FrozenDict
 from .cheats import cheats
 from .grades import Mark
 from .grading import Job, Outcome, judge, marks_of, require_sandbox, workers_of
-from .lab import SELFTEST, Exercise, Lab, own_folder, read_lab
+from .lab import SELFTEST, Exercise, Lab, own_folder, read_lab, speed_of
 from .mutants import mutants as changed
 
 
@@ -164,6 +164,8 @@ def _trial(
         names = [mark.criterion for mark in lost]
         # A text that is not run loses every point, whatever else is wrong with it.
         ok = criterion in names and ("builds" not in names or criterion in ("builds", "signature", "forbidden"))
+        # What is wrong is not timed: whether it is slow is not known.
+        ok &= not speed_of(criterion) or all(map(speed_of, names))
         if not ok:
             reasons = f"want it to fall by {criterion} ({why}); " + (reasons or "it got all points")
     else:

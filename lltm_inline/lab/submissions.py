@@ -18,7 +18,7 @@ from ..base.above import Sheet
 from ..base.arguments import path_of, plural, shown, using_file
 from ..errors import FileError, InputError
 from ..model.op import FrozenDict
-from .cells import MOST_BYTES, cell_of, kernel_cell, read_notebook, value_of
+from .cells import MOST_BYTES, cell_of, kernel_cell, read_notebook, too_large, value_of
 from .lab import Exercise, Lab, Question, read_lab
 
 _METADATA = "submission_metadata.json"
@@ -155,13 +155,7 @@ def _in_folder(root: Path) -> Iterator[_Found]:
                 )
             seen += 1
             info = path.lstat()
-            trouble = ""
-            if stat.S_ISLNK(info.st_mode):
-                trouble = f"{shown(name)} is a link, want the file itself"
-            elif not stat.S_ISREG(info.st_mode):
-                trouble = f"{shown(name)} is no file"
-            elif path.suffix == ".ipynb" and info.st_size > MOST_BYTES:
-                trouble = f"{shown(name)} has {info.st_size >> 20} MiB, more than {MOST_BYTES >> 20}: clear its outputs"
+            trouble = _trouble(name, info.st_mode, info.st_size)
             stamp = path.with_name(_TIMESTAMP)
             when = (
                 _time_of(stamp.read_text(errors="replace")[:100])
@@ -175,6 +169,15 @@ def _in_folder(root: Path) -> Iterator[_Found]:
             yield one
     for name in sorted(empty):
         yield _Found(PurePosixPath(name, "-"), bytes, "there is no notebook in the folder")
+
+
+def _trouble(name: str, mode: int, size: int) -> str:
+    """Say why a file is not read: it is a link, no file at all, or a notebook that is too large."""
+    if stat.S_ISLNK(mode):
+        return f"{shown(name)} is a link, want the file itself"
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG):  # in a zip the type may be missing
+        return f"{shown(name)} is no file"
+    return too_large(shown(name), size) if name.endswith(".ipynb") else ""
 
 
 def _is_plain(path: Path) -> bool:
@@ -201,13 +204,9 @@ def _in_zip(path: Path) -> Iterator[_Found]:
                 place = PurePosixPath(one.filename)
                 if "__MACOSX" in place.parts or place.name.startswith("."):
                     continue
-                trouble = ""
+                trouble = _trouble(one.filename, one.external_attr >> 16, one.file_size)
                 if place.is_absolute() or ".." in place.parts:
                     trouble = f"{shown(one.filename)} leads out of the zip"
-                elif stat.S_ISLNK(one.external_attr >> 16):
-                    trouble = f"{shown(one.filename)} is a link, want the file itself"
-                elif place.suffix == ".ipynb" and one.file_size > MOST_BYTES:
-                    trouble = f"{shown(place.name)} has {one.file_size >> 20} MiB, more than {MOST_BYTES >> 20}: clear its outputs"
                 yield _Found(PurePosixPath(*place.parts[skip:]), partial(_unpacked, path, one), trouble)
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
         raise InputError(f"{shown(str(path))} is no zip: {error}") from None
@@ -314,8 +313,8 @@ def _kernel_of(exercise: Exercise, source: str) -> Answer:
     cell = kernel_cell(source, name)
     if cell.options.name != exercise.kernel:
         raise InputError(f"cell {name!r} makes {shown(cell.options.name)}, want {exercise.kernel}")
-    if cell.kind != exercise.kind:
-        raise InputError(f"cell {name!r} is a {cell.kind} text, want {exercise.kind}")
+    if cell.kind != "cpp":
+        raise InputError(f"cell {name!r} is a {cell.kind} text, want cpp")
     if cell.settings != dict(exercise.settings):
         wanted = " ".join(f"--{key} {value}" for key, value in exercise.settings.items()) or "none"
         raise InputError(f"cell {name!r}: its first line has other options than it was handed out with ({wanted})")

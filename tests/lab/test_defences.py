@@ -46,10 +46,10 @@ def test_a_cheat_works_against_a_simple_grader(cheat: Cheat) -> None:
 @pytest.fixture(scope="module")
 def acts() -> Library:
     """Build all acts into one library, which no defence has looked at."""
-    _, toolchain = toolchain_of("cpp", QUICK)
+    toolchain = toolchain_of(QUICK)
     kernel = Kernel("axpy/acts", cpp=all_acts())
     made: Build = build(kernel, compiler=QUICK, progress=False)
-    return Library(kernel, blind(registry.ops["axpy"]), "cpu", toolchain, made)
+    return Library(kernel, blind(registry.ops["axpy"]), toolchain, made)
 
 
 @pytest.mark.parametrize("act", [pytest.param(one, id=one.name, marks=FULL) for one in ACTS])
@@ -88,15 +88,15 @@ def test_where_a_lock_is_missing_nothing_is_run(acts: Library, monkeypatch: pyte
 
 def test_a_library_that_was_changed_is_not_believed() -> None:
     """It is compiled anew."""
-    _, toolchain = toolchain_of("cpp", QUICK)
+    toolchain = toolchain_of(QUICK)
     op = registry.ops["axpy"]
     kernel = Kernel("axpy/cheat", cpp=next(one for one in TRICKS if one.name == "half_precision").text)
-    first = builder.build(kernel, op, "cpu", toolchain, ())
+    first = builder.build(kernel, op, toolchain, ())
     before = first.build.path.read_bytes()
     first.build.path.write_bytes(before + b"x")
-    again = builder.build(kernel, op, "cpu", toolchain, ())
+    again = builder.build(kernel, op, toolchain, ())
     assert not again.build.cached and again.build.path.read_bytes() != before + b"x"
-    assert builder.build(kernel, op, "cpu", toolchain, ()).build.cached
+    assert builder.build(kernel, op, toolchain, ()).build.cached
 
 
 def test_doctor_tries_ten_ways_out() -> None:

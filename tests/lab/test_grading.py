@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+import warnings
+import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
 import lltm_inline as li
 from lltm_inline.errors import FileError, InfraError, InputError
 from lltm_inline.lab import Lab, Mark
-from lltm_inline.lab.grading import LINES, Outcome, _equal, _penalty, _sound, marks_of
+from lltm_inline.lab.grading import LINES, Job, Outcome, _by_dask, _equal, _penalty, _sound, marks_of
 from lltm_inline.lab.lab import read_lab
 from lltm_inline.lab.selftesting import Selftest, Trial
 from lltm_inline.model.op import FrozenDict
@@ -105,15 +110,39 @@ def test_marks_that_are_none(tmp_path: Path) -> None:
 
 def test_both_phases(tmp_path: Path) -> None:
     """Speed is graded where all else is right; where a phase has no outcome, nothing is graded."""
-    exercise = replace(lab_in(tmp_path).exercises[0], points=FrozenDict({"parity": 4, "speed": 2}))
+    exercise = replace(lab_in(tmp_path).exercises[0], points=FrozenDict({"speed 2": 2, "parity": 4, "speed 4": 1}))
     right, wrong = Outcome("k", False, (Mark("parity", 4, 4),)), Outcome("k", False, (Mark("parity", 0, 4, "no"),))
-    fast, failed = Outcome("k", True, (Mark("speed", 2, 2),)), Outcome("k", True, (), "the grader failed")
-    assert [mark.points for mark in marks_of(exercise, [right, fast])[0]] == [4, 2]
-    assert [mark.points for mark in marks_of(exercise, [wrong, None])[0]] == [0, 0]
-    assert [mark.points for mark in marks_of(exercise, [wrong, fast])[0]] == [0, 0]
+    fast = Outcome("k", True, (Mark("speed 2", 2, 2), Mark("speed 4", 0, 1, "slow")))
+    failed = Outcome("k", True, (), "the grader failed")
+    assert [mark.points for mark in marks_of(exercise, [right, fast])[0]] == [2, 4, 0]
+    assert [mark.points for mark in marks_of(exercise, [wrong, None])[0]] == [0, 0, 0]
+    assert [mark.points for mark in marks_of(exercise, [wrong, fast])[0]] == [0, 0, 0]
     for outcomes in ([None, None], [None, fast], [right, None], [right, failed], [replace(failed, timed=False), fast]):
         marks, said = marks_of(exercise, outcomes)
         assert said and not marks
+
+
+class _Future(NamedTuple):
+    """A job that a cluster has been given."""
+
+    job: Job
+
+    def result(self) -> Outcome:
+        return Outcome(self.job.key, self.job.timed)
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+
+@pytest.mark.parametrize(("timed", "together"), [(False, [3]), (True, [1, 1, 1])])
+def test_what_is_timed_has_a_cluster_to_itself(timed: bool, together: list[int]) -> None:
+    """All else is judged at once."""
+    jobs = [Job("axpy", text, FrozenDict(), timed) for text in "abc"]
+    client = SimpleNamespace(submit=lambda call, job, *how, pure: _Future(job))
+    found: list[int] = []
+    distributed = SimpleNamespace(as_completed=lambda futures: found.append(len(futures)) or list(futures))
+    outcomes = list(_by_dask(client, distributed, jobs, ()))
+    assert [one.key for one in outcomes] == [job.key for job in jobs] and found == together
 
 
 def _broken(folder: Path) -> Path:
@@ -134,7 +163,12 @@ def test_a_class(tmp_path: Path, workers: int) -> None:
     texts = {"ann": KERNEL, "bob": WRONG, "cem": SAME, "dot": CRASHES, "eve": NO_CODE}
     hand_in(tmp_path / "class", fay=b"{", **{name: book(text, "moved = 11.7") for name, text in texts.items()})
     lab = ready(lab_in(tmp_path / "lab"))
-    grades = li.lab.grade(lab, tmp_path / "class", tmp_path / "grades", workers=workers, progress=False)
+    with socket.socket() as taken, warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # dask warns where the port that it likes best is taken
+        with suppress(OSError):
+            taken.bind(("", 8787))
+            taken.listen()
+        grades = li.lab.grade(lab, tmp_path / "class", tmp_path / "grades", workers=workers, progress=False)
     assert _scores(grades) == {"ann": 9.0, "bob": 5.0, "cem": 9.0, "dot": 3.0, "eve": 2.0, "fay": None}
     assert len(lines(tmp_path / "grades")) == 1 + 4
 
@@ -270,6 +304,34 @@ def test_the_same_seed_for_a_class(tmp_path: Path) -> None:
         li.lab.grade(lab, tmp_path / "class", tmp_path / name, workers=1, progress=False)
         runs.append(lines(tmp_path / name)[0]["run"])
     assert runs[0] != runs[1] and len(runs[0]) == 32
+
+
+@pytest.mark.full
+@pytest.mark.long
+def test_gradescope_grades(tmp_path: Path) -> None:
+    """What `make` packs grades a submission where Gradescope mounts it; without a grade there is no results.json."""
+    lab = ready(lab_in(tmp_path / "lab"))
+    li.lab.make(lab.folder)
+    at = tmp_path / "autograder"
+    (at / "venv" / "bin").mkdir(parents=True)
+    (at / "venv" / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (at / "venv" / "bin" / "python").chmod(0o755)
+    with zipfile.ZipFile(lab.folder / "gradescope.zip") as archive:
+        archive.extractall(at / "source")
+    script = at / "source" / "run_autograder"
+    script.write_text(script.read_text().replace("/autograder", str(at)))
+    found = []
+    for notebook in (book(WRONG), {"nbformat": 4, "cells": []}):
+        (at / "submission_metadata.json").write_text(
+            json.dumps({"created_at": "2026-11-20T11:00:00Z", "users": [{"name": "Ann", "email": "ann@x.org"}]})
+        )
+        hand_in(at / "submission", axpy=notebook)
+        (at / "results").mkdir(exist_ok=True)
+        (at / "results" / "results.json").unlink(missing_ok=True)
+        ended = subprocess.run(["bash", script], capture_output=True, text=True).returncode
+        results = at / "results" / "results.json"
+        found.append((ended, json.loads(results.read_text())["score"] if results.exists() else None))
+    assert found == [(0, 5.0), (1, None)]
 
 
 @pytest.mark.full

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lltm_inline.checking.runner import threads
 from lltm_inline.errors import InputError
 from lltm_inline.lab.grades import Mark
 from lltm_inline.lab.judge import grade_text
@@ -34,8 +35,8 @@ FIRST = {"patches_through_a_global", "remembers_by_address", "hides_assembly", "
 
 def grade(text: str, points: Mapping[str, float] = POINTS, **fields: object) -> dict[str, Mark]:
     """Grade a text for axpy; return the marks by criterion."""
-    exercise = Exercise("cell", registry.ops["axpy"], "axpy/mine", "cpp", points, **fields)  # type: ignore[arg-type]
-    lab = Lab("lab", 1, Path("/"), (exercise,), Limits(seconds=5, memory=1 << 30, output=1 << 20), b"secret")
+    exercise = Exercise("cell", registry.ops["axpy"], "axpy/mine", points, **fields)  # type: ignore[arg-type]
+    lab = Lab("lab", Path("/"), (exercise,), Limits(seconds=5, memory=1 << 30, output=1 << 20), b"secret")
     return {mark.criterion: mark for mark in grade_text(lab, exercise, text, {}, seed=b"seed", compiler=QUICK)}
 
 
@@ -51,6 +52,46 @@ def test_a_wrong_gradient_costs_that_gradient() -> None:
     marks = grade(RIGHT.replace("[i] = p[i];", "[i] = 3 * p[i];"))
     assert {name for name, mark in marks.items() if mark.reason} == {"gradient y"}
     assert "d_y" in marks["gradient y"].reason and marks["gradient y"].points == 0
+
+
+def test_a_kernel_must_be_right_on_several_threads() -> None:
+    """One that is right on one thread alone falls, wherever the judge has one thread itself."""
+    one = "for (int64_t i = 0; i < z.numel(); ++i) r[i] = 2 * p[i] + q[i];"
+    several = (
+        "at::parallel_for(0, z.numel(), 1, [=](int64_t first, int64_t last) {"
+        " for (int64_t i = first; i < last; ++i) r[i - first] = 2 * p[i] + q[i]; });"
+    )
+    assert one in RIGHT
+    text = "#include <ATen/Parallel.h>\n" + RIGHT.replace(one, several)
+    with threads(1):
+        assert "right on one thread, wrong on several" in grade(text)["parity"].reason
+
+
+#: By criterion: a text that falls by it alone where it is run at all, what is forbidden, and the reason.
+FALLS = {
+    "memory": (("  return z;", "  static std::vector<at::Tensor> kept;\n  kept.push_back(z.clone());\n  return z;"), (), "KiB behind"),
+    "parity": (
+        ("  return z;", "  if (z.numel() > 33 && z.numel() < 100) *static_cast<char*>(z.mutable_data_ptr()) ^= 64;\n  return z;"),
+        (),
+        "z is wrong at a size that is not told",
+    ),
+    "signature": (("const at::Tensor& y)", "const at::Tensor& y, double more)"), (), "forward"),
+    "builds": (("return z;", "return why;"), (), "'why' was not declared"),
+    "forbidden": (("  return z;", "  return z.abs();"), ("aten",), "it calls at::abs, and this exercise"),
+}  # fmt: skip
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("criterion", ["memory", *(pytest.param(n, marks=pytest.mark.long) for n in [*FALLS][1:])])
+def test_each_criterion_has_its_reason(criterion: str) -> None:
+    """A mistake costs the points of its own criterion; what keeps a text from being run costs all."""
+    (old, new), forbid, says = FALLS[criterion]
+    text = "#include <vector>\n" + RIGHT.replace(old, new, 1)
+    marks = grade(text, {**POINTS, "memory": 1.0}, forbid=forbid)
+    fallen = {name for name, mark in marks.items() if mark.reason}
+    assert says in marks[criterion].reason
+    assert fallen == ({criterion} if criterion in ("memory", "parity") else set(marks))
+    assert criterion in ("memory", "parity") or all("it is not" in marks[name].reason for name in fallen - {criterion})
 
 
 def _planted(rows: tuple[Cheat, ...] | tuple[Act, ...]) -> list[object]:
@@ -73,14 +114,6 @@ def test_an_act_is_refused_by_name(act: Act) -> None:
     marks = grade(act.text)
     assert act.says in marks["forbidden"].reason, {mark.reason for mark in marks.values()}
     assert not any(mark.points for mark in marks.values())
-
-
-def test_a_cuda_text_is_refused() -> None:
-    """It would be checked on the CPU by what behind the locks cannot run."""
-    exercise = Exercise("cell", registry.ops["axpy"], "axpy/mine", "cuda", POINTS)
-    lab = Lab("lab", 1, Path("/"), (exercise,), Limits(), b"secret")
-    with pytest.raises(InputError, match="cell: only C\\+\\+ texts are graded"):
-        grade_text(lab, exercise, RIGHT, {}, seed=b"seed")
 
 
 def test_a_criterion_that_nobody_judges_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import linecache
 import pickle
 import zipfile
 from pathlib import Path
@@ -17,6 +18,7 @@ from lltm_inline.__main__ import main
 from lltm_inline.errors import DefinitionError, FileError, InputError, UnknownKernelError
 from lltm_inline.lab.cells import cut, kernel_cell, value_of
 from lltm_inline.lab.lab import read_lab
+from lltm_inline.lab.making import handed_out
 from tests.lab.shared import KERNEL, TOML, book, hand_in, lab_in
 from tests.tiny import forget
 
@@ -40,7 +42,7 @@ def test_what_stands_in_a_lab(tmp_path: Path) -> None:
         10,
         9,
     )
-    assert (exercise.kernel, exercise.kind, exercise.params, exercise.of) == ("axpy/mine", "cpp", ("A",), 7)
+    assert (exercise.kernel, exercise.params, exercise.of) == ("axpy/mine", ("A",), 7)
     assert exercise.solution[1] == {"A": 2} and "A * x + y" in exercise.solution[0]
     assert "SOLUTION" not in exercise.starter and "A * x" not in exercise.starter
     assert exercise.wrong["axpy.forgets.cpp"][1:] == ("parity", "forgets y")
@@ -89,7 +91,8 @@ def test_op_of_its_own(tmp_path: Path) -> None:
         ("builds = 1", "build = 1", r"points of 'build'. Did you mean 'builds'\? Criteria: builds, signature, parity, gradient x"),
         ("builds = 1", "builds = true", "points.builds=True, want a finite number"),
         ("builds = 1", "builds = -1", "points.builds=-1, want a number of 0 or more"),
-        ("builds = 1", "speed = 1", "points for 'speed' need thresholds.speed"),
+        ("builds = 1", '"speed 2" = 1', "points for 'speed 2' need a baseline"),
+        ("builds = 1", '"speed 0" = 1', r"points of 'speed 0'. Did you mean 'speed 2'\?"),
         ("builds = 1", "forbidden = 1", "points for 'forbidden' need a list"),
         ('params = ["A"]', 'params = "A"', "params='A' is a string, want a tuple of strings"),
         ('params = ["A"]', 'baseline = "b.cpp"', "baseline='b.cpp', and there is no such file"),
@@ -111,7 +114,11 @@ def test_a_field_that_is_wrong(tmp_path: Path, old: str, new: str, says: str) ->
     ("name", "text", "says"),
     [
         ("wrong__axpy_dot_a_dot_cpp", "int x;", "axpy.a.cpp, line 1: want the criterion by which it must fall"),
-        ("wrong__axpy_dot_a_dot_cpp", "// speeed: slow\nint x;", "line 1: want the criterion .* Criteria: builds, "),
+        (
+            "wrong__axpy_dot_a_dot_cpp",
+            "// safety: no points\nint x;",
+            "line 1: .* Those that have points: builds, parity, gradient x",
+        ),
         ("wrong__other_dot_a_dot_cpp", "// parity: no\n", "want the name GRADE_ID.NAME.cpp. Exercises: axpy"),
         ("op_dot_py", "OP = 3\n", "op.py defines no op"),
         ("op_dot_py", "OP = li.Op()\n", "NameError: name 'li' is not defined. It must run by itself"),
@@ -134,6 +141,10 @@ def test_a_file_that_is_wrong(tmp_path: Path, name: str, text: str, says: str) -
         ),
         (KERNEL.replace("--check", "--from axpy/cpp"), "--from cannot be graded"),
         (KERNEL.replace("--check", "--flags -O1"), "--flags cannot be graded"),
+        (
+            KERNEL.replace("--check", "--kind cuda"),
+            "cell 'axpy' of the notebook is a CUDA text, and only C\\+\\+ texts are graded",
+        ),
         ("print(1)", "begins with 'print\\(1\\)', want %%kernel"),
     ],
 )
@@ -206,13 +217,31 @@ def test_new_of_an_op_in_a_file(tmp_path: Path) -> None:
     assert op["metadata"]["nbgrader"]["locked"] is True
 
 
+def test_new_of_an_op_in_a_notebook(tmp_path: Path) -> None:
+    """The cell that defines an op comes along as text, as IPython keeps it; the solution of another cell does not."""
+    cell = OWN_OP.replace('"gate"', '"gate_in_cell"')
+    linecache.cache["<cell 1>"] = (len(cell), None, cell.splitlines(keepends=True), "<cell 1>")
+    space: dict[str, Any] = {}
+    try:
+        exec(compile(cell, "<cell 1>", "exec"), space)
+        forward = "\nat::Tensor forward(const at::Tensor& x) {\n  return x.sigmoid();\n}\n"
+        solution = li.Kernel("gate_in_cell/cpp", cpp=f"#include <ATen/ATen.h>{forward}")
+        li.lab.new(tmp_path / "gates", space["OP"], solution=solution)
+        lab = read_lab(tmp_path / "gates")
+        assert lab.files["op.py"].decode() == cell and "x.sigmoid();" in lab.exercises[0].solution[0]
+        assert "return x.sigmoid" not in json.dumps(handed_out(lab))
+    finally:
+        del linecache.cache["<cell 1>"]
+        forget("gate_in_cell")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
         (("has spaces", "axpy"), InputError, "a name of letters, digits"),
         (("fine", "axpi"), UnknownKernelError, "no kernel 'axpi'. Ops: axpy"),
         (("fine", 3), InputError, "op=3, want an Op"),
-        (("fine", "axpy/python"), InputError, "want a kernel of 'axpy' with one text"),
+        (("fine", "axpy/python"), InputError, "want a kernel of 'axpy' with a C\\+\\+ text and no other"),
         (("fine", "block_sum"), InputError, "no kernel with a C\\+\\+ text"),
     ],
 )

@@ -11,10 +11,11 @@ import pytest
 
 import lltm_inline as li
 from lltm_inline.lab import Lab, read_lab
+from lltm_inline.lab.lab import speed_of
 from lltm_inline.lab.making import handed_out
 
 LABS = Path(__file__).parents[2] / "notebooks" / "labs"
-NAMES = ("axpy", "lltm_backward")
+NAMES = ("axpy", "lltm_backward", "matrix_product")
 
 every_lab = pytest.mark.parametrize("name", NAMES)
 
@@ -44,9 +45,16 @@ def test_students_get_what_make_gives(name: str) -> None:
         (cell.cell_type, cell.source, cell.metadata) for cell in student.cells
     ]
     assert all(len(exercise.wrong) >= 2 for exercise in lab.exercises)
-    assert {cell["metadata"]["nbgrader"]["points"] for cell in student.cells if cell.metadata} == {
-        cell.of for cell in lab.cells
-    }
+    known = [cell.metadata.nbgrader for cell in student.cells if cell.metadata]
+    assert {one.points for one in known if one.grade} == {cell.of for cell in lab.cells}
+
+
+def test_the_lab_about_speed_compares_with_what_students_get() -> None:
+    """Its baseline is the starter, and each criterion of speed has a wrong kernel that is right and too slow for it."""
+    (exercise,) = read_lab(LABS / "matrix_product").exercises
+    assert exercise.baseline.strip() == exercise.starter.strip()
+    fallen = {criterion for _, criterion, _ in exercise.wrong.values()}
+    assert {"speed 2", "speed 5"} == {name for name in fallen | set(exercise.points) if speed_of(name)}
 
 
 def test_the_first_lab_takes_forty_lines(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def nbgrader(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.full
 @pytest.mark.long
 def test_nbgrader_validates_and_cuts(tmp_path: Path, nbgrader: Path) -> None:
-    """The source notebook passes `nbgrader validate`; what `generate_assignment` hands out is what `make` hands out."""
+    """The source notebook passes `nbgrader validate`; `generate_assignment` hands out what `make` hands out, and no secret beside it."""
     lab_in(tmp_path / "source" / "axpy")
     li.lab.make(tmp_path / "source" / "axpy")
     os.replace(tmp_path / "source" / "axpy" / "nbgrader_config.py", tmp_path / "nbgrader_config.py")
@@ -44,6 +44,7 @@ def test_nbgrader_validates_and_cuts(tmp_path: Path, nbgrader: Path) -> None:
     def run(*words: str) -> str:
         environment = {
             **os.environ,
+            "PATH": f"{nbgrader.parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
             "JUPYTER_PATH": str(nbgrader.parents[1] / "share" / "jupyter"),
         }
@@ -58,6 +59,7 @@ def test_nbgrader_validates_and_cuts(tmp_path: Path, nbgrader: Path) -> None:
     (tmp_path / "whole.ipynb").write_text(json.dumps(notebook))
     assert "Success" in run("validate", "whole.ipynb")
     run("generate_assignment", "axpy", "--create")
+    assert [path.name for path in (tmp_path / "release" / "axpy").iterdir()] == ["axpy.ipynb"]
     theirs = json.loads((tmp_path / "release" / "axpy" / "axpy.ipynb").read_text())
     kernels = ["".join(each["cells"][1]["source"]) for each in (ours, theirs)]
     assert [line for line in kernels[0].split("\n") if line.strip()] == [

@@ -39,8 +39,8 @@ def grade(label: str, text: str, seed: bytes, compiler: str) -> Sequence[Mark]:
     gradients = {f"gradient {tensor.name}": 1.0 for tensor in op.gradients}
     settings = {"saves": base.saves, "slots": base.slots, "api": base.api}
     points = {"builds": 1.0, "signature": 1.0, "parity": 1.0, **gradients, "safety": 1.0, "memory": 1.0}
-    exercise = Exercise("cell", op, f"{base.op}/mine", "cpp", points, settings=settings)
-    lab = Lab("lab", 1, Path("/"), (exercise,), Limits(seconds=20), b"secret")
+    exercise = Exercise("cell", op, f"{base.op}/mine", points, settings=settings)
+    lab = Lab("lab", Path("/"), (exercise,), Limits(seconds=20), b"secret")
     return grade_text(lab, exercise, text, dict(base.params), seed=seed, compiler=compiler)
 
 

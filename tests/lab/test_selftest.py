@@ -14,6 +14,7 @@ from nbclient import NotebookClient
 import lltm_inline as li
 from lltm_inline.lab import Lab, Mark, read_lab
 from lltm_inline.lab.grading import Job, Outcome, judge
+from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.selftesting import Trial, _trial
 from tests.lab.shared import KERNEL, book, lab_in, needs_locks
 from tests.lab.test_labs import LABS, NAMES
@@ -24,6 +25,8 @@ pytestmark = needs_locks
 ROOT = Path(__file__).parents[2]
 ALL = (Mark("builds", 1, 1), Mark("parity", 4, 4), Mark("gradient x", 2, 2))
 NO_PARITY = (ALL[0], Mark("parity", 0, 4, "z differs"), ALL[2])
+TOO_SLOW = (ALL[0], Mark("speed 2", 0, 1, "it is 1.1 times as fast"))
+NO_TIME = (NO_PARITY[1], Mark("speed 2", 0, 1, "it was not timed"))
 NO_BUILD = (Mark("builds", 0, 1, "no"), Mark("parity", 0, 4, "it is not run"), ALL[2])
 
 
@@ -34,6 +37,7 @@ NO_BUILD = (Mark("builds", 0, 1, "no"), Mark("parity", 0, 4, "it is not run"), A
         ("starter", ALL, "", False), ("starter", NO_PARITY, "", True), ("starter", NO_BUILD, "", False), ("starter", (), "", False),
         ("wrong", NO_PARITY, "parity", True), ("wrong", NO_PARITY, "gradient x", False),
         ("wrong", NO_BUILD, "parity", False), ("wrong", NO_BUILD, "builds", True), ("wrong", ALL, "parity", False),
+        ("wrong", TOO_SLOW, "speed 2", True), ("wrong", NO_TIME, "speed 2", False),
         ("cheat", NO_BUILD, "", True), ("cheat", ALL, "", False), ("cheat", (), "", False), ("mutant", NO_PARITY, "", True),
         ("mutant", ALL, "", False),
     ],
@@ -45,6 +49,13 @@ def test_each_must_fare_as_it_must(
     (exercise,) = lab_in(tmp_path).exercises
     found = _trial(exercise, kind, "name", marks, "" if marks else "the grader failed", criterion, "why")
     assert isinstance(found, Trial) and found.ok is ok and found.said
+
+
+def test_what_is_handed_out_is_not_changed() -> None:
+    """Changes are made where students write; a text without marks is changed everywhere."""
+    text = "x = a + b;\n// BEGIN SOLUTION\ny = a + b;\n// END SOLUTION\nz = a + b;\n"
+    assert {one.line for one in mutants(text)} == {3}
+    assert {one.line for one in mutants(text.replace("SOLUTION", "IT"))} == {1, 3, 5}
 
 
 @pytest.mark.full
@@ -104,8 +115,8 @@ def test_the_labs_that_ship_are_green(tmp_path: Path, name: str) -> None:
     shutil.copytree(LABS / name, tmp_path / name)
     found = li.lab.selftest(tmp_path / name, progress=False)
     assert found.green, str(found)
-    mutants = [trial for trial in found.trials if trial.kind == "mutant"]
-    assert len(found.survivors) <= 0.05 * len(mutants), str(found)
+    tried = [trial for trial in found.trials if trial.kind == "mutant"]
+    assert tried and len(found.survivors) <= 0.05 * len(tried), str(found)
 
 
 @pytest.mark.full
