@@ -38,7 +38,7 @@ def fakes_of(plan: Plan) -> dict[str, Any]:
             "unknown": "",
         }
     forward = _fake_forward(plan)
-    extents = Letters(any_shape=f"{plan.first}.shape").arguments(plan.op.shape_of[plan.first])
+    extents = Letters(any_shape=f"{plan.first}.shape").arguments(plan.op.shape_of[plan.op.first.name])
     return {
         "forward": forward,
         "backward": _fake_backward(plan) if plan.interface.has_backward and not plan.kernel.double_backward else [],
@@ -67,7 +67,7 @@ def output_dtypes(op: Op) -> tuple[str, ...]:
 def _fake_forward(plan: Plan) -> list[str]:
     """Write the fake kernel of `OP_forward`: look at the shapes, and make empty results."""
     op, shape_of, first = plan.op, plan.op.shape_of, plan.first
-    required = [(a.name, shape_of[a.name]) for a in op.signature.inputs if a.type == "Tensor"]
+    required = [(a.told, shape_of[a.name]) for a in op.required]
     shapes = [*(shape_of[output.name] for output in op.signature.outputs), *(extra.shape for extra in plan.extras)]
     dtypes = [*output_dtypes(op), *(extra.dtype for extra in plan.extras)]
     looked_at = [shape_of[a.name] for a in op.signature.tensors if not shape_of[a.name].untold]

@@ -25,7 +25,6 @@ from ..errors import DefinitionError
 from ..export.kernel_file import KernelFile, write_kernel_file
 from ..export.render import fill
 from ..model.kernel import Kernel
-from ..model.op import LIST
 from ..model.registry import Argument, Op
 from ..source.signature import cpp_type, find_function, mask, returned_type, tuple_of
 from .matching import Called, Match, bound_of, match_functions, unqualified
@@ -151,16 +150,19 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
         names: of what is written.
     """
     changed = [argument.name for argument in op.signature.changed]
+    optional = [argument.name for argument in op.signature.tensors if argument.type == "Tensor?"]
     by_reference = re.compile(r"(?!.*\bconst\b).*&")
     own = dict(zip(match.taken, match.forward.function.types, strict=True))
     # What is changed, and what a function could change, is a variable.
     variables = [a.name for a in op.signature.tensors if a.name in changed * dense or by_reference.match(own[a.name])]
-    lists = [a.name for a in op.signature.inputs if a.type == LIST and (dense or by_reference.match(own[a.name]))]
+    lists = [a.name for a in op.signature.inputs if a.is_list and (dense or by_reference.match(own[a.name]))]
 
     def handed(name: str, needed: bool) -> str:
         numbers = re.search(r"\bvector\s*<\s*(int|float)\s*>", own.get(name, ""))  # from those of 64 bits
         if numbers:
             return f"std::vector<{numbers[1]}>({name}.begin(), {name}.end())"
+        if name in optional and dense:
+            return f"{name} ? std::optional<at::Tensor>({name}->contiguous()) : std::nullopt"
         return f"{name}.contiguous()" if needed else name
 
     def call(function: Called) -> str:
@@ -195,7 +197,7 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
         + [match.forward.value(index) for index in match.extras.values()],
         parameters=[f"{types[argument.name]} {argument.name}" for argument in inputs],
         variables={name: handed(name, dense and name in tensors) for name in variables},
-        changed=changed if dense else [],
+        changed=changed if dense else [],  # back into what was copied, to be contiguous
         lists=lists,
         dense=dense,
         handed=[

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,14 +21,14 @@ from ..base.files import escaped
 from ..diagnosis.source_text import python_line
 from ..errors import DefinitionError, InputError
 from ..model.kernel import Kernel
-from ..model.op import LIST, fits
+from ..model.op import LIST, fits, is_default
 from ..model.registry import Op, registry
 from ..model.reserved import is_reserved
 from ..run.compare import dtype_name
 from ..run.function import each
 from ..source.signature import Function, aliases_in, find_functions, mask, meant, taken
 from .classic import adapter_text, flags_of
-from .example import Example, call, explore, sizes_of, tensors_in, words
+from .example import Example, call, common_dtype, explore, of_one_shape, sizes_of, tensors_in, words
 from .matching import match_functions, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of
 
@@ -384,12 +385,27 @@ def _defined(masked: str, name: str, where: str) -> Function:
 
 @dataclass(frozen=True)
 class _Argument:
-    """One argument of a function: its name in C++ and in the op, its type there, and whether the function may change it."""
+    """One argument of a function.
+
+    Attributes:
+        own, name: its name in C++ and in the op.
+        type: in the op.
+        open: the function may change it.
+        narrow: a number that the function takes as `float`.
+        default: in the op; empty for none.
+    """
 
     own: str
     name: str
     type: str
     open: bool
+    narrow: bool = False
+    default: str = ""
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list of tensors."""
+        return self.type == LIST
 
 
 def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
@@ -399,7 +415,7 @@ def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
         DefinitionError: a type that an op does not have.
     """
     arguments: list[_Argument] = []
-    for number, (type_, own) in enumerate(zip(found.types, found.names, strict=True), 1):
+    for number, (type_, own, default) in enumerate(zip(found.types, found.names, found.defaults, strict=True), 1):
         plain = re.sub(r"\s+", " ", re.sub(r"\bconst\b|&", " ", type_)).strip()
         kind = next((kind for kind, pattern in (_NUMBERS | _LISTS).items() if re.fullmatch(pattern, plain)), "")
         if re.fullmatch(_TENSOR, plain):
@@ -415,8 +431,20 @@ def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
                 "tensors or numbers or an optional one. Write a function around it that takes such arguments, and name that "
                 "one in functions"
             )
-        arguments.append(_Argument(own, _named(own, number, kind, arguments), kind, "const" not in type_))
-    return arguments
+        name = _named(own, number, kind, arguments)
+        narrow = kind.startswith("float") and re.search(r"\bfloat\b", plain) is not None
+        arguments.append(_Argument(own, name, kind, "const" not in type_, narrow, _default(kind, default)))
+    # As in C++, what stands behind a default has one: where one cannot be read, those ahead of it go, too.
+    given = max((number for number, argument in enumerate(arguments) if not argument.default), default=-1)
+    return [replace(a, default="") if number < given else a for number, a in enumerate(arguments)]
+
+
+def _default(kind: str, text: str) -> str:
+    """Write a default of C++ as a schema spells it; nothing where a schema cannot."""
+    if re.fullmatch(r"(?:(?:std|c10|at|torch)::)?nullopt|\{\}", text):
+        text = "None"
+    text = {"true": "True", "false": "False"}.get(text) or re.sub(r"(?<=[\d.])[fFlL]\Z", "", text)
+    return text if is_default(kind, text) else ""
 
 
 def _named(own: str, number: int, kind: str, before: Sequence[_Argument]) -> str:
@@ -441,6 +469,9 @@ def _values(inputs: Any, arguments: Sequence[_Argument], where: str) -> tuple[An
         raise refusal(
             "inputs", inputs, f"the arguments of one call, ({', '.join(a.name for a in arguments)})", where=where
         )
+    left = arguments[len(inputs) :]
+    if left and all(argument.default for argument in left):
+        inputs = [*inputs, *(literal_eval(argument.default) for argument in left)]
     if len(inputs) != len(arguments):
         listed = ", ".join(f"{argument.type} {argument.own}" for argument in arguments)
         raise InputError(f"{where}: inputs has {plural(len(inputs), 'value')}, it takes {len(arguments)}: {listed}")
@@ -448,13 +479,19 @@ def _values(inputs: Any, arguments: Sequence[_Argument], where: str) -> tuple[An
         if not fits(argument.type, value):
             dense = "dense " * argument.type.startswith("Tensor")
             raise refusal(f"inputs: {argument.own}", value, f"a {dense}{argument.type}", where=where)
-        if argument.type == LIST and len({(one.shape, one.dtype) for one in value}) != 1:
+        if argument.is_list and len({one.dtype for one in value}) != 1:
             listed = ", ".join(map(words, value)) or "none"
-            raise InputError(
-                f"{where}: inputs: {argument.own} holds {listed}: want tensors of one shape and dtype, one at least"
-            )
-    plain = (each(value, lambda one: one.detach().cpu()) for value in inputs)  # parameters, and what lies on a GPU
-    return tuple(list(value) if isinstance(value, tuple) else value for value in plain)
+            raise InputError(f"{where}: inputs: {argument.own} holds {listed}: want tensors of one dtype, one at least")
+    plain = [each(value, lambda one: one.detach().cpu()) for value in inputs]  # parameters, and what lies on a GPU
+    plain = [list(value) if isinstance(value, tuple) else value for value in plain]
+    return tuple(_rounded(value) if a.narrow else value for a, value in zip(arguments, plain, strict=True))
+
+
+def _rounded(value: Any) -> Any:
+    """Round numbers as a `float` does, so that the reference gets what the function gets."""
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return value if value is None else torch.tensor(value, dtype=torch.float32).item()
 
 
 def _op(
@@ -483,21 +520,21 @@ def _op(
         reference = replace(reference, places=_places(given, arguments, inputs, where))
     asked = _asker(masked, function_, arguments)
     known = explore(where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker)
-    inputs, changed = known.values, _changed(known, arguments, void, where)
-    main = next((v.dtype for v in tensors_in(inputs) if v.is_floating_point() or v.is_complex()), None)
-    first = main or next((v.dtype for v in inputs if isinstance(v, Tensor)), None)
+    inputs, changed = known.values, _changed(known, arguments, void)
+    main = common_dtype(inputs)
     for argument, value in zip(arguments, inputs, strict=True):
-        if argument.type == LIST and value and value[0].dtype != first:
+        if main is not None and argument.is_list and value and value[0].dtype != main:
             raise DefinitionError(
                 f"{where}: the tensors of the list {argument.own} are {dtype_name(value[0].dtype)}, want the dtype of the others, "
-                f"{dtype_name(first) if first else 'and one of these that is no list'}"
+                f"{dtype_name(main)}"
             )
     spelled = [
-        _spelled(argument.type, value, main, changed.get(place, "")) + f" {argument.name}"
+        _spelled(argument.type, value, main, changed.get(place, ""))
+        + f" {argument.name}{f'={argument.default}' * bool(argument.default)}"
         for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
     ]
     shapes = {
-        argument.name: known.shape(tensors_in([value])[0]) if tensors_in([value]) else "?"
+        argument.name: known.shape(tensors_in([value])[0]) if of_one_shape(value) else "?"
         for argument, value in zip(arguments, inputs, strict=True)
         if argument.type in ("Tensor", "Tensor?", LIST)
     }
@@ -554,7 +591,9 @@ def _op_name(snippet: _Snippet, key: str, forward: str) -> str:
 
 def _spelled(kind: str, value: Any, main: torch.dtype | None, alias: str) -> str:
     """Write the type of an argument or result: a tensor's own dtype where it is not that of the others."""
-    if kind == LIST or not kind.startswith("Tensor"):
+    if kind == LIST:
+        return f"Tensor({alias})[]" if alias else kind
+    if not kind.startswith("Tensor"):
         return kind
     dtype = value.dtype if isinstance(value, Tensor) else main
     marks = f"({alias})" * bool(alias) + (f"[{dtype_name(dtype)}]" if dtype is not None and dtype != main else "")
@@ -583,6 +622,7 @@ def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Call
     body = body_of(masked, found)
     if not _POINTERS.search(body):
         return lambda name, axis, rank: True
+    lists = {argument.name for argument in arguments if argument.is_list}  # of which a loop has another name
     owners: dict[str, str] = {argument.own: argument.name for argument in arguments}
     for new, old in _COPY.findall(body):
         owners.setdefault(new, owners.get(old, ""))
@@ -591,7 +631,9 @@ def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Call
         asked.setdefault(owners.get(own, ""), []).append(index or argument)
 
     def asks(name: str, axis: int, rank: int) -> bool:
-        return any(not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ()))
+        return name in lists or any(
+            not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ())
+        )
 
     return asks
 
@@ -628,21 +670,12 @@ def _places(
     return tuple(places[: len(shapes)])
 
 
-def _changed(known: Example, arguments: Sequence[_Argument], void: bool, where: str) -> dict[int, str]:
-    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be.
-
-    Raises:
-        DefinitionError: it is a list.
-    """
+def _changed(known: Example, arguments: Sequence[_Argument], void: bool) -> dict[int, str]:
+    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be."""
     places: Sequence[int] = known.first.changed if known.first else ()
-    for place in places:
-        if arguments[place].type == LIST:
-            raise DefinitionError(
-                f"{where}: it changes the tensors of the list {arguments[place].own}, and an op changes single tensors only. "
-                "Write a function around it that takes one tensor, and name that one in functions"
-            )
-    if known.first is None and void:
-        places = [place for place, argument in enumerate(arguments) if argument.open and argument.type == "Tensor"]
+    if known.first is None and void:  # what a list that is const holds may be changed
+        may = [argument.is_list or (argument.open and argument.type == "Tensor") for argument in arguments]
+        places = [place for place, one in enumerate(may) if one]
     return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
 
 

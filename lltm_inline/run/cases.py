@@ -225,8 +225,8 @@ def prime_size(op: Op) -> Size:
 
 def edge_axis(op: Op, size: Size) -> int:
     """Choose the extent that is tried around the widths of vectors and blocks: the one that outputs are contiguous along."""
-    tensors = [result for result in (*op.signature.results, *op.signature.tensors) if result.is_tensor]
-    last = op.shape_of[tensors[0].name].dims[-1:]
+    shapes = [op.shape_of[one.name] for one in (*op.signature.results, *op.signature.inputs) if one.name in op.shape_of]
+    last = shapes[0].dims[-1:]
     inner = [op.letters.index(letter) for dim in last for letter, count in dim.terms if count > 0]
     for axis in (*inner, *reversed(range(len(size)))):
         if op.allows(with_extent(size, axis, max(EDGES))):
@@ -645,22 +645,30 @@ def leaves_of(op: Op, inputs: Sequence[Any]) -> list[Any]:
     """Copy what the op changes, and have those that have a gradient ask for it."""
 
     def leaf(argument: Argument, value: Any) -> Any:
-        if argument.alias and isinstance(value, Tensor):
-            return value.clone()
+        if argument.alias:
+            return each(value, torch.clone)
         return value.detach().requires_grad_() if argument in op.gradients and differentiable(value) else value
 
     return [leaf(argument, value) for argument, value in zip(op.signature.inputs, inputs, strict=True)]
 
 
 def results_of(op: Op, returned: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Return all that a call left behind: what it returned, numbers as tensors, then the inputs that it changed."""
-    changed = [value for argument, value in zip(op.signature.inputs, inputs, strict=True) if argument.alias]
+    """Return all that a call left behind: what it returned, numbers as tensors, then the inputs that it changed, a list as one."""
+    pairs = zip(op.signature.inputs, inputs, strict=True)
+    changed = [_as_one(value) if argument.is_list else value for argument, value in pairs if argument.alias]
     outputs = as_tuple(returned) if op.signature.outputs else ()
     plain = {output.name for output in op.signature.outputs if not output.is_tensor}
     if plain:
         named = zip_longest((output.name for output in op.signature.outputs), outputs)
         outputs = tuple(_as_tensor(value) if name in plain else value for name, value in named)
     return (*outputs, *changed)
+
+
+def _as_one(tensors: Sequence[Tensor]) -> Tensor:
+    """Make one tensor of a list: where its members have one shape, the first index says which of them it is."""
+    if len({one.shape for one in tensors}) == 1:
+        return torch.stack([*tensors])
+    return torch.cat([one.flatten() for one in tensors]) if tensors else torch.empty(0)
 
 
 def _as_tensor(number: Any) -> Any:

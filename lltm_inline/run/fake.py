@@ -62,12 +62,14 @@ class Fake:
             )
         given = {a.name: value for a, value in zip(signature.inputs, inputs, strict=False)} | by_name  # less defaults
         named = {a.name: given[a.name] for a in signature.tensors if isinstance(given.get(a.name), Tensor)}
-        self._refuse_misfits(named)
+        named |= {a.name: given[a.name][0] for a in self.op.required if a.is_list and given[a.name]}
+        members = [(a.name, one) for a in signature.inputs if a.is_list for one in given.get(a.name, ())]
+        self._refuse_misfits(named, [*named.items(), *members])
         first = named[self.op.first.name]
         known = _Known((shape_of[name], value) for name, value in named.items())
         known.sizes |= {a.name: given.get(a.name, a.value) for a in signature.inputs if a.type == "int"}
         dtypes = self.dtypes(first.dtype)
-        aliases = {argument.alias: named[argument.name] for argument in signature.changed}
+        aliases = {argument.alias: named[argument.name] for argument in signature.changed if argument.is_tensor}
         outputs = [
             aliases[output.alias] if output.alias else first.new_empty(known.shape(shape_of[output.name]), dtype=dtype)
             for output, dtype in zip(signature.outputs, dtypes, strict=False)
@@ -100,19 +102,24 @@ class Fake:
             gradients.append(like.new_empty(known.shape(shape), dtype=dtype) if wanted else None)
         return gradients[0] if len(gradients) == 1 else tuple(gradients)
 
-    def _refuse_misfits(self, named: dict[str, Any]) -> None:
-        """Refuse what the binding refuses, in its words: a trace has no tensors that the binding could look at."""
-        required = [tensor.name for tensor in self.op.signature.tensors if tensor.type == "Tensor"]
-        for name in required:
-            if name not in named:
-                self._refuse(f"{name} is None, want a Tensor")
-        name_of_first, first = self.op.first.name, named[self.op.first.name]
+    def _refuse_misfits(self, named: dict[str, Any], every: Sequence[tuple[str, Any]]) -> None:
+        """Refuse what the binding refuses, in its words: a trace has no tensors that the binding could look at.
+
+        Args:
+            named: the tensors that tell sizes, by the name of the input; of a list the first.
+            every: all tensors with such names.
+        """
+        for tensor in self.op.required:
+            if tensor.name not in named:
+                what = "empty, want one Tensor at least" if tensor.is_list else "None, want a Tensor"
+                self._refuse(f"{tensor.name} is {what}")
+        name_of_first, first = self.op.first.told, named[self.op.first.name]
         own = {tensor.name: tensor.dtype for tensor in self.op.signature.tensors if tensor.dtype}
-        accepted = [own[name_of_first]] if name_of_first in own else self.op.dtypes
+        accepted = [self.op.first.dtype] if self.op.first.dtype else self.op.dtypes
         if dtype_name(first.dtype) not in accepted:
             dtypes = " or ".join(_spelled(getattr(torch, dtype)) for dtype in accepted)
             self._refuse(f"{name_of_first} is {_spelled(first.dtype)}, want {dtypes}")
-        for name, value in named.items():
+        for name, value in every:
             shape = self.op.shape_of[name]
             if value.device != first.device:
                 self._refuse(f"{name} is on another device than {name_of_first}")
@@ -120,15 +127,15 @@ class Fake:
                 self._refuse(f"{name} is {_spelled(value.dtype)}, want {_spelled(getattr(torch, own[name]))}")
             if name not in own and value.dtype != first.dtype:
                 self._refuse(f"{name} is {_spelled(value.dtype)}, but {name_of_first} is {_spelled(first.dtype)}")
-            if not shape.any_rank and value.dim() != len(shape.dims):
+            if not (shape.any_rank or shape.untold) and value.dim() != len(shape.dims):
                 self._refuse(f"{name} has shape {_written(value.shape)}, want {shape}")
         known = _Known((self.op.shape_of[name], value) for name, value in named.items())
-        for name, value in named.items():
+        for name, value in every:
             shape = self.op.shape_of[name]
-            want = known.shape(shape)
+            want = value.shape if shape.untold else known.shape(shape)
             if len(want) != value.dim() or any(one != other for one, other in zip(value.shape, want, strict=True)):
                 wanted = (
-                    f"that of {self.op.any_rank[0]}, {_written(want)}"
+                    f"that of {self.op.any_shape}, {_written(want)}"
                     if shape.any_rank
                     else f"{shape} = {_written(want)}"
                 )

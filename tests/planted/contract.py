@@ -90,6 +90,11 @@ def _mix(x: torch.Tensor, others: list[torch.Tensor], scale: float = 2) -> torch
     return x + scale * sum(others)
 
 
+def _foreach(ps: list[torch.Tensor], gs: list[torch.Tensor], lr: float = 0.5) -> None:
+    for p, g in zip(ps, gs, strict=True):
+        p.sub_(lr * g)
+
+
 KINDS = {
     kind.op.name: kind
     for kind in (
@@ -429,6 +434,65 @@ at::Tensor mix(const at::Tensor& x, at::TensorList others, double scale) {
                 ),
             ),
             (("functions", ("mix",)),),
+        ),
+        Kind(
+            Op(
+                "kind_total",
+                "(Tensor[] xs) -> Tensor y",
+                lambda xs: torch.stack(xs).sum(0),
+                {"xs": "B S", "y": "B S"},
+            ),
+            """
+at::Tensor total(at::TensorList xs) {
+  at::Tensor y = at::zeros(xs[0].sizes(), xs[0].options());
+  for (const at::Tensor& x : xs) y += x;
+  return y;
+}
+""",
+            (
+                (
+                    "two_of_three",
+                    "it adds no more than two",
+                    "parity",
+                    "y",
+                    ("y",),
+                    ((": xs) y += x", ": xs.slice(0, 2)) y += x"),),
+                ),
+            ),
+            (("functions", ("total",)),),
+        ),
+        Kind(
+            Op(
+                "kind_foreach",
+                "(Tensor(a!)[] ps, Tensor[] gs, float lr=0.5) -> ()",
+                _foreach,
+                {"ps": "...", "gs": "..."},
+            ),
+            """
+void step(const std::vector<at::Tensor>& ps, at::TensorList gs, double lr) {
+  TORCH_CHECK(ps.size() == gs.size(), "want a gradient for each");
+  for (size_t i = 0; i < ps.size(); ++i) ps[i].sub_(gs[i], lr);
+}
+""",
+            (
+                (
+                    "last_one_stays",
+                    "the last of the list is not changed",
+                    "parity",
+                    "ps",
+                    ("ps (3, 23) float64", "all in row 2"),
+                    (("i < ps.size()", "i + 1 < ps.size()"),),
+                ),
+                (
+                    "changes_a_gradient",
+                    "a tensor of the other list is scaled in place",
+                    "purity",
+                    "gs[0]",
+                    ("forward changes the input gs[0]",),
+                    (("sub_(gs[i], lr)", "sub_(gs[i].mul_(lr))"),),
+                ),
+            ),
+            (("functions", ("step",)),),
         ),
         Kind(
             Op(

@@ -226,6 +226,7 @@ def test_kernel_without_backward_of_an_op_without_gradients_is_right(twice: Kern
         ("(Tensor x) -> (Tensor values, Tensor[int64] where)", ["values", "where"]),
         ("(Tensor(a!) x, int[] k=[1, -2], str mode='a b', float? c=None) -> ()", []),
         ("(Tensor(a!)[int64] x, Tensor[bool]? m=None, ScalarType d) -> Tensor(a!)", ["output"]),
+        ("(Tensor(a!)[] xs, Tensor[] ys) -> float total", ["total"]),
     ],
 )
 def test_schemas(schema: str, names: list[str]) -> None:
@@ -243,6 +244,7 @@ def test_schemas(schema: str, names: list[str]) -> None:
         ("(Tensor x) -> ()", r"an op returns something, or changes an input: Tensor\(a!\) x"),
         ("(Tensor x) -> Tensor(a!)", "each input that is changed has a letter of its own"),
         ("(Tensor(a!) x, Tensor(a!) y) -> ()", "each input that is changed has a letter of its own"),
+        ("(Tensor(a!)[] xs) -> Tensor(a!)", "an output that is such an input, and no list, has the same"),
         ("(Tensor x) -> str", "'str' is no result. An op returns Tensor, int, float, bool, or ()"),
         ("(Tensor x, int[] k=[1.5]) -> Tensor", r"'\[1.5\]' is no default of a int\[\]"),
         ("(Tensor x, complex z) -> Tensor", "'complex' is not a type: want Tensor, Tensor"),
