@@ -13,7 +13,14 @@ import torch
 from torch.utils.cpp_extension import load_inline
 
 import lltm_inline as li
-from lltm_inline.errors import BuildError, DefinitionError, InputError, LltmInlineError
+from lltm_inline.errors import (
+    BuildError,
+    CrashError,
+    DefinitionError,
+    InputError,
+    LltmInlineError,
+    SignatureError,
+)
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.notebook.inline_cell import run
 from lltm_inline.notebook.live import Terminal
@@ -138,6 +145,31 @@ def test_errors_at_the_lines_of_the_snippet() -> None:
     with pytest.raises(BuildError) as failed:
         li.build(li.from_load_inline("ext", text, functions=["square"], inputs=(torch.ones(3),)), compiler=QUICK)
     assert [(one.line, one.column) for one in failed.value.diagnostics] == [(4, 14)]
+
+
+@pytest.mark.full
+def test_what_a_text_registers_by_itself() -> None:
+    """Two versions of a text with a library of its own live in one process; what cannot be left out is refused ahead of that."""
+    kernel = brought_in(SNIPPETS["own TORCH_LIBRARY"])
+    x = torch.ones(2, 3)
+    first, second = (
+        li.load(one, compiler=QUICK) for one in (kernel, kernel.edit("return a * b + c", "return a * b - c"))
+    )
+    assert (first(x, x, 2.0) - second(x, x, 2.0)).unique().tolist() == [4.0]
+    text = SQUARE + 'static auto registry = torch::RegisterOperators().op("my::square", &square);\n'
+    with pytest.raises(SignatureError, match=r"(?s)square/inline:2:.*operators are registered under names of its own"):
+        li.build(li.from_load_inline("ext", text, functions=["square"]))
+
+
+@pytest.mark.full
+def test_a_snippet_that_crashes() -> None:
+    """It takes the worker down and not this process, which is told the line of the snippet; nothing of it is loaded here."""
+    text = SQUARE.replace("return", "int* nowhere = nullptr;\n  *nowhere = 1;\n  return")
+    kernel = li.from_load_inline("ext", text, functions=["square"], reference=torch.square, inputs=X)
+    with pytest.raises(CrashError, match=r"(?s)square/inline.*\*nowhere = 1;"):
+        li.check(kernel)
+    with pytest.raises(CrashError, match="tried out at small sizes before this process loads it"):
+        li.load(kernel)
 
 
 def test_a_cell_runs_again() -> None:
