@@ -26,7 +26,7 @@ from ..model.registry import Op, registry
 from ..model.reserved import is_reserved
 from ..run.compare import dtype_name
 from ..run.function import each
-from ..source.signature import Function, aliases_in, find_functions, mask, meant, taken
+from ..source.signature import Function, aliases_in, closing, find_functions, mask, meant, taken
 from .classic import adapter_text, flags_of
 from .example import Example, call, common_dtype, explore, of_one_shape, sizes_of, tensors_in, words
 from .matching import match_functions, of_gradient, unqualified
@@ -74,6 +74,11 @@ _LISTS = {
     "int[]": r"std::vector\s*<\s*(?:int64_t|int|long)\s*>|(?:at|torch|c10)::IntArrayRef",
     "float[]": r"std::vector\s*<\s*(?:double|float)\s*>",
 }
+
+#: How the type ends that a function returns.
+_RETURNED = re.compile(
+    rf"(?:(?:^|\s)(?:void|auto|double|float|bool|{_TENSOR}|{_NUMBERS['int']})|std::(?:vector|tuple|pair|array)\s*<.*>|_list|List)\Z"
+)
 
 
 def from_load_inline(
@@ -197,6 +202,16 @@ def _joined(name: str, sources: Any, where: str) -> str:
     return "\n".join(parts).replace("\r\n", "\n")
 
 
+def _masked(text: str) -> str:
+    """Mask a text, and what opens and closes its nameless namespaces: what these hold can be called as what stands outside."""
+    masked = mask(taken(text))
+    for opened in re.finditer(r"\bnamespace\s*\{", masked):
+        end = closing(masked, opened.end() - 1)
+        inside = masked[opened.end() : end - 1]
+        masked = f"{masked[: opened.start()]}{' ' * len(opened[0])}{inside} {masked[end:]}"
+    return masked
+
+
 def _of(what: str, given: Any, pairs: Mapping[str, str], where: str) -> Callable[[str], Any]:
     """Return what says which of several values belongs to a function."""
     if isinstance(given, Mapping):
@@ -227,12 +242,12 @@ class _Snippet:
     @property
     def text(self) -> str:
         """One text: C++ that only declares what the CUDA text defines has nothing to add to it."""
-        defines = any(True for _ in find_functions(mask(taken(self.cpp)))) or bool(find_modules(self.cpp))
+        defines = any(True for _ in find_functions(_masked(self.cpp))) or bool(find_modules(self.cpp))
         return f"{self.cuda.rstrip()}\n\n{self.cpp.strip()}\n" if self.cuda and defines else self.cuda or self.cpp
 
     def bound(self, functions: Any) -> dict[str, str]:
         """List the functions that are bound: those that are asked for, or that the text itself binds, by the name of each."""
-        defined = list(dict.fromkeys(name for name, _ in find_functions(mask(taken(self.text)))))
+        defined = list(dict.fromkeys(name for name, _ in find_functions(_masked(self.text))))
         listed = f"Its functions: {', '.join(defined)}" if defined else "It defines no function"
         if functions is None:
             bound = {name: what for module in find_modules(self.text) for name, what in module.functions.items()}
@@ -327,7 +342,7 @@ def _made(
     if given is not None:
         function("reference", given, where=where)
     own = _without_modules(snippet.text)
-    names, space, masked = unqualified(names, mask(taken(own)), where)
+    names, space, masked = unqualified(names, _masked(own), where)
     found = {kind: _defined(masked, name, where) for kind, name in names.items()}
     arguments = _arguments(found["forward"], masked, where)
     op = _op(_op_name(snippet, key, forward), found, arguments, masked, given, inputs, where)
@@ -378,9 +393,13 @@ def _defined(masked: str, name: str, where: str) -> Function:
             f"at::Tensor {name}_float(at::Tensor x) {{ return {name}<float>(x); }}"
         )
     aliases = aliases_in(masked)
-    return replace(
-        found[0], returns=meant(found[0].returns, aliases), types=tuple(meant(one, aliases) for one in found[0].types)
-    )
+    returns, types = meant(found[0].returns, aliases), tuple(meant(one, aliases) for one in found[0].types)
+    if not _RETURNED.search(re.sub(r"\bconst\b|&", " ", returns).strip()):
+        raise DefinitionError(
+            f"{where}: {name!r} returns {returns!r}, want tensors or numbers: one, several in a std::tuple, a std::vector of tensors, "
+            "or void. Write a function around it that returns such, and name that one in functions"
+        )
+    return replace(found[0], returns=returns, types=types)
 
 
 @dataclass(frozen=True)

@@ -222,6 +222,10 @@ LISTED: dict[str, Any] = {"cpp_sources": SUMMED, "reference": lambda xs, y: xs[0
         ),
         ({"cpp_sources": TEMPLATE}, "'square' is a template: want a function that calls it with a type"),
         ({"cpp_sources": STRANGE}, "argument 2 is 'std::map<int, int> m', want a tensor, a number, a string"),
+        (
+            {"cpp_sources": SQUARE.replace("torch::Tensor square", "c10::optional<torch::Tensor> square")},
+            "'square' returns 'c10::optional<torch::Tensor>', want tensors or numbers: one, several in a std::tuple",
+        ),
         ({"sycl_sources": "kernel"}, "sycl_sources='kernel': there is no SYCL here"),
         (
             {"device": "cuda"},
@@ -293,6 +297,29 @@ def test_lists_alone_and_changed() -> None:
     assert "ps (2, " in wrong.headline or "ps (2, " in str(wrong)
     without = li.from_load_inline("e", STEP, functions=["step"], inputs=(lists, lists, 0.1))
     assert registry.op_of(without).schema == "(Tensor(a!)[] ps, Tensor(b!)[] gs, float lr) -> ()"
+
+
+ODD = """
+namespace {
+using Names = std::vector<int>;
+auto odd(torch::Tensor&& x, Names& k, std::string& mode, int& n, c10::optional<torch::Tensor>& b, const double& c) {
+  n += k[0];
+  return mode == "add" ? x + *b * n * c : x;
+}
+}
+"""
+
+
+@pytest.mark.full
+def test_arguments_that_are_no_values() -> None:
+    """What takes references gets variables, a function without a name for its return type or namespace goes in; none of it is our error."""
+    x = torch.ones(2, 3)
+    inputs = (x, [1], "add", 2, x, 3.0)
+    kernel = li.from_load_inline("e", ODD, functions=["odd"], inputs=inputs)
+    assert (
+        registry.op_of(kernel).schema == "(Tensor x, int[] k, str mode, int n, Tensor? b, float c) -> (Tensor output)"
+    )
+    assert li.load(kernel, compiler=QUICK)(*inputs).unique().tolist() == [10.0]
 
 
 def test_defaults() -> None:
