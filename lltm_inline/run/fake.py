@@ -50,7 +50,7 @@ class Fake:
         self.kernel, self.op, self.interface, self.run = kernel, op, interface, run
         self.tensors = DEVICES[device].tensors
         self._extras: tuple[Shape, ...] | None = None
-        self._dtypes: dict[torch.dtype, list[torch.dtype]] = {}
+        self._dtypes: dict[Any, list[torch.dtype]] = {}
 
     def forward(self, *inputs: Any, **by_name: Any) -> Any:
         """Return empty outputs and extra tensors for inputs of which only shapes and dtypes are known."""
@@ -68,7 +68,8 @@ class Fake:
         first = named[self.op.first.name]
         known = _Known((shape_of[name], value) for name, value in named.items())
         known.sizes |= {a.name: given.get(a.name, a.value) for a in signature.inputs if a.type == "int"}
-        dtypes = self.dtypes(first.dtype)
+        chosen = tuple((a.name, given.get(a.name, a.value)) for a in signature.inputs if a.type == "ScalarType")
+        dtypes = self.dtypes(first.dtype, chosen)
         aliases = {argument.alias: named[argument.name] for argument in signature.changed if argument.is_tensor}
         outputs = [
             aliases[output.alias] if output.alias else first.new_empty(known.shape(shape_of[output.name]), dtype=dtype)
@@ -155,12 +156,13 @@ class Fake:
             self._extras = self._find_extras() if self.interface.extras else ()
         return self._extras
 
-    def dtypes(self, dtype: torch.dtype) -> list[torch.dtype]:
-        """Return the dtypes of all results for inputs of this one, found by running the kernel once."""
-        if dtype not in self._dtypes:
-            results = self._results(prime_size(self.op), dtype)
-            self._dtypes[dtype] = [result.dtype for result in results if isinstance(result, Tensor)]
-        return self._dtypes[dtype]
+    def dtypes(self, dtype: torch.dtype, chosen: tuple[tuple[str, Any], ...] = ()) -> list[torch.dtype]:
+        """Return the dtypes of all results for inputs of this one and arguments that are dtypes, by running the kernel once."""
+        key = dtype, chosen
+        if key not in self._dtypes:
+            results = self._results(prime_size(self.op), dtype, numbers=chosen)
+            self._dtypes[key] = [result.dtype for result in results if isinstance(result, Tensor)]
+        return self._dtypes[key]
 
     def _find_extras(self) -> tuple[Shape, ...]:
         start = prime_size(self.op)
@@ -195,13 +197,19 @@ class Fake:
         results = self._results(size, getattr(torch, self.op.dtypes[-1]))
         return [tuple(result.shape) for result in results[len(self.op.signature.outputs) :]]
 
-    def _results(self, size: Size, dtype: torch.dtype, view: tuple[int, ...] | None = None) -> tuple[Tensor, ...]:
+    def _results(
+        self,
+        size: Size,
+        dtype: torch.dtype,
+        view: tuple[int, ...] | None = None,
+        numbers: tuple[tuple[str, Any], ...] = (),
+    ) -> tuple[Tensor, ...]:
         """Run the kernel's forward, in a thread of its own: this one is in the middle of tracing."""
         # Generators draw real numbers; ops of complex tensors make them from those.
         real = dtypes_of(self.op)[0] if self.op.first.dtype else dtype.to_real()
 
         def run() -> tuple[Tensor, ...]:
-            inputs = make_inputs(self.op, Case("", size, real, view=view))
+            inputs = make_inputs(self.op, Case("", size, real, view=view, numbers=numbers))
             return self.run(*(each(value, lambda one: one.to(self.tensors)) for value in inputs))
 
         with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline fake") as pool:

@@ -90,6 +90,10 @@ def _mix(x: torch.Tensor, others: list[torch.Tensor], scale: float = 2) -> torch
     return x + scale * sum(others)
 
 
+def _cast(x: torch.Tensor, dtype: torch.dtype, scales: list[float], up: bool = True) -> torch.Tensor:
+    return (x * scales[0 if up else 1]).to(dtype)
+
+
 def _foreach(ps: list[torch.Tensor], gs: list[torch.Tensor], lr: float = 0.5) -> None:
     for p, g in zip(ps, gs, strict=True):
         p.sub_(lr * g)
@@ -493,6 +497,40 @@ void step(const std::vector<at::Tensor>& ps, at::TensorList gs, double lr) {
                 ),
             ),
             (("functions", ("step",)),),
+        ),
+        Kind(
+            Op(
+                "kind_cast",
+                "(Tensor x, ScalarType dtype, float[] scales, bool up=True) -> Tensor y",
+                _cast,
+                {"x": "...", "y": "..."},
+                lambda randn, N: (randn(N), torch.float32, [2.0, 0.5], True),
+                differentiable=False,
+            ),
+            """
+at::Tensor cast(const at::Tensor& x, at::ScalarType dtype, std::vector<double> scales, bool up) {
+  return (x * scales[up ? 0 : 1]).to(dtype).contiguous();
+}
+""",
+            (
+                (
+                    "always_up",
+                    "one of two answers is not looked at",
+                    "parity",
+                    "y",
+                    ("up=0",),
+                    (("up ? 0 : 1", "0"),),
+                ),
+                (
+                    "dtype_ignored",
+                    "the result has the dtype of the input",
+                    "interface",
+                    "y",
+                    ("y is float64, want float32",),
+                    ((".to(dtype)", ""),),
+                ),
+            ),
+            (("functions", ("cast",)),),
         ),
         Kind(
             Op(

@@ -10,6 +10,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.errors import CheckError, DefinitionError, InputError, SignatureError
+from lltm_inline.export.fake import output_dtypes
 from lltm_inline.model.op import Schema
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.model.shapes import Shape
@@ -157,6 +158,18 @@ def test_what_follows_from_the_values_cannot_be_traced() -> None:
         ):
             inputs = [mode.from_tensor(torch.ones(3, dtype=torch.float64))]
             function(*inputs, *[None] * (name == "kind_nonzero"))
+
+
+@pytest.mark.full
+def test_a_dtype_that_is_an_argument_is_traced() -> None:
+    """The result that nobody has computed yet has the dtype that was asked for, here and in an export."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    cast = f("kind_cast/cpp")
+    with FakeTensorMode() as mode:
+        x = mode.from_tensor(torch.ones(3))
+        assert [cast(x, dtype, [1.0]).dtype for dtype in (torch.float64, torch.int8)] == [torch.float64, torch.int8]
+    assert output_dtypes(registry.ops["kind_cast"]) == ("dtype",)
 
 
 LOOP = """
