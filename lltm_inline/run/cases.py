@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..base.arguments import REAL_DTYPES
+from ..base.arguments import REAL_DTYPES, plural
 from ..base.device import DEVICES
 from ..model.op import of_dtype
 from ..model.registry import Argument, Op
@@ -152,6 +152,7 @@ class Case:
         values: which of `VALUES` stand among the inputs, or among those of `only`; empty for none.
         numbers: arguments that are no tensors, with their values, in place of those that the op draws.
         without: optional inputs left out.
+        members: of each list no more than so many.
         view: shape of the tensors that may have any; None for one axis.
     """
 
@@ -167,6 +168,7 @@ class Case:
     values: str = ""
     numbers: tuple[tuple[str, float | None], ...] = ()
     without: tuple[str, ...] = ()
+    members: int | None = None
     view: tuple[int, ...] | None = None
 
     @property
@@ -193,6 +195,8 @@ class Case:
         words += [number_text(name, value) for name, value in self.numbers]
         if self.without:
             words.append(f"without {', '.join(self.without)}")
+        if self.members is not None:
+            words.append(f"lists of {plural(self.members, 'tensor')}")
         if self.grads != "contiguous":
             words.append(
                 f"incoming gradients {self.grads}{' (stride 0, as .sum() makes them)' if self.grads == 'expanded' else ''}"
@@ -352,6 +356,9 @@ def _layout_cases(op: Op, size: Size) -> list[Case]:
     if len(tensors) > 1:
         cases += [Case("large", size, both[-1], values="+-1e4", only=name) for name in tensors]
     cases += [Case("optional", size, both[0], without=(t.name,)) for t in op.signature.tensors if t.type == "Tensor?"]
+    lists = [argument for argument in op.signature.inputs if argument.is_list and op.corners]
+    shortest = 1 if {*lists} & {*op.required} else 0
+    cases += [Case("lists", size, both[0], members=count) for count in range(shortest, 2) if lists]
     return [*cases, *_number_cases(op, size, both[0])]
 
 
@@ -600,6 +607,8 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
             value = None
         elif argument.name in numbers:
             value = numbers[argument.name]
+        elif argument.is_list and case.members is not None:
+            value = value[: case.members]
         elif case.gain != 1:
             value = each(
                 value, lambda one: one * case.gain if differentiable(one) and (op.corners or _is_any(one)) else one
@@ -717,6 +726,7 @@ def expect(op: Op, case: Case) -> Expected:
         case.only if case.values else "",
         case.numbers,
         case.without,
+        case.members,
         case.view,
         _secret.get(),
     )
