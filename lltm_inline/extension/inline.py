@@ -273,7 +273,7 @@ class _Snippet:
             others = [name for name in bound if name != gradient]
             if len(others) != 1:
                 raise InputError(
-                    f"{self.where}: gradient={gradient!r}: say of which function: {{'{others[0] if others else ''}': {gradient!r}}}"
+                    f"{self.where}: gradient={gradient!r}: say of which function: {{'{others[0] if others else 'FORWARD'}': {gradient!r}}}"
                 )
             gradient = {others[0]: gradient}
         if gradient is not None and not isinstance(gradient, Mapping):
@@ -453,6 +453,11 @@ def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
         name = _named(own, number, kind, arguments)
         narrow = kind.startswith("float") and re.search(r"\bfloat\b", plain) is not None
         arguments.append(_Argument(own, name, kind, "const" not in type_, narrow, _default(kind, default)))
+    if not any(argument.type in ("Tensor", LIST) for argument in arguments):
+        raise DefinitionError(
+            f"{where}: it takes no Tensor, which would tell device and dtype. Write a function around it that takes one, "
+            "torch::Tensor like, and name that one in functions"
+        )
     # As in C++, what stands behind a default has one: where one cannot be read, those ahead of it go, too.
     given = max((number for number, argument in enumerate(arguments) if not argument.default), default=-1)
     return [replace(a, default="") if number < given else a for number, a in enumerate(arguments)]
@@ -713,6 +718,8 @@ def _outputs(known: Example, found: Function, masked: str, where: str) -> list[s
                 f"{where}: {error}: give a reference, which says how many tensors it returns"
             ) from None
     count = len(known.first.results) if known.first else max(len(returned), 1)
+    if known.first is not None and not count and not known.first.changed:
+        raise DefinitionError(f"{where}: the reference returns nothing, and changes none of its arguments")
     if known.first is not None and (
         len(returned) < count if returned else count != 1 and found.returns.endswith("Tensor")
     ):

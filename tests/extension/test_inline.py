@@ -238,8 +238,18 @@ LISTED: dict[str, Any] = {"cpp_sources": SUMMED, "reference": lambda xs, y: xs[0
         ({"reference": lambda x, y: x}, "the reference fails on the example inputs (float32 (3, 5)): TypeError"),
         ({"reference": lambda x: (x, x)}, "the reference returns 2 values, the function 1 value"),
         ({"reference": lambda x: "x"}, "the reference returns 'x', want tensors or numbers"),
+        ({"reference": lambda x: None}, "the reference returns nothing, and changes none of its arguments"),
+        (
+            {
+                "cpp_sources": "torch::Tensor square(int n) { return torch::ones(n); }",
+                "inputs": (3,),
+                "reference": torch.ones,
+            },
+            "it takes no Tensor, which would tell device and dtype. Write a function around it that takes one",
+        ),
         ({"reference": 3}, "reference=3, want a function"),
         ({"reference": {"cube": torch.square}}, "reference has 'cube', want names of the functions: square"),
+        ({"gradient": "square"}, "gradient='square': say of which function: {'FORWARD': 'square'}"),
         ({"gradient": {"square": "grad"}}, "gradient names 'grad', want some of functions: square"),
         ({"extra_cflags": ["-fuse-ld=mold"]}, "chooses another linker"),
         (LISTED | {"inputs": ([], X[0])}, "inputs: xs holds none: want tensors of one dtype, one at least"),
