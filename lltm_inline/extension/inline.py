@@ -168,6 +168,8 @@ no_implicit_headers: accepted, and of no effect.
     )
     if (found := python_line(snippet.text)) is not None:
         raise InputError(f"{where}: line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
+    if mistake := _unfinished(mask(taken(snippet.text))):
+        raise InputError(f"{where}: {mistake}")
     cxx, nvcc = (
         strings(name, flags or (), where=where)
         for name, flags in (("extra_cflags", extra_cflags), ("extra_cuda_cflags", extra_cuda_cflags))
@@ -200,6 +202,32 @@ def _joined(name: str, sources: Any, where: str) -> str:
     """Put sources behind each other, as `load_inline` does, with plain line ends."""
     parts = (sources,) if isinstance(sources, str) else strings(name, sources or (), where=where)
     return "\n".join(parts).replace("\r\n", "\n")
+
+
+def _unfinished(masked: str) -> str:
+    """Say where a text breaks off, as what stands behind it would be blamed for that; nothing of one that is whole."""
+
+    def line(place: int) -> str:
+        number = masked.count("\n", 0, place) + 1
+        return f"line {number} of the text, {shown(masked.split(chr(10))[number - 1].strip())}"
+
+    opened: list[int] = []
+    last = -1
+    for brace in re.finditer(r"[{}]", masked):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            last = opened.pop()
+        else:
+            return f"{line(brace.start())}: this '}}' closes nothing"
+    if opened:
+        return f"{line(opened[-1])}: this '{{' is never closed"
+    end = masked.rstrip()
+    head = re.split(r"[;{}]", masked[: max(last, 0)])[-1]
+    is_type = re.search(r"\b(?:struct|class|union|enum)\b[^()=]*\Z", head) is not None
+    if end and (end[-1] not in ";})" or (end[-1] == "}" and is_type)):
+        return f"{line(len(end) - 1)}: the text ends here, and a ';' is missing"
+    return ""
 
 
 def _masked(text: str) -> str:
