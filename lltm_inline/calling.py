@@ -21,7 +21,7 @@ from .model.registry import Kernel, Op, registry, resolve
 from .run.built import Built, build_all, is_tried, mark_tried, require_device
 from .run.cases import LONG_AXIS, THREADS, Case, leaves_of, make_inputs, place, size_cases
 from .run.executor import Task, echo, prepare
-from .run.function import Function, as_tuple, gradients_of
+from .run.function import Function, as_tuple, each, gradients_of
 from .run.library import is_loaded, load_built
 from .run.setting import Setting
 from .workers import steps
@@ -121,8 +121,6 @@ class TryOut(Task):
         The reference runs forward alone, and at one of the dtypes: whether a size makes sense is all that it is asked.
         """
         runner = runner_of(self.built[0])
-        if not runner.op.letters:  # nobody knows what it takes
-            return
         takes: dict[tuple[Any, ...], bool] = {}
         for case in size_cases(runner.op, None):
             if case.group in _LEFT_OUT:
@@ -130,7 +128,7 @@ class TryOut(Task):
             try:
                 inputs = make_inputs(runner.op, case)
             except DefinitionError:
-                if 0 in case.size:  # an index into nothing, say
+                if 0 in case.size or not runner.op.letters:  # an index into nothing, say; or nobody knows what it takes
                     continue
                 raise
             size = (case.size, case.view)
@@ -222,13 +220,16 @@ def _changing(built: tuple[Built, ...], setting: Setting, inputs: Sequence[Any])
     signature = built[0].op.signature
     given = dict(zip((argument.name for argument in signature.inputs), inputs, strict=False))
     changed = {argument.alias: given[argument.name] for argument in signature.changed}
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in changed.values()):
+    tensors: list[Tensor] = []
+    for one in changed.values():
+        each(one, tensors.append)
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         raise RuntimeError(
             f"{built[0].kernel.name} changes a tensor in place that wants a gradient: call it under torch.no_grad()"
         )
     with torch.no_grad():
         values = _run_task(Forward(built, random_state(setting.device)), setting, inputs)
-        for tensor, value in zip(changed.values(), values[len(signature.outputs) :], strict=True):
+        for tensor, value in zip(tensors, values[len(signature.outputs) :], strict=True):
             tensor.copy_(value)
     return [changed.get(output.alias, value) for output, value in zip(signature.outputs, values, strict=False)]
 
@@ -305,8 +306,10 @@ class Forward(Task):
         with torch.no_grad():
             results = _call(function, inputs)
             given = dict(zip((argument.name for argument in function.op.signature.inputs), inputs, strict=False))
-            results = (*results, *(given[argument.name] for argument in function.op.signature.changed))
-        return Tensors((random_state(function.device), *results))
+            changed: list[Tensor] = []
+            for argument in function.op.signature.changed:
+                each(given[argument.name], changed.append)
+        return Tensors((random_state(function.device), *results, *changed))
 
 
 @dataclass(frozen=True)

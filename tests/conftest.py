@@ -81,7 +81,7 @@ def pytest_configure(config: pytest.Config) -> None:
         with suppress(ToolchainError):  # without a compiler each test says so itself
             for found in (find_toolchain(), find_toolchain(compiler=QUICK)):
                 for prelude in ("aten", "light"):
-                    header.start(found, prelude)
+                    header.start(found, prelude, behind=False)
 
 
 @pytest.fixture(scope="session", autouse=True)

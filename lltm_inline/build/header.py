@@ -75,11 +75,11 @@ def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
     return ()
 
 
-def start(toolchain: Toolchain, prelude: str) -> subprocess.Popen[bytes] | None:
+def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subprocess.Popen[bytes] | None:
     """Start making a precompiled header in a process of its own; None when there is no room for it.
 
     The process outlives this one, so that a short script leaves a faster second start behind. It holds the entry's
-    lock; a second one finds it taken and ends.
+    lock; a second one finds it taken and ends. What else is compiled comes first (`behind`), unless somebody waits for it.
     """
     if cache.free_bytes() < MIN_FREE_BYTES or os.environ.get("LLTM_INLINE_NO_HEADER"):
         return None
@@ -104,6 +104,7 @@ def start(toolchain: Toolchain, prelude: str) -> subprocess.Popen[bytes] | None:
         "cache": str(cache.cache_dir()),
         "passing_failures": PASSING_FAILURES,
         "key": key,
+        "behind": behind,
     }
     script = Path(__file__).with_name("header_process.py")
     with tempfile.TemporaryFile("w+") as given:  # longer than an argument may be
@@ -135,7 +136,7 @@ def wait(toolchain: Toolchain, prelude: str, seconds: float = 300.0) -> bool:
     """Wait until the precompiled header is there (for benchmarks and tests); False when it did not come."""
     deadline = time.monotonic() + seconds
     directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
-    if not directory.exists() and start(toolchain, prelude) is None:  # there is no room for it
+    if not directory.exists() and start(toolchain, prelude, behind=False) is None:  # there is no room for it
         return False
     while not directory.exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -25,8 +25,8 @@ def main(job: dict[str, Any]) -> None:
     cache, key = Path(job["cache"]), job["key"]
     os.umask(0o077)  # filelock makes the directory of a lock again when the cache was removed: for its owner alone
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the temporary directory goes
-    with suppress(OSError):
-        os.nice(10)
+    if job["behind"]:
+        step_back()
     # One header at a time: several would only take the processor from the kernels that are compiled meanwhile.
     mine, turn = (FileLock(cache / "locks" / f"{name}.lock") for name in (key, "headers"))
     with suppress(Timeout), mine.acquire(blocking=False), turn:
@@ -34,6 +34,18 @@ def main(job: dict[str, Any]) -> None:
             make(
                 job, cache / "headers" / key, Path(tempfile.mkdtemp(prefix=f"{key}-{os.getpid()}-", dir=cache / "tmp"))
             )
+
+
+def step_back() -> None:
+    """Let everything else have the processor first.
+
+    Linux shares the processor out among sessions before it looks at niceness (sched(7), autogroup): a process with a
+    session of its own, like this one, would take as much as the compiler of the kernel that somebody waits for.
+    """
+    with suppress(OSError):
+        os.nice(10)
+    with suppress(OSError):  # no Linux, or without autogroups
+        Path("/proc/self/autogroup").write_text("10")
 
 
 def make(job: dict[str, Any], target: Path, work: Path) -> None:

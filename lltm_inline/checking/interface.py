@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -249,49 +250,58 @@ def _refuses(function: Callable[..., Any], inputs: Sequence[Any]) -> bool:
 
 
 def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
-    """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device."""
+    """Yield (input, what is wrong with it, inputs): wrong dtypes, shapes that do not fit, another device; of a list the last."""
     made = make_inputs(op, Case("", size, dtypes_of(op)[-1]))
     inputs = [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in made]
-    places = [(i, a) for i, a in enumerate(op.signature.inputs) if a.is_tensor and inputs[i] is not None]
+    tensors = [
+        value[-1] if a.is_list and value else value for a, value in zip(op.signature.inputs, inputs, strict=True)
+    ]
+    places = [(i, a) for i, a in enumerate(op.signature.inputs) if isinstance(tensors[i], Tensor)]
     free = [i for i, argument in places if not argument.dtype]
+    several = len(free) > 1 or any(op.signature.inputs[i].is_list and len(inputs[i]) > 1 for i in free)
 
-    def using(index: int, value: Tensor) -> list[Any]:
-        others = [v.clone() if a.alias else v for a, v in zip(op.signature.inputs, inputs, strict=True)]
-        return [*others[:index], value, *others[index + 1 :]]
+    def using(index: int, value: Tensor | None) -> list[Any]:
+        others = [each(v, torch.clone) if a.alias else v for a, v in zip(op.signature.inputs, inputs, strict=True)]
+        changed = [] if value is None else [*inputs[index][:-1], value] if op.signature.inputs[index].is_list else value
+        return [*others[:index], changed, *others[index + 1 :]]
 
+    for i, argument in places:
+        if argument in op.required and argument.is_list:
+            yield argument.name, "empty", using(i, None)
     for dtype in (torch.int64, torch.float16):
         if free and dtype_name(dtype) not in op.dtypes:
             whole = [
-                _cast(value, dtype) if i in free and differentiable(value) else value for i, value in enumerate(inputs)
+                each(value, partial(_cast, dtype=dtype)) if i in free and differentiable(tensors[i]) else value
+                for i, value in enumerate(inputs)
             ]
             yield "all inputs", f"in {dtype_name(dtype)}", whole
     for i, argument in places:
         for dtype in (torch.int64, torch.float16, torch.float64, *[torch.int32] * (argument.dtype == "int64")):
-            if inputs[i].dtype == dtype:
+            if tensors[i].dtype == dtype:
                 continue
             if argument.dtype:
                 yield (
                     argument.name,
                     f"in {dtype_name(dtype)}, where the op has {argument}",
-                    using(i, _cast(inputs[i], dtype)),
+                    using(i, _cast(tensors[i], dtype)),
                 )
-            elif len(free) > 1:
+            elif several:
                 yield (
                     argument.name,
-                    f"in {dtype_name(dtype)} and the others in {dtype_name(inputs[i].dtype)}",
-                    using(i, _cast(inputs[i], dtype)),
+                    f"in {dtype_name(dtype)} and the others in {dtype_name(tensors[i].dtype)}",
+                    using(i, _cast(tensors[i], dtype)),
                 )
     for i, argument in places:
         name = argument.name
-        for shape in _misfits(op, name, size):
+        for shape in _misfits(op, name, size, argument.is_list and len(inputs[i]) > 1):
             yield (
                 name,
-                f"of shape {shape}, where {op.shape_of[name]} = {tuple(inputs[i].shape)}",
-                using(i, inputs[i].new_zeros(shape)),
+                f"of shape {shape}, where {op.shape_of[name]} = {tuple(tensors[i].shape)}",
+                using(i, tensors[i].new_zeros(shape)),
             )
     for i, argument in places:
-        if len(places) > 1:
-            yield argument.name, "on device meta and the others not", using(i, inputs[i].to("meta"))
+        if len(places) > 1 or several:
+            yield argument.name, "on device meta and the others not", using(i, tensors[i].to("meta"))
 
 
 def _cast(value: Tensor, dtype: torch.dtype) -> Tensor:
@@ -299,15 +309,20 @@ def _cast(value: Tensor, dtype: torch.dtype) -> Tensor:
     return (value.real if value.is_complex() else value).to(dtype)
 
 
-def _misfits(op: Op, name: str, size: Size) -> list[tuple[int, ...]]:
-    """List shapes of one input that no size allows, given the shapes of the others: an extent more, an axis more."""
+def _misfits(op: Op, name: str, size: Size, among: bool) -> list[tuple[int, ...]]:
+    """List shapes of one input that no size allows, given the shapes of the others: an extent more, an axis more.
+
+    `among` others of a list, nothing but their shape fits.
+    """
     sizes = op.named(size)
     shape = op.shape_of[name](sizes)
+    if op.shape_of[name].untold:
+        return []
     if op.shape_of[name].any_rank:
-        return [(*shape, 1), (shape[0] + 1,)] if len(op.any_rank_inputs) > 1 else []
+        return [(*shape, 1), (shape[0] + 1,)] if len(op.any_rank_inputs) > 1 or among else []
     longer = [(*shape[:axis], extent + 1, *shape[axis + 1 :]) for axis, extent in enumerate(shape)]
     others = {t.name: op.shape_of[t.name](sizes) for t in op.signature.tensors if t.type == "Tensor" or t.name == name}
-    found = [misfit for misfit in longer if not _consistent(op.shape_of, {**others, name: misfit})]
+    found = [misfit for misfit in longer if among or not _consistent(op.shape_of, {**others, name: misfit})]
     return [*found, (1, *shape), (*shape[:-1], shape[-1], 1)] if shape else [*found, (1,)]
 
 

@@ -15,7 +15,6 @@ from torch import Tensor
 from ..base.device import DEVICES
 from ..build.compiler import Build
 from ..errors import DefinitionError
-from ..model.op import LIST
 from ..model.registry import Op
 from ..run.built import Built
 from ..run.cases import (
@@ -253,7 +252,7 @@ class Runner:
             leaf, layout = value, case.layout if case.only in ("", argument.name) else "contiguous"
             if isinstance(value, Tensor):
                 leaf = put(argument.name, value, layout)
-            elif argument.type == LIST:
+            elif argument.is_list:
                 leaf = [put(f"{argument.name}[{number}]", item, layout) for number, item in enumerate(value)]
             leaves.append(leaf.requires_grad_() if want and differentiable(value) else leaf)
         return leaves
@@ -410,7 +409,7 @@ class Runner:
             mine = torch.zeros_like(placed.storage, dtype=torch.bool)
             mine.as_strided(placed.tensor.shape, placed.tensor.stride(), placed.tensor.storage_offset()).fill_(True)
             inside, outside = int((elements & mine).sum()), int((elements & ~mine).sum())
-            if inside and name not in self.changed:
+            if inside and name.partition("[")[0] not in self.changed:
                 what = "the incoming gradient" if name.startswith("d_") else "the input"
                 total = placed.tensor.numel()
                 result.impure.append((name, f"{when} changes {what} {name} in {inside} of {total} elements"))

@@ -38,7 +38,7 @@ def fakes_of(plan: Plan) -> dict[str, Any]:
             "unknown": "",
         }
     forward = _fake_forward(plan)
-    extents = Letters(any_shape=f"{plan.first}.shape").arguments(plan.op.shape_of[plan.first])
+    extents = Letters(any_shape=f"{plan.first}.shape").arguments(plan.op.shape_of[plan.op.first.name])
     return {
         "forward": forward,
         "backward": _fake_backward(plan) if plan.interface.has_backward and not plan.kernel.double_backward else [],
@@ -48,9 +48,9 @@ def fakes_of(plan: Plan) -> dict[str, Any]:
 
 
 def output_dtypes(op: Op) -> tuple[str, ...]:
-    """Say which dtype each output has: empty for that of the inputs, `"real"`, or a name such as `"int64"`.
+    """Say which dtype each output has: empty for that of the inputs, `"real"`, a name such as `"int64"`, or that of an argument.
 
-    The reference tells, called at a small size in the widest dtype.
+    The reference tells, called at a small size in the widest dtype, and with another dtype for each argument that is one.
 
     Example:
         >>> import lltm_inline as li
@@ -61,13 +61,21 @@ def output_dtypes(op: Op) -> tuple[str, ...]:
     real = widest.to_real()
     inputs = make_inputs(op, Case("", prime_size(op), real))
     names = {real: _REAL, widest: ""} if not op.first.dtype else {}
-    return tuple(names.get(output.dtype, dtype_name(output.dtype)) for output in op.run_reference(*inputs))
+    outputs = op.run_reference(*inputs)
+    found = [names.get(output.dtype, dtype_name(output.dtype)) for output in outputs]
+    for place, argument in enumerate(op.signature.inputs):
+        if argument.type == "ScalarType":
+            other = torch.float32 if inputs[place] == torch.float64 else torch.float64
+            moved = op.run_reference(*inputs[:place], other, *inputs[place + 1 :])
+            follows = [one.dtype != two.dtype for one, two in zip(outputs, moved, strict=True)]
+            found = [argument.name if moves else name for moves, name in zip(follows, found, strict=True)]
+    return tuple(found)
 
 
 def _fake_forward(plan: Plan) -> list[str]:
     """Write the fake kernel of `OP_forward`: look at the shapes, and make empty results."""
     op, shape_of, first = plan.op, plan.op.shape_of, plan.first
-    required = [(a.name, shape_of[a.name]) for a in op.signature.inputs if a.type == "Tensor"]
+    required = [(a.told, shape_of[a.name]) for a in op.required]
     shapes = [*(shape_of[output.name] for output in op.signature.outputs), *(extra.shape for extra in plan.extras)]
     dtypes = [*output_dtypes(op), *(extra.dtype for extra in plan.extras)]
     looked_at = [shape_of[a.name] for a in op.signature.tensors if not shape_of[a.name].untold]
@@ -168,6 +176,8 @@ def _dtype(first: str, dtype: str, op: Op) -> str:
     widest = op.dtypes[-1]
     if dtype == _REAL or (widest.startswith("complex") and dtype == dtype_name(getattr(torch, widest).to_real())):
         return f"{first}.dtype.to_real()"
+    if any(argument.type == "ScalarType" and argument.name == dtype for argument in op.signature.inputs):
+        return dtype
     return f"torch.{dtype}" if dtype else ""
 
 

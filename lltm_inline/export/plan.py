@@ -120,8 +120,8 @@ class Plan:
 
     @property
     def first(self) -> str:
-        """The first tensor that must be there."""
-        return self.op.first.name
+        """The first tensor that must be there, as Python and C++ spell it."""
+        return self.op.first.told
 
     @cached_property
     def extra_names(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import torch
 
 from ..base.arguments import REAL_DTYPES
 from ..errors import DefinitionError, InputError
-from ..model.op import LIST, Argument, Op
+from ..model.op import Argument, Op
 from ..run.cases import Case, dtypes_of, expect, make_inputs, prime_size
 from .cpp import cpp_files, cpp_sources
 from .exported import origin_file
@@ -174,10 +174,11 @@ def _formula(doc: str) -> str:
 def _shape_words(op: Op, argument: Argument) -> str:
     name, shape = argument.name, str(op.shape_of[argument.name])
     if name in op.any_rank:
-        shape = "any shape" if name == op.any_rank[0] else f"the shape of `{op.any_rank[0]}`"
+        first = "the same shape" if argument.is_list else "any shape"
+        shape = first if name == op.any_rank[0] else f"the shape of `{op.any_rank[0]}`"
     if op.shape_of[name].untold:
         shape = "a shape that follows from the values"
-    many, changed = "a list, each of " * (argument.type == LIST), ", changed in place" * bool(argument.alias)
+    many, changed = "a list, each of " * (argument.is_list), ", changed in place" * bool(argument.alias)
     return f"{many}{shape}{f', {argument.dtype}' * bool(argument.dtype)}{changed}"
 
 
@@ -225,15 +226,16 @@ def _words_of_tests(plan: Plan) -> dict[str, Any]:
     exported = [plan.module, op.name, *([plan.custom.name] if plan.custom else ())]
     larger = {letter: number + 1 for letter, number in plan.check_size.items()}
     signature, gradients = op.signature, [argument.name for argument in op.gradients]
+    tensors = [argument for argument in signature.inputs if argument.is_tensor or argument.is_list]
     gpu = 'pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"))'
     return {
         "imported": sorted(exported, key=lambda name: (name.islower(), name)),
         "inputs": [argument.name for argument in op.signature.inputs],
-        "tensors": [argument.name for argument in op.signature.tensors],
+        "tensors": [argument.name for argument in tensors],
         "optional": [argument.name for argument in signature.inputs if argument.type == "Tensor?"],
         "refused": [
             argument.name
-            for argument in signature.tensors
+            for argument in tensors
             if argument.name not in op.any_rank[:1] and not op.shape_of[argument.name].untold
         ],
         "larger": larger if op.allows(tuple(larger.values())) else plan.check_size,

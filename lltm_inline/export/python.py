@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ..errors import InputError
-from ..model.op import LIST, Argument, Op
+from ..model.op import Argument, Op
 from ..model.shapes import Shape
 from .fake import fakes_of, in_letters
 from .plan import Plan
@@ -119,7 +119,9 @@ def _kind(op: Op, argument: Argument) -> str:
     shape = in_letters(op.shape_of[argument.name])
     if argument.name in op.any_rank[1:]:
         shape = f"of the shape of {op.any_rank[0]}"
-    many, changed = "a list of tensors, each " * (argument.type == LIST), ", changed in place" * bool(argument.alias)
+    elif argument.is_list and argument.name in op.any_rank:
+        shape = "of the same shape"
+    many, changed = "a list of tensors, each " * (argument.is_list), ", changed in place" * bool(argument.alias)
     return f"{many}{shape}{f', {argument.dtype}' * bool(argument.dtype)}{changed}{missing}"
 
 

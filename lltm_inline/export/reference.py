@@ -15,7 +15,7 @@ import torch
 
 from ..base.arguments import shown
 from ..errors import InputError
-from ..model.op import LIST, MEMBERS, Argument, Op
+from ..model.op import MEMBERS, Argument, Op
 from ..run.cases import dtypes_of
 from ..run.compare import dtype_name
 from .render import WIDTH, as_tuple, broken, inner, rows
@@ -125,7 +125,7 @@ def _drawn(op: Op) -> str:
         if argument.name not in op.shapes:
             return repr(argument.value)
         one = f"randn({', '.join(map(str, op.shape_of[argument.name].dims))})"
-        if argument.type == LIST:
+        if argument.is_list:
             return f"[{', '.join([one] * MEMBERS)}]"
         if not argument.dtype:
             return one

@@ -25,7 +25,6 @@ from ..errors import DefinitionError
 from ..export.kernel_file import KernelFile, write_kernel_file
 from ..export.render import fill
 from ..model.kernel import Kernel
-from ..model.op import LIST
 from ..model.registry import Argument, Op
 from ..source.signature import cpp_type, find_function, mask, returned_type, tuple_of
 from .matching import Called, Match, bound_of, match_functions, unqualified
@@ -151,16 +150,23 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
         names: of what is written.
     """
     changed = [argument.name for argument in op.signature.changed]
+    optional = [argument.name for argument in op.signature.tensors if argument.type == "Tensor?"]
     by_reference = re.compile(r"(?!.*\bconst\b).*&")
     own = dict(zip(match.taken, match.forward.function.types, strict=True))
     # What is changed, and what a function could change, is a variable.
-    variables = [a.name for a in op.signature.tensors if a.name in changed * dense or by_reference.match(own[a.name])]
-    lists = [a.name for a in op.signature.inputs if a.type == LIST and (dense or by_reference.match(own[a.name]))]
+    variables = {
+        a.name: "at::Tensor" if a.type == "Tensor" else own[a.name].replace("&", "").strip()
+        for a in op.signature.inputs
+        if not a.is_list and (a.name in changed * dense or by_reference.match(own[a.name]))
+    }
+    lists = [a.name for a in op.signature.inputs if a.is_list and (dense or by_reference.match(own[a.name]))]
 
     def handed(name: str, needed: bool) -> str:
         numbers = re.search(r"\bvector\s*<\s*(int|float)\s*>", own.get(name, ""))  # from those of 64 bits
         if numbers:
             return f"std::vector<{numbers[1]}>({name}.begin(), {name}.end())"
+        if name in optional and dense:
+            return f"{name} ? std::optional<at::Tensor>({name}->contiguous()) : std::nullopt"
         return f"{name}.contiguous()" if needed else name
 
     def call(function: Called) -> str:
@@ -169,8 +175,14 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
 
     def declared(argument: Argument) -> str:
         # Of an integer of 32 bits the binding sees whether a number fits.
-        is_narrow = argument.type == "int" and re.fullmatch(r"(?:const )?int(?:32_t)?", own[argument.name])
-        return own[argument.name] if is_narrow else cpp_type(argument, "aten")
+        plain = own[argument.name].replace("&", "").strip()
+        is_narrow = argument.type == "int" and re.fullmatch(r"(?:const )?int(?:32_t)?", plain)
+        return plain if is_narrow else cpp_type(argument, "aten")
+
+    def given(name: str) -> str:
+        if name not in (*variables, *lists):
+            return handed(name, dense and name in tensors)
+        return f"std::move({name}_)" if own[name].endswith("&&") else f"{name}_"
 
     tensor, inputs = "const at::Tensor&", op.signature.inputs
     tensors = [argument.name for argument in inputs if argument.type == "Tensor"]
@@ -194,13 +206,11 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
         values=[itself.get(output.alias) or match.forward.value(index) for output, index in returned]
         + [match.forward.value(index) for index in match.extras.values()],
         parameters=[f"{types[argument.name]} {argument.name}" for argument in inputs],
-        variables={name: handed(name, dense and name in tensors) for name in variables},
-        changed=changed if dense else [],
+        variables={name: (type_, handed(name, dense and name in tensors)) for name, type_ in variables.items()},
+        changed=changed if dense else [],  # back into what was copied, to be contiguous
         lists=lists,
         dense=dense,
-        handed=[
-            f"{name}_" if name in variables + lists else handed(name, dense and name in tensors) for name in match.taken
-        ],
+        handed=[given(name) for name in match.taken],
         gradients={
             f"d_{name}": backward.value(index) + ".flatten()" * (name in match.rows)
             for name, index in match.gradients.items()

@@ -59,7 +59,9 @@ class Like:
         if isinstance(value, int) and self.shape:
             return " * ".join(f"({extent})" if len(extents) > 1 and " " in extent else extent for extent in extents)
         if isinstance(value, list | tuple) and tensors_in([value]):
-            return f"[{', '.join(replace(self, value=one).text for one in value)}]"
+            shapes = [self.shape if of_one_shape(value) else " ".join(map(str, one.shape)) for one in value]
+            texts = (replace(self, value=one, shape=shape).text for one, shape in zip(value, shapes, strict=True))
+            return f"[{', '.join(texts)}]"
         if not isinstance(value, Tensor):
             return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)
         drawn = f"randn({', '.join(extents)})"
@@ -246,8 +248,7 @@ class Example:
     @cached_property
     def dtype(self) -> torch.dtype:
         """What the tensors of real and complex numbers have in common."""
-        real = (v.dtype for v in tensors_in(self.values) if v.is_floating_point() or v.is_complex())
-        return next(real, torch.float32)
+        return common_dtype(self.values) or torch.float32
 
     def run(self, sizes: Mapping[str, int], values: Mapping[str, int] | None = None, seed: int = 0) -> Call | None:
         """Run the reference at other sizes, and with other whole numbers; None where it refuses them."""
@@ -339,6 +340,19 @@ def tensors_in(values: Sequence[Any]) -> list[Tensor]:
     ]
 
 
+def of_one_shape(value: Any) -> bool:
+    """Tell whether this is a tensor, or a list of such that have one shape."""
+    return len({one.shape for one in tensors_in([value])}) == 1
+
+
+def common_dtype(values: Sequence[Any]) -> torch.dtype | None:
+    """Return the dtype of those tensors of which an op does not say it: of real and complex numbers, else of a list."""
+    tensors = tensors_in(values)
+    real = [one.dtype for one in tensors if one.is_floating_point() or one.is_complex()]
+    listed = [one.dtype for one in tensors_in([value for value in values if isinstance(value, list)])]
+    return next(iter((*real, *listed)), None)
+
+
 def _formulas(letters: Mapping[str, int], numbers: Sequence[str]) -> Iterator[tuple[str, Callable[..., int]]]:
     """List the extents that results have beside sums of letters, the simplest first; each takes what is known by name."""
     for number in numbers:
@@ -349,9 +363,11 @@ def _formulas(letters: Mapping[str, int], numbers: Sequence[str]) -> Iterator[tu
         yield f"{letter}+{number}", lambda k, a=letter, n=number: k[a] + k[n]
         yield f"{letter}-{number}+1", lambda k, a=letter, n=number: k[a] - k[n] + 1
         yield f"{letter}+2*{number}", lambda k, a=letter, n=number: k[a] + 2 * k[n]
+        yield f"({letter}+{number}-1)/{number}", lambda k, a=letter, n=number: (k[a] + k[n] - 1) // k[n]
     for letter in letters:
-        for divisor in (2, 3, 4, 8):
+        for divisor in (2, 3, 4, 8, 16, 32, 64):
             yield f"{letter}/{divisor}", lambda k, a=letter, d=divisor: k[a] // d
+            yield f"({letter}+{divisor - 1})/{divisor}", lambda k, a=letter, d=divisor: (k[a] + d - 1) // d
     for letter, size, stride in product(letters, numbers, numbers):
         if size != stride:
             yield f"({letter}-{size})/{stride}+1", lambda k, a=letter, n=size, s=stride: (k[a] - k[n]) // k[s] + 1
@@ -405,8 +421,11 @@ def explore(
         values, chance = _told_apart(names, values, asked, reference)
     extents: dict[int, None] = {}
     bound: dict[str, Sequence[int]] = {}
+    single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
     for name, value in zip(names, values, strict=True):
-        if isinstance(value, Tensor):  # the extents of a list follow from those of others
+        if of_one_shape(value) and not single:  # else the extents of a list follow from those of others
+            value = tensors_in([value])[0]
+        if isinstance(value, Tensor):
             known = {extent for axis, extent in enumerate(value.shape) if asked(name, axis, value.dim())}
             for number, given in zip(names, values, strict=True):
                 # Who asks for no extent is told it, or the number of elements.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,14 +21,14 @@ from ..base.files import escaped
 from ..diagnosis.source_text import python_line
 from ..errors import DefinitionError, InputError
 from ..model.kernel import Kernel
-from ..model.op import LIST, fits
+from ..model.op import LIST, fits, is_default
 from ..model.registry import Op, registry
 from ..model.reserved import is_reserved
 from ..run.compare import dtype_name
 from ..run.function import each
-from ..source.signature import Function, aliases_in, find_functions, mask, meant, taken
+from ..source.signature import Function, aliases_in, closing, find_functions, mask, meant, taken
 from .classic import adapter_text, flags_of
-from .example import Example, call, explore, sizes_of, tensors_in, words
+from .example import Example, call, common_dtype, explore, of_one_shape, sizes_of, tensors_in, words
 from .matching import match_functions, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of
 
@@ -73,6 +74,11 @@ _LISTS = {
     "int[]": r"std::vector\s*<\s*(?:int64_t|int|long)\s*>|(?:at|torch|c10)::IntArrayRef",
     "float[]": r"std::vector\s*<\s*(?:double|float)\s*>",
 }
+
+#: How the type ends that a function returns.
+_RETURNED = re.compile(
+    rf"(?:(?:^|\s)(?:void|auto|double|float|bool|{_TENSOR}|{_NUMBERS['int']})|std::(?:vector|tuple|pair|array)\s*<.*>|_list|List)\Z"
+)
 
 
 def from_load_inline(
@@ -162,6 +168,8 @@ no_implicit_headers: accepted, and of no effect.
     )
     if (found := python_line(snippet.text)) is not None:
         raise InputError(f"{where}: line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
+    if mistake := _unfinished(mask(taken(snippet.text))):
+        raise InputError(f"{where}: {mistake}")
     cxx, nvcc = (
         strings(name, flags or (), where=where)
         for name, flags in (("extra_cflags", extra_cflags), ("extra_cuda_cflags", extra_cuda_cflags))
@@ -196,6 +204,42 @@ def _joined(name: str, sources: Any, where: str) -> str:
     return "\n".join(parts).replace("\r\n", "\n")
 
 
+def _unfinished(masked: str) -> str:
+    """Say where a text breaks off, as what stands behind it would be blamed for that; nothing of one that is whole."""
+
+    def line(place: int) -> str:
+        number = masked.count("\n", 0, place) + 1
+        return f"line {number} of the text, {shown(masked.split(chr(10))[number - 1].strip())}"
+
+    opened: list[int] = []
+    last = -1
+    for brace in re.finditer(r"[{}]", masked):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            last = opened.pop()
+        else:
+            return f"{line(brace.start())}: this '}}' closes nothing"
+    if opened:
+        return f"{line(opened[-1])}: this '{{' is never closed"
+    end = masked.rstrip()
+    head = re.split(r"[;{}]", masked[: max(last, 0)])[-1]
+    is_type = re.search(r"\b(?:struct|class|union|enum)\b[^()=]*\Z", head) is not None
+    if end and (end[-1] not in ";})" or (end[-1] == "}" and is_type)):
+        return f"{line(len(end) - 1)}: the text ends here, and a ';' is missing"
+    return ""
+
+
+def _masked(text: str) -> str:
+    """Mask a text, and what opens and closes its nameless namespaces: what these hold can be called as what stands outside."""
+    masked = mask(taken(text))
+    for opened in re.finditer(r"\bnamespace\s*\{", masked):
+        end = closing(masked, opened.end() - 1)
+        inside = masked[opened.end() : end - 1]
+        masked = f"{masked[: opened.start()]}{' ' * len(opened[0])}{inside} {masked[end:]}"
+    return masked
+
+
 def _of(what: str, given: Any, pairs: Mapping[str, str], where: str) -> Callable[[str], Any]:
     """Return what says which of several values belongs to a function."""
     if isinstance(given, Mapping):
@@ -226,12 +270,12 @@ class _Snippet:
     @property
     def text(self) -> str:
         """One text: C++ that only declares what the CUDA text defines has nothing to add to it."""
-        defines = any(True for _ in find_functions(mask(taken(self.cpp)))) or bool(find_modules(self.cpp))
+        defines = any(True for _ in find_functions(_masked(self.cpp))) or bool(find_modules(self.cpp))
         return f"{self.cuda.rstrip()}\n\n{self.cpp.strip()}\n" if self.cuda and defines else self.cuda or self.cpp
 
     def bound(self, functions: Any) -> dict[str, str]:
         """List the functions that are bound: those that are asked for, or that the text itself binds, by the name of each."""
-        defined = list(dict.fromkeys(name for name, _ in find_functions(mask(taken(self.text)))))
+        defined = list(dict.fromkeys(name for name, _ in find_functions(_masked(self.text))))
         listed = f"Its functions: {', '.join(defined)}" if defined else "It defines no function"
         if functions is None:
             bound = {name: what for module in find_modules(self.text) for name, what in module.functions.items()}
@@ -257,7 +301,7 @@ class _Snippet:
             others = [name for name in bound if name != gradient]
             if len(others) != 1:
                 raise InputError(
-                    f"{self.where}: gradient={gradient!r}: say of which function: {{'{others[0] if others else ''}': {gradient!r}}}"
+                    f"{self.where}: gradient={gradient!r}: say of which function: {{'{others[0] if others else 'FORWARD'}': {gradient!r}}}"
                 )
             gradient = {others[0]: gradient}
         if gradient is not None and not isinstance(gradient, Mapping):
@@ -326,7 +370,7 @@ def _made(
     if given is not None:
         function("reference", given, where=where)
     own = _without_modules(snippet.text)
-    names, space, masked = unqualified(names, mask(taken(own)), where)
+    names, space, masked = unqualified(names, _masked(own), where)
     found = {kind: _defined(masked, name, where) for kind, name in names.items()}
     arguments = _arguments(found["forward"], masked, where)
     op = _op(_op_name(snippet, key, forward), found, arguments, masked, given, inputs, where)
@@ -377,19 +421,38 @@ def _defined(masked: str, name: str, where: str) -> Function:
             f"at::Tensor {name}_float(at::Tensor x) {{ return {name}<float>(x); }}"
         )
     aliases = aliases_in(masked)
-    return replace(
-        found[0], returns=meant(found[0].returns, aliases), types=tuple(meant(one, aliases) for one in found[0].types)
-    )
+    returns, types = meant(found[0].returns, aliases), tuple(meant(one, aliases) for one in found[0].types)
+    if not _RETURNED.search(re.sub(r"\bconst\b|&", " ", returns).strip()):
+        raise DefinitionError(
+            f"{where}: {name!r} returns {returns!r}, want tensors or numbers: one, several in a std::tuple, a std::vector of tensors, "
+            "or void. Write a function around it that returns such, and name that one in functions"
+        )
+    return replace(found[0], returns=returns, types=types)
 
 
 @dataclass(frozen=True)
 class _Argument:
-    """One argument of a function: its name in C++ and in the op, its type there, and whether the function may change it."""
+    """One argument of a function.
+
+    Attributes:
+        own, name: its name in C++ and in the op.
+        type: in the op.
+        open: the function may change it.
+        narrow: a number that the function takes as `float`.
+        default: in the op; empty for none.
+    """
 
     own: str
     name: str
     type: str
     open: bool
+    narrow: bool = False
+    default: str = ""
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list of tensors."""
+        return self.type == LIST
 
 
 def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
@@ -399,7 +462,7 @@ def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
         DefinitionError: a type that an op does not have.
     """
     arguments: list[_Argument] = []
-    for number, (type_, own) in enumerate(zip(found.types, found.names, strict=True), 1):
+    for number, (type_, own, default) in enumerate(zip(found.types, found.names, found.defaults, strict=True), 1):
         plain = re.sub(r"\s+", " ", re.sub(r"\bconst\b|&", " ", type_)).strip()
         kind = next((kind for kind, pattern in (_NUMBERS | _LISTS).items() if re.fullmatch(pattern, plain)), "")
         if re.fullmatch(_TENSOR, plain):
@@ -415,8 +478,25 @@ def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
                 "tensors or numbers or an optional one. Write a function around it that takes such arguments, and name that "
                 "one in functions"
             )
-        arguments.append(_Argument(own, _named(own, number, kind, arguments), kind, "const" not in type_))
-    return arguments
+        name = _named(own, number, kind, arguments)
+        narrow = kind.startswith("float") and re.search(r"\bfloat\b", plain) is not None
+        arguments.append(_Argument(own, name, kind, "const" not in type_, narrow, _default(kind, default)))
+    if not any(argument.type in ("Tensor", LIST) for argument in arguments):
+        raise DefinitionError(
+            f"{where}: it takes no Tensor, which would tell device and dtype. Write a function around it that takes one, "
+            "torch::Tensor like, and name that one in functions"
+        )
+    # As in C++, what stands behind a default has one: where one cannot be read, those ahead of it go, too.
+    given = max((number for number, argument in enumerate(arguments) if not argument.default), default=-1)
+    return [replace(a, default="") if number < given else a for number, a in enumerate(arguments)]
+
+
+def _default(kind: str, text: str) -> str:
+    """Write a default of C++ as a schema spells it; nothing where a schema cannot."""
+    if re.fullmatch(r"(?:(?:std|c10|at|torch)::)?nullopt|\{\}", text):
+        text = "None"
+    text = {"true": "True", "false": "False"}.get(text) or re.sub(r"(?<=[\d.])[fFlL]\Z", "", text)
+    return text if is_default(kind, text) else ""
 
 
 def _named(own: str, number: int, kind: str, before: Sequence[_Argument]) -> str:
@@ -441,6 +521,9 @@ def _values(inputs: Any, arguments: Sequence[_Argument], where: str) -> tuple[An
         raise refusal(
             "inputs", inputs, f"the arguments of one call, ({', '.join(a.name for a in arguments)})", where=where
         )
+    left = arguments[len(inputs) :]
+    if left and all(argument.default for argument in left):
+        inputs = [*inputs, *(literal_eval(argument.default) for argument in left)]
     if len(inputs) != len(arguments):
         listed = ", ".join(f"{argument.type} {argument.own}" for argument in arguments)
         raise InputError(f"{where}: inputs has {plural(len(inputs), 'value')}, it takes {len(arguments)}: {listed}")
@@ -448,13 +531,19 @@ def _values(inputs: Any, arguments: Sequence[_Argument], where: str) -> tuple[An
         if not fits(argument.type, value):
             dense = "dense " * argument.type.startswith("Tensor")
             raise refusal(f"inputs: {argument.own}", value, f"a {dense}{argument.type}", where=where)
-        if argument.type == LIST and len({(one.shape, one.dtype) for one in value}) != 1:
+        if argument.is_list and len({one.dtype for one in value}) != 1:
             listed = ", ".join(map(words, value)) or "none"
-            raise InputError(
-                f"{where}: inputs: {argument.own} holds {listed}: want tensors of one shape and dtype, one at least"
-            )
-    plain = (each(value, lambda one: one.detach().cpu()) for value in inputs)  # parameters, and what lies on a GPU
-    return tuple(list(value) if isinstance(value, tuple) else value for value in plain)
+            raise InputError(f"{where}: inputs: {argument.own} holds {listed}: want tensors of one dtype, one at least")
+    plain = [each(value, lambda one: one.detach().cpu()) for value in inputs]  # parameters, and what lies on a GPU
+    plain = [list(value) if isinstance(value, tuple) else value for value in plain]
+    return tuple(_rounded(value) if a.narrow else value for a, value in zip(arguments, plain, strict=True))
+
+
+def _rounded(value: Any) -> Any:
+    """Round numbers as a `float` does, so that the reference gets what the function gets."""
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return value if value is None else torch.tensor(value, dtype=torch.float32).item()
 
 
 def _op(
@@ -483,21 +572,21 @@ def _op(
         reference = replace(reference, places=_places(given, arguments, inputs, where))
     asked = _asker(masked, function_, arguments)
     known = explore(where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker)
-    inputs, changed = known.values, _changed(known, arguments, void, where)
-    main = next((v.dtype for v in tensors_in(inputs) if v.is_floating_point() or v.is_complex()), None)
-    first = main or next((v.dtype for v in inputs if isinstance(v, Tensor)), None)
+    inputs, changed = known.values, _changed(known, arguments, void)
+    main = common_dtype(inputs)
     for argument, value in zip(arguments, inputs, strict=True):
-        if argument.type == LIST and value and value[0].dtype != first:
+        if main is not None and argument.is_list and value and value[0].dtype != main:
             raise DefinitionError(
                 f"{where}: the tensors of the list {argument.own} are {dtype_name(value[0].dtype)}, want the dtype of the others, "
-                f"{dtype_name(first) if first else 'and one of these that is no list'}"
+                f"{dtype_name(main)}"
             )
     spelled = [
-        _spelled(argument.type, value, main, changed.get(place, "")) + f" {argument.name}"
+        _spelled(argument.type, value, main, changed.get(place, ""))
+        + f" {argument.name}{f'={argument.default}' * bool(argument.default)}"
         for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
     ]
     shapes = {
-        argument.name: known.shape(tensors_in([value])[0]) if tensors_in([value]) else "?"
+        argument.name: known.shape(tensors_in([value])[0]) if of_one_shape(value) else "?"
         for argument, value in zip(arguments, inputs, strict=True)
         if argument.type in ("Tensor", "Tensor?", LIST)
     }
@@ -554,7 +643,9 @@ def _op_name(snippet: _Snippet, key: str, forward: str) -> str:
 
 def _spelled(kind: str, value: Any, main: torch.dtype | None, alias: str) -> str:
     """Write the type of an argument or result: a tensor's own dtype where it is not that of the others."""
-    if kind == LIST or not kind.startswith("Tensor"):
+    if kind == LIST:
+        return f"Tensor({alias})[]" if alias else kind
+    if not kind.startswith("Tensor"):
         return kind
     dtype = value.dtype if isinstance(value, Tensor) else main
     marks = f"({alias})" * bool(alias) + (f"[{dtype_name(dtype)}]" if dtype is not None and dtype != main else "")
@@ -583,6 +674,7 @@ def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Call
     body = body_of(masked, found)
     if not _POINTERS.search(body):
         return lambda name, axis, rank: True
+    lists = {argument.name for argument in arguments if argument.is_list}  # of which a loop has another name
     owners: dict[str, str] = {argument.own: argument.name for argument in arguments}
     for new, old in _COPY.findall(body):
         owners.setdefault(new, owners.get(old, ""))
@@ -591,7 +683,9 @@ def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Call
         asked.setdefault(owners.get(own, ""), []).append(index or argument)
 
     def asks(name: str, axis: int, rank: int) -> bool:
-        return any(not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ()))
+        return name in lists or any(
+            not re.fullmatch(r"-?\d+", one) or int(one) % rank == axis for one in asked.get(name, ())
+        )
 
     return asks
 
@@ -628,21 +722,12 @@ def _places(
     return tuple(places[: len(shapes)])
 
 
-def _changed(known: Example, arguments: Sequence[_Argument], void: bool, where: str) -> dict[int, str]:
-    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be.
-
-    Raises:
-        DefinitionError: it is a list.
-    """
+def _changed(known: Example, arguments: Sequence[_Argument], void: bool) -> dict[int, str]:
+    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be."""
     places: Sequence[int] = known.first.changed if known.first else ()
-    for place in places:
-        if arguments[place].type == LIST:
-            raise DefinitionError(
-                f"{where}: it changes the tensors of the list {arguments[place].own}, and an op changes single tensors only. "
-                "Write a function around it that takes one tensor, and name that one in functions"
-            )
-    if known.first is None and void:
-        places = [place for place, argument in enumerate(arguments) if argument.open and argument.type == "Tensor"]
+    if known.first is None and void:  # what a list that is const holds may be changed
+        may = [argument.is_list or (argument.open and argument.type == "Tensor") for argument in arguments]
+        places = [place for place, one in enumerate(may) if one]
     return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
 
 
@@ -661,6 +746,8 @@ def _outputs(known: Example, found: Function, masked: str, where: str) -> list[s
                 f"{where}: {error}: give a reference, which says how many tensors it returns"
             ) from None
     count = len(known.first.results) if known.first else max(len(returned), 1)
+    if known.first is not None and not count and not known.first.changed:
+        raise DefinitionError(f"{where}: the reference returns nothing, and changes none of its arguments")
     if known.first is not None and (
         len(returned) < count if returned else count != 1 and found.returns.endswith("Tensor")
     ):

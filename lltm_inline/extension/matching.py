@@ -51,6 +51,8 @@ class Called:
     @property
     def is_single(self) -> bool:
         """Whether it returns a tensor or a number, and no list of them."""
+        if self.function.returns == "auto":
+            return len(self.result.names) == 1
         return re.search(r"(?<!\w)(?:Tensor|double|float|bool|int|long|int64_t)\Z", self.function.returns) is not None
 
     def takes_tensor(self, position: int) -> bool:

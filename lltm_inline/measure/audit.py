@@ -13,7 +13,6 @@ from typing import Any
 import torch
 
 from ..errors import CheckError
-from ..model.op import LIST
 from ..model.registry import Op
 from ..run.cases import leaves_of, results_of, seeded
 from ..run.compare import Tolerance, compare, dtype_name
@@ -152,8 +151,8 @@ class Auditor:
 
     def _unchanged(self, label: str, one: InputSet, before: Sequence[Any]) -> None:
         for argument, item, old in zip(self._op.signature.inputs, one.inputs, before, strict=True):
-            tensors = item if argument.type == LIST else [item] * isinstance(item, torch.Tensor)
-            olds = old if argument.type == LIST else [old]
+            tensors = item if argument.is_list else [item] * isinstance(item, torch.Tensor)
+            olds = old if argument.is_list else [old]
             same = all(torch.equal(one.detach(), other) for one, other in zip(tensors, olds, strict=False))
             if not same and not argument.alias:
                 raise CheckError(f"'{label}' changes its input {argument.name} at {self.where}. {self._refusal}")

@@ -36,7 +36,7 @@ MEMBERS = 3
 _TYPE = r"[A-Za-z]+(?:\([a-z]!\))?(?:\[\w*\])?\??"
 _ARGUMENT = re.compile(rf"({_TYPE})\s+([A-Za-z](?:\w*[A-Za-z0-9])?)(?:\s*=\s*(\S.*))?\Z", re.ASCII)
 _RESULT = re.compile(rf"({_TYPE})(?:\s+([A-Za-z](?:\w*[A-Za-z0-9])?))?\Z", re.ASCII)
-_TENSOR = re.compile(r"Tensor(?:\(([a-z]!)\))?(?:\[(\w+)\])?(\??)\Z|Tensor\[\]\Z")
+_TENSOR = re.compile(r"Tensor(?:\(([a-z]!)\))?(?:\[(\w+)\](\??)|(\??)|(\[\]))\Z")
 _SCHEMA = re.compile(r"(?:[A-Za-z]\w*)?\((.*)\)\s*->\s*(?:\((.*)\)|(\S.*))\Z", re.DOTALL)
 _INTEGER = r"[+-]?(?:0|[1-9]\d{0,17})"
 _REAL = r"[+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?"
@@ -51,7 +51,10 @@ def _list_of(item: str) -> str:
 _PLAIN = {"float": _REAL, "int": _INTEGER, "bool": "True|False", "str": _TEXT}
 _PLAIN |= {f"{type_}?": f"None|{default}" for type_, default in _PLAIN.items()}
 _PLAIN |= {"int[]": _list_of(_INTEGER), "float[]": _list_of(_REAL), "ScalarType": r"(?!)"}
-_KINDS = "Tensor, Tensor?, Tensor[int64], Tensor(a!), Tensor[], float, int, bool, str, each with ?, int[], float[], ScalarType"
+_KINDS = (
+    "Tensor, Tensor?, Tensor[int64], Tensor(a!), Tensor[], Tensor(a!)[], float, int, bool, str, each with ?, int[], float[], "
+    "ScalarType"
+)
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,16 @@ class Argument:
         return self.type in ("Tensor", "Tensor?")
 
     @property
+    def is_list(self) -> bool:
+        """Whether it is a list of tensors."""
+        return self.type == LIST
+
+    @property
+    def told(self) -> str:
+        """How Python and C++ spell the tensor that tells device, dtype and extents: of a list its first."""
+        return f"{self.name}[0]" * self.is_list or self.name
+
+    @property
     def value(self) -> Any:
         """The default, as Python has it."""
         return ast.literal_eval(self.default or "None")
@@ -89,7 +102,7 @@ class Argument:
 
     def __str__(self) -> str:
         type_ = self.type
-        if self.is_tensor:
+        if self.is_tensor or self.is_list:
             marks = f"({self.alias})" * bool(self.alias) + f"[{self.dtype}]" * bool(self.dtype)
             type_ = f"Tensor{marks}{self.type.removeprefix('Tensor')}"
         return f"{type_} {self.name}" + ("" if self.default is None else f"={self.default}")
@@ -123,10 +136,11 @@ class Schema:
             raise DefinitionError(f"{what}: d_{taken[0]} is the name of the gradient of {taken[0]}")
         made = cls(inputs, outputs)
         aliases = [argument.alias for argument in made.changed]
-        if len(set(aliases)) < len(aliases) or any(output.alias not in ("", *aliases) for output in outputs):
+        single = [argument.alias for argument in made.changed if argument.is_tensor]
+        if len(set(aliases)) < len(aliases) or any(output.alias not in ("", *single) for output in outputs):
             raise DefinitionError(
                 f"{what}: each input that is changed has a letter of its own, Tensor(a!) x, Tensor(b!) y, and an output that is "
-                "such an input has the same"
+                "such an input, and no list, has the same"
             )
         if not made.results:
             raise DefinitionError(f"{what}: an op returns something, or changes an input: Tensor(a!) x")
@@ -168,16 +182,17 @@ class Schema:
             raise DefinitionError(f"{schema}: {shown(type_)} is not a type: want {_KINDS}")
         if is_reserved(name):
             raise DefinitionError(f"{schema}: {name!r} is a word of C++ or Python: choose another name")
-        wanted = _PLAIN.get(type_, "None" if type_.endswith("?") else r"(?!)")
-        if default is not None and not re.fullmatch(wanted, default, re.ASCII):
+        if default is not None and not is_default(type_, default):
             raise DefinitionError(f"{schema}: {shown(default)} is no default of a {type_}")
-        if tensor is None or type_ == LIST:
+        if tensor is None:
             return Argument(name, type_, default)
+        if tensor[5]:
+            return Argument(name, LIST, default, "", tensor[1] or "")
         if tensor[2] and tensor[2] not in DTYPES:
             raise DefinitionError(
                 f"{schema}: {shown(type_)} has no dtype of torch.{did_you_mean(tensor[2], DTYPES)} Dtypes: {', '.join(DTYPES)}"
             )
-        return Argument(name, f"Tensor{tensor[3]}", default, tensor[2] or "", tensor[1] or "")
+        return Argument(name, f"Tensor{tensor[3] or tensor[4] or ''}", default, tensor[2] or "", tensor[1] or "")
 
     @property
     def tensors(self) -> tuple[Argument, ...]:
@@ -198,10 +213,16 @@ class Schema:
         return f"({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})"
 
 
-#: The type of a list of tensors, all of which have one shape.
+#: The type of a list of tensors: of one shape, unless that is `"?"`.
 LIST = "Tensor[]"
 #: What an op may return.
 RESULTS = ("Tensor", "int", "float", "bool")
+
+
+def is_default(type_: str, text: str) -> bool:
+    """Tell whether an argument of a type may have this default, as a schema spells it."""
+    wanted = _PLAIN.get(type_, "None" if type_.endswith("?") else r"(?!)")
+    return re.fullmatch(wanted, text, re.ASCII) is not None
 
 
 def _parts(text: str) -> list[str]:
@@ -244,7 +265,8 @@ class Op(Shown):
     Args:
         name: lower-case identifier, `lltm`.
         schema: `"(Tensor x, Tensor[int64] index, float c=1) -> Tensor y"`, as torch writes schemas: an input that is changed in
-            place is `Tensor(a!) x`, and nothing is returned as `()`. In brackets stands the dtype of a tensor that always has it.
+            place is `Tensor(a!) x`, a list of tensors of one shape `Tensor[] xs`, one that is changed `Tensor(a!)[] xs`, and
+            nothing is returned as `()`. In brackets stands the dtype of a tensor that always has it.
         reference: the op in plain, differentiable PyTorch; it becomes the kernel `NAME/python`. It changes what the op changes.
         shapes: for each tensor of the schema its shape in letters, `{"x": "B F"}`; `"..."` is any shape, the same wherever
             it stands, of N elements. An output may also have a formula of letters and of the op's integers, `"(H-K)/stride+1"`,
@@ -298,7 +320,7 @@ class Op(Shown):
         tensors = {
             argument.name
             for argument in (*signature.inputs, *signature.outputs)
-            if argument.is_tensor or argument.type == LIST
+            if argument.is_tensor or argument.is_list
         }
         same = {
             output.name: argument.name
@@ -314,8 +336,7 @@ class Op(Shown):
                 f"but the schema's tensors are {sorted(tensors)}"
             )
         if self.inputs is None and any(
-            not (argument.is_tensor or argument.type == LIST) and argument.default is None
-            for argument in signature.inputs
+            not (argument.is_tensor or argument.is_list) and argument.default is None for argument in signature.inputs
         ):
             raise DefinitionError(f"op {self.name!r} takes more than tensors: give inputs=, a function that makes them")
         unknown = set(self.parameters) - {argument.name for argument in signature.tensors}
@@ -388,7 +409,7 @@ class Op(Shown):
                 f"op {self.name!r} returns {plain[0]}, and an op with gradients returns tensors only: differentiable=False"
             )
         free = [argument for argument in signature.tensors if not argument.dtype]
-        if free and all(argument.type == "Tensor?" for argument in free):
+        if free and self.first.dtype:
             raise DefinitionError(
                 f"op {self.name!r}: only {free[0].name}, which may be missing, would tell the dtype of the tensors without one: "
                 f"give it a dtype, Tensor[float32]? {free[0].name}"
@@ -400,11 +421,9 @@ class Op(Shown):
 
     def _check_letters(self) -> None:
         """Every letter must follow from the inputs that are always there: bindings check all shapes against those."""
-        required = [self.shape_of[argument.name] for argument in self.signature.inputs if argument.type == "Tensor"]
+        required = [self.shape_of[argument.name] for argument in self.required]
         if not required:
-            lists = ", and one of a list, which may be empty, tells neither device nor dtype"
-            listed = any(argument.type == LIST for argument in self.signature.inputs)
-            raise DefinitionError(f"op {self.name!r} takes no Tensor{lists * listed}")
+            raise DefinitionError(f"op {self.name!r} takes no Tensor")
         if any(shape.untold for shape in required):
             return
         fixed = [shape for shape in self.shape_of.values() if not shape.any_rank]
@@ -428,7 +447,7 @@ class Op(Shown):
                 )
         if self.any_rank and not self.any_rank_inputs:
             raise DefinitionError(
-                f"op {self.name!r}: no input that is a single tensor has the shape '...' of {self.any_rank[0]}"
+                f"op {self.name!r}: no input that is always there has the shape '...' of {self.any_rank[0]}"
             )
 
     def _try(self, name: str, shape: Shape) -> None:
@@ -464,10 +483,19 @@ class Op(Shown):
         return tuple(argument for argument in self.signature.tensors if argument.name in self.differentiable)
 
     @cached_property
+    def required(self) -> tuple[Argument, ...]:
+        """The inputs that tell what there is to know of a call: single tensors, and lists where these do not tell the common dtype.
+
+        Such a list must not be empty.
+        """
+        single = [argument for argument in self.signature.inputs if argument.type == "Tensor"]
+        lists = [argument for argument in self.signature.inputs if argument.is_list]
+        return (*single, *lists) if all(argument.dtype for argument in single) else tuple(single)
+
+    @cached_property
     def first(self) -> Argument:
-        """The tensor that tells the device, and the dtype of those tensors that have none in the schema."""
-        required = [argument for argument in self.signature.inputs if argument.type == "Tensor"]
-        return next((argument for argument in required if not argument.dtype), required[0])
+        """The input that tells the device, and the dtype of those tensors that have none in the schema."""
+        return next((argument for argument in self.required if not argument.dtype), self.required[0])
 
     @cached_property
     def shape_of(self) -> dict[str, Shape]:
@@ -489,9 +517,14 @@ class Op(Shown):
     def any_rank(self) -> tuple[str, ...]:
         """The tensors whose shape is `"..."`, lists behind single inputs, and outputs last: all have the shape of the first."""
         signature = self.signature
-        lists = (a for a in signature.inputs if a.type == LIST)
+        lists = (a for a in signature.inputs if a.is_list)
         tensors = (*signature.tensors, *lists, *(a for a in signature.outputs if a.is_tensor))
         return tuple(a.name for a in tensors if self.shape_of[a.name].any_rank)
+
+    @property
+    def any_shape(self) -> str:
+        """How Python and C++ spell the tensor whose shape the others of these have; empty without any."""
+        return next((a.told for a in self.signature.inputs if a.name in self.any_rank[:1]), "")
 
     @property
     def lacks(self) -> str:
@@ -500,8 +533,8 @@ class Op(Shown):
 
     @property
     def any_rank_inputs(self) -> tuple[str, ...]:
-        """Those of them that are inputs."""
-        inputs = {argument.name for argument in self.signature.tensors}
+        """Those of them that are inputs, and no lists that may be empty."""
+        inputs = {argument.name for argument in (*self.signature.tensors, *self.required)}
         return tuple(name for name in self.any_rank if name in inputs)
 
     @cached_property
@@ -532,7 +565,8 @@ class Op(Shown):
     @cached_property
     def letters(self) -> tuple[str, ...]:
         """The letters of a size in order, `("B", "F", "S")`."""
-        return letters_of([self.shape_of[argument.name] for argument in self.signature.tensors])
+        told = {*self.signature.tensors, *self.required}
+        return letters_of([self.shape_of[argument.name] for argument in self.signature.inputs if argument in told])
 
     def named(self, size: Sequence[int]) -> dict[str, int]:
         """Pair a size with its letters: `(16, 32, 128)` becomes `{"B": 16, "F": 32, "S": 128}`."""
@@ -565,7 +599,7 @@ class Op(Shown):
         """Draw each tensor, integers from around zero, and take the defaults of the others."""
 
         def draw(argument: Argument) -> Any:
-            if argument.type == LIST:
+            if argument.is_list:
                 return [randn(*self.shape_of[argument.name](sizes)) for _ in range(MEMBERS)]
             if not argument.is_tensor:
                 return argument.value
@@ -585,7 +619,7 @@ class Op(Shown):
         for argument, value in zip(arguments, made, strict=True):
             if not fits(argument.type, value):
                 raise DefinitionError(f"{what} {shown(value)} for {argument.name} at {where}, want a {argument.type}")
-            if argument.type == LIST:
+            if argument.is_list:
                 self._check_members(argument.name, value, sizes, f"{what} {argument.name}")
             if not argument.is_tensor or value is None:
                 continue
@@ -605,8 +639,12 @@ class Op(Shown):
     def _check_members(self, name: str, members: Sequence[Any], sizes: Mapping[str, int], what: str) -> None:
         """Hold a list of tensors against the shape that all of them have."""
         want = self.shape_of[name]
+        if not members and name in {argument.name for argument in self.required}:
+            raise DefinitionError(
+                f"{what} that is empty, want one tensor at least: there is no other that tells its dtype"
+            )
         for place, member in enumerate(members):
-            if not want.any_rank and tuple(member.shape) != want(sizes):
+            if not (want.any_rank or want.untold) and tuple(member.shape) != want(sizes):
                 raise DefinitionError(f"{what}[{place}] of shape {tuple(member.shape)}, want {want} = {want(sizes)}")
 
     def run_reference(self, *inputs: Any) -> tuple[Any, ...]:

@@ -55,8 +55,14 @@ bool aliases(const Tensor& output, const Tensor& input) {
 void forward_only(const Spec& spec, Stack* stack) {
   std::vector<Tensor> changed;
   for (const int64_t position : spec.changed) {
-    changed.push_back(torch::jit::peek(*stack, position, spec.inputs).toTensor());
-    const Tensor& input = changed.back();
+    const c10::IValue& value = torch::jit::peek(*stack, position, spec.inputs);
+    if (value.isTensor()) {
+      changed.push_back(value.toTensor());
+    } else {
+      for (const Tensor& one : value.toTensorVector()) changed.push_back(one);
+    }
+  }
+  for (const Tensor& input : changed) {
     TORCH_CHECK(
         !(c10::GradMode::is_enabled() && input.requires_grad()), spec.kernel,
         " changes a tensor in place that wants a gradient: call it under torch.no_grad()");

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..base.arguments import REAL_DTYPES
+from ..base.arguments import REAL_DTYPES, plural
 from ..base.device import DEVICES
 from ..model.op import of_dtype
 from ..model.registry import Argument, Op
@@ -152,6 +152,7 @@ class Case:
         values: which of `VALUES` stand among the inputs, or among those of `only`; empty for none.
         numbers: arguments that are no tensors, with their values, in place of those that the op draws.
         without: optional inputs left out.
+        members: of each list no more than so many.
         view: shape of the tensors that may have any; None for one axis.
     """
 
@@ -167,6 +168,7 @@ class Case:
     values: str = ""
     numbers: tuple[tuple[str, float | None], ...] = ()
     without: tuple[str, ...] = ()
+    members: int | None = None
     view: tuple[int, ...] | None = None
 
     @property
@@ -193,6 +195,8 @@ class Case:
         words += [number_text(name, value) for name, value in self.numbers]
         if self.without:
             words.append(f"without {', '.join(self.without)}")
+        if self.members is not None:
+            words.append(f"lists of {plural(self.members, 'tensor')}")
         if self.grads != "contiguous":
             words.append(
                 f"incoming gradients {self.grads}{' (stride 0, as .sum() makes them)' if self.grads == 'expanded' else ''}"
@@ -225,8 +229,8 @@ def prime_size(op: Op) -> Size:
 
 def edge_axis(op: Op, size: Size) -> int:
     """Choose the extent that is tried around the widths of vectors and blocks: the one that outputs are contiguous along."""
-    tensors = [result for result in (*op.signature.results, *op.signature.tensors) if result.is_tensor]
-    last = op.shape_of[tensors[0].name].dims[-1:]
+    shapes = [op.shape_of[one.name] for one in (*op.signature.results, *op.signature.inputs) if one.name in op.shape_of]
+    last = shapes[0].dims[-1:]
     inner = [op.letters.index(letter) for dim in last for letter, count in dim.terms if count > 0]
     for axis in (*inner, *reversed(range(len(size)))):
         if op.allows(with_extent(size, axis, max(EDGES))):
@@ -352,6 +356,9 @@ def _layout_cases(op: Op, size: Size) -> list[Case]:
     if len(tensors) > 1:
         cases += [Case("large", size, both[-1], values="+-1e4", only=name) for name in tensors]
     cases += [Case("optional", size, both[0], without=(t.name,)) for t in op.signature.tensors if t.type == "Tensor?"]
+    lists = [argument for argument in op.signature.inputs if argument.is_list and op.corners]
+    shortest = 1 if {*lists} & {*op.required} else 0
+    cases += [Case("lists", size, both[0], members=count) for count in range(shortest, 2) if lists]
     return [*cases, *_number_cases(op, size, both[0])]
 
 
@@ -600,6 +607,8 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
             value = None
         elif argument.name in numbers:
             value = numbers[argument.name]
+        elif argument.is_list and case.members is not None:
+            value = value[: case.members]
         elif case.gain != 1:
             value = each(
                 value, lambda one: one * case.gain if differentiable(one) and (op.corners or _is_any(one)) else one
@@ -645,22 +654,30 @@ def leaves_of(op: Op, inputs: Sequence[Any]) -> list[Any]:
     """Copy what the op changes, and have those that have a gradient ask for it."""
 
     def leaf(argument: Argument, value: Any) -> Any:
-        if argument.alias and isinstance(value, Tensor):
-            return value.clone()
+        if argument.alias:
+            return each(value, torch.clone)
         return value.detach().requires_grad_() if argument in op.gradients and differentiable(value) else value
 
     return [leaf(argument, value) for argument, value in zip(op.signature.inputs, inputs, strict=True)]
 
 
 def results_of(op: Op, returned: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Return all that a call left behind: what it returned, numbers as tensors, then the inputs that it changed."""
-    changed = [value for argument, value in zip(op.signature.inputs, inputs, strict=True) if argument.alias]
+    """Return all that a call left behind: what it returned, numbers as tensors, then the inputs that it changed, a list as one."""
+    pairs = zip(op.signature.inputs, inputs, strict=True)
+    changed = [_as_one(value) if argument.is_list else value for argument, value in pairs if argument.alias]
     outputs = as_tuple(returned) if op.signature.outputs else ()
     plain = {output.name for output in op.signature.outputs if not output.is_tensor}
     if plain:
         named = zip_longest((output.name for output in op.signature.outputs), outputs)
         outputs = tuple(_as_tensor(value) if name in plain else value for name, value in named)
     return (*outputs, *changed)
+
+
+def _as_one(tensors: Sequence[Tensor]) -> Tensor:
+    """Make one tensor of a list: where its members have one shape, the first index says which of them it is."""
+    if len({one.shape for one in tensors}) == 1:
+        return torch.stack([*tensors])
+    return torch.cat([one.flatten() for one in tensors]) if tensors else torch.empty(0)
 
 
 def _as_tensor(number: Any) -> Any:
@@ -709,6 +726,7 @@ def expect(op: Op, case: Case) -> Expected:
         case.only if case.values else "",
         case.numbers,
         case.without,
+        case.members,
         case.view,
         _secret.get(),
     )

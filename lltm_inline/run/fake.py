@@ -50,7 +50,7 @@ class Fake:
         self.kernel, self.op, self.interface, self.run = kernel, op, interface, run
         self.tensors = DEVICES[device].tensors
         self._extras: tuple[Shape, ...] | None = None
-        self._dtypes: dict[torch.dtype, list[torch.dtype]] = {}
+        self._dtypes: dict[Any, list[torch.dtype]] = {}
 
     def forward(self, *inputs: Any, **by_name: Any) -> Any:
         """Return empty outputs and extra tensors for inputs of which only shapes and dtypes are known."""
@@ -62,12 +62,15 @@ class Fake:
             )
         given = {a.name: value for a, value in zip(signature.inputs, inputs, strict=False)} | by_name  # less defaults
         named = {a.name: given[a.name] for a in signature.tensors if isinstance(given.get(a.name), Tensor)}
-        self._refuse_misfits(named)
+        named |= {a.name: given[a.name][0] for a in self.op.required if a.is_list and given[a.name]}
+        members = [(a.name, one) for a in signature.inputs if a.is_list for one in given.get(a.name, ())]
+        self._refuse_misfits(named, [*named.items(), *members])
         first = named[self.op.first.name]
         known = _Known((shape_of[name], value) for name, value in named.items())
         known.sizes |= {a.name: given.get(a.name, a.value) for a in signature.inputs if a.type == "int"}
-        dtypes = self.dtypes(first.dtype)
-        aliases = {argument.alias: named[argument.name] for argument in signature.changed}
+        chosen = tuple((a.name, given.get(a.name, a.value)) for a in signature.inputs if a.type == "ScalarType")
+        dtypes = self.dtypes(first.dtype, chosen)
+        aliases = {argument.alias: named[argument.name] for argument in signature.changed if argument.is_tensor}
         outputs = [
             aliases[output.alias] if output.alias else first.new_empty(known.shape(shape_of[output.name]), dtype=dtype)
             for output, dtype in zip(signature.outputs, dtypes, strict=False)
@@ -100,19 +103,24 @@ class Fake:
             gradients.append(like.new_empty(known.shape(shape), dtype=dtype) if wanted else None)
         return gradients[0] if len(gradients) == 1 else tuple(gradients)
 
-    def _refuse_misfits(self, named: dict[str, Any]) -> None:
-        """Refuse what the binding refuses, in its words: a trace has no tensors that the binding could look at."""
-        required = [tensor.name for tensor in self.op.signature.tensors if tensor.type == "Tensor"]
-        for name in required:
-            if name not in named:
-                self._refuse(f"{name} is None, want a Tensor")
-        name_of_first, first = self.op.first.name, named[self.op.first.name]
+    def _refuse_misfits(self, named: dict[str, Any], every: Sequence[tuple[str, Any]]) -> None:
+        """Refuse what the binding refuses, in its words: a trace has no tensors that the binding could look at.
+
+        Args:
+            named: the tensors that tell sizes, by the name of the input; of a list the first.
+            every: all tensors with such names.
+        """
+        for tensor in self.op.required:
+            if tensor.name not in named:
+                what = "empty, want one Tensor at least" if tensor.is_list else "None, want a Tensor"
+                self._refuse(f"{tensor.name} is {what}")
+        name_of_first, first = self.op.first.told, named[self.op.first.name]
         own = {tensor.name: tensor.dtype for tensor in self.op.signature.tensors if tensor.dtype}
-        accepted = [own[name_of_first]] if name_of_first in own else self.op.dtypes
+        accepted = [self.op.first.dtype] if self.op.first.dtype else self.op.dtypes
         if dtype_name(first.dtype) not in accepted:
             dtypes = " or ".join(_spelled(getattr(torch, dtype)) for dtype in accepted)
             self._refuse(f"{name_of_first} is {_spelled(first.dtype)}, want {dtypes}")
-        for name, value in named.items():
+        for name, value in every:
             shape = self.op.shape_of[name]
             if value.device != first.device:
                 self._refuse(f"{name} is on another device than {name_of_first}")
@@ -120,15 +128,15 @@ class Fake:
                 self._refuse(f"{name} is {_spelled(value.dtype)}, want {_spelled(getattr(torch, own[name]))}")
             if name not in own and value.dtype != first.dtype:
                 self._refuse(f"{name} is {_spelled(value.dtype)}, but {name_of_first} is {_spelled(first.dtype)}")
-            if not shape.any_rank and value.dim() != len(shape.dims):
+            if not (shape.any_rank or shape.untold) and value.dim() != len(shape.dims):
                 self._refuse(f"{name} has shape {_written(value.shape)}, want {shape}")
         known = _Known((self.op.shape_of[name], value) for name, value in named.items())
-        for name, value in named.items():
+        for name, value in every:
             shape = self.op.shape_of[name]
-            want = known.shape(shape)
+            want = value.shape if shape.untold else known.shape(shape)
             if len(want) != value.dim() or any(one != other for one, other in zip(value.shape, want, strict=True)):
                 wanted = (
-                    f"that of {self.op.any_rank[0]}, {_written(want)}"
+                    f"that of {self.op.any_shape}, {_written(want)}"
                     if shape.any_rank
                     else f"{shape} = {_written(want)}"
                 )
@@ -148,12 +156,13 @@ class Fake:
             self._extras = self._find_extras() if self.interface.extras else ()
         return self._extras
 
-    def dtypes(self, dtype: torch.dtype) -> list[torch.dtype]:
-        """Return the dtypes of all results for inputs of this one, found by running the kernel once."""
-        if dtype not in self._dtypes:
-            results = self._results(prime_size(self.op), dtype)
-            self._dtypes[dtype] = [result.dtype for result in results if isinstance(result, Tensor)]
-        return self._dtypes[dtype]
+    def dtypes(self, dtype: torch.dtype, chosen: tuple[tuple[str, Any], ...] = ()) -> list[torch.dtype]:
+        """Return the dtypes of all results for inputs of this one and arguments that are dtypes, by running the kernel once."""
+        key = dtype, chosen
+        if key not in self._dtypes:
+            results = self._results(prime_size(self.op), dtype, numbers=chosen)
+            self._dtypes[key] = [result.dtype for result in results if isinstance(result, Tensor)]
+        return self._dtypes[key]
 
     def _find_extras(self) -> tuple[Shape, ...]:
         start = prime_size(self.op)
@@ -188,13 +197,19 @@ class Fake:
         results = self._results(size, getattr(torch, self.op.dtypes[-1]))
         return [tuple(result.shape) for result in results[len(self.op.signature.outputs) :]]
 
-    def _results(self, size: Size, dtype: torch.dtype, view: tuple[int, ...] | None = None) -> tuple[Tensor, ...]:
+    def _results(
+        self,
+        size: Size,
+        dtype: torch.dtype,
+        view: tuple[int, ...] | None = None,
+        numbers: tuple[tuple[str, Any], ...] = (),
+    ) -> tuple[Tensor, ...]:
         """Run the kernel's forward, in a thread of its own: this one is in the middle of tracing."""
         # Generators draw real numbers; ops of complex tensors make them from those.
         real = dtypes_of(self.op)[0] if self.op.first.dtype else dtype.to_real()
 
         def run() -> tuple[Tensor, ...]:
-            inputs = make_inputs(self.op, Case("", size, real, view=view))
+            inputs = make_inputs(self.op, Case("", size, real, view=view, numbers=numbers))
             return self.run(*(each(value, lambda one: one.to(self.tensors)) for value in inputs))
 
         with ThreadPoolExecutor(1, thread_name_prefix="lltm_inline fake") as pool:

@@ -46,10 +46,13 @@ class Function(Shown):
                 raise
             # The dispatcher found no code for a device, and speaks of the digest.
             given = dict(zip((a.name for a in self.op.signature.inputs), inputs, strict=False)) | named
-            missing = [a.name for a in self.op.signature.inputs if a.type == "Tensor" and given.get(a.name) is None]
+            missing = [a for a in self.op.required if given.get(a.name) is None or (a.is_list and not given[a.name])]
             if missing:  # there was no tensor to find code for
-                raise RuntimeError(f"{self.kernel.name}: {missing[0]} is None, want a Tensor") from None
-            tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
+                what = "empty, want one Tensor at least" if missing[0].is_list else "None, want a Tensor"
+                raise RuntimeError(f"{self.kernel.name}: {missing[0].name} is {what}") from None
+            tensors: list[torch.Tensor] = []
+            for value in given.values():
+                each(value, tensors.append)
             sparse = [
                 (name, v) for name, v in given.items() if isinstance(v, torch.Tensor) and v.layout != torch.strided
             ]

@@ -9,7 +9,6 @@ from string import Template
 
 from ..base.arguments import plural
 from ..base.device import Device
-from ..model.op import LIST
 from ..model.registry import Argument, Kernel, Op
 from ..model.shapes import Dim, Formula, Shape
 from .custom_classes import NAMESPACE
@@ -77,7 +76,8 @@ class InputCheck:
         many: it is a list of tensors, each of which is looked at.
         shape: what its shape must be.
         dtype: what it must be made of; empty for what the first is made of that has no dtype in the schema.
-        tells: the letters of the op's shapes that are read off this tensor, each with its axis.
+        told: how C++ spells the tensor that tells what the others must be like: of a list its first.
+        tells: the letters of the op's shapes that are read off that tensor, each with its axis.
         alike: it may have any shape, which must be that of the first tensor of which this is true.
     """
 
@@ -86,6 +86,7 @@ class InputCheck:
     many: bool
     shape: Shape
     dtype: str
+    told: str
     tells: Mapping[str, int]
     alike: bool
 
@@ -104,15 +105,22 @@ def input_checks(op: Op) -> tuple[InputCheck, ...]:
         if argument.name not in op.shapes:
             continue
         shape, tells = op.shape_of[argument.name], dict[str, int]()
-        if argument.type == "Tensor" and not shape.any_rank:
+        if argument in op.required and not shape.any_rank:
             for axis, dim in enumerate(shape.dims):
                 if dim.letter and dim.letter not in known | {*tells}:
                     tells[dim.letter] = axis
         known |= {*tells}
-        alike = shape.any_rank and argument.name != op.any_rank[0]
+        alike = shape.any_rank and (argument.is_list or argument.name != op.any_rank[0])
         checks.append(
             InputCheck(
-                argument.name, argument.type == "Tensor?", argument.type == LIST, shape, argument.dtype, tells, alike
+                argument.name,
+                argument.type == "Tensor?",
+                argument.is_list,
+                shape,
+                argument.dtype,
+                argument.told,
+                tells,
+                alike,
             )
         )
     return tuple(checks)
@@ -303,12 +311,13 @@ def _library_binding(
         functions.append("backward")
         taken = backward_arguments(kernel, op, interface)
         count = len(op.gradients)
+        single = next((argument.name for argument in taken if argument.type == "Tensor"), "")
         wanted = ", ".join(f"stack_[{len(taken) + index}] != 0" for index in range(count))
         raw = _dispatch_key(kernel, interface, "backward", device) != "CompositeImplicitAutograd"
         # Hooks on saved tensors may give back what forward packed with other strides.
         packed = [a.name for a in taken[len(signature.outputs) :] if a not in signature.inputs] if raw else []
         backward = (
-            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken, packed)}\n{_guard(taken, device)}"
+            f"\nvoid boxed_backward(StableIValue* stack_, uint64_t, uint64_t) {{\n{_unpack(taken, packed)}\n{_guard(single, device)}"
             f"  const std::array<bool, {count}> wanted_{{{wanted}}};\n"
             f"  auto out_ = {_call(own[1], [*taken, Argument('wanted_', '')], 'wanted_', device)};\n"
             f"{_box(taken, (), [Argument('', 'Tensor')] * count, raw, kernel.functions[1] * ('backward' in interface.lists))}\n}}\n"
@@ -326,7 +335,7 @@ def _library_binding(
         forward=_call(own[0], signature.inputs, _every(signature.outputs), device),
         forward_unpack=_unpack(signature.inputs),
         narrow=narrow_checks(interface),
-        guard=_guard([op.first], device),
+        guard=_guard(op.first.told, device),
         changed=_changed(signature.changed) if package else "",  # in the playground the bridge does it
         out="auto out_ = " * bool(signature.outputs or extras),
         tensors=", ".join(argument.name for argument in signature.inputs if argument.name in op.shapes),
@@ -348,8 +357,12 @@ def _library_binding(
 
 def _changed(arguments: Sequence[Argument]) -> str:
     """Let autograd see that inputs were changed."""
-    bump = "  if (!{0}.is_inference()) {0}.unsafeGetTensorImpl()->bump_version();  // so autograd sees the change\n"
-    return "".join(bump.format(argument.name) for argument in arguments)
+    bump = "if (!{0}.is_inference()) {0}.unsafeGetTensorImpl()->bump_version();  // so autograd sees the change\n"
+    loop = "  for (const at::Tensor& one_ : {0}) "
+    return "".join(
+        loop.format(argument.name) + bump.format("one_") if argument.is_list else f"  {bump.format(argument.name)}"
+        for argument in arguments
+    )
 
 
 def _call(function: str, arguments: Sequence[Argument], wanted: str, device: Device) -> str:
@@ -383,9 +396,8 @@ def _dispatch_key(kernel: Kernel, interface: Interface, name: str, device: Devic
     return "CompositeImplicitAutograd" if through_aten else device.tensors.upper()
 
 
-def _guard(arguments: Sequence[Argument], device: Device) -> str:
-    """Make the device of the tensors the current one while a CUDA kernel runs; on the CPU there is but one."""
-    first = next((argument.name for argument in arguments if argument.type == "Tensor"), None)
+def _guard(first: str, device: Device) -> str:
+    """Make the device of a tensor the current one while a CUDA kernel runs; on the CPU there is but one."""
     return f"  const c10::OptionalDeviceGuard device_(at::device_of({first}));\n" if first and device.needs_gpu else ""
 
 
@@ -504,7 +516,7 @@ void same_kind(const char* name, const $tensor& tensor, const $tensor& first) {
 
 $has_dtype$same_shape
 void check_inputs($parameters) {
-  if (!$first.defined()) fail("$first", " is None, want a Tensor", "", "");
+$empty  if (!$first.defined()) fail("$first", " is None, want a Tensor", "", "");
   if (!$first.is_$device()) fail("$first", " is not on $device_words", "", "");
   const auto dtype = $first.scalar_type();
   if (!($dtype_test)) fail("$first", " is ", $dtype_name(dtype), ", want $dtype_words");
@@ -547,14 +559,14 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
     torch.compile looks into what differentiates through ATen: extents may be symbols there, and are compared as such.
     """
     tensors = [argument for argument in op.signature.inputs if argument.name in op.shapes]
-    first = op.first.name
+    first = op.first.told
     stable = kernel.api == "stable"
     symbolic = interface.through_aten and not stable and kernel.binding != "pybind11"
     size = "sym_size" if symbolic else "size"
     number = "c10::SymInt({}).guard_int(__FILE__, __LINE__)" if symbolic else "{}"
     tensor = TENSOR[kernel.api]
     scalar = "torch::headeronly::ScalarType" if stable else "at::ScalarType"
-    ranks, shapes = [], []
+    ranks, shapes = [], list[str]()
     checks = input_checks(op)
     for check in checks:
         name, shape = check.name, check.shape
@@ -569,7 +581,7 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
             cure = f": pass {name}.resolve_neg()"
             ranks.append(f'  {guard}if ({value}.is_neg()) fail("{name}", " is a lazily negated view", "", "{cure}");')
         if check.alike:
-            shapes.append(f'  {guard}same_shape("{name}", {value}, {op.any_rank[0]});')
+            shapes.append(f'  {guard}same_shape("{name}", {value}, {op.any_shape});')
         if shape.any_rank or shape.untold:
             continue
         ranks.append(f'  {guard}if ({value}.dim() != {len(shape.dims)}) refuse("{name}", {value}, "{shape}", {{}});')
@@ -577,7 +589,7 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
         extents = ", ".join(number.format(_extent(dim)) for dim in shape.dims)
         if test:
             shapes.append(f'  {guard}if ({test}) refuse("{name}", {value}, "{shape}", {{{extents}}});')
-    sources = {letter: f"{check.name}.{size}({axis})" for check in checks for letter, axis in check.tells.items()}
+    sources = {letter: f"{check.told}.{size}({axis})" for check in checks for letter, axis in check.tells.items()}
     letters = ", ".join(f"size_{letter} = {sources[letter]}" for letter in op.letters if letter in sources)
     dtypes = [op.first.dtype] if op.first.dtype else op.dtypes
     dtype_name = "torch::headeronly::toString" if stable else "c10::toString"
@@ -587,6 +599,11 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
         # STD_TORCH_CHECK would put our file and line in front of the message.
         fail="throw std::runtime_error(message)" if stable else "TORCH_CHECK(false, message)",
         first=first,
+        empty="".join(
+            f'  if ({argument.name}.empty()) fail("{argument.name}", " is empty, want one Tensor at least", "", "");\n'
+            for argument in op.required
+            if argument.is_list
+        ),
         device=device.tensors,
         device_words=device.words,
         parameters=", ".join(f"{cpp_type(argument, kernel.api)} {argument.name}" for argument in tensors),
@@ -596,7 +613,7 @@ def _input_checks(kernel: Kernel, op: Op, interface: Interface, device: Device, 
         has_dtype=Template(_HAS_DTYPE).substitute(tensor=tensor, first=first, scalar=scalar, dtype_name=dtype_name)
         if any("has_dtype(" in line for line in ranks)
         else "",
-        same_shape=Template(_SAME_SHAPE).substitute(tensor=tensor, first=op.any_rank[0], size=size)
+        same_shape=Template(_SAME_SHAPE).substitute(tensor=tensor, first=op.any_shape, size=size)
         if any("same_shape(" in line for line in shapes)
         else "",
         ranks="\n".join(ranks),

@@ -104,12 +104,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Function:
-    """One function definition: types and names as they stand in the text."""
+    """One function definition: types, names and defaults as they stand in the text; what has no default has an empty one."""
 
     returns: str
     types: tuple[str, ...]
     names: tuple[str, ...]
     offset: int
+    defaults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -227,9 +228,9 @@ def find_functions(masked: str, name: str = r"[A-Za-z_]\w*") -> Iterator[tuple[s
         begins = max([begins, *(stray.end() for stray in _STRAY.finditer(masked, begins, start))])
         words = masked[begins:start] if head[1] is None else head[1]
         parameters = [_parameter(part) for part in split(masked[match.end() : close])]
-        types, names = zip(*parameters, strict=True) if parameters else ((), ())
+        types, names, defaults = zip(*parameters, strict=True) if parameters else ((), (), ())
         words = re.sub(r"\b(?:static|inline)\b", " ", _ATTRIBUTE.sub(" ", words))
-        yield match[1], Function(_squeeze(words), types, names, start)
+        yield match[1], Function(_squeeze(words), types, names, start, defaults)
 
 
 #: A line that is no C++, as Python's import is: the compiler says so, and it is no part of the type that stands behind it.
@@ -283,7 +284,7 @@ def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str
 def cpp_type(argument: Argument, api: str) -> str:
     """Return the C++ type in which `forward` takes an argument."""
     tensor = TENSOR[api]
-    if argument.alias:
+    if argument.alias and argument.is_tensor:
         return f"{tensor}&"
     tensors = {"Tensor": tensor, "Tensor?": f"std::optional<{tensor}>", LIST: f"std::vector<{tensor}>"}
     return f"const {tensors[argument.type]}&" if argument.type in tensors else _SPELLED[argument.type]
@@ -604,13 +605,13 @@ def split(text: str) -> list[str]:
     return [part for part in [*parts, text[start:]] if part.strip()]
 
 
-def _parameter(text: str) -> tuple[str, str]:
-    text = _squeeze(text.partition("=")[0])
+def _parameter(text: str) -> tuple[str, str, str]:
+    text, _, default = map(_squeeze, text.partition("="))
     match = re.fullmatch(r"(.*[>&\s])([A-Za-z_]\w*)", text)
     named = match and not (
         match[1].strip() in ("const", "unsigned", "long") or match[2] in ("double", "bool", "int64_t")
     )
-    return (_squeeze(match[1]), match[2]) if match and named else (text, "")
+    return (_squeeze(match[1]), match[2], default) if match and named else (text, "", default)
 
 
 def _squeeze(text: str) -> str:

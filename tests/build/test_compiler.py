@@ -331,6 +331,25 @@ def test_killed_header_is_tried_again(
     assert header.wait(toolchain, "stable", 60)
 
 
+@pytest.mark.parametrize("behind", [True, False])
+def test_header_steps_back(
+    behind: bool, tiny: Any, fresh_cache: Path, watched: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A header takes nothing from the kernel that is compiled beside it: neither within its session nor among sessions."""
+    monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
+    monkeypatch.setitem(template.PRELUDE, "stable", "#error broken\n")
+    toolchain = find_toolchain()
+    script = watched.path
+    asks = '{ nice; cat /proc/self/autogroup; } > "$0.rank" 2> /dev/null\ncase " $* "'
+    script.write_text(script.read_text().replace('case " $* "', asks))
+    process = header.start(toolchain, "stable", behind=behind)
+    assert process is not None and process.wait(60) == 0
+    niceness, *group = Path(f"{script}.rank").read_text().splitlines()
+    assert int(niceness) == min(19, os.nice(0) + (10 if behind else 0))
+    if os.access("/proc/self/autogroup", os.W_OK):  # Linux that shares out by session
+        assert [line.rpartition(" nice ")[2] for line in group] == ["10" if behind else "0"]
+
+
 def test_no_room_no_header(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a full disk the header is left out."""
     monkeypatch.delenv("LLTM_INLINE_NO_HEADER")

@@ -71,7 +71,7 @@ def test_the_op_comes_back(kind: Kind, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "how", "message"),
+    ("changes", "how", "message", "cure"),
     [
         (
             {},
@@ -80,6 +80,7 @@ def test_the_op_comes_back(kind: Kind, tmp_path: Path) -> None:
             "knows tensors of one dtype, numbers, and gradients of all tensors only: "
             "its schema has 'Tensor[int64] index'. "
             "Use how='setuptools' or 'load'",
+            {"how": "load"},
         ),
         (
             {"binding": "pybind11"},
@@ -88,20 +89,28 @@ def test_the_op_comes_back(kind: Kind, tmp_path: Path) -> None:
             "knows tensors of one dtype, numbers, and gradients of all tensors only: "
             "its schema has 'Tensor[int64] index'. "
             "To export it, export kernel.replace(binding='torch_library')",
+            {"binding": "torch_library"},
         ),
         (
             {"cuda": KINDS["kind_rows"].kernel.cpp},
             "setuptools",
             "is exported for one device (its schema has 'Tensor[int64] index'): give device='cpu' or 'cuda'",
+            {"device": "cpu"},
         ),
     ],
 )
-def test_ways_that_are_refused(changes: dict[str, str], how: str, message: str, tmp_path: Path) -> None:
+def test_ways_that_are_refused(
+    changes: dict[str, str], how: str, message: str, cure: dict[str, str], tmp_path: Path
+) -> None:
     """What cannot be exported this way is refused with why, and with the way that it can."""
+    kernel = registry["kind_rows/cpp"].replace(**changes)
     with pytest.raises(InputError) as caught:
-        li.export(registry["kind_rows/cpp"].replace(**changes), tmp_path / "export", how, check=False)
+        li.export(kernel, tmp_path / "export", how, check=False)
     assert str(caught.value).endswith(message)
     assert not list(tmp_path.iterdir())
+    cured = kernel.replace(binding=cure["binding"]) if "binding" in cure else kernel
+    exported = li.export(cured, tmp_path / "export", cure.get("how", how), device=cure.get("device"), check=False)
+    assert "csrc/cpu_kernel.cpp" in exported.files
 
 
 def test_a_stable_kernel_with_other_names_is_refused(tmp_path: Path) -> None:

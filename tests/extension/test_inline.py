@@ -13,7 +13,14 @@ import torch
 from torch.utils.cpp_extension import load_inline
 
 import lltm_inline as li
-from lltm_inline.errors import BuildError, DefinitionError, InputError, LltmInlineError
+from lltm_inline.errors import (
+    BuildError,
+    CrashError,
+    DefinitionError,
+    InputError,
+    LltmInlineError,
+    SignatureError,
+)
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.notebook.inline_cell import run
 from lltm_inline.notebook.live import Terminal
@@ -140,6 +147,31 @@ def test_errors_at_the_lines_of_the_snippet() -> None:
     assert [(one.line, one.column) for one in failed.value.diagnostics] == [(4, 14)]
 
 
+@pytest.mark.full
+def test_what_a_text_registers_by_itself() -> None:
+    """Two versions of a text with a library of its own live in one process; what cannot be left out is refused ahead of that."""
+    kernel = brought_in(SNIPPETS["own TORCH_LIBRARY"])
+    x = torch.ones(2, 3)
+    first, second = (
+        li.load(one, compiler=QUICK) for one in (kernel, kernel.edit("return a * b + c", "return a * b - c"))
+    )
+    assert (first(x, x, 2.0) - second(x, x, 2.0)).unique().tolist() == [4.0]
+    text = SQUARE + 'static auto registry = torch::RegisterOperators().op("my::square", &square);\n'
+    with pytest.raises(SignatureError, match=r"(?s)square/inline:2:.*operators are registered under names of its own"):
+        li.build(li.from_load_inline("ext", text, functions=["square"]))
+
+
+@pytest.mark.full
+def test_a_snippet_that_crashes() -> None:
+    """It takes the worker down and not this process, which is told the line of the snippet; nothing of it is loaded here."""
+    text = SQUARE.replace("return", "int* nowhere = nullptr;\n  *nowhere = 1;\n  return")
+    kernel = li.from_load_inline("ext", text, functions=["square"], reference=torch.square, inputs=X)
+    report = li.check(kernel, compiler=QUICK)
+    assert not report.ok and "square/inline:2: it writes to address 0x0, a null pointer" in report.headline
+    with pytest.raises(CrashError, match="tried out at small sizes before this process loads it"):
+        li.load(kernel, compiler=QUICK)
+
+
 def test_a_cell_runs_again() -> None:
     """The same snippet gives the same kernel, another one the next revision; the op goes along."""
     given: dict[str, Any] = {"functions": ["square"], "reference": torch.square, "inputs": (torch.ones(3, 5),)}
@@ -185,11 +217,28 @@ LISTED: dict[str, Any] = {"cpp_sources": SUMMED, "reference": lambda xs, y: xs[0
         ({"cpp_sources": "// nothing\n"}, "It defines no function"),
         ({"cpp_sources": PYTHON}, "line 1 of the text is Python: 'import torch'. Want C++"),
         (
+            {"cpp_sources": SQUARE + "void f() {\n  if (1) {\n}\n"},
+            "line 2 of the text, 'void f() {': this '{' is never closed",
+        ),
+        ({"cpp_sources": SQUARE + "}\n"}, "line 2 of the text, '}': this '}' closes nothing"),
+        (
+            {"cpp_sources": SQUARE + "int a = 3\n\n"},
+            "line 2 of the text, 'int a = 3': the text ends here, and a ';' is missing",
+        ),
+        (
+            {"cpp_sources": SQUARE + "struct A { int a; }\n"},
+            "line 2 of the text, 'struct A { int a; }': the text ends here, and a ';'",
+        ),
+        (
             {"cpp_sources": OVERLOADED},
             "'square' is overloaded: square(torch::Tensor) and square(torch::Tensor, double)",
         ),
         ({"cpp_sources": TEMPLATE}, "'square' is a template: want a function that calls it with a type"),
         ({"cpp_sources": STRANGE}, "argument 2 is 'std::map<int, int> m', want a tensor, a number, a string"),
+        (
+            {"cpp_sources": SQUARE.replace("torch::Tensor square", "c10::optional<torch::Tensor> square")},
+            "'square' returns 'c10::optional<torch::Tensor>', want tensors or numbers: one, several in a std::tuple",
+        ),
         ({"sycl_sources": "kernel"}, "sycl_sources='kernel': there is no SYCL here"),
         (
             {"device": "cuda"},
@@ -202,28 +251,28 @@ LISTED: dict[str, Any] = {"cpp_sources": SUMMED, "reference": lambda xs, y: xs[0
         ({"reference": lambda x, y: x}, "the reference fails on the example inputs (float32 (3, 5)): TypeError"),
         ({"reference": lambda x: (x, x)}, "the reference returns 2 values, the function 1 value"),
         ({"reference": lambda x: "x"}, "the reference returns 'x', want tensors or numbers"),
+        ({"reference": lambda x: None}, "the reference returns nothing, and changes none of its arguments"),
+        (
+            {
+                "cpp_sources": "torch::Tensor square(int n) { return torch::ones(n); }",
+                "inputs": (3,),
+                "reference": torch.ones,
+            },
+            "it takes no Tensor, which would tell device and dtype. Write a function around it that takes one",
+        ),
         ({"reference": 3}, "reference=3, want a function"),
         ({"reference": {"cube": torch.square}}, "reference has 'cube', want names of the functions: square"),
+        ({"gradient": "square"}, "gradient='square': say of which function: {'FORWARD': 'square'}"),
         ({"gradient": {"square": "grad"}}, "gradient names 'grad', want some of functions: square"),
         ({"extra_cflags": ["-fuse-ld=mold"]}, "chooses another linker"),
-        (LISTED | {"inputs": ([], X[0])}, "inputs: xs holds none: want tensors of one shape and dtype, one at least"),
+        (LISTED | {"inputs": ([], X[0])}, "inputs: xs holds none: want tensors of one dtype, one at least"),
         (
-            LISTED | {"inputs": ([X[0], torch.ones(3)], X[0])},
-            "xs holds float32 (3, 5), float32 (3,): want tensors of one",
+            LISTED | {"inputs": ([X[0], torch.ones(3).int()], X[0])},
+            "xs holds float32 (3, 5), int32 (3,): want tensors of one",
         ),
         (
             LISTED | {"inputs": ([X[0].int()], X[0])},
             "the tensors of the list xs are int32, want the dtype of the others, float32",
-        ),
-        (
-            LISTED | {"reference": lambda xs, y: xs[0].mul_(2)},
-            "it changes the tensors of the list xs, and an op changes single",
-        ),
-        (
-            LISTED
-            | {"cpp_sources": SUMMED.replace(", T y", "").replace("+ y", "")}
-            | {"inputs": ([X[0]],), "reference": sum},
-            "takes no Tensor, and one of a list, which may be empty, tells neither device nor dtype",
         ),
     ],
     ids=lambda value: None if isinstance(value, dict) else value[:40],
@@ -234,6 +283,86 @@ def test_bad_input(given: dict[str, Any], message: str) -> None:
     with pytest.raises((InputError, DefinitionError)) as refused:
         li.from_load_inline("ext", **full | given)
     assert message in str(refused.value)
+
+
+STEP = """
+void step(std::vector<torch::Tensor> ps, torch::TensorList gs, double lr) {
+  for (size_t i = 0; i < ps.size(); ++i) {
+    float* p = ps[i].data_ptr<float>();
+    for (int64_t j = 0; j < ps[i].numel(); ++j) p[j] -= lr * gs[i].data_ptr<float>()[j];
+  }
+}
+"""
+
+
+def _step(ps: list[torch.Tensor], gs: list[torch.Tensor], lr: float) -> None:
+    for p, g in zip(ps, gs, strict=True):
+        p.sub_(g, alpha=lr)
+
+
+def test_lists_alone_and_changed() -> None:
+    """A list tells shapes and dtype where no tensor stands beside it; what is changed in it is changed for the caller."""
+    lists = [torch.randn(3, 5) for _ in range(2)]
+    kernel = li.from_load_inline("e", STEP, functions=["step"], reference=_step, inputs=(lists, lists, 0.1))
+    op = registry.op_of(kernel)
+    assert op.schema == "(Tensor(a!)[] ps, Tensor[] gs, float lr) -> ()" and op.shapes == {"ps": "N M", "gs": "N M"}
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok, str(report)
+    step, ps = li.load(kernel, compiler=QUICK), [torch.ones(2, 3), torch.zeros(2, 3).t().contiguous().t()]
+    before = [p._version for p in ps]
+    step(ps, [torch.ones(2, 3)] * 2, 0.5)
+    li.call(kernel, ps, [torch.ones(2, 3)] * 2, 0.5, compiler=QUICK)
+    assert [p.unique().tolist() for p in ps] == [[0.0], [-1.0]]
+    assert all(p._version > version for p, version in zip(ps, before, strict=True))
+    with pytest.raises(RuntimeError, match="step/inline: ps is empty, want one Tensor at least"):
+        step([], [], 0.5)
+    wrong = li.check(kernel.edit("p[j] -= lr", "p[j] -= (i + 1 < ps.size()) * lr"), compiler=QUICK)
+    assert "ps (2, 3, 5) float32" in wrong.headline and "all in block 1" in wrong.headline
+    without = li.from_load_inline("e", STEP, functions=["step"], inputs=(lists, lists, 0.1))
+    assert registry.op_of(without).schema == "(Tensor(a!)[] ps, Tensor(b!)[] gs, float lr) -> ()"
+
+
+ODD = """
+namespace {
+using Names = std::vector<int>;
+auto odd(torch::Tensor&& x, Names& k, std::string& mode, int& n, c10::optional<torch::Tensor>& b, const double& c) {
+  n += k[0];
+  return mode == "add" ? x + *b * n * c : x;
+}
+}
+"""
+
+
+@pytest.mark.full
+def test_arguments_that_are_no_values() -> None:
+    """What takes references gets variables, a function without a name for its return type or namespace goes in; none of it is our error."""
+    x = torch.ones(2, 3)
+    inputs = (x, [1], "add", 2, x, 3.0)
+    kernel = li.from_load_inline("e", ODD, functions=["odd"], inputs=inputs)
+    assert (
+        registry.op_of(kernel).schema == "(Tensor x, int[] k, str mode, int n, Tensor? b, float c) -> (Tensor output)"
+    )
+    assert li.load(kernel, compiler=QUICK)(*inputs).unique().tolist() == [10.0]
+
+
+def test_defaults() -> None:
+    """What a function has a default for may be left out of the example, and of a call."""
+    text = """
+    const double kSlope = 0.5;
+    torch::Tensor leak(torch::Tensor x, double slope = 1e-2f, bool on = true, c10::optional<double> top = c10::nullopt) {
+      return x;
+    }
+    torch::Tensor scaled(torch::Tensor x, double by = 2., double slope = kSlope) { return x; }
+    """
+    leak, scaled = li.from_load_inline(
+        "e", text, functions=["leak", "scaled"], inputs={"leak": X, "scaled": (*X, 2.0, 3.0)}
+    )
+    assert (
+        registry.op_of(leak).schema == "(Tensor x, float slope=1e-2, bool on=True, float? top=None) -> (Tensor output)"
+    )
+    assert registry.op_of(scaled).schema == "(Tensor x, float by, float slope) -> (Tensor output)"
+    with pytest.raises(InputError, match="inputs has 1 value, it takes 3: Tensor x, float by, float slope"):
+        li.from_load_inline("e", text, functions=["scaled"], inputs=X)
 
 
 def test_several_functions_need_names() -> None:

@@ -47,6 +47,14 @@ def test_names_decide() -> None:
     assert match.gradients == {"x": 2, "w": 0}
 
 
+def test_short_names() -> None:
+    """`forward`, `fwd` and `fw` are the same word."""
+    for forward, backward in (("forward", "backward"), ("fwd", "bwd"), ("fw", "bw")):
+        for prefix in ("", "gate_"):
+            functions = {f"{prefix}{forward}": "f", f"{prefix}{backward}": "b", "helper": "h"}
+            assert bound_of(functions, "gate", "here") == {"forward": "f", "backward": "b"}
+
+
 def test_nameless_gradients_are_taken_in_order() -> None:
     """`return {2 * grad, grad}` says of neither what it is the gradient of: they come as forward took the tensors."""
     match = matched(

@@ -90,6 +90,15 @@ def _mix(x: torch.Tensor, others: list[torch.Tensor], scale: float = 2) -> torch
     return x + scale * sum(others)
 
 
+def _cast(x: torch.Tensor, dtype: torch.dtype, scales: list[float], up: bool = True) -> torch.Tensor:
+    return (x * scales[0 if up else 1]).to(dtype)
+
+
+def _foreach(ps: list[torch.Tensor], gs: list[torch.Tensor], lr: float = 0.5) -> None:
+    for p, g in zip(ps, gs, strict=True):
+        p.sub_(lr * g)
+
+
 KINDS = {
     kind.op.name: kind
     for kind in (
@@ -429,6 +438,107 @@ at::Tensor mix(const at::Tensor& x, at::TensorList others, double scale) {
                 ),
             ),
             (("functions", ("mix",)),),
+        ),
+        Kind(
+            Op(
+                "kind_total",
+                "(Tensor[] xs) -> Tensor y",
+                lambda xs: torch.stack(xs).sum(0),
+                {"xs": "B S", "y": "B S"},
+            ),
+            """
+at::Tensor total(at::TensorList xs) {
+  at::Tensor y = at::zeros(xs[0].sizes(), xs[0].options());
+  for (const at::Tensor& x : xs) y += x;
+  return y;
+}
+""",
+            (
+                (
+                    "two_of_three",
+                    "it adds no more than two",
+                    "parity",
+                    "y",
+                    ("y",),
+                    ((": xs) y += x", ": xs.slice(0, 2)) y += x"),),
+                ),
+                (
+                    "three_of_any",
+                    "it is right for lists of three alone",
+                    "parity",
+                    "y",
+                    ("lists of 1 tensor",),
+                    (("y += x", "y += x * 3. / static_cast<double>(xs.size())"),),
+                ),
+            ),
+            (("functions", ("total",)),),
+        ),
+        Kind(
+            Op(
+                "kind_foreach",
+                "(Tensor(a!)[] ps, Tensor[] gs, float lr=0.5) -> ()",
+                _foreach,
+                {"ps": "...", "gs": "..."},
+            ),
+            """
+void step(const std::vector<at::Tensor>& ps, at::TensorList gs, double lr) {
+  TORCH_CHECK(ps.size() == gs.size(), "want a gradient for each");
+  for (size_t i = 0; i < ps.size(); ++i) ps[i].sub_(gs[i], lr);
+}
+""",
+            (
+                (
+                    "last_one_stays",
+                    "the last of the list is not changed",
+                    "parity",
+                    "ps",
+                    ("ps (3, 23) float64", "all in row 2"),
+                    (("i < ps.size()", "i + 1 < ps.size()"),),
+                ),
+                (
+                    "changes_a_gradient",
+                    "a tensor of the other list is scaled in place",
+                    "purity",
+                    "gs[0]",
+                    ("forward changes the input gs[0]",),
+                    (("sub_(gs[i], lr)", "sub_(gs[i].mul_(lr))"),),
+                ),
+            ),
+            (("functions", ("step",)),),
+        ),
+        Kind(
+            Op(
+                "kind_cast",
+                "(Tensor x, ScalarType dtype, float[] scales, bool up=True) -> Tensor y",
+                _cast,
+                {"x": "...", "y": "..."},
+                lambda randn, N: (randn(N), torch.float32, [2.0, 0.5], True),
+                differentiable=False,
+            ),
+            """
+at::Tensor cast(const at::Tensor& x, at::ScalarType dtype, std::vector<double> scales, bool up) {
+  return (x * scales[up ? 0 : 1]).to(dtype).contiguous();
+}
+""",
+            (
+                (
+                    "always_up",
+                    "one of two answers is not looked at",
+                    "parity",
+                    "y",
+                    ("up=0",),
+                    (("up ? 0 : 1", "0"),),
+                ),
+                (
+                    "dtype_ignored",
+                    "the result has the dtype of the input",
+                    "interface",
+                    "y",
+                    ("y is float64, want float32",),
+                    ((".to(dtype)", ""),),
+                ),
+            ),
+            (("functions", ("cast",)),),
         ),
         Kind(
             Op(

@@ -10,6 +10,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.errors import CheckError, DefinitionError, InputError, SignatureError
+from lltm_inline.export.fake import output_dtypes
 from lltm_inline.model.op import Schema
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.model.shapes import Shape
@@ -159,6 +160,18 @@ def test_what_follows_from_the_values_cannot_be_traced() -> None:
             function(*inputs, *[None] * (name == "kind_nonzero"))
 
 
+@pytest.mark.full
+def test_a_dtype_that_is_an_argument_is_traced() -> None:
+    """The result that nobody has computed yet has the dtype that was asked for, here and in an export."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    cast = f("kind_cast/cpp")
+    with FakeTensorMode() as mode:
+        x = mode.from_tensor(torch.ones(3))
+        assert [cast(x, dtype, [1.0]).dtype for dtype in (torch.float64, torch.int8)] == [torch.float64, torch.int8]
+    assert output_dtypes(registry.ops["kind_cast"]) == ("dtype",)
+
+
 LOOP = """
 #include <ATen/ATen.h>
 at::Tensor forward(const at::Tensor& x) {
@@ -226,6 +239,7 @@ def test_kernel_without_backward_of_an_op_without_gradients_is_right(twice: Kern
         ("(Tensor x) -> (Tensor values, Tensor[int64] where)", ["values", "where"]),
         ("(Tensor(a!) x, int[] k=[1, -2], str mode='a b', float? c=None) -> ()", []),
         ("(Tensor(a!)[int64] x, Tensor[bool]? m=None, ScalarType d) -> Tensor(a!)", ["output"]),
+        ("(Tensor(a!)[] xs, Tensor[] ys) -> float total", ["total"]),
     ],
 )
 def test_schemas(schema: str, names: list[str]) -> None:
@@ -243,6 +257,7 @@ def test_schemas(schema: str, names: list[str]) -> None:
         ("(Tensor x) -> ()", r"an op returns something, or changes an input: Tensor\(a!\) x"),
         ("(Tensor x) -> Tensor(a!)", "each input that is changed has a letter of its own"),
         ("(Tensor(a!) x, Tensor(a!) y) -> ()", "each input that is changed has a letter of its own"),
+        ("(Tensor(a!)[] xs) -> Tensor(a!)", "an output that is such an input, and no list, has the same"),
         ("(Tensor x) -> str", "'str' is no result. An op returns Tensor, int, float, bool, or ()"),
         ("(Tensor x, int[] k=[1.5]) -> Tensor", r"'\[1.5\]' is no default of a int\[\]"),
         ("(Tensor x, complex z) -> Tensor", "'complex' is not a type: want Tensor, Tensor"),

@@ -356,6 +356,41 @@ torch::Tensor dropout_cuda(torch::Tensor x, float p, int64_t seed) {
     refused="cuRAND",
 )
 
+
+def pack_bits(mask: torch.Tensor) -> torch.Tensor:
+    """Put eight answers into a byte, the first one lowest."""
+    padded = torch.nn.functional.pad(mask.to(torch.uint8), (0, -mask.shape[1] % 8))
+    return (padded.view(len(mask), -1, 8) << torch.arange(8)).sum(-1).to(torch.uint8)
+
+
+PACK_BITS = Wild(
+    "pack_bits",
+    {
+        "name": "bits",
+        "cpp_sources": """
+#include <torch/extension.h>
+#include <omp.h>
+at::Tensor pack_bits(at::Tensor mask) {
+  int n = mask.size(0), k = mask.size(1);
+  int words = (k + 7) / 8;
+  auto out = at::zeros({n, words}, mask.options().dtype(at::kByte));
+  const bool* mp = mask.data_ptr<bool>();
+  uint8_t* op = out.data_ptr<uint8_t>();
+  #pragma omp parallel for
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < k; ++j)
+      op[i * words + (j >> 3)] |= (uint8_t)mp[i * k + j] << (j & 7);
+  return out;
+}
+""",
+        "functions": ["pack_bits"],
+        "extra_cflags": ["-fopenmp", "-O3"],
+    },
+    pack_bits,
+    (seeded(4, 19) > 0,),
+    ("j & 7", "j & 3"),
+)
+
 SNIPPETS = [
     EMBEDDING,
     HISTOGRAM,
@@ -370,4 +405,5 @@ SNIPPETS = [
     HALF,
     ROPE,
     CURAND,
+    PACK_BITS,
 ]

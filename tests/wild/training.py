@@ -106,7 +106,7 @@ void scale_all(std::vector<torch::Tensor> tensors, double factor) {
     },
     scale_all,
     ([seeded(3, 5), seeded(7)], 0.5),
-    refused="want tensors of one shape and dtype",
+    ("t.mul_(factor)", "t.div_(factor)"),
 )
 
 EMA = Wild(
@@ -292,4 +292,104 @@ torch::Tensor spmm_csr(torch::Tensor rowptr, torch::Tensor col, torch::Tensor va
     ("rp[r + 1]", "rp[r] + 1"),
 )
 
-SNIPPETS = [SGD, ADAM, MULTI, EMA, CROSS_ENTROPY, MSE, SMOOTH_L1, SCATTER, SPMM]
+
+def csr_spmm(rowptr: torch.Tensor, col: torch.Tensor, value: torch.Tensor | None, dense: torch.Tensor) -> torch.Tensor:
+    """Add up rows of a matrix, as many as the row of another one has entries."""
+    row = torch.repeat_interleave(torch.arange(len(rowptr) - 1), rowptr.diff())
+    taken = dense[col] if value is None else dense[col] * value[:, None]
+    return torch.zeros(len(rowptr) - 1, dense.shape[1], dtype=dense.dtype).index_add(0, row, taken)
+
+
+CSR = Wild(
+    "csr_spmm",
+    {
+        "name": "csr",
+        "cpp_sources": """
+#include <torch/extension.h>
+
+torch::Tensor csr_spmm(torch::Tensor rowptr, torch::Tensor col, c10::optional<torch::Tensor> value, torch::Tensor dense) {
+  int64_t rows = rowptr.numel() - 1, K = dense.size(1);
+  auto out = torch::zeros({rows, K}, dense.options());
+  auto rp = rowptr.data_ptr<int64_t>();
+  auto cp = col.data_ptr<int64_t>();
+  AT_DISPATCH_FLOATING_TYPES(dense.scalar_type(), "csr_spmm", [&] {
+    const scalar_t* v = value.has_value() ? value.value().data_ptr<scalar_t>() : nullptr;
+    auto dp = dense.data_ptr<scalar_t>();
+    auto op = out.data_ptr<scalar_t>();
+    for (int64_t r = 0; r < rows; r++)
+      for (int64_t e = rp[r]; e < rp[r + 1]; e++)
+        for (int64_t k = 0; k < K; k++) op[r * K + k] += (v ? v[e] : scalar_t(1)) * dp[cp[e] * K + k];
+  });
+  return out;
+}
+""",
+        "functions": ["csr_spmm"],
+    },
+    csr_spmm,
+    (torch.tensor([0, 2, 2, 5]), torch.tensor([0, 3, 1, 2, 3]), seeded(5), seeded(4, 6)),
+    ("(v ? v[e] : scalar_t(1)) *", ""),
+)
+
+
+def clip_grads_(grads: list[torch.Tensor], max_norm: float) -> torch.Tensor:
+    """Scale gradients so that all together have a norm of at most this much."""
+    total = torch.sqrt(sum(((grad**2).sum() for grad in grads), torch.zeros((), dtype=grads[0].dtype)))
+    for grad in grads:
+        grad.mul_((max_norm / (total + 1e-6)).clamp_max(1.0))
+    return total
+
+
+CLIP_GRADS = Wild(
+    "clip_grads_",
+    {
+        "name": "clip_grads",
+        "cpp_sources": """
+#include <torch/extension.h>
+torch::Tensor clip_grads_(std::vector<torch::Tensor> grads, double max_norm) {
+  auto total = torch::zeros({}, grads[0].options());
+  for (auto& g : grads) total += g.pow(2).sum();
+  total = total.sqrt();
+  auto coef = (max_norm / (total + 1e-6)).clamp_max(1.0);
+  for (auto& g : grads) g.mul_(coef);
+  return total;
+}
+""",
+        "functions": ["clip_grads_"],
+    },
+    clip_grads_,
+    ([seeded(3, 4), seeded(3, 4, shift=1)], 1.0),
+    ("clamp_max(1.0)", "clamp_min(1.0)"),
+)
+
+
+def my_dropout(x: torch.Tensor, p: float, training: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Leave elements out by chance, and say which are left."""
+    if not training:
+        return x.clone(), torch.ones_like(x, dtype=torch.bool)
+    mask = torch.rand_like(x) >= p
+    return x * mask / (1 - p), mask
+
+
+DROPOUT = Wild(
+    "my_dropout",
+    {
+        "name": "dropout",
+        "cpp_sources": """
+#include <torch/extension.h>
+std::vector<torch::Tensor> my_dropout(torch::Tensor input, float p, bool training) {
+  if (!training) return {input.clone(), torch::ones_like(input, torch::kBool)};
+  auto mask = torch::rand_like(input) >= p;
+  return {input * mask / (1.0 - p), mask};
+}
+""",
+        "functions": ["my_dropout"],
+    },
+    my_dropout,
+    (seeded(8, 5), 0.3, True),
+    (" / (1.0 - p)", ""),
+)
+
+SNIPPETS = [
+    *(SGD, ADAM, MULTI, EMA, CROSS_ENTROPY, MSE, SMOOTH_L1, SCATTER, SPMM),
+    *(CSR, CLIP_GRADS, DROPOUT),
+]
