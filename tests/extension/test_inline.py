@@ -317,7 +317,7 @@ def test_lists_alone_and_changed() -> None:
     with pytest.raises(RuntimeError, match="step/inline: ps is empty, want one Tensor at least"):
         step([], [], 0.5)
     wrong = li.check(kernel.edit("p[j] -= lr", "p[j] -= (i + 1 < ps.size()) * lr"), compiler=QUICK)
-    assert "ps (2, 3, 5) float32" in wrong.headline and "all in block 1" in wrong.headline
+    assert "ps (2, 3, 5) float32" in wrong.headline and "all in row 1" in wrong.headline
     without = li.from_load_inline("e", STEP, functions=["step"], inputs=(lists, lists, 0.1))
     assert registry.op_of(without).schema == "(Tensor(a!)[] ps, Tensor(b!)[] gs, float lr) -> ()"
 

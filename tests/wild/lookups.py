@@ -369,7 +369,6 @@ PACK_BITS = Wild(
         "name": "bits",
         "cpp_sources": """
 #include <torch/extension.h>
-#include <omp.h>
 at::Tensor pack_bits(at::Tensor mask) {
   int n = mask.size(0), k = mask.size(1);
   int words = (k + 7) / 8;
