@@ -15,9 +15,10 @@ import pytest
 import lltm_inline as li
 from lltm_inline.analysis import sass
 from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
+from lltm_inline.analysis.remarks import told_in
 from lltm_inline.base.packages import pip_command
 from lltm_inline.build.nvcc import find_cuda, find_nvcc
-from lltm_inline.errors import DefinitionError, ToolchainError, UnknownPartError
+from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError
 from lltm_inline.show.views.analysis import listing
 from tests import tiny
 from tests.html_checks import read
@@ -141,6 +142,21 @@ def test_what_cannot_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ToolchainError) as lacks:
         li.assembly(kernel(), compiler="g++", progress=False)
     assert str(lacks.value).startswith("the assembly of a kernel needs objdump or llvm-objdump on PATH. ")
+
+
+@pytest.mark.full
+def test_a_revision_that_does_not_compile_leaves_the_other_to_be_seen() -> None:
+    """Beside another it is told in a sentence; alone it is an error as for `build`."""
+    broken = kernel(LOOP.replace("T(FACTOR) *", "T(FACTORY) *"), "broken")
+    shown = li.assembly(kernel(), broken, compiler="g++", progress=False)
+    assert shown.loops and shown.other is None
+    assert shown.note.startswith(
+        "There is nothing of tiny/broken to compare it with: kernel 'tiny/broken' did not compile"
+    )
+    assert shown.note in str(shown) and "FACTORY" not in str(shown).partition(shown.note)[2]
+    for pair in ((broken,), (broken, kernel())):
+        with pytest.raises(BuildError, match="'FACTORY' was not declared"):
+            li.assembly(*pair, compiler="g++", progress=False)
 
 
 @pytest.mark.full
@@ -293,6 +309,39 @@ def listed(*rows: str) -> list[Instruction]:
     return [Instruction(int(address, 16), text, number) for number, (address, text) in enumerate(split, 1)]
 
 
+def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
+    """A template is compiled for each type, and each may be told something else."""
+    printed = "\n".join(
+        f"a/b:{line}:9: optimized: loop with {turns} iterations completely unrolled"
+        for line, turns in ((3, 6), (4, 2), (3, 12), (3, 6))
+    )
+    assert [str(one) for one in told_in(printed, "a/b", "")] == [
+        "unrolled: all 6 turns; all 12 turns",
+        "unrolled: all 2 turns",
+    ]
+
+
+def test_a_loop_that_lost_its_vectors_is_compared_with_those() -> None:
+    """Beside the vectors there was a loop for what was left over, of which nothing is left: it is that one that is gone."""
+    vector, scalar = ("vaddps ymm0,ymm0,ymm1", "vaddss xmm0,xmm0,xmm1")
+
+    def one(label: str, *texts: str) -> li.Assembly:
+        loops = tuple(Loop((Instruction(at, text, 1),)) for at, text in enumerate(texts))
+        return li.Assembly(label, "g++ 12", "y[i] += x[i];", (Routine("f()", (), loops),))
+
+    before = one("tiny/a", scalar, vector)
+    assert replace(one("tiny/b", scalar.replace("0,", "2,")), other=before).differences == [
+        "beside tiny/a:",
+        "  loop at line 1: one float at a time, 1 instruction, as before",
+        "  gone: loop at line 1: 8 floats at a time, 1 instruction",
+    ]
+    longer = Loop((Instruction(0, scalar, 1), Instruction(1, scalar, 1)))
+    after = replace(one("tiny/b"), routines=(Routine("f()", (), (longer,)),), other=before)
+    assert after.differences[1] == (
+        "  loop at line 1: 8 floats at a time, 1 instruction -> one float at a time, 2 instructions"
+    )
+
+
 def test_a_jump_back_from_a_rare_case_is_no_loop() -> None:
     """What a compiler puts behind the end comes back to where it left; nothing is repeated."""
     rows = listed("0 test al,al", "2 je 8", "4 add rax,1", "6 ret", "8 call 99 <slow>", "a jmp 4")
@@ -334,7 +383,7 @@ def test_a_cuda_text_is_shown_at_its_own_lines() -> None:
     assert routine.short == "scale" and re.match(
         r"\d+ registers a thread, 0 bytes of shared memory a block, nothing spilled$", routine.uses
     )
-    assert shown.note.startswith("SASS, the machine code for sm_75." if is_sass else "PTX, which the driver translates")
+    assert shown.note.startswith("SASS, the machine code for sm_75; " if is_sass else "PTX, which the driver translates")
     assert shown.note in str(shown) and routine.uses in str(shown)
     assert not read(shown._repr_html_()).problems
 

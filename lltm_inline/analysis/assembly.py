@@ -15,6 +15,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, chain, groupby, repeat, starmap
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from ..base.packages import install_command
 from ..base.progress import Progress
 from ..build.nvcc import Nvcc
 from ..build.toolchain import find_toolchain
-from ..errors import DefinitionError, InputError, ToolchainError, UnknownPartError
+from ..errors import BuildError, DefinitionError, InputError, ToolchainError, UnknownPartError
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, build_all
 from ..run.executor import prepare
@@ -112,6 +113,11 @@ class Loop:
     def widths(self) -> Mapping[str, int]:
         """How many floats and doubles it calculates with at a time; of those that it calculates with."""
         return _widths(self.instructions)
+
+    @property
+    def widest(self) -> int:
+        """The largest of these; 0 where it calculates with none."""
+        return max(self.widths.values(), default=0)
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -290,13 +296,21 @@ class Assembly(Shown):
         )
 
     def _diff(self, other: Assembly) -> list[str]:
-        mine, theirs = ([(loop, _texts(each, loop)) for loop in each.loops] for each in (self, other))
+        mine, theirs = (
+            [(texts, list(loops)) for texts, loops in groupby(each.loops, key=partial(_texts, each))]
+            for each in (self, other)
+        )
         rows = []
-        matcher = difflib.SequenceMatcher(None, [key for _, key in theirs], [key for _, key in mine], autojunk=False)
+        matcher = difflib.SequenceMatcher(
+            None, [texts for texts, _ in theirs], [texts for texts, _ in mine], autojunk=False
+        )
         for _, first, end, start, stop in matcher.get_opcodes():
-            left = theirs[first:end]
-            for now, texts in mine[start:stop]:
-                before = next((each for each in left if _alike(each[1], texts)), None)
+            left = [(loop, texts) for texts, loops in theirs[first:end] for loop in loops]
+            for now, texts in [(loop, texts) for texts, loops in mine[start:stop] for loop in loops]:
+                alike = [each for each in left if _alike(each[1], texts)]
+                # Of a loop of vectors and the one for what is left over, the former is what a loop is compared with.
+                ranks = [(each[1] == texts, each[0].said == now.said, each[0].widest) for each in alike]
+                before = alike[ranks.index(max(ranks))] if alike else None
                 if before is None:
                     rows.append(f"  new: {now}")
                     continue
@@ -335,7 +349,8 @@ def assembly(
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        other: another revision, built in the same way; its loops are compared with these.
+        other: another revision, built in the same way; its loops are compared with these. One that does not compile is told in
+            the note.
         device: `"cpu"`, `"cuda-cpu"`, or `"cuda"` for what nvcc makes of a CUDA text, for which no GPU is needed: machine code
             (SASS) where nvdisasm is there, else PTX; the first that the kernel has a text for unless given.
         compiler, cflags, progress: as for `build`. The library comes out of the cache where it is there.
@@ -371,19 +386,34 @@ def assembly(
         require_text(each, device)
     asked: Any = None if hot is True else [hot]
     sizes = {each.op: choose_sizes(registry.op_of(each), asked)[0] for each in chosen} if hot is not False else {}
-    if DEVICES[device].needs_gpu:
-        nvcc, paths = ptx.compiled(chosen, setting)
-        found = [_cuda_of(kernel, path, nvcc) for kernel, path in zip(chosen, paths, strict=True)]
-        return replace(found[0], other=found[1]) if other is not None else found[0]
-    version = find_toolchain(compiler, cflags, device).version
+    try:
+        found = _all_of(chosen, setting, remarks, sizes)
+    except BuildError as error:
+        if other is None or error.kernel != chosen[1].label:
+            raise
+        [alone] = _all_of(chosen[:1], setting, remarks, sizes)
+        why = str(error).partition("\n")[0]
+        return replace(
+            alone, note=f"{alone.note} There is nothing of {chosen[1].label} to compare it with: {why}".strip()
+        )
+    return replace(found[0], other=found[1]) if other is not None else found[0]
+
+
+def _all_of(
+    kernels: Sequence[Kernel], setting: Setting, remarks: bool, sizes: Mapping[str, tuple[int, ...]]
+) -> list[Assembly]:
+    if DEVICES[setting.device].needs_gpu:
+        nvcc, paths = ptx.compiled(kernels, setting)
+        return [_cuda_of(kernel, path, nvcc) for kernel, path in zip(kernels, paths, strict=True)]
+    version = find_toolchain(setting.compiler, setting.cflags, setting.device).version
     found = []
-    for built in prepare(chosen, setting) if sizes else build_all(chosen, setting):
+    for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
         one = _assembly_of(built, version)
         if remarks:
-            told = (because_of_calls(each, one.calls_of(each.line)) for each in remarks_of(built, progress))
+            told = (because_of_calls(each, one.calls_of(each.line)) for each in remarks_of(built, setting.progress))
             one = replace(one, remarks=tuple(told))
         found.append(replace(one, hot=hot_of(built, sizes[built.op.name], setting)) if sizes else one)
-    return replace(found[0], other=found[1]) if other is not None else found[0]
+    return found
 
 
 def _assembly_of(built: Built, version: str) -> Assembly:
