@@ -6,14 +6,19 @@ import platform
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import lltm_inline as li
+from lltm_inline.analysis import sass
 from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
-from lltm_inline.errors import DefinitionError, ToolchainError, UnknownPartError
+from lltm_inline.analysis.remarks import told_in
+from lltm_inline.base.packages import pip_command
+from lltm_inline.build.nvcc import find_cuda, find_nvcc
+from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError
 from lltm_inline.show.views.analysis import listing
 from tests import tiny
 from tests.html_checks import read
@@ -137,6 +142,21 @@ def test_what_cannot_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ToolchainError) as lacks:
         li.assembly(kernel(), compiler="g++", progress=False)
     assert str(lacks.value).startswith("the assembly of a kernel needs objdump or llvm-objdump on PATH. ")
+
+
+@pytest.mark.full
+def test_a_revision_that_does_not_compile_leaves_the_other_to_be_seen() -> None:
+    """Beside another it is told in a sentence; alone it is an error as for `build`."""
+    broken = kernel(LOOP.replace("T(FACTOR) *", "T(FACTORY) *"), "broken")
+    shown = li.assembly(kernel(), broken, compiler="g++", progress=False)
+    assert shown.loops and shown.other is None
+    assert shown.note.startswith(
+        "There is nothing of tiny/broken to compare it with: kernel 'tiny/broken' did not compile"
+    )
+    assert shown.note in str(shown) and "FACTORY" not in str(shown).partition(shown.note)[2]
+    for pair in ((broken,), (broken, kernel())):
+        with pytest.raises(BuildError, match="'FACTORY' was not declared"):
+            li.assembly(*pair, compiler="g++", progress=False)
 
 
 @pytest.mark.full
@@ -289,6 +309,39 @@ def listed(*rows: str) -> list[Instruction]:
     return [Instruction(int(address, 16), text, number) for number, (address, text) in enumerate(split, 1)]
 
 
+def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
+    """A template is compiled for each type, and each may be told something else."""
+    printed = "\n".join(
+        f"a/b:{line}:9: optimized: loop with {turns} iterations completely unrolled"
+        for line, turns in ((3, 6), (4, 2), (3, 12), (3, 6))
+    )
+    assert [str(one) for one in told_in(printed, "a/b", "")] == [
+        "unrolled: all 6 turns; all 12 turns",
+        "unrolled: all 2 turns",
+    ]
+
+
+def test_a_loop_that_lost_its_vectors_is_compared_with_those() -> None:
+    """Beside the vectors there was a loop for what was left over, of which nothing is left: it is that one that is gone."""
+    vector, scalar = ("vaddps ymm0,ymm0,ymm1", "vaddss xmm0,xmm0,xmm1")
+
+    def one(label: str, *texts: str) -> li.Assembly:
+        loops = tuple(Loop((Instruction(at, text, 1),)) for at, text in enumerate(texts))
+        return li.Assembly(label, "g++ 12", "y[i] += x[i];", (Routine("f()", (), loops),))
+
+    before = one("tiny/a", scalar, vector)
+    assert replace(one("tiny/b", scalar.replace("0,", "2,")), other=before).differences == [
+        "beside tiny/a:",
+        "  loop at line 1: one float at a time, 1 instruction, as before",
+        "  gone: loop at line 1: 8 floats at a time, 1 instruction",
+    ]
+    longer = Loop((Instruction(0, scalar, 1), Instruction(1, scalar, 1)))
+    after = replace(one("tiny/b"), routines=(Routine("f()", (), (longer,)),), other=before)
+    assert after.differences[1] == (
+        "  loop at line 1: 8 floats at a time, 1 instruction -> one float at a time, 2 instructions"
+    )
+
+
 def test_a_jump_back_from_a_rare_case_is_no_loop() -> None:
     """What a compiler puts behind the end comes back to where it left; nothing is repeated."""
     rows = listed("0 test al,al", "2 je 8", "4 add rax,1", "6 ret", "8 call 99 <slow>", "a jmp 4")
@@ -316,6 +369,7 @@ def test_a_cuda_text_is_shown_at_its_own_lines() -> None:
     assert shown.text == kernel.cuda and shown.of_line(wanted)
     if shutil.which("nvcc") is None:
         pytest.skip("no nvcc here")
+    is_sass = sass._tool("nvdisasm", find_nvcc()) is not None
     shown = li.assembly(kernel, progress=False)
     assert (
         shown.text == kernel.cuda
@@ -323,13 +377,88 @@ def test_a_cuda_text_is_shown_at_its_own_lines() -> None:
         and shown.width("float") == shown.width("double") == 1
     )
     assert {loop.lines[-1] for loop in shown.loops} == {wanted, wanted - 6}
-    assert {"ld.global.f32", "fma.rn.f32"} <= {one.name for one in shown.of_line(wanted - 6)} | {"fma.rn.f32"}
+    names = {one.name.partition(".")[0] for one in shown.of_line(wanted - 6)}
+    assert names >= ({"LDG", "FFMA", "DFMA", "STG"} if is_sass else {"ld", "fma", "st"})
     routine = next(routine for routine in shown.routines if "scale" in routine.name)
     assert routine.short == "scale" and re.match(
         r"\d+ registers a thread, 0 bytes of shared memory a block, nothing spilled$", routine.uses
     )
-    assert "PTX, which the driver translates" in str(shown) and routine.uses in str(shown)
+    assert shown.note.startswith("SASS, the machine code for sm_75; " if is_sass else "PTX, which the driver translates")
+    assert shown.note in str(shown) and routine.uses in str(shown)
     assert not read(shown._repr_html_()).problems
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc here")
+def test_cuda_tools_that_are_not_there_or_fail_leave_ptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note says what is missing and the command that brings it, or what the tool said; PTX is shown."""
+    path, nvcc = tmp_path / "kernel.ptx", find_cuda(compile_only=True)
+    path.write_text(".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry f() {\n.reg .b32 %r<2>;\nret;\n}\n")
+    ptxas = shutil.which("ptxas", path=f"{nvcc.home}/bin")
+    assert ptxas
+    (tmp_path / "nvcc" / "bin").mkdir(parents=True)
+    nvcc = replace(nvcc, home=str(tmp_path / "nvcc"))
+    monkeypatch.setattr(sass, "_WHEELS", ())
+    monkeypatch.setenv("PATH", "")
+    assert sass.translated(path, nvcc) == sass.Translated(
+        "PTX, which the driver translates for its GPU. What a thread needs, and the machine code, take ptxas of the CUDA toolkit."
+    )
+    (tmp_path / "nvcc" / "bin" / "ptxas").symlink_to(ptxas)
+    made = sass.translated(path, nvcc)
+    assert made.note == (
+        "PTX, which the driver translates for its GPU. The machine code (SASS) itself takes nvdisasm: "
+        f"{pip_command('nvidia-cuda-nvdisasm')}"
+    )
+    assert re.match(r"\d+ registers a thread, 0 bytes of shared memory a block, nothing spilled$", made.uses["f"])
+    old = tmp_path / "nvcc" / "bin" / "nvdisasm"
+    old.write_text("#!/bin/sh\necho 'nvdisasm fatal: Unsupported ELF version' >&2\nexit 1\n")
+    old.chmod(0o755)
+    refused = sass.translated(path, nvcc)
+    assert refused.note.endswith(" There is no machine code of it: nvdisasm: nvdisasm fatal: Unsupported ELF version")
+    assert refused.uses == made.uses and not refused.listing
+
+
+#: Of nvdisasm 13.5, shortened: a kernel with a loop and a call, the function that is called, and what fills the end.
+SASS = """
+\t.target\tsm_75
+//--------------------- .text._Z1fPf --------------------------
+\t.section\t.text._Z1fPf,"ax",@progbits
+        .size           _Z1fPf,(.L_x_44 - _Z1fPf)
+_Z1fPf:
+.text._Z1fPf:
+\t//## File "/tmp/li/9f-opcf/axpy/cuda", line 18
+        /*0000*/                   IMAD.MOV.U32 R1, RZ, RZ, c[0x0][0x28] ;
+.L_x_1:
+\t//## File "/usr/include/c++/12/cmath", line 502 inlined at "/tmp/li/9f-opcf/axpy/cuda", line 20
+\t//## File "/tmp/li/9f-opcf/axpy/cuda", line 20
+        /*0010*/                   FFMA R9, R2, R2, R3 ;
+        /*0020*/                   CALL.REL.NOINC `($_Z1fPf$__cuda_sm20_div_u64) ;
+        /*0030*/              @!P1 BRA `(.L_x_1) ;
+\t//## File "/usr/include/c++/12/cmath", line 502
+        /*0040*/                   DADD R2, R2, R2 ;
+        /*0050*/                   EXIT ;
+$_Z1fPf$__cuda_sm20_div_u64:
+        /*0060*/                   IMAD.HI.U32 R13, R10, R15, RZ ;
+        /*0070*/                   RET.REL.NODEC R6 `(_Z1fPf) ;
+.L_x_7:
+        /*0080*/                   BRA `(.L_x_7);
+        /*0090*/                   NOP;
+.L_x_44:
+"""
+
+
+def test_sass_is_read_by_line() -> None:
+    """What was inlined is of the line that called it, what is called is a function of its own, the end is no loop."""
+    [(name, rows)] = sass.listed(SASS, "axpy/cuda")
+    assert name == "_Z1fPf" and [line for _, _, line in rows] == [18, 20, 20, 20, 0, 0]
+    assert rows[2][1] == "CALL.REL.NOINC 60 <__cuda_sm20_div_u64>" and rows[3] == (0x30, "@!P1 BRA 10", 20)
+    [loop] = _loops([Instruction(*row) for row in rows])
+    assert loop.said == "one float at a time, 3 instructions, calls __cuda_sm20_div_u64"
+    assert not list(sass.listed(SASS, "axpy/cpp"))
+    both = SASS.replace("FFMA", "FFMA2").replace("@!P1 BRA `(.L_x_1)", "BRA UP0, `(.L_x_1)")
+    [(_, rows)] = sass.listed(both, "axpy/cuda")
+    [loop] = _loops([Instruction(*row) for row in rows])
+    assert loop.pace == "2 floats at a time"
 
 
 def test_of_very_much_code_the_beginning_is_listed() -> None:

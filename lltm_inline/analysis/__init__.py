@@ -1,7 +1,8 @@
 """Why a kernel is as fast as it is.
 
 assembly    the machine code of its loops beside the text, and how much they do at a time
-ptx         the same of a CUDA text: what nvcc makes of it
+ptx         the same of a CUDA text: what nvcc makes of it for any GPU
+sass        and what becomes of that for one GPU
 hot         to which lines the time goes
 remarks     what the compiler says that it did with each line, and why not more
 roofs       what this machine can do at most, measured

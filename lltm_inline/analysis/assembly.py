@@ -15,6 +15,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, chain, groupby, repeat, starmap
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,13 @@ from ..base.packages import install_command
 from ..base.progress import Progress
 from ..build.nvcc import Nvcc
 from ..build.toolchain import find_toolchain
-from ..errors import DefinitionError, InputError, ToolchainError, UnknownPartError
+from ..errors import BuildError, DefinitionError, InputError, ToolchainError, UnknownPartError
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, build_all
 from ..run.executor import prepare
 from ..run.setting import Setting, choose_sizes
 from ..source.template import devices_of, is_torch_free, require_text
-from . import ptx
+from . import ptx, sass
 from .hot import Hot, hot_of
 from .remarks import Remark, because_of_calls, remarks_of
 
@@ -46,13 +47,13 @@ _FUNCTION = re.compile(r"([0-9a-f]+) <(.+)>:")
 _INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\s+(\S.*)")
 #: A jump or a call, and where to: `jne 1140 <f+0x7>`, `call 0x1030 <expf@plt>`, `b.ne 0x1140`.
 _TARGET = re.compile(r"(?:0x)?([0-9a-f]+)(?: <(.+)>)?\s*(?:#.*)?$")
-_JUMP = re.compile(r"(?:j\w+|b|b\.\w+|cbn?z|tbn?z|loop\w*|bra|bra\.uni)$")
-_LEAVES = re.compile(r"(?:jmp|ret|ud2|hlt|b|br|brk|bra|bra\.uni|exit|trap)$")
+_JUMP = re.compile(r"(?:j\w+|b|b\.\w+|cbn?z|tbn?z|loop\w*|bra|bra\.uni|BRA(?:\.\w+)*)$")
+_LEAVES = re.compile(r"(?:jmp|ret|ud2|hlt|b|br|brk|bra|bra\.uni|exit|trap|BRA|(?:EXIT|RET)(?:\.\w+)*)$")
 #: Calls that never come back: what follows them belongs to something else.
 _NO_RETURN = re.compile(
     r"Fail\b|__throw_|_Unwind_Resume|__cxa_(?:throw|rethrow)|terminate|\babort\b|_chk_fail|::error_|rethrow_exception"
 )
-_CALL = re.compile(r"(?:call|callq|bl|blr|call\.uni)$")
+_CALL = re.compile(r"(?:call|callq|bl|blr|call\.uni|CALL(?:\.\w+)*)$")
 #: Calculations with numbers that are not whole, by what the name ends in on x86: packed or single, of floats or of doubles.
 _CALCULATION = re.compile(
     r"v?(?:add|sub|mul|div|fn?m(?:add|sub)\w*|max|min|sqrt|rsqrt\w*|rcp\w*|addsub|hadd)(?:14)?([ps])([sd])$"
@@ -60,6 +61,7 @@ _CALCULATION = re.compile(
 _ARM = re.compile(r"f(?:add|sub|mul|div|mla|mls|max|min|sqrt|n?madd|n?msub|maxnm|minnm)$")
 #: Of a CUDA text, for one thread.
 _PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh)(?:\.\w+)*\.f(32|64)$")
+_SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX)(2?)(?:\.\w+)*$")
 #: Columns of the text beside its instructions.
 _SOURCE = 60
 #: From this share of common text on, two lines are one before and after an edit.
@@ -111,6 +113,11 @@ class Loop:
     def widths(self) -> Mapping[str, int]:
         """How many floats and doubles it calculates with at a time; of those that it calculates with."""
         return _widths(self.instructions)
+
+    @property
+    def widest(self) -> int:
+        """The largest of these; 0 where it calculates with none."""
+        return max(self.widths.values(), default=0)
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -289,13 +296,21 @@ class Assembly(Shown):
         )
 
     def _diff(self, other: Assembly) -> list[str]:
-        mine, theirs = ([(loop, _texts(each, loop)) for loop in each.loops] for each in (self, other))
+        mine, theirs = (
+            [(texts, list(loops)) for texts, loops in groupby(each.loops, key=partial(_texts, each))]
+            for each in (self, other)
+        )
         rows = []
-        matcher = difflib.SequenceMatcher(None, [key for _, key in theirs], [key for _, key in mine], autojunk=False)
+        matcher = difflib.SequenceMatcher(
+            None, [texts for texts, _ in theirs], [texts for texts, _ in mine], autojunk=False
+        )
         for _, first, end, start, stop in matcher.get_opcodes():
-            left = theirs[first:end]
-            for now, texts in mine[start:stop]:
-                before = next((each for each in left if _alike(each[1], texts)), None)
+            left = [(loop, texts) for texts, loops in theirs[first:end] for loop in loops]
+            for now, texts in [(loop, texts) for texts, loops in mine[start:stop] for loop in loops]:
+                alike = [each for each in left if _alike(each[1], texts)]
+                # Of a loop of vectors and the one for what is left over, the former is what a loop is compared with.
+                ranks = [(each[1] == texts, each[0].said == now.said, each[0].widest) for each in alike]
+                before = alike[ranks.index(max(ranks))] if alike else None
                 if before is None:
                     rows.append(f"  new: {now}")
                     continue
@@ -334,9 +349,10 @@ def assembly(
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        other: another revision, built in the same way; its loops are compared with these.
-        device: `"cpu"`, `"cuda-cpu"`, or `"cuda"` for the PTX that nvcc makes of a CUDA text, for which no GPU is needed; the
-            first that the kernel has a text for unless given.
+        other: another revision, built in the same way; its loops are compared with these. One that does not compile is told in
+            the note.
+        device: `"cpu"`, `"cuda-cpu"`, or `"cuda"` for what nvcc makes of a CUDA text, for which no GPU is needed: machine code
+            (SASS) where nvdisasm is there, else PTX; the first that the kernel has a text for unless given.
         compiler, cflags, progress: as for `build`. The library comes out of the cache where it is there.
         remarks: also say what the compiler did with each line: vectorised, inlined, unrolled, or why not, and what would
             help. It takes a compile of its own, once.
@@ -370,19 +386,34 @@ def assembly(
         require_text(each, device)
     asked: Any = None if hot is True else [hot]
     sizes = {each.op: choose_sizes(registry.op_of(each), asked)[0] for each in chosen} if hot is not False else {}
-    if DEVICES[device].needs_gpu:
-        nvcc, paths = ptx.compiled(chosen, setting)
-        found = [_ptx_of(kernel, path, nvcc) for kernel, path in zip(chosen, paths, strict=True)]
-        return replace(found[0], other=found[1]) if other is not None else found[0]
-    version = find_toolchain(compiler, cflags, device).version
+    try:
+        found = _all_of(chosen, setting, remarks, sizes)
+    except BuildError as error:
+        if other is None or error.kernel != chosen[1].label:
+            raise
+        [alone] = _all_of(chosen[:1], setting, remarks, sizes)
+        why = str(error).partition("\n")[0]
+        return replace(
+            alone, note=f"{alone.note} There is nothing of {chosen[1].label} to compare it with: {why}".strip()
+        )
+    return replace(found[0], other=found[1]) if other is not None else found[0]
+
+
+def _all_of(
+    kernels: Sequence[Kernel], setting: Setting, remarks: bool, sizes: Mapping[str, tuple[int, ...]]
+) -> list[Assembly]:
+    if DEVICES[setting.device].needs_gpu:
+        nvcc, paths = ptx.compiled(kernels, setting)
+        return [_cuda_of(kernel, path, nvcc) for kernel, path in zip(kernels, paths, strict=True)]
+    version = find_toolchain(setting.compiler, setting.cflags, setting.device).version
     found = []
-    for built in prepare(chosen, setting) if sizes else build_all(chosen, setting):
+    for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
         one = _assembly_of(built, version)
         if remarks:
-            told = (because_of_calls(each, one.calls_of(each.line)) for each in remarks_of(built, progress))
+            told = (because_of_calls(each, one.calls_of(each.line)) for each in remarks_of(built, setting.progress))
             one = replace(one, remarks=tuple(told))
         found.append(replace(one, hot=hot_of(built, sizes[built.op.name], setting)) if sizes else one)
-    return replace(found[0], other=found[1]) if other is not None else found[0]
+    return found
 
 
 def _assembly_of(built: Built, version: str) -> Assembly:
@@ -392,16 +423,13 @@ def _assembly_of(built: Built, version: str) -> Assembly:
     return Assembly(kernel.label, version, kernel.sources[kind], tuple(routines))
 
 
-def _ptx_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:
-    uses, routines = ptx.uses_of(path, nvcc), []
-    for name, rows in ptx.listed(path.read_text(errors="replace"), _file_of(kernel, "cuda")):
-        instructions = tuple(Instruction(index, text, line) for index, (text, line) in enumerate(rows))
-        routines.append(Routine(_demangled(name), instructions, tuple(_loops(instructions)), uses.get(name, "")))
-    note = (
-        "PTX, which the driver translates for its GPU; the machine code itself: cuobjdump -sass, of the CUDA toolkit."
-    )
-    note += "" if uses else " Registers and shared memory are not known: they need ptxas, of the CUDA toolkit."
-    return Assembly(kernel.label, f"nvcc {nvcc.version}", kernel.cuda, tuple(routines), note=note)
+def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:
+    made, file, routines = sass.translated(path, nvcc), _file_of(kernel, "cuda"), []
+    found = sass.listed(made.listing, file) if made.listing else ptx.listed(path.read_text(errors="replace"), file)
+    for name, rows in found:
+        instructions = tuple(starmap(Instruction, rows))
+        routines.append(Routine(_demangled(name), instructions, tuple(_loops(instructions)), made.uses.get(name, "")))
+    return Assembly(kernel.label, f"nvcc {nvcc.version}", kernel.cuda, tuple(routines), note=made.note)
 
 
 def _demangled(name: str) -> str:
@@ -490,7 +518,8 @@ def _ways(instructions: Sequence[Instruction]) -> list[tuple[int, ...]]:
     at = {one.address: index for index, one in enumerate(instructions)}
     ways = []
     for index, one in enumerate(instructions):
-        always = _LEAVES.match(one.name) and not one.text.startswith("@")  # behind a predicate it may go on
+        # Behind a predicate (`@P0 BRA 70`, `BRA UP0, 70`) it may go on.
+        always = _LEAVES.match(one.name) and not one.text.startswith("@") and "," not in one.text
         leaves = always or _NO_RETURN.search(_called(one))
         to = [index + 1] if index + 1 < len(instructions) and not leaves else []
         if _JUMP.match(one.name) and (target := _TARGET.search(one.text)):
@@ -562,6 +591,8 @@ def _widths(instructions: Sequence[Instruction]) -> dict[str, int]:
             width = int(shape[1] or 1)
         elif how := _PTX.fullmatch(one.name):
             dtype, width = {"32": "float", "64": "double"}[how[1]], 1
+        elif how := _SASS.fullmatch(one.name):
+            dtype, width = "float" if how[1] else "double", int(how[2] or 1)
         else:
             continue
         found[dtype] = max(found.get(dtype, 0), width)

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -35,6 +35,8 @@ _SAMPLES = "997"
 _SAMPLE = re.compile(r"\s*([0-9a-f]+) \((.+)\)")
 #: Of what perf says when it cannot.
 _LETTERS = 300
+#: What the processor counts, where it lets perf read it; a virtual machine often does not.
+_COUNTED = ("instructions", "cycles", "cache-misses")
 #: How many rows are shown.
 _MOST = 12
 
@@ -48,19 +50,22 @@ class Hot:
         samples: how many were taken.
         lines: of the text, each with its share of the samples; the largest first.
         others: what is not at a line of the text, likewise: the libraries that the kernel calls, and PyTorch around it.
-        missing: why there are none.
+        counters: instructions a cycle and cache misses a call in words, or that nobody may read them.
+        missing: why there are no samples.
     """
 
     case: str
     samples: int = 0
     lines: tuple[tuple[int, float], ...] = ()
     others: tuple[tuple[str, float], ...] = ()
+    counters: str = ""
     missing: str = ""
 
     @property
     def headline(self) -> str:
         """What was sampled, or why nothing was."""
-        return self.missing or f"where the time goes, {self.case}, {plural(self.samples, 'sample')}:"
+        said = f"where the time goes, {self.case}, {plural(self.samples, 'sample')}; {self.counters}"
+        return self.missing or f"{said.removesuffix('; ')}:"
 
     def rows(self, texts: Sequence[str]) -> list[tuple[float, str, str]]:
         """Return the largest shares, each with a line's number and text or with a library.
@@ -91,9 +96,11 @@ class Sampling(Task):
             library = self.built[0].library
             assert library is not None
             emit("sampling", os.getpid(), *_place(Path(os.path.realpath(library.path))))
-            ends = time.monotonic() + _SECONDS
+            ends, calls = time.monotonic() + _SECONDS, 0
             while time.monotonic() < ends:
                 function(*inputs)
+                calls += 1
+            emit("sampled", calls)
 
 
 def _place(library: Path) -> tuple[int, int]:
@@ -118,30 +125,58 @@ def hot_of(built: Built, size: tuple[int, ...], setting: Setting) -> Hot:
     if program is None:
         return Hot(case, missing=f"Where the time goes needs perf on PATH, to take samples. {install_command('perf')}")
     with tempfile.TemporaryDirectory() as directory:
-        file = os.path.join(directory, "perf.data")
+        file, counts = os.path.join(directory, "perf.data"), Path(directory, "counts")
         perf: list[subprocess.Popen[str]] = []
-        place = [0, 0]
+        place, calls = [0, 0], [0]
 
         def on_event(event: Event) -> None:
+            if event.kind == "sampled":
+                calls[:] = event.values
             if event.kind == "sampling":
                 pid, *place[:] = event.values
-                command = [program, "record", "-q", "-F", _SAMPLES, "-p", str(pid), "-o", file]
-                perf.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+                sampling = ["record", "-q", "-F", _SAMPLES, "-o", file]
+                for asked in (sampling, ["stat", "-x,", "-e", ",".join(_COUNTED), "-o", str(counts)]):
+                    command = [program, *asked, "-p", str(pid)]
+                    perf.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
 
         try:
             run_or_raise(Sampling((built,), size), setting, on_event)
         finally:
             for one in perf:
                 one.send_signal(signal.SIGINT)
-        said = "".join(one.communicate()[1] for one in perf)
+        said = [one.communicate()[1] for one in perf]
+        counted = _counters(counts.read_text() if counts.exists() else "", calls[0])
         listed = subprocess.run(
             [program, "script", "-i", file, "-F", "ip,dso"], capture_output=True, text=True, errors="replace"
         ).stdout
     found = _counted(listed, built, place[0], place[1], case)
     if not found.samples:
-        why = " ".join(said.split())[:_LETTERS] or "it says nothing"
+        why = " ".join(said[0].split())[:_LETTERS] or "it says nothing"
         return Hot(case, missing=f"perf took no samples of the worker; this system may not allow it: {why}")
-    return found
+    return replace(found, counters=counted)
+
+
+def _counters(printed: str, calls: int) -> str:
+    """Say how many instructions a cycle and how many cache misses a call there were.
+
+    Args:
+        printed: by `perf stat -x,`: number, unit, event and more in each line.
+        calls: of the kernel meanwhile.
+
+    Example:
+        >>> _counters("300,,instructions,9,100.00\\n200,,cycles:u,9,100.00\\n50,,cache-misses,9,100.00", 4)
+        '1.50 instructions a cycle, about 12 cache misses a call'
+        >>> _counters("<not supported>,,instructions,0,100.00", 4)
+        'the counters of the processor are not open to perf here'
+    """
+    rows = [line.split(",") for line in printed.splitlines() if line[:1].isdigit()]
+    counts = {row[2].partition(":")[0]: float(row[0]) for row in rows}
+    said = []
+    if counts.get("cycles"):
+        said.append(f"{counts.get('instructions', 0) / counts['cycles']:.2f} instructions a cycle")
+    if "cache-misses" in counts:
+        said.append(f"about {counts['cache-misses'] / max(1, calls):.0f} cache misses a call")
+    return ", ".join(said) or "the counters of the processor are not open to perf here"
 
 
 def _counted(listed: str, built: Built, first: int, last: int, case: str) -> Hot:

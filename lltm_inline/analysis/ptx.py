@@ -1,10 +1,8 @@
-"""PTX, the code that nvcc makes of a CUDA text for any GPU, read by line; and what ptxas says that a GPU needs for it."""
+"""PTX, the code that nvcc makes of a CUDA text for any GPU, read by line."""
 
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +20,10 @@ _FUNCTION = re.compile(r"\.(?:entry|func)\s+(?:\([^)]*\)\s*)?([\w$]+)")
 _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
 _LOC = re.compile(r"\.loc\s+(\d+ \d+ \d+)(?:.*inlined_at (\d+ \d+ \d+))?")
 _LABEL = re.compile(r"([$\w]+):$")
-_USES = re.compile(r"Compiling entry function '(\w+)'.*?(?=Compiling entry|\Z)", re.DOTALL)
 
 
-def listed(text: str, file: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """Yield the functions of a PTX text, with each instruction and its line in a file; 0 for one that has none there.
+def listed(text: str, file: str) -> Iterator[tuple[str, list[tuple[int, str, int]]]]:
+    """Yield the functions of a PTX text, with number, text and line in a file of each instruction; line 0 for one that has none there.
 
     Args:
         text: of nvcc, made with `-lineinfo`.
@@ -35,7 +32,7 @@ def listed(text: str, file: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
     Example:
         >>> text = '.entry f() {\\n.loc 1 3 1\\n$L1:\\nadd.f32 %f1, %f1, %f2;\\nbra $L1;\\n}\\n.file 1 "op/mine"'
         >>> list(listed(text, "op/mine"))
-        [('f', [('add.f32 %f1, %f1, %f2', 3), ('bra 0', 3)])]
+        [('f', [(0, 'add.f32 %f1, %f1, %f2', 3), (1, 'bra 0', 3)])]
     """
     files = {number for number, path in _FILE.findall(text) if own_name(path) == file}
     callers = {at: above for at, above in _LOC.findall(text) if above}
@@ -65,7 +62,7 @@ def listed(text: str, file: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
                     rows.append((_as_listed(" ".join(begun[:-1].split())), line))
                     begun = ""
         if any(at for _, at in rows):
-            yield name, [(_with_targets(row, labels), at) for row, at in rows]
+            yield name, [(number, _with_targets(row, labels), at) for number, (row, at) in enumerate(rows)]
 
 
 def _as_listed(row: str) -> str:
@@ -110,31 +107,3 @@ def compiled(kernels: Sequence[Kernel], setting: Setting) -> tuple[Nvcc, list[Pa
     jobs = [compile_checks([make_job(kernel, toolchain)])[0] for kernel in kernels]
     assert toolchain.nvcc is not None
     return toolchain.nvcc, [build.path for build in run_jobs(jobs, setting.progress)]
-
-
-def uses_of(path: Path, nvcc: Nvcc) -> dict[str, str]:
-    """Say by kernel what ptxas needs for it, in words; nothing where ptxas is not there."""
-    ptxas = shutil.which("ptxas", path=str(Path(nvcc.home) / "bin")) or shutil.which("ptxas")
-    architecture = next((flag.partition("=")[2] for flag in nvcc.flags if flag.startswith("-arch=")), "")
-    if ptxas is None or not architecture:
-        return {}
-    command = [ptxas, "-v", f"-arch={architecture}", str(path), "-o", "/dev/null"]
-    said = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    return {match[1]: _uses(match[0]) for match in _USES.finditer(said.stderr + said.stdout)}
-
-
-def _uses(said: str) -> str:
-    """Say what one kernel needs.
-
-    Example:
-        >>> _uses("0 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads\\nUsed 24 registers, used 1 barriers, 2048 bytes smem")
-        '24 registers a thread, 2048 bytes of shared memory a block, 8 bytes a thread spilled to memory'
-    """
-
-    def number(pattern: str) -> int:
-        found = re.search(rf"(\d+) {pattern}", said)
-        return int(found[1]) if found else 0
-
-    parts = [f"{number('registers')} registers a thread", f"{number('bytes smem')} bytes of shared memory a block"]
-    spilled = max(number("bytes spill stores"), number("bytes spill loads"))
-    return ", ".join([*parts, f"{spilled} bytes a thread spilled to memory" if spilled else "nothing spilled"])

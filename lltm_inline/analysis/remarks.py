@@ -133,7 +133,11 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
             one.line not in widest or "inlined" in one.what or _number(one) == widest[one.line] or one.how == _VERSIONS
         )
 
-    return tuple(sorted(filter(is_news, found), key=lambda one: one.line))
+    # A template, and a function that is inlined in several places, is compiled more than once: that is one remark.
+    hows: dict[tuple[int, str, str], list[str]] = {}
+    for one in sorted(filter(is_news, found), key=lambda one: one.line):
+        hows.setdefault((one.line, one.what, one.help), []).append(one.how)
+    return tuple(Remark(line, what, "; ".join(how), help) for (line, what, help), how in hows.items())
 
 
 def _number(one: Remark) -> int:

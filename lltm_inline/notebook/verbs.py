@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from ..base.arguments import shown
 from ..errors import InputError, UnknownKernelError
 from ..model.kernel import Kernel
+from ..model.op import Argument, Op, Schema
 from ..model.registry import diff, registry
 from .options import KINDS, laid_out, require_plain, suggestion
 
@@ -152,6 +154,80 @@ def cell_of(kernel: Kernel, kind: str, line: str) -> str:
     """
     ask = "" if kind == "cpp" or (kind == "cuda" and not kernel.cpp) else f" --kind {kind}"
     return f"%%kernel {line}{ask}\n{kernel.sources[kind].removeprefix(chr(10)).rstrip()}\n"
+
+
+#: What stands for an argument that is no tensor until somebody writes what it should be.
+_ANY = {
+    "float": "0.5",
+    "int": "2",
+    "bool": "True",
+    "str": "''",
+    "int[]": "[2]",
+    "float[]": "[0.5]",
+    "ScalarType": "torch.float32",
+}
+_ANY |= {"Tensor[]": "[randn(N), randn(N)]"}
+
+
+def cell_of_op(text: str) -> str:
+    """Write the cell that makes an op, with a reference that is to be written, and a panel for its kernels.
+
+    Args:
+        text: name and schema: `"scale(Tensor x, float s) -> Tensor y"`.
+
+    Raises:
+        DefinitionError: no op can have that name, or the schema does not read.
+        InputError: there is such an op.
+
+    Example:
+        >>> print(cell_of_op("scale(Tensor x, float s) -> Tensor y").split("li.registry")[1])
+        .register(
+            li.Op(
+                "scale",
+                "(Tensor x, float s) -> Tensor y",
+                scale,
+                shapes={"x": "N", "y": "N"},  # a letter for each axis: "B F"
+                inputs=lambda randn, N: (randn(N), 0.5),
+            )
+        )
+        li.playground("scale")
+        <BLANKLINE>
+    """
+    name, bracket, rest = (part.strip() for part in text.partition("("))
+    schema, read = bracket + rest, Schema.parse(bracket + rest)
+    if name in registry.ops:
+        raise InputError(f"there is an op {name} already: {registry.ops[name]}")
+
+    def any_of(argument: Argument) -> str:
+        if argument.is_tensor:
+            return "torch.zeros(N, dtype=torch.int64)" if argument.dtype else "randn(N)"
+        return argument.default or _ANY[argument.type.removesuffix("?")]
+
+    shapes = {each.name: "N" for each in (*read.inputs, *read.outputs) if each.type.startswith("Tensor")}
+    Op(name, schema, lambda *_: None, shapes, lambda randn, N: ())  # whatever is wrong with it is said now
+    made = f"{', '.join(map(any_of, read.inputs))}{',' * (len(read.inputs) == 1)}"
+    names = ", ".join(f'"{each}": "N"' for each in shapes)
+    return f'''import torch
+
+import lltm_inline as li
+
+
+def {name}({", ".join(each.name for each in read.inputs)}):
+    """Compute it in plain PyTorch: each kernel is held against this."""
+    raise NotImplementedError("the reference of {name} is not written yet")
+
+
+li.registry.register(
+    li.Op(
+        "{name}",
+        {json.dumps(schema)},
+        {name},
+        shapes={{{names}}},  # a letter for each axis: "B F"
+        inputs=lambda randn, N: ({made}),
+    )
+)
+li.playground("{name}")
+'''
 
 
 def _adopt(words: Sequence[str], next_cell: NextCell) -> None:

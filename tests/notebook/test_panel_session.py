@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+import torch
 
 import lltm_inline as li
 from lltm_inline import journal
@@ -25,7 +26,7 @@ from lltm_inline.notebook.panel.capture import captured
 from lltm_inline.notebook.panel.session import PanelSetting, Session
 from tests.conftest import HEAVY
 from tests.stopping import PATIENCE, SLEEPY, compilers, until
-from tests.tiny import BROKEN, STABLE
+from tests.tiny import BROKEN, STABLE, forget
 
 pytestmark = pytest.mark.full
 
@@ -569,6 +570,25 @@ def test_machine_code_is_listed_where_its_pane_is_open(session: Session) -> None
     assert session.state["assembly"] == ""
 
 
+def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
+    """The first two open the pane, and hot lines want a kernel that is right; the roofs stand below a benchmark's table."""
+    session = panel(li.registry["axpy/cpp"])
+    do(session, "edit", options={"check_first": False, "remarks": True})
+    do(session, "build")
+    assert session.state["options"]["assembly"] and "what the compiler says of the text" in session.state["assembly"]
+    do(session, "edit", options={"hot_lines": True})
+    assert "Where the time goes is told of a kernel that is right: Check it." in session.state["assembly"]
+    do(session, "check")
+    said = session.state["assembly"]
+    assert any(words in said for words in ("where the time goes, N=7", "needs perf on PATH", "perf took no samples")), (
+        said
+    )
+    do(session, "edit", options={"remarks": False})
+    assert "what the compiler says" not in session.state["assembly"]
+    do(session, "benchmark", options={"roofline": True})
+    assert "under the roofs of" in session.state["timings"] and "of the roof above it" in session.state["timings"]
+
+
 def test_what_lists_no_machine_code_is_said_in_the_pane(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without objdump the pane says what is missing."""
     do(session, "build")
@@ -649,6 +669,35 @@ def test_a_new_kernel_fits_its_op_and_is_to_be_written(session: Session) -> None
     ):
         do(session, "new", name=name)
         assert words in logged(session)[-1]
+
+
+def test_the_cell_of_a_new_op_runs_and_its_kernels_can_be_written(session: Session) -> None:
+    """Name and schema in place of a kernel's name: the cell registers the op; what does not read is refused."""
+    answer = session.handle(
+        {"do": "new", "name": "made(Tensor x, Tensor[int64] index, float s=2.5, int[] sizes) -> Tensor y"}
+    )
+    assert answer and answer["tell"] == "copy" and "the cell of op made is copied" in logged(session)[-1]
+    exec(answer["text"].replace("li.playground(", "str("), {})
+    try:
+        op = li.registry.ops["made"]
+        assert [type(each).__name__ for each in op.make_inputs(torch.randn, (3,))] == [
+            "Tensor",
+            "Tensor",
+            "float",
+            "list",
+        ]
+        with pytest.raises(NotImplementedError, match="the reference of made is not written yet"):
+            op.reference(*op.make_inputs(torch.randn, (3,)))
+        for name, words in (
+            ("made(Tensor x) -> Tensor y", "there is an op made already: "),
+            ("other(Tenso x) -> Tensor y", "'Tenso' is not a type"),
+            ("Other(Tensor x) -> Tensor y", "op name 'Other' is not a lower-case identifier"),
+            ("other(Tensor x", "does not read as '(Tensor x, float c) -> Tensor y'"),
+        ):
+            assert session.handle({"do": "new", "name": name}) is None
+            assert words in logged(session)[-1]
+    finally:
+        forget("made")
 
 
 def test_how_to_build_and_time(session: Session) -> None:

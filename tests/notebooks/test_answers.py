@@ -25,6 +25,7 @@ import torch
 import lltm_inline as li
 from lltm_inline.export.exported import Exported
 from lltm_inline.lesson import Verdict, passes
+from lltm_inline.model.op import Cost
 from lltm_inline.tables.timings import Row
 from tests.notebooks.player import BLOCK, exercises
 from tests.quick import QUICK
@@ -829,6 +830,127 @@ def test_05_3() -> None:
     }
     playground = Instead(registry=SimpleNamespace(revision_of=kernels.__getitem__))
     hold(lambda answer: told("05.3", playground, timings=answer[0], choice=answer[1]), right, wrong)
+
+
+@pytest.fixture
+def lesson_17(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """Give what lesson 17 has defined ahead of its exercises, with its ops, and g++: what is judged is its machine code."""
+    monkeypatch.setenv("CXX", "g++")
+    names = {"li": li, "re": re, "torch": torch, "Cost": Cost}
+    wanted = "adamax", "STEP", "OUT", "RATE", "ema", "cost", "EMA", "SQUARES", "writes", "wide"
+    names |= taught("17.1", *wanted, **names)
+    (path,) = NOTEBOOKS.glob("17_*.ipynb")
+    ops = [
+        ast.unparse(statement)
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "code" and "li.Op(" in cell.source
+        for statement in ast.parse(re.sub("^%", "#", cell.source, flags=re.MULTILINE)).body
+        if ast.unparse(statement).startswith("li.registry.register(li.Op(")
+    ]
+    for op in ops:
+        exec(op, names)
+    yield names
+    for name in ("adamax", "ema", "squares"):
+        forget(name)
+
+
+RATE_OF_TURN = "0.002f / (1 - std::pow(0.9f, t)) * new_m[i]"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    first_at_once(
+        (RATE_OF_TURN, "rate * new_m[i]", SOLVED),
+        (f"{RATE_OF_TURN} / new_u[i]", "new_m[i] / new_u[i] * rate", SOLVED),
+        (RATE_OF_TURN, "std::min(rate, 1.0f) * new_m[i]", SOLVED),
+        (RATE_OF_TURN, RATE_OF_TURN, "'adamax/mine' is as it was."),
+        (RATE_OF_TURN, f"/* rate */ {RATE_OF_TURN}", "'adamax/mine' is as it was."),
+        (RATE_OF_TURN, RATE_OF_TURN.replace("0.9f", "0.9"), "It is right, and its loop still calls a function."),
+        (RATE_OF_TURN, RATE_OF_TURN.replace("std::pow", "powf"), "It is right, and its loop still calls a function."),
+        (RATE_OF_TURN, "0.002f * new_m[i]", "'adamax/mine' new_p"),
+        (RATE_OF_TURN, "rat * new_m[i]", "'adamax/mine' does not compile:"),
+        ("__restrict new_p, float* __restrict new_m, float* __restrict", "new_p, float* new_m, float*",
+         "It is right and calls nothing, but takes one float at a time."),
+    ),
+)  # fmt: skip
+def test_17_1(old: str, new: str, said: str, lesson_17: dict[str, Any]) -> None:
+    """The power may leave the loop in any way; one that is called under another name is found, and so are arrays that overlap again."""
+    OUT = lesson_17["OUT"]
+    apart = lesson_17["STEP"].replace(OUT, OUT.replace("float*", "float* __restrict"))
+    calls = apart.replace("rate * new_m[i]", lesson_17["RATE"])
+    assert lesson_17["RATE"] == RATE_OF_TURN and old in calls
+    text = (calls if RATE_OF_TURN in old else apart).replace(old, new)
+    kernels = (li.Kernel("adamax/mine", cpp=each, api="stable") for each in (text, calls))
+    verdict = judge("17.1", **{**lesson_17, **dict(zip(("mended", "calls"), kernels, strict=True))})
+    assert verdict.ok == (said == SOLVED) and verdict.text.startswith(said), verdict
+
+
+#: The same work, a row at a time; the states in an array.
+ALONG = """
+  std::vector<float> state(S, 0.0f);
+  for (int64_t t = 0; t < T; ++t)
+    for (int64_t s = 0; s < S; ++s) {
+      state[s] = 0.9f * state[s] + 0.1f * x[t * S + s];
+      y[t * S + s] = state[s];
+    }
+"""
+COLUMNS = ALONG.replace("int64_t t = 0; t < T; ++t", "!").replace(
+    "int64_t s = 0; s < S; ++s", "int64_t t = 0; t < T; ++t"
+)
+SLOW_WALK = "It is right, but takes one float at a time: is s the inner loop?"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("body", "said"),
+    first_at_once(
+        (ALONG, SOLVED),
+        (ALONG.replace("std::vector<float> state(S, 0.0f);", "std::vector<float> all(S); float* __restrict state = all.data();"), SOLVED),
+        ("for (int64_t n = 0; n < T * S; ++n) y[n] = 0.1f * x[n];\n"
+         "for (int64_t t = 1; t < T; ++t) for (int64_t s = 0; s < S; ++s) y[t * S + s] += 0.9f * y[(t - 1) * S + s];", SOLVED),
+        (None, "'ema/mine' is as it was."),
+        (COLUMNS.replace("!", "int64_t s = 0; s < S; ++s"), SLOW_WALK),
+        (ALONG.replace("[s] =", "[0] =").replace("state[s]", "state[0]"), "'ema/mine' y"),
+        (ALONG.replace("S, 0.0f", "T, 0.0f"), "'ema/mine'"),
+    ),
+)  # fmt: skip
+def test_17_2(body: str | None, said: str, lesson_17: dict[str, Any]) -> None:
+    """Rows may be walked along in any way; states in an array alone do not help, and one state for all is wrong."""
+    text = lesson_17["EMA"]
+    walk = text[text.index("  for (int64_t s") : text.index("}\n\nTensor forward")]
+    kernels = (li.Kernel("ema/mine", cpp=text.replace(walk, each), api="stable") for each in (body or walk, walk))
+    verdict = judge("17.2", **{**lesson_17, **dict(zip(("rows", "columns"), kernels, strict=True))})
+    assert verdict.ok == (said == SOLVED) and verdict.text.startswith(said), verdict
+
+
+EACH = "for (int64_t i = part * n / parts; i < (part + 1) * n / parts; ++i)"
+STILL_WRITES = "It is right, but its loop still writes to memory in each turn."
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("body", "said"),
+    first_at_once(
+        (f"{{ float sum = 0; {EACH} sum += x_p[i] * x_p[i]; sums[part] = sum; }}", SOLVED),
+        (f"{{ float sum = 0;\n#pragma omp simd reduction(+:sum)\n{EACH} sum += x_p[i] * x_p[i]; sums[part] = sum; }}", SOLVED),
+        (f"sums[part] = [=] {{ float sum = 0; {EACH} sum += x_p[i] * x_p[i]; return sum; }}();", SOLVED),
+        (f"{EACH} sums[part] += x_p[i] * x_p[i];", "'squares/mine' is as it was."),
+        (f"{EACH} sums[part] += std::pow(x_p[i], 2);", STILL_WRITES),
+        (f"{{ float sum = 0; {EACH} sums[part] = sum += x_p[i] * x_p[i]; }}", STILL_WRITES),
+        (f"{{ float& sum = sums[part]; {EACH} sum += x_p[i] * x_p[i]; }}", STILL_WRITES),
+        (f"{{ float sum = 0; {EACH} sum += x_p[i] * x_p[i]; }}", "'squares/mine' y"),
+        (f"{{ float sum = 0; {EACH} sum += x_p[i]; sums[part] = sum; }}", "'squares/mine' y"),
+        (f"{{ float sum; {EACH} sum += x_p[i] * x_p[i] sums[part] = sum; }}", "'squares/mine' does not compile:"),
+    ),
+)  # fmt: skip
+def test_17_3(body: str, said: str, lesson_17: dict[str, Any]) -> None:
+    """A sum of its own is one however it is kept; a reference to the common place is none."""
+    text, loop = lesson_17["SQUARES"], f"{EACH} sums[part] += x_p[i] * x_p[i];"
+    assert text.count(loop) == 1
+    kernels = (li.Kernel("squares/mine", cpp=text.replace(loop, each), api="stable") for each in (body, loop))
+    verdict = judge("17.3", **{**lesson_17, **dict(zip(("own", "shared"), kernels, strict=True))})
+    assert verdict.ok == (said == SOLVED) and verdict.text.startswith(said), verdict
 
 
 def test_06_1() -> None:

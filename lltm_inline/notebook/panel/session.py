@@ -29,7 +29,7 @@ from ...source.signature import skeleton
 from ...source.template import devices_of
 from ..completion import words_of
 from ..options import parse_how
-from ..verbs import cell_of
+from ..verbs import cell_of, cell_of_op
 from .board import IDLE, Board, card_of, left_of, revisions_of, texts_of, variants_of, width_of
 from .capture import captured
 from .editor import controls_of, fixed
@@ -48,6 +48,10 @@ class PanelSetting:
     sizes: Sequence[Any] | None = None
     compiler: str | None = None
     seconds: float = 0.5
+
+
+#: Options of what stands in the pane with the machine code; asking for one of the others opens it.
+_IN_PANE = ("assembly", "remarks", "hot_lines")
 
 
 class Session(Board):
@@ -159,8 +163,11 @@ class Session(Board):
                 if how.get("sizes"):
                     choose_sizes(self.op, how["sizes"])
                 before = self.state["options"]
-                self.tell(options={**before, **options})
-                if self.state["options"]["assembly"] != before["assembly"]:
+                now = {**before, **options}
+                if any(now[name] and not before[name] for name in _IN_PANE[1:]):
+                    now["assembly"] = True
+                self.tell(options=now)
+                if any(now[name] != before[name] for name in _IN_PANE):
                     self.list_assembly()
                 self.tell(dirty=self._differs())
             if self._base.python is None:
@@ -299,14 +306,23 @@ class Session(Board):
             line = [kernel.name, *["--params"] * bool(params), *params, self.state["options"]["how"]]
             return {"tell": "copy", "text": cell_of(kernel, kind, " ".join(filter(None, line)))}
 
-    def new(self, name: Any) -> None:
-        """Show a new kernel of the op, with a text that fits its schema and is to be written.
+    def new(self, name: Any) -> dict[str, Any] | None:
+        """Show a new kernel of the op, with a text that fits its schema and is to be written; or hand out the cell of a new op.
+
+        Args:
+            name: of the kernel, or name and schema of the op: `"scale(Tensor x) -> Tensor y"`.
 
         Raises:
             InputError: no name, or one that is taken.
-            DefinitionError: a name that no kernel can have.
+            DefinitionError: a name that no kernel can have, or a schema that does not read.
         """
         variant = string("name", name, want="a name for the new kernel").strip()
+        if "(" in variant:
+            cell = cell_of_op(variant)
+            self.log(
+                f"the cell of op {variant.partition('(')[0].strip()} is copied: paste it into the notebook, and write its reference"
+            )
+            return {"tell": "copy", "text": cell}
         name = variant if "/" in variant else f"{self.op.name}/{variant}"
         if name in registry:
             raise InputError(f"there is a kernel {name} already: choose it from the list")
@@ -318,6 +334,7 @@ class Session(Board):
             registry.register(kernel)
             self._show(kernel, None)
             self.log(_with_kept(f"{name} is new: write its forward, and its backward where the op has gradients", kept))
+        return None
 
     # Beside the verbs
 
@@ -439,9 +456,10 @@ class Session(Board):
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until nothing runs; False when it still does."""
-        for thread in [self._thread, *self._beside.values()]:
-            if thread is not None:
-                thread.join(seconds)
+        if self._thread is not None:
+            self._thread.join(seconds)
+        for thread in list(self._beside.values()):  # a verb may have begun some
+            thread.join(seconds)
         return not self.running
 
     # What is shown of the kernel

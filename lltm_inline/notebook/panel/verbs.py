@@ -9,13 +9,15 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ...analysis.assembly import assembly
+from ...analysis.hot import Hot
+from ...analysis.roofline import roofline
 from ...autopsy.crash import Crash
 from ...base.device import DEVICES
 from ...base.stop import raise_if_stopped
@@ -118,10 +120,21 @@ class _Work:
             session.revisions()
 
     def list_assembly(self) -> None:
-        """List the machine code of the kernel, which comes out of the cache."""
+        """List the machine code of the kernel, which comes out of the cache; with what the compiler says, and hot lines, if asked."""
         session = self.session
+        setting: dict[str, Any] = {"device": self.device, "compiler": session.setting.compiler, "progress": False}
+        asked, is_right = session.state["options"], (self.kernel, self.device) in session.right
+        if DEVICES[self.device].text == "cpp":
+            setting["remarks"] = asked["remarks"]
+            if asked["hot_lines"] and is_right:
+                setting["hot"] = choose_sizes(session.op, self.how.get("sizes", session.setting.sizes) or None)[0]
         try:
-            found = assembly(self.kernel, device=self.device, compiler=session.setting.compiler, progress=False)
+            with _timing if "hot" in setting else nullcontext():
+                found = assembly(self.kernel, **setting)
+            if asked["hot_lines"] and not is_right:
+                found = replace(
+                    found, hot=Hot("", missing="Where the time goes is told of a kernel that is right: Check it.")
+                )
             shown: str = page(listing(found))
         except LltmInlineError as error:
             shown = card_of(error)
@@ -242,6 +255,8 @@ class _Work:
             self._built(found)
         elif isinstance(found, Timings):
             self._timed(found)
+            if session.state["options"]["roofline"]:
+                session.tell(timings=in_html(found) + self._under_roofs(found))
             lines = _sentences(found).split("\n")
             session.log(next((line for line in lines if line.startswith(f"{self.kernel.label} ")), lines[0]))
         elif isinstance(found, Counts):
@@ -256,6 +271,8 @@ class _Work:
             session.right.add((self.kernel, self.device))
             session.outcome(self.kernel, report=in_html(found))
             session.log(f"{found.headline} ({found.seconds:.1f} s)", "good")
+            if session.state["options"]["hot_lines"]:
+                session.list_assembly()
         elif found.crash is not None:
             self._crashed(self.kernel, found.crash, found)
         else:
@@ -263,6 +280,12 @@ class _Work:
         if isinstance(found, Report) and found.verdict == "WRONG" and self.verb == "benchmark":
             session.log(f"{self.kernel.label} was not timed: it is wrong", "bad")
         session.revisions()
+
+    def _under_roofs(self, timings: Timings) -> str:
+        try:
+            return in_html(roofline(timings, progress=self.progress))
+        except LltmInlineError as error:
+            return card_of(error)
 
     def _built(self, built: Build) -> None:
         session = self.session

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...base.arguments import plural
 from ..markup import Html, join, tag
-from ..parts import Cell, badge, bar, fold, note, paragraph, plain, table
+from ..parts import Cell, badge, bar, fold, note, paragraph, table
 from ..source import coloured
 
 if TYPE_CHECKING:
@@ -19,25 +19,14 @@ if TYPE_CHECKING:
 def assembly(shown: Assembly) -> Html:
     """Show the loops of a kernel: what each does at a time, and, folded, each line of the text beside its instructions."""
     parts: list[object] = _head(shown)
-    if shown.other is not None:
-        parts.append(
-            plain("\n".join(shown.differences), label=f"loops of {shown.kernel} beside those of {shown.other.kernel}")
-        )
+    parts += map(paragraph, shown.differences)
     for routine in shown.routines:
         if routine.loops or routine.uses:
             parts.append(paragraph(*_named(routine)))
         parts += [fold(_summary(loop), _beside(loop, shown.text)) for loop in routine.loops]
     if not shown.loops:
         parts.append(note("plain", shown.without_loops))
-    if shown.remarks is not None:
-        parts.append(_remarks(shown.remarks, shown.text))
-    if shown.hot is not None:
-        rows = [
-            [f"{share:.0%}", bar(share), line, tag("code", text, cls="li-code") if line else text]
-            for share, line, text in shown.hot.rows(shown.text.split("\n"))
-        ]
-        head = (Cell("share", span=2), "line", "text")
-        parts.append(table(head, rows, caption=shown.hot.headline) if rows else note("plain", shown.hot.headline))
+    parts += _asked(shown)
     return join(parts)
 
 
@@ -50,7 +39,7 @@ def listing(shown: Assembly) -> Html:
 
     A function without a loop is folded.
     """
-    parts, left = _head(shown), _MOST
+    parts, left = [*_head(shown), *_asked(shown)], _MOST
     for routine in sorted(shown.routines, key=lambda each: not each.loops):
         count = len(routine.instructions)
         title = join([*_named(routine), f", {plural(count, 'instruction')}"])
@@ -63,6 +52,21 @@ def listing(shown: Assembly) -> Html:
     if not shown.loops:
         parts.append(note("plain", shown.without_loops))
     return join(parts)
+
+
+def _asked(shown: Assembly) -> list[object]:
+    """Lay out what else was asked for: what the compiler says, to which lines the time goes."""
+    parts: list[object] = []
+    if shown.remarks is not None:
+        parts.append(_remarks(shown.remarks, shown.text))
+    if shown.hot is not None:
+        rows = [
+            [f"{share:.0%}", bar(share), line, tag("code", text, cls="li-code") if line else text]
+            for share, line, text in shown.hot.rows(shown.text.split("\n"))
+        ]
+        head = (Cell("share", span=2), "line", "text")
+        parts.append(table(head, rows, caption=shown.hot.headline) if rows else note("plain", shown.hot.headline))
+    return parts
 
 
 def _head(shown: Assembly) -> list[object]:
@@ -118,11 +122,10 @@ def roofline(shown: Roofline) -> Html:
     rows: list[list[object]] = []
     for row, point in zip(shown.timings.rows, shown.points(), strict=True):
         drawn = bar(shown.share(row), label=f"{shown.share(row):.0%}")
-        rows.append(
-            [row.kernel, shown.timings.case(row), *(Cell(text, align="num") for text in point), drawn, shown.words(row)]
-        )
+        reached = join([drawn, tag("div", shown.words(row))])
+        rows.append([row.kernel, shown.timings.case(row), *(Cell(text, align="num") for text in point), reached])
     head: list[object] = ["kernel", "size", Cell("operations a byte", align="num"), Cell("reached", align="num")]
-    head += [Cell("of the roof above it", span=2)]
+    head.append("of the roof above it")
     names = ("threads", "arithmetic", *(level.name for level in shown.roofs[-1].levels))
     roofs = [[label, *(Cell(cell, align="num") for cell in cells)] for label, *cells in shown.ceilings()]
     return join(

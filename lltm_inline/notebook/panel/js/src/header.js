@@ -26,6 +26,7 @@ export class Header {
       class: "lltm-new",
       test: "new-kernel",
       "aria-label": "name of the new kernel; Enter makes it",
+      title: "A name, and Enter; of a new op its name and schema: scale(Tensor x, float s) -> Tensor y",
       placeholder: "mine",
       spellcheck: "false",
       autocapitalize: "off",
