@@ -426,11 +426,11 @@ SASS = """
         .size           _Z1fPf,(.L_x_44 - _Z1fPf)
 _Z1fPf:
 .text._Z1fPf:
-\t//## File "/tmp/li/9f-opcf/axpy/cuda", line 18
+\t//## File "/cache/li/9f-opcf/axpy/cuda", line 18
         /*0000*/                   IMAD.MOV.U32 R1, RZ, RZ, c[0x0][0x28] ;
 .L_x_1:
-\t//## File "/usr/include/c++/12/cmath", line 502 inlined at "/tmp/li/9f-opcf/axpy/cuda", line 20
-\t//## File "/tmp/li/9f-opcf/axpy/cuda", line 20
+\t//## File "/usr/include/c++/12/cmath", line 502 inlined at "/cache/li/9f-opcf/axpy/cuda", line 20
+\t//## File "/cache/li/9f-opcf/axpy/cuda", line 20
         /*0010*/                   FFMA R9, R2, R2, R3 ;
         /*0020*/                   CALL.REL.NOINC `($_Z1fPf$__cuda_sm20_div_u64) ;
         /*0030*/              @!P1 BRA `(.L_x_1) ;

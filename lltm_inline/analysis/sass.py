@@ -92,7 +92,7 @@ def listed(listing: str, file: str) -> Iterator[tuple[str, list[tuple[int, str, 
 
     Example:
         >>> text = '''.text.f:
-        ... //## File "/tmp/x/op/mine", line 3
+        ... //## File "/cache/op/mine", line 3
         ... .L_x_0:
         ... /*0010*/ FADD R1, R1, R2 ;
         ... /*0020*/ @P0 BRA `(.L_x_0) ;
