@@ -136,9 +136,14 @@ def test_caches_are_what_the_system_says(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_command(capsys: Any, tmp_path: Path) -> None:
-    """`python -m lltm_inline roofline` times and shows it, and draws it."""
+    """`python -m lltm_inline roofline` times and shows it, and draws it; `%kernel roofline` shows the same at the op's sizes."""
     from lltm_inline.__main__ import main
+    from lltm_inline.notebook.verbs import perform
 
     file = tmp_path / "roofs.svg"
     assert main(["roofline", "axpy/cpp", "--sizes", "64", "--seconds", "0.01", "--plot", str(file)]) == 0
     assert "axpy/cpp, N=64, both: " in capsys.readouterr().out and file.stat().st_size > 1000
+    shown = perform("roofline axpy/cpp", print)
+    assert isinstance(shown, Roofline)
+    sizes = {tuple(row.size.values()) for row in shown.timings.rows}
+    assert sizes == set(li.registry.ops["axpy"].benchmark_sizes)
