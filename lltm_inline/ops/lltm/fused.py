@@ -67,19 +67,20 @@ template <> struct Expm1<double> {
                                       1. / 120,        1. / 24,        1. / 6,        1. / 2};
 };
 
-template <class V> V expm1(V x) {
+template <class V> V expm1(V given) {
   using namespace at::vec;
   using T = typename V::value_type;
   using Int = int_same_size_t<T>;
   using C = Expm1<T>;
-  x = clamp(x, V(C::lowest), V(C::highest));
+  const V x = clamp(given, V(C::lowest), V(C::highest));
   const V k = (x * V(1.4426950408889634)).round();
   const V r = fmadd(k, V(-C::ln2_low), fmadd(k, V(-C::ln2_high), x));
   V p(0);
   for (const T coefficient : C::series) p = fmadd(p, r, V(coefficient));
   const auto exponent = convert_to_int_of_same_size(k) + Vectorized<Int>(C::exponent_bias);
   const V power = cast<T>(exponent << Vectorized<Int>(C::mantissa_bits));
-  return fmadd(power, fmadd(p * r, r, r), power - V(1));
+  // e^x - 1 >= x: what is infinite stays so, and sigmoid(-inf) is 0.
+  return maximum(given, fmadd(power, fmadd(p * r, r, r), power - V(1)));
 }
 
 template <class V> V sigmoid(V z) { return V(1) / (V(2) + expm1(z.neg())); }
