@@ -34,6 +34,7 @@ test-all: $(VENV)/.stamp-test
 
 check: $(VENV)/.stamp-check
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/clang-format --dry-run -Werror lltm_inline/native/*.cpp lltm_inline/*/*.h

@@ -38,7 +38,7 @@ else:
     # Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
     from .build.compiler import Build, build
     from .export import export
-    from .model.registry import Kernel, Op, diff, registry
+    from .model.registry import Cost, Kernel, Op, diff, registry
 
 if TYPE_CHECKING:
     from . import lab as lab
@@ -100,6 +100,7 @@ __all__ = [
     "Build",
     "BuildError",
     "CheckError",
+    "Cost",
     "Counts",
     "Crash",
     "CrashError",

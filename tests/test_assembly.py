@@ -315,10 +315,53 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
         f"a/b:{line}:9: optimized: loop with {turns} iterations completely unrolled"
         for line, turns in ((3, 6), (4, 2), (3, 12), (3, 6))
     )
-    assert [str(one) for one in told_in(printed, "a/b", "")] == [
-        "unrolled: all 6 turns; all 12 turns",
-        "unrolled: all 2 turns",
-    ]
+    assert [str(one) for one in told_in(printed, "a/b", "")] == ["unrolled: all its turns", "unrolled: all its turns"]
+    text = "Tensor forward(const Tensor& x) {\n  for (int i = 0; i < 3; ++i)\n    y = at::cat({y, x});"
+    assert [one.line for one in told_in(printed.replace(":4:", ":2:"), "a/b", text)] == [2], (
+        "line 3 has no loop of its own"
+    )
+
+
+def test_what_decides_goes_before_what_was_found_out_first() -> None:
+    """Of an index that g++ cannot follow it says first that arrays may overlap, which `__restrict` would not change."""
+    printed = """\
+a/b:4:59: missed:  failed: evolution of base is not affine.
+a/b:4:47: missed:   versioning for alias required: can't determine dependence between *_3 and *_10
+a/b:4:59: missed:   possible alias involving gather/scatter between *_8 and *_10
+a/b:4:25: missed: couldn't vectorize loop
+a/b:7:59: missed:  failed: evolution of base is not affine.
+a/b:7:56: missed:   not vectorized: relevant stmt not supported: _5 = i_24 % k_17(D);
+a/b:7:25: missed: couldn't vectorize loop
+a/b:9:47: missed:   not vectorized, possible dependence between data-refs *_4 and *_7
+a/b:9:25: missed: couldn't vectorize loop"""
+    computed, divided, carried = told_in(printed, "a/b", "")
+    assert computed.how == "which elements it reads or writes is computed in each turn, so that turns may meet in one"
+    assert divided.how == "it divides whole numbers, which no vector does"
+    assert carried.help.startswith("Let another loop be the inner one.")
+    assert "restrict" not in f"{computed.help}{divided.help}" and "simd" not in f"{computed.help}{divided.help}"
+
+
+@pytest.mark.full
+def test_an_index_that_is_computed() -> None:
+    """It is named by what g++ says of a real loop; with `__restrict`, which does not help, the division is."""
+    loop = "for (int64_t i = 0; i < n; ++i) a[i] = d[i] * e[i % (n / 2 + 1)];"
+    text = LOOPS.replace("LOOP", loop)
+    apart = re.sub(r"float\* (?=[a-f]\b)", "float* __restrict ", text)
+    for one, how in ((text, "which elements it reads or writes"), (apart, "it divides whole numbers")):
+        remarks = li.assembly(kernel(one, "computed"), compiler="g++", progress=False, remarks=True).remarks
+        assert [how in said.how for said in remarks or () if said.what == "not vectorised"] == [True], remarks
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_a_constant_that_is_a_double(compiler: str) -> None:
+    """A loop that goes from float to double and back says so, and what asks for that."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} here")
+    said = "from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
+    assert said not in str(li.assembly(kernel(), compiler=compiler, progress=False))
+    doubles = kernel(LOOP.replace("T(FACTOR) * x[i]", "x[i] * 0.3 + 0.7"), "doubles")
+    assert said in str(li.assembly(doubles, compiler=compiler, progress=False))
 
 
 def test_a_loop_that_lost_its_vectors_is_compared_with_those() -> None:
@@ -383,7 +426,9 @@ def test_a_cuda_text_is_shown_at_its_own_lines() -> None:
     assert routine.short == "scale" and re.match(
         r"\d+ registers a thread, 0 bytes of shared memory a block, nothing spilled$", routine.uses
     )
-    assert shown.note.startswith("SASS, the machine code for sm_75; " if is_sass else "PTX, which the driver translates")
+    assert shown.note.startswith(
+        "SASS, the machine code for sm_75; " if is_sass else "PTX, which the driver translates"
+    )
     assert shown.note in str(shown) and routine.uses in str(shown)
     assert not read(shown._repr_html_()).problems
 

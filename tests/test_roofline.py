@@ -59,6 +59,21 @@ def test_what_is_said(flops: float, bytes_: float, said: str) -> None:
     assert found.words(found.timings.rows[0]) == said and found.verdict() == f"axpy/cpp, N=4, forward: {said}"
 
 
+def test_data_that_have_room_in_a_cache() -> None:
+    """They are put under its roof, however slowly a kernel asks for them; what comes faster than it can give lies nearer."""
+    levels = (Level("L1", 4e11, 2**16), Level("L2", 2e11, 2**21), Level("memory", 1.5e10))
+    roomy = replace(TWO, levels=levels)
+    for seconds, bytes_, said in (
+        (8e-6, 4e9, "4.00 GB/s, and its data have room in L1; 1% of the roof above it, bytes from L1"),
+        (1e-4, 4e9, "4.00 GB/s, and its data have room in L2; 2% of the roof above it, bytes from L2"),
+        (1e-2, 4e9, "4.00 GB/s; 27% of the roof above it, bytes from memory"),
+        (1e-5, 3e11, "300 GB/s, 20.0 times what memory gives: its data lie in L1, at least in part; 75% of the roof above it, "
+         "bytes from L1"),
+    ):  # fmt: skip
+        found = Roofline(Timings((row(bytes_ / 10, bytes_, median=seconds),), "axpy/cpp"), (roomy,))
+        assert found.words(found.timings.rows[0]) == said
+
+
 def test_text_html_and_picture() -> None:
     """All three have the roofs of both thread counts, and each row; the picture is told in words."""
     found = under(row(1.2e9, 1.2e10), row(4e9, 5e10, size={"N": 64}, direction="backward"))

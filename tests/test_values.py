@@ -54,6 +54,7 @@ VALUES = {
             "axpy/cpp", Path("library.so"), 1.0, False, ("-O3",), "g++ 12", "digest", "namespace", "log", "sha256"
         ),
         Toolchain("/usr/bin/g++", "gcc", "g++ 12", "identity", ("-O3",), ()),
+        li.Cost(12, 2, 12, 1),
         li.Limits(seconds=2),
         li.registry["axpy/cpp"],
         li.registry.ops["axpy"],

@@ -62,6 +62,9 @@ _ARM = re.compile(r"f(?:add|sub|mul|div|mla|mls|max|min|sqrt|n?madd|n?msub|maxnm
 #: Of a CUDA text, for one thread.
 _PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh)(?:\.\w+)*\.f(32|64)$")
 _SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX)(2?)(?:\.\w+)*$")
+#: From float to double, and back.
+_WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
+_CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
 #: Columns of the text beside its instructions.
 _SOURCE = 60
 #: From this share of common text on, two lines are one before and after an edit.
@@ -144,7 +147,9 @@ class Loop:
     @property
     def pace(self) -> str:
         """How many numbers it calculates with at a time, in words."""
-        return ", ".join(starmap(words_of_width, self.widths.items())) or "no calculation"
+        words = ", ".join(starmap(words_of_width, self.widths.items())) or "no calculation"
+        names = [one.name for one in self.instructions]
+        return words + _CONVERTS * (any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names)))
 
     @property
     def rest(self) -> str:

@@ -22,11 +22,13 @@ _PLACE = re.compile(r".+: note: could not determine the original source location
 _DEFINED = re.compile(
     r"(?<![\w:.>])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
 )
+_LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What was done, as either compiler says it.
 _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
     (r"vectorized loop \(vectorization width: (\d+), .*", "vectorised", "{} numbers at a time"),
-    (r"(?:completely unrolled loop with|loop with) (\d+) iterations(?: completely unrolled.*)?", "unrolled", "all {} turns"),
+    # g++ counts the jumps back, which are one less than the turns, or not: no number is said.
+    (r"(?:completely unrolled loop with|loop with) (\d+) iterations(?: completely unrolled.*)?", "unrolled", "all its turns"),
     (r"(?:completely )?unrolled loop by a factor of (\d+).*", "unrolled", "{} turns in one"),
 )  # fmt: skip
 _ALIASING = re.compile(r"loop versioned for vectorization because of possible aliasing.*")
@@ -38,6 +40,15 @@ _WHY_OF_CLANG = "loop not vectorized: "
 #: What clang++ says beside another reason.
 _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
 
+#: What decides wherever g++ has found it out: of an index that it cannot follow, it says first that arrays may overlap.
+_DECISIVE = (
+    (r"involving gather/scatter",
+     "which elements it reads or writes is computed in each turn, so that turns may meet in one",
+     "Let the loop's own variable be the index, an `int64_t`: one of `uint32_t` may wrap. For `i % n`, take a loop in a loop."),
+    (r"relevant stmt not supported: \S+ = \S+ [/%] ",
+     "it divides whole numbers, which no vector does",
+     "Take the division out of the loop: for `i / n` and `i % n`, take a loop in a loop."),
+)  # fmt: skip
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
@@ -46,10 +57,17 @@ _REASONS = (
     (r"call instruction cannot be vectorized",
      "it calls a function in each turn",
      "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop."),
-    (r"reorder floating-point|identified as reduction|reduction used in loop|reduc op|complicated access pattern",
+    (r"identified as reduction|reduction used in loop|complicated access pattern",
+     "a turn goes on from what the one before it has computed",
+     "Let another loop be the inner one, whose turns do not wait for one another. A sum of which only the end counts may be taken "
+     "in another order: `#pragma omp simd reduction(+:sum)`."),
+    (r"reorder floating-point|reduc op",
      "a turn goes on from what the one before it has computed, as a sum does",
      "For a sum, `#pragma omp simd reduction(+:sum)` above the loop allows another order; else let another loop be the inner one."),
-    (r"unsafe dependent memory|reorder memory|dependence|alias",
+    (r"unsafe dependent memory|reorder memory|possible dependence between",
+     "a turn may need what the one before it has written",
+     "Let another loop be the inner one. Where no turn does, say so: `float* __restrict y`, or `#pragma omp simd` above the loop."),
+    (r"dependence|alias",
      "a turn may need what the one before it has written",
      "Where that is not so, say it: `float* __restrict y`, or `#pragma omp simd` above the loop."),
     (r"data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
@@ -127,7 +145,11 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
         if one.what == "vectorised":
             widest[one.line] = max(widest.get(one.line, 0), _number(one))
 
+    lines = ["", *mask(text).split("\n")]
+
     def is_news(one: Remark) -> bool:
+        if one.what == "unrolled" and one.line < len(lines) and not _LOOP.search(lines[one.line]):
+            return False  # of a loop in a function that was inlined there
         # What is left over at the end of a vectorised loop goes in shorter vectors or one by one, and needs no word.
         return (
             one.line not in widest or "inlined" in one.what or _number(one) == widest[one.line] or one.how == _VERSIONS
@@ -171,6 +193,9 @@ def _remarks(printed: str, name: str, own: set[str]) -> Iterator[Remark]:
 
 def _not_vectorised(line: int, found_out: Sequence[str]) -> Remark:
     """Give the first thing that a compiler has found out which is a reason, in our words; else the last one in its own."""
+    for pattern, how, help in _DECISIVE:
+        if any(re.search(pattern, said) for said in found_out):
+            return Remark(line, "not vectorised", how, help)
     for said in found_out:
         for pattern, how, help in _REASONS:
             if re.search(pattern, said):

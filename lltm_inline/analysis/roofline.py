@@ -37,8 +37,9 @@ class Roofline(Shown):
         return top.flops / top.levels[-1].rate
 
     def level_of(self, row: Row) -> Level:
-        """Return the level of the memory in which the data of a row may lie, and not below, as fast as they came."""
-        return self.roofs[-1].level_of((row.gb_per_s or 0) * 1e9)
+        """Return the level of the memory in which the data of a row may lie, and not below: as many as there are, as fast as they came."""
+        rate = (row.gb_per_s or 0) * 1e9
+        return self.roofs[-1].level_of(rate, rate * row.median)
 
     def share(self, row: Row) -> float:
         """Return how much a row reached of what the roofs allow, with its data in that level."""
@@ -51,10 +52,12 @@ class Roofline(Shown):
         told = f"{_giga(rate)} GB/s"
         if rate > BEYOND_MEMORY * level.rate:
             return f"{told}, more than {level.name} gives: the kernel cannot have moved all that its op declares"
-        if level is not memory:
+        if rate > BEYOND_MEMORY * memory.rate:
             told += (
                 f", {three(rate / memory.rate)} times what memory gives: its data lie in {level.name}, at least in part"
             )
+        elif level is not memory:
+            told += f", and its data have room in {level.name}"
         by_memory = intensity(row) * level.rate < roofs.flops
         above = f"bytes from {level.name}" if by_memory else "arithmetic"
         return f"{told}; {self.share(row):.0%} of the roof above it, {above}"

@@ -44,10 +44,12 @@ class Level:
     Attributes:
         name: `L1`, `L2`, `L3` or `memory`.
         rate: bytes a second, read plus written.
+        room: bytes that all threads together have in it; 0 for memory, and where it is not known.
     """
 
     name: str
     rate: float
+    room: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,10 @@ class Roofs:
         """Return the operations a second that a kernel can reach which does so many a byte, with its data in a level (memory)."""
         return min(self.flops, intensity * (level or self.levels[-1]).rate)
 
-    def level_of(self, rate: float) -> Level:
-        """Return the slowest level that gives so many bytes a second, about: there the data may lie, and not below."""
-        return next((level for level in reversed(self.levels) if BEYOND_MEMORY * level.rate >= rate), self.levels[0])
+    def level_of(self, rate: float, moved: float) -> Level:
+        """Return the slowest level in which data may lie that are so many bytes, and come at so many a second, about."""
+        near = next((at for at, level in enumerate(self.levels) if level.room >= moved), len(self.levels) - 1)
+        return next((level for level in self.levels[near::-1] if BEYOND_MEMORY * level.rate >= rate), self.levels[0])
 
 
 def roofs(dtype: torch.dtype, threads: int, device: str = "cpu", progress: Progress | bool | None = None) -> Roofs:
@@ -87,7 +90,7 @@ def roofs(dtype: torch.dtype, threads: int, device: str = "cpu", progress: Progr
         progress: as for `build`, where the helper has to be built.
     """
     name, on_gpu = machine(device).cpu, DEVICES[device].needs_gpu
-    key = cache.digest("roofs 1", name, str(threads), dtype_name(dtype))
+    key = cache.digest("roofs 2", name, str(threads), dtype_name(dtype))
     store = cache.cache_dir() / "toolchains" / f"roofs-{key}.json"
     try:
         known = json.loads(store.read_text())
@@ -102,7 +105,7 @@ def _of_cpu(name: str, dtype: torch.dtype, threads: int, progress: Progress | bo
     library = load_helper("roofs", _FUNCTIONS, progress=progress)
     flops = library.roofs_flops(dtype == torch.float64, threads, _SECONDS)
     levels = [
-        Level(level, library.roofs_bytes(bytes_, threads, _SECONDS))
+        Level(level, library.roofs_bytes(bytes_, threads, _SECONDS), 0 if level == "memory" else 2 * bytes_ * threads)
         for level, bytes_ in working_sets(caches(), threads)
     ]
     return Roofs(name, threads, dtype_name(dtype), flops, tuple(levels))

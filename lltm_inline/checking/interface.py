@@ -30,6 +30,12 @@ from .explain import findings_of
 from .report import Finding
 from .runner import Call, CaseResult, Part, Runner, one_line
 
+#: What stands in the adapter of a text from elsewhere (`export/templates/adapter.cpp.jinja`), and what that means for a check.
+_DENSE = "// It makes inputs contiguous, as the text goes by how they lie in memory.\n"
+_NOT_SHOWN = "inputs are made contiguous before they reach the text: that it is right for others by itself is not shown"
+
+_CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 (the op says corners=False)"
+
 
 def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     """Look at numbers, shapes and dtypes of all that the kernel returns, and hand it inputs that make no sense."""
@@ -40,6 +46,9 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     looked_at = sum(runner.run(case).came_back for case in cases)
     tried, lenient = _sizes_refused(runner, cases)
     new = [*_undeclared_shapes(runner, cases), *(finding for finding in raw if finding.quantity not in known)]
+    dense = any(_DENSE in text for text in runner.kernel.sources.values())
+    notes += (_NOT_SHOWN,) * dense
+    skipped = [*skipped, *[_CORNERS] * (not runner.op.corners)]
     return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped, notes)
 
 

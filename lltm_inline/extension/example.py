@@ -23,6 +23,7 @@ from torch import Tensor
 from ..base.arguments import plural, shown
 from ..errors import DefinitionError, InputError
 from ..model.shapes import Shape
+from ..run.cases import is_yes_or_no
 from ..run.function import each
 
 #: In the order in which a reader meets them.
@@ -67,10 +68,11 @@ class Like:
         drawn = f"randn({', '.join(extents)})"
         if value.is_complex():
             return f"{drawn}.to({value.dtype})"
-        # What has one sign keeps it, and what lies between 0 and 1 stays there.
+        # What has one sign keeps it, what lies between 0 and 1 stays there, and what says yes or no goes on to.
         low, high = (value.min().item(), value.max().item()) if value.numel() else (0, 0)
         if value.is_floating_point():
             kept = drawn if low < 0 else f"share({drawn})" if high <= 1 else f"{drawn}.abs()"
+            kept = f"whole(share({drawn}), 0, 2)" if low < high and is_yes_or_no(value) else kept
             return f"{kept}.to({self.dtype})" if self.dtype else kept
         end = f"min({', '.join(self.below)})" if len(self.below) > 1 else "".join(self.below)
         if _begins_rows(value):

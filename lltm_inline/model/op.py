@@ -235,6 +235,12 @@ class Cost:
     """What one call must at least move and compute, so that timings can be read as a share of the machine's peak.
 
     Bytes count each input and output once (what a perfect kernel would move), operations count a multiply-add as two.
+
+    Example:
+        >>> def of_axpy(itemsize, N):  # z = a x + y; in backward d_x = a d_z, d_y = d_z
+        ...     return Cost(3 * N * itemsize, 2 * N, 3 * N * itemsize, N)
+        >>> of_axpy(4, 1000).forward_bytes
+        12000
     """
 
     forward_bytes: float
@@ -277,7 +283,7 @@ class Op(Shown):
         check_size: the size at which gradients are checked, from which the other sizes of a check follow; default: primes.
         parameters: the inputs that want a gradient when the op is timed (all tensors by default).
         parts: names of equal parts of a tensor's first axis, for reports: `{"bias": ("input gate", ...)}`.
-        cost: `cost(itemsize, **letters)` gives a `Cost`.
+        cost: `cost(itemsize, **letters)` gives a `Cost` of one call at such a size.
         tolerances: dtype name to (rtol, atol), over the defaults of the check.
         dtypes: what the kernels accept for the tensors that have no dtype in the schema; anything else is refused.
         doc: one paragraph with the formula.

@@ -18,6 +18,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
 namespace {
 
 // What the interpreter has, by its name in Python's stable ABI. Looked up when it is needed, so that neither Python's headers
@@ -78,7 +80,8 @@ void forward_with_graph(const std::shared_ptr<const Spec>& spec, Stack* stack, v
   const auto node = make_node<NodePointer, KernelNode>(spec);
   node->set_next_edges(torch::autograd::collect_next_edges(inputs));
   const size_t base = stack->size() - spec->inputs;
-  const std::vector<c10::IValue> arguments(stack->begin() + base, stack->end());
+  std::vector<c10::IValue> arguments;
+  std::transform(stack->begin() + base, stack->end(), std::back_inserter(arguments), for_a_call);
   {
     at::AutoDispatchBelowADInplaceOrView below;
     spec->forward.callBoxed(*stack);

@@ -36,6 +36,11 @@ struct Spec {
   }
 };
 
+// A value as a call may have it: torch takes the tensors out of a list that it hands to a kernel, whoever else holds that list.
+c10::IValue for_a_call(const c10::IValue& value) {
+  return value.isList() ? c10::IValue(value.toList().copy()) : value;
+}
+
 struct OutputKind {
   c10::SymDimVector sizes;
   at::TensorOptions options;
@@ -69,7 +74,7 @@ struct KernelNode : public torch::autograd::Node {
     }
     for (size_t i = 0; i < saved.size(); ++i) {
       if (constants[i].has_value()) {
-        stack.push_back(*constants[i]);
+        stack.push_back(for_a_call(*constants[i]));
       } else {
         stack.emplace_back(saved[i].unpack(spec->saves[i] >= spec->inputs ? getptr() : nullptr));
       }

@@ -624,9 +624,17 @@ def _is_any(value: Tensor) -> bool:
     return value.is_complex() or bool(((value < 0) | (value > 1)).any())
 
 
+def is_yes_or_no(value: Tensor) -> bool:
+    """Tell whether there is nothing but 0 and 1 in a tensor, as in labels and masks."""
+    return bool(((value == 0) | (value == 1)).all())
+
+
 def _with_values(value: Tensor, values: Values, signed: bool) -> Tensor:
-    """Put numbers into every element of a tensor of real ones, or every second one; where signs may matter, none into one without any."""
-    if not differentiable(value):
+    """Put numbers into every element of a tensor of real ones, or every second one; where signs may matter, none into one without any.
+
+    Labels of 0 and 1 stay what they are, where that may matter.
+    """
+    if not differentiable(value) or (not (signed or value.is_complex()) and is_yes_or_no(value)):
         return value
     parts = torch.view_as_real(value) if value.is_complex() else value
     flat = parts.clone().flatten()

@@ -242,7 +242,9 @@ def _pattern(mismatch: Mismatch, wide: Tensor, bad: Tensor, good: Tensor) -> str
         step = bad - good
         if _close(step, step.mean().expand_as(step), tolerance) and step.abs().mean() > 1e-4:
             return f"got is want {step.mean().item():+.4g} throughout"
-    if bad.numel() > 2 and not wide.is_complex() and _close(bad.sort().values, good.sort().values, tolerance):
+    # What differs by little is no other value in its place.
+    ordered = bad.numel() > 2 and not wide.is_complex() and not _close(bad, good, tolerance)
+    if ordered and _close(bad.sort().values, good.sort().values, tolerance):
         return "the right values stand in the wrong places"
     return ""
 

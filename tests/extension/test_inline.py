@@ -119,6 +119,63 @@ def test_table_in_the_docs() -> None:
     assert len(SNIPPETS) >= 40 and len(unchanged) >= 0.9 * len(SNIPPETS)
 
 
+@pytest.mark.full
+def test_a_list_that_backward_gets() -> None:
+    """It holds what the forward got, in a second backward through one graph too."""
+    text = """
+    torch::Tensor affine(torch::Tensor x, std::vector<torch::Tensor> w) { return x.mm(w[0]) + x.mm(w[1]); }
+    torch::Tensor affine_backward(torch::Tensor grad, torch::Tensor x, std::vector<torch::Tensor> w) {
+      auto d_x = grad.mm(w[0].t()) + grad.mm(w[1].t());
+      return d_x;
+    }
+    """
+    x, w = torch.randn(3, 4), [torch.randn(4, 5), torch.randn(4, 5)]
+    kernel = li.from_load_inline(
+        "e",
+        text,
+        functions=["affine", "affine_backward"],
+        reference=lambda x, w: x.mm(w[0]) + x.mm(w[1]),
+        inputs=(x, w),
+    )
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok, str(report)
+    y = li.load(kernel, compiler=QUICK)(x.requires_grad_(), w).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert torch.allclose(x.grad, 2 * (w[0] + w[1]).sum(1).expand(3, 4))
+
+
+@pytest.mark.full
+def test_labels_stay_labels() -> None:
+    """What is 0 or 1 in the example is 0 or 1 in a check; a check of other numbers would call this wrong."""
+    text = "torch::Tensor margin(torch::Tensor x, torch::Tensor t) { return torch::where(t > 0.5, x, -x); }"
+    given: dict[str, Any] = {"functions": ["margin"], "reference": lambda x, t: x * (2 * t - 1)}
+    x, labels = torch.randn(6), torch.tensor([0.0, 1, 1, 0, 1, 0])
+    assert not li.check(li.from_load_inline("e", text, **given, inputs=(x, labels)), compiler=QUICK).findings
+    assert li.check(li.from_load_inline("e", text, **given, inputs=(x, torch.rand(6))), compiler=QUICK).findings
+
+
+@pytest.mark.full
+def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
+    """Its inputs are made contiguous ahead of it, which the report says; of one that takes them as they are it does not."""
+    text = """
+    torch::Tensor twice(torch::Tensor x) {
+      auto y = torch::empty(x.sizes(), x.options());
+      AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "twice", [&] {
+        for (int64_t i = 0; i < x.numel(); ++i) y.data_ptr<scalar_t>()[i] = 2 * x.data_ptr<scalar_t>()[i];
+      });
+      return y;
+    }
+    """
+    said = "inputs are made contiguous before they reach the text: that it is right for others by itself is not shown"
+    for one, notes in ((text, (said,)), ("torch::Tensor twice(torch::Tensor x) { return 2 * x; }", ())):
+        kernel = li.from_load_inline(
+            "e", one, functions=["twice"], reference=lambda x: 2 * x, inputs=(torch.randn(4, 3),)
+        )
+        report = li.check(kernel, compiler=QUICK)
+        assert not report.findings and report["interface"].notes == notes
+
+
 def test_called_without_a_reference() -> None:
     """Without a reference a snippet can be built, loaded and called; a check says that it needs one."""
     kernel = li.from_load_inline("ext", SQUARE, functions=["square"], inputs=(torch.ones(3, 5),))

@@ -52,7 +52,7 @@ ARGUMENTS = [(module, name) for module, fields in MODULES.items() for name in (*
 
 #: Every public name, and where malformed arguments are thrown at it: here, in the other two modules, or nowhere.
 COVERED = {
-    "definitions": {"Kernel", "Op", "diff", "registry"},
+    "definitions": {"Cost", "Kernel", "Op", "diff", "registry"},
     "verbs": {"build", "load", "check", "gradcheck", "benchmark", "memory", "call", "sweep", "playground", "self_check", "export"},
     "counts": {"counts", "Counts"},
     "test_assembly": {"assembly", "Assembly"},

@@ -250,6 +250,7 @@ WANT = torch.tensor([[1.0, 2.0, 4.0], [-3.0, 5.0, 7.0]], dtype=torch.float64)
         (WANT.exp(), "it equals what d_other should be"),
         (WANT / 0, "6 of them NaN or infinite"),
         (WANT**3, ""),
+        (WANT + 5e-5 * torch.tensor([[1, -1, 1], [1, -1, 1]]), ""),
     ],
 )
 def test_pattern_of_an_error_hints_at_its_cause(got: torch.Tensor, words: str) -> None:
