@@ -318,7 +318,7 @@ def _cast(value: Tensor, dtype: torch.dtype) -> Tensor:
     return (value.real if value.is_complex() else value).to(dtype)
 
 
-def _misfits(op: Op, name: str, size: Size, among: bool) -> list[tuple[int, ...]]:
+def _misfits(op: Op, name: str, size: Size, among: bool = False) -> list[tuple[int, ...]]:
     """List shapes of one input that no size allows, given the shapes of the others: an extent more, an axis more.
 
     `among` others of a list, nothing but their shape fits.
