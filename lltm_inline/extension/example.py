@@ -72,7 +72,7 @@ class Like:
         low, high = (value.min().item(), value.max().item()) if value.numel() else (0, 0)
         if value.is_floating_point():
             kept = drawn if low < 0 else f"share({drawn})" if high <= 1 else f"{drawn}.abs()"
-            kept = f"whole(share({drawn}), 0, 2)" if low < high and is_yes_or_no(value) else kept
+            kept = f"share({drawn}).round()" if low < high and is_yes_or_no(value) else kept
             return f"{kept}.to({self.dtype})" if self.dtype else kept
         end = f"min({', '.join(self.below)})" if len(self.below) > 1 else "".join(self.below)
         if _begins_rows(value):

@@ -148,11 +148,21 @@ def test_a_list_that_backward_gets() -> None:
 @pytest.mark.full
 def test_labels_stay_labels() -> None:
     """What is 0 or 1 in the example is 0 or 1 in a check; a check of other numbers would call this wrong."""
-    text = "torch::Tensor margin(torch::Tensor x, torch::Tensor t) { return torch::where(t > 0.5, x, -x); }"
+    text = """
+    torch::Tensor margin(torch::Tensor x, torch::Tensor t) {
+      auto y = torch::empty_like(x);
+      AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "margin", [&] {
+        const auto *p = x.data_ptr<scalar_t>(), *label = t.data_ptr<scalar_t>();
+        for (int64_t i = 0; i < x.numel(); ++i) y.data_ptr<scalar_t>()[i] = label[i] > 0.5 ? p[i] : -p[i];
+      });
+      return y;
+    }
+    """
     given: dict[str, Any] = {"functions": ["margin"], "reference": lambda x, t: x * (2 * t - 1)}
     x, labels = torch.randn(6), torch.tensor([0.0, 1, 1, 0, 1, 0])
-    assert not li.check(li.from_load_inline("e", text, **given, inputs=(x, labels)), compiler=QUICK).findings
-    assert li.check(li.from_load_inline("e", text, **given, inputs=(x, torch.rand(6))), compiler=QUICK).findings
+    for target, right in ((labels, True), (torch.rand(6), False)):
+        report = li.check(li.from_load_inline("e", text, **given, inputs=(x, target)), compiler=QUICK)
+        assert report.forward_only == right, str(report)
 
 
 @pytest.mark.full
