@@ -127,6 +127,7 @@ def test_adapters_of_one_tensor() -> None:
     assert adapter_text(op, match, dense=True) == (
         "// What the playground calls: extension::half and extension::half_backward, with arguments and results in the order "
         "of op 'half'.\n"
+        "// It makes inputs contiguous, as the text goes by how they lie in memory.\n"
         "at::Tensor forward(const at::Tensor& x) {\n"
         "  return extension::half(x.contiguous());\n"
         "}\n"
