@@ -138,14 +138,15 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
         >>> told_in("a/b:3:9: optimized: loop vectorized using 32 byte vectors", "a/b", "")
         (Remark(line=3, what='vectorised', how='32 bytes at a time', help=''),)
     """
-    own = {*_DEFINED.findall(mask(text))} - {"forward", "backward"}
+    masked = mask(text)
+    own = {*_DEFINED.findall(masked)} - {"forward", "backward"}
     found = list(dict.fromkeys(_remarks(printed, name, own)))
     widest: dict[int, int] = {}
     for one in found:
         if one.what == "vectorised":
             widest[one.line] = max(widest.get(one.line, 0), _number(one))
 
-    lines = ["", *mask(text).split("\n")]
+    lines = ["", *masked.split("\n")]
 
     def is_news(one: Remark) -> bool:
         if one.what == "unrolled" and one.line < len(lines) and not _LOOP.search(lines[one.line]):

@@ -165,8 +165,8 @@ _ANY = {
     "int[]": "[2]",
     "float[]": "[0.5]",
     "ScalarType": "torch.float32",
+    "Tensor[]": "[randn(N), randn(N)]",
 }
-_ANY |= {"Tensor[]": "[randn(N), randn(N)]"}
 
 
 def cell_of_op(text: str) -> str:
