@@ -700,7 +700,7 @@ def test_05_1_right(change: Callable[[str], str], lesson_05: dict[str, Any], mon
     assert verdict.ok, verdict
 
 
-SLOW = "It is right, but slower than the seven calls"
+SLOW = "It is right, but not four times as fast as the loop"
 
 
 @pytest.mark.parametrize(
