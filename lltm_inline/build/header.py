@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ..source.template import prelude_text
+from ..source.template import prelude_text, runtime_text
 from . import cache
 from .toolchain import Toolchain
 
@@ -37,6 +37,7 @@ PASSING_FAILURES = (
 )
 
 _NAMES = {"gcc": "prelude.h.gch", "clang": "prelude.h.pch"}
+_RUNTIME = "runtime.o"
 
 
 def torch_cflags() -> tuple[str, ...]:
@@ -59,7 +60,8 @@ def header_key(toolchain: Toolchain, prelude: str) -> str:
 
     version_file = Path(torch.__file__).parent / "version.py"
     stamp = f"{torch.__version__} {version_file} {version_file.stat().st_mtime_ns}"
-    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), prelude_text(prelude), stamp)
+    texts = prelude_text(prelude, apart=True), runtime_text(prelude)
+    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), *texts, stamp)
 
 
 def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
@@ -67,12 +69,23 @@ def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
     directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
     if (directory / _NAMES[toolchain.kind]).exists():
         cache.touch(directory)
-        if toolchain.kind == "clang":
-            return ("-include-pch", shlex.quote(str(directory / _NAMES["clang"])))
-        return ("-include", shlex.quote(str(directory / "prelude.h")), "-Winvalid-pch")
+        return tuple(map(shlex.quote, _using(toolchain.kind, directory)))
     if not directory.exists():
         start(toolchain, prelude)
     return ()
+
+
+def _using(kind: str, directory: Path) -> tuple[str, ...]:
+    """Return the flags that use what was made in a directory."""
+    if kind == "clang":
+        return ("-include-pch", str(directory / _NAMES[kind]))
+    return ("-include", str(directory / "prelude.h"), "-Winvalid-pch")
+
+
+def header_objects(toolchain: Toolchain, prelude: str) -> tuple[Path, ...]:
+    """Return what a text is linked with that was compiled with the precompiled header."""
+    directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
+    return (directory / _RUNTIME,) if runtime_text(prelude) else ()
 
 
 def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subprocess.Popen[bytes] | None:
@@ -88,19 +101,12 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
     pch = ("-fpch-instantiate-templates", "-Xclang", "-fno-pch-timestamp") if toolchain.kind == "clang" else ()
     # clang from standard input: it would refuse the header later, when the file it was made from has moved. g++ cannot do that.
     source = "-" if toolchain.kind == "clang" else "prelude.h"
+    command = [toolchain.compiler, *torch_cflags(), *toolchain.cflags]
+    runtime = [*command, *_using(toolchain.kind, Path()), "-c", "-x", "c++", "-", "-o", _RUNTIME]
     job = {
-        "command": [
-            toolchain.compiler,
-            *torch_cflags(),
-            *toolchain.cflags,
-            *pch,
-            "-x",
-            "c++-header",
-            source,
-            "-o",
-            name,
-        ],
-        "text": prelude_text(prelude),
+        "command": [*command, *pch, "-x", "c++-header", source, "-o", name],
+        "text": prelude_text(prelude, apart=True),
+        "runtime": (runtime, runtime_text(prelude)),
         "cache": str(cache.cache_dir()),
         "passing_failures": PASSING_FAILURES,
         "key": key,
@@ -123,7 +129,7 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
 def is_cause_of(log: str) -> bool:
     """Tell whether a compiler's complaint is about the precompiled header itself."""
     return bool(
-        re.search(r"AST file|PCH file|precompiled header|prelude\.h\.(?:gch|pch)['\"]? ?(?::|not|is|was|has)", log)
+        re.search(rf"AST file|PCH file|precompiled header|headers/\w+/{_RUNTIME}|prelude\.h\.(?:gch|pch)['\"]? ?(?::|not|is|was|has)", log)
     )
 
 

@@ -49,14 +49,23 @@ def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tupl
     if job.only == "ptx":
         return "", _compile_ptx(job, directory)
     if job.only == "object":
-        return "", _with_header(job, lambda precompiled: _compile_object(job, directory, precompiled))
+        return "", _with_header(job, lambda precompiled: _compile_whole_object(job, directory, precompiled))
     if job.only == "remarks":
         return "", _with_header(job, lambda precompiled: _compile_remarks(job, directory, precompiled))
-    namespace, command = _with_header(job, lambda precompiled: _call_load_inline(job, directory, precompiled, objects))
+
+    def link(precompiled: Sequence[str]) -> tuple[str, str]:
+        return _call_load_inline(job, directory, precompiled, [*objects, *_runtime(job, precompiled)])
+
+    namespace, command = _with_header(job, link)
     (directory / f"{namespace}.so").rename(directory / cache.LIBRARY)
     for leftover in directory.glob("*.o"):
         leftover.unlink()
     return namespace, command
+
+
+def _runtime(job: Job, precompiled: Sequence[str]) -> tuple[Path, ...]:
+    """Return the objects without which what was compiled with a precompiled header is not whole."""
+    return header.header_objects(job.toolchain, job.prelude) if job.prelude and precompiled else ()
 
 
 _Result = TypeVar("_Result")
@@ -121,6 +130,17 @@ def _compile_object(job: Job, directory: Path, precompiled: Sequence[str]) -> st
     (directory / "main.cpp").write_text(job.text)
     flags = [*shlex.split(" ".join(precompiled)), *header.torch_cflags(), *job.cflags]
     return _run([job.toolchain.compiler, *flags, "-c", "main.cpp", "-o", job.result], directory)
+
+
+def _compile_whole_object(job: Job, directory: Path, precompiled: Sequence[str]) -> str:
+    """Compile, and put into the object what has been compiled beside the precompiled header."""
+    log = _compile_object(job, directory, precompiled)
+    runtime = _runtime(job, precompiled)
+    if runtime:
+        whole = directory / "whole.o"
+        _run([job.toolchain.compiler, "-r", "-nostdlib", job.result, *map(str, runtime), "-o", whole.name], directory)
+        whole.rename(directory / job.result)
+    return log
 
 
 #: What g++ prints of a loop that it could not vectorise is the last thing that it tried; the first is in the dump.

@@ -6,13 +6,19 @@ names.h     CUDA's types and runtime        device.h    what kernels call: barri
 fibers.h    a stack for each thread         half.h      numbers of half precision, and pairs of them
 block.h     a block's threads; launches     groups.h    cooperative groups within a block
 torch.h     what torch's CUDA headers would give, and what looks at tensors
+told.h      what the rewriter tells check mode
+
+These are the names; what does not depend on the text is compiled once for all texts, beside the precompiled header:
+
+runtime.h   blocks and launches              memory.h    what lies where; tensors lie far apart while they are checked
 checks.h    check mode: bounds, races, barriers, memory that nobody has written
 counts.h    what the warps of a launch ask of the memory
-memory.h    what lies where, for check mode; tensors lie far apart there       told.h      what the rewriter tells it
+tensors.h   names and sizes of tensors, shared arrays and variables
 """
 
 from __future__ import annotations
 
 from .header import header as header
+from .header import runtime as runtime
 from .rewrite import on_cpu as on_cpu
 from .rewrite import rewrite as rewrite

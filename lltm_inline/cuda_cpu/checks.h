@@ -12,8 +12,7 @@
 #include <link.h>
 
 namespace cuda_cpu {
-namespace {
-
+namespace CUDA_CPU_OURS {
 // How often a thread may branch between two barriers before it counts as endless.
 constexpr uint64_t kSteps = 10'000'000;
 
@@ -389,7 +388,7 @@ struct TypeFault {
   unsigned char log_alignment, kind;
 };
 
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
 #define CUDA_CPU_HOOK_ extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN

@@ -11,8 +11,7 @@
 #include <unordered_map>
 
 namespace cuda_cpu {
-namespace {
-
+namespace CUDA_CPU_OURS {
 constexpr size_t kSector = 32, kBanks = 32, kWord = 4;
 
 CUDA_CPU_PLAIN inline uint64_t joined(uint64_t all, uint64_t one) {
@@ -306,7 +305,7 @@ std::string listed(const Values& values, const F& shown) {
   return "[" + all + "]";
 }
 
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
 // What was counted since the last call, as JSON. Places of code are offsets in this library.
@@ -358,13 +357,13 @@ extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN 
 #undef CUDA_CPU_COMPARES_
 #elif defined(CUDA_CPU_CHECK)
 namespace cuda_cpu {
-namespace {
+namespace CUDA_CPU_OURS {
 inline void count_launch(const Launch&) {}
 inline void count_block(const Block&) {}
 CUDA_CPU_PLAIN inline void count_call(const char*) {}
 CUDA_CPU_PLAIN inline void count_return() {}
 CUDA_CPU_PLAIN inline void count_step(const char*) {}
 CUDA_CPU_PLAIN inline void count_access(const char*, size_t, Kind, const char*) {}
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 #endif

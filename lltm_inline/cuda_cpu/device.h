@@ -1,7 +1,6 @@
 // What a CUDA text calls on the device: barriers, what the lanes of a warp do together, atomics, mathematics.
 namespace cuda_cpu {
-namespace {
-
+namespace CUDA_CPU_OURS {
 // For a parameter that takes the type of another one.
 template <class T>
 struct Same {
@@ -31,20 +30,14 @@ CUDA_CPU_PLAIN T taken_from(unsigned in_warp) {
   return value;
 }
 
+[[noreturn]] CUDA_CPU_COLD CUDA_CPU_PLAIN void fail_shuffle(unsigned from, int line);
+
 // What lane `from` has brought. A lane that is not there gives a value that nobody may use.
 template <class T>
 CUDA_CPU_PLAIN T shuffled(const T& own, unsigned mask, unsigned from, int line) {
   if (lane->group >> from & 1) return taken_from<T>(from);
 #ifdef CUDA_CPU_CHECK
-  if (mask >> from & 1) {
-    const OffDevice off;
-    const char* const why =
-        off.self->block->peer(*off.self, from) ? ", which has left the kernel" : ", which the block does not have";
-    off.self->block->fail(
-        "a shuffle at line " + std::to_string(line) + " reads from lane " + std::to_string(from) + why +
-            ": the value is undefined. Let all lanes of the mask take part, or leave those out of the mask",
-        off.self);
-  }
+  if (mask >> from & 1) fail_shuffle(from, line);
 #endif
   if constexpr (std::is_floating_point_v<T>) return T(NAN);
   return own;
@@ -86,15 +79,8 @@ inline void before_copy(const void*, size_t, bool, const void*) {}
 #endif
 
 // What kernels call of the C library: the checks see it.
-__attribute__((noinline)) CUDA_CPU_PLAIN void* kernel_memcpy(void* to, const void* from, size_t bytes) {
-  before_copy(from, bytes, false, __builtin_return_address(0));
-  before_copy(to, bytes, true, __builtin_return_address(0));
-  return __builtin_memmove(to, from, bytes);
-}
-__attribute__((noinline)) CUDA_CPU_PLAIN void* kernel_memset(void* to, int value, size_t bytes) {
-  before_copy(to, bytes, true, __builtin_return_address(0));
-  return __builtin_memset(to, value, bytes);
-}
+__attribute__((noinline)) CUDA_CPU_PLAIN void* kernel_memcpy(void* to, const void* from, size_t bytes);
+__attribute__((noinline)) CUDA_CPU_PLAIN void* kernel_memset(void* to, int value, size_t bytes);
 CUDA_CPU_PLAIN inline void* kernel_malloc(size_t bytes) {
   const OffDevice off;
   void* const memory = std::malloc(bytes);
@@ -144,16 +130,9 @@ To bits_of(From value) {
   return to;
 }
 
-[[noreturn]] CUDA_CPU_COLD CUDA_CPU_PLAIN inline void broken(const char* what, const char* file, int line) {
-  if (!lane) {
-    std::fprintf(stderr, "%s:%d: %s\n", file, line, what);
-    std::abort();
-  }
-  const OffDevice off;
-  off.self->block->fail(std::string(what) + " at " + place(file, line), off.self);
-}
+[[noreturn]] CUDA_CPU_COLD CUDA_CPU_PLAIN void broken(const char* what, const char* file, int line);
 
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
 inline void* operator new(size_t bytes, cuda_cpu::OnHeap) {
@@ -256,13 +235,13 @@ static inline void __threadfence_system() {
 }
 
 namespace cuda_cpu {
-namespace {
+namespace CUDA_CPU_OURS {
 template <class T>
 constexpr T whole(T number) {
   static_assert(std::is_integral_v<T>, "CUDA has atomicMin and atomicMax of integers only: write others with atomicCAS");
   return number;
 }
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
 #define CUDA_CPU_ATOMIC_(name, expression)                                                                     \

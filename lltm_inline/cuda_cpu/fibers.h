@@ -86,8 +86,7 @@ cuda_cpu_switch:
 #endif
 
 namespace cuda_cpu {
-namespace {
-
+namespace CUDA_CPU_OURS {
 // Where a function has stopped.
 #ifdef CUDA_CPU_UCONTEXT
 using Place = ucontext_t;
@@ -152,5 +151,5 @@ class Fiber {
   size_t size_;
 };
 
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu

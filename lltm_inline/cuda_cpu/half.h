@@ -8,14 +8,13 @@ using nv_bfloat16 = c10::BFloat16;
 using __nv_bfloat16 = c10::BFloat16;
 
 namespace cuda_cpu {
-namespace {
-
+namespace CUDA_CPU_OURS {
 template <class T>
 struct alignas(4) Pair {
   T x, y;
 };
 
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
 using half2 = cuda_cpu::Pair<half>;

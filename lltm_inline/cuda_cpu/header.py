@@ -6,9 +6,14 @@ from functools import cache
 
 from .. import native
 
-_OF_DEVICE = ("names.h", "fibers.h", "block.h", "device.h", "half.h", "groups.h")  # each knows those before it
-_OF_TENSORS = ("torch.h", "memory.h", "counts.h", "checks.h", "told.h")
+# Each knows those before it.
+_NAMES = ("names.h", "fibers.h", "block.h", "device.h", "half.h", "groups.h")
+_NAMES_OF_TENSORS = ("torch.h", "told.h")
+_RUNTIME = ("runtime.h",)
+_CHECKS = ("memory.h", "counts.h", "checks.h", "tensors.h")
 
+#: Ahead of the names where the runtime is compiled once, into an object of its own.
+_APART = "#define CUDA_CPU_APART\n"
 
 #: What is counted must be what the text says, with any compiler: so nothing of it is optimised.
 _AS_WRITTEN = """\
@@ -21,17 +26,44 @@ _AS_WRITTEN = """\
 #endif
 """
 
+_OPTIMISED = """\
+#ifdef CUDA_CPU_COUNT
+#ifdef __clang__
+#pragma clang optimize on
+#else
+#pragma GCC reset_options
+#endif
+#endif
+"""
+
+
+def _joined(files: tuple[str, ...]) -> str:
+    return "".join(native.text(file, __package__) for file in files)
+
 
 @cache
-def header(tensors: bool = True) -> str:
+def header(tensors: bool = True, apart: bool = False) -> str:
     """Return our C++ as one text.
 
     Args:
         tensors: for texts that know tensors, too, or are checked; without, it needs no header of ATen.
+        apart: without what `runtime` has, which the library is linked with.
 
     Example:
         >>> "__syncthreads" in header(), "at::Tensor" in header(tensors=False)
         (True, False)
     """
-    text = "".join(native.text(file, __package__) for file in (*_OF_DEVICE, *_OF_TENSORS * tensors))
+    names = _joined((*_NAMES, *_NAMES_OF_TENSORS * tensors))
+    text = f"{_APART}{names}" if apart else f"{names}{_joined((*_RUNTIME, *_CHECKS * tensors))}"
     return f"#ifndef CUDA_CPU_NAMES\n#define CUDA_CPU_NAMES\n{text}#endif\n{_AS_WRITTEN}"
+
+
+@cache
+def runtime() -> str:
+    """Return what is the same for all texts, to be compiled behind `header(apart=True)`.
+
+    Example:
+        >>> "void Launch::start" in runtime(), "void Launch::start" in header(apart=True)
+        (True, False)
+    """
+    return f"{_OPTIMISED}{_joined((*_RUNTIME, *_CHECKS))}"

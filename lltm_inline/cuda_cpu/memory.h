@@ -12,8 +12,7 @@
 #define CUDA_CPU_INLINE CUDA_CPU_PLAIN inline __attribute__((always_inline))
 
 namespace cuda_cpu {
-namespace {
-
+namespace CUDA_CPU_OURS {
 // What nobody has written is full of these words: NaN in every type of floating point.
 constexpr uint32_t kUnwritten = 0xffcbffcb;
 
@@ -476,6 +475,6 @@ Apart::~Apart() {
   }
 }
 
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 #endif

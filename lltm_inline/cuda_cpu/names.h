@@ -94,25 +94,34 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFu
 // What is seldom called is compiled for size: that costs least of an edit.
 #define CUDA_CPU_COLD __attribute__((cold, noinline))
 
+// What does not depend on the text stands in runtime.h and the files after it. With a precompiled header that is compiled once,
+// into an object that is linked (CUDA_CPU_APART); without one it stands behind the declarations, and is the text's own.
+#ifdef CUDA_CPU_APART
+#define CUDA_CPU_OURS apart __attribute__((visibility("hidden")))
 namespace cuda_cpu {
-namespace {
-thread_local cudaError_t last_error = cudaSuccess;
-size_t most_shared = 48 * 1024;  // of dynamic shared memory, until a text asks for more
+namespace apart {}
+using namespace apart;
+}  // namespace cuda_cpu
+#else
+#define CUDA_CPU_OURS
+#endif
+
+namespace cuda_cpu {
+namespace CUDA_CPU_OURS {
+constinit inline thread_local cudaError_t last_error = cudaSuccess;
+inline size_t most_shared = 48 * 1024;  // of dynamic shared memory, until a text asks for more
 
 // What failed last, in words, as long as nobody has asked.
-std::string& last_fault() {
+inline std::string& last_fault() {
   static thread_local std::string what;
   return what;
 }
 
-CUDA_CPU_COLD std::string place(const char* file, int line) {
-  return std::string(file) + ":" + std::to_string(line);
-}
-
-cudaError_t note(cudaError_t error, const char* call, const char* file, int line);
+CUDA_CPU_COLD std::string place(const char* file, int line);
+CUDA_CPU_COLD cudaError_t note(cudaError_t error, const char* call, const char* file, int line);
 void remember_allocation(void* begin, size_t bytes, size_t element, bool of_kernel);
 void forget_allocation(void* begin);
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 
 inline const char* cudaGetErrorName(cudaError_t error) {
@@ -150,17 +159,6 @@ static inline cudaError_t cudaGetLastError() {
   cuda_cpu::last_fault().clear();
   return std::exchange(cuda_cpu::last_error, cudaSuccess);
 }
-
-namespace cuda_cpu {
-namespace {
-CUDA_CPU_COLD cudaError_t note(cudaError_t error, const char* call, const char* file, int line) {
-  last_error = error;
-  last_fault() = std::string(call) + " at " + place(file, line) + " gives " + cudaGetErrorName(error) + " (" +
-                 cudaGetErrorString(error) + ")";
-  return error;
-}
-}  // namespace
-}  // namespace cuda_cpu
 
 // Where a call stands.
 #define CUDA_CPU_PLACE_ const char *file = __builtin_FILE(), int line = __builtin_LINE()

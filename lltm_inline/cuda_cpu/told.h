@@ -1,21 +1,8 @@
 // What the rewriter tells check mode: the names of tensors, shared arrays and variables, and which tensors nobody has written.
 #ifdef CUDA_CPU_CHECK
 namespace cuda_cpu {
-namespace {
-
-void remember_tensor(const at::TensorBase& tensor, const char* name, bool is_argument) {
-  if (!tensor.defined() || tensor.numel() == 0 || !tensor.has_storage()) return;
-  int64_t last = 0;
-  for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
-  const size_t element = tensor.element_size();
-  const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
-  remember(
-      {begin, (last + 1) * element, name, element, Of::tensor, tensor.sizes().vec(), tensor.strides().vec(),
-       tensor.storage().getWeakStorageImpl(), is_argument});
-  for (Fresh& one : checks().fresh) {
-    if (one.begin == begin && one.name.empty()) one.name = name;
-  }
-}
+namespace CUDA_CPU_OURS {
+void remember_tensor(const at::TensorBase& tensor, const char* name, bool is_argument);
 
 // A tensor from which the text takes a pointer or an accessor.
 template <class T>
@@ -27,21 +14,7 @@ T&& named(T&& value, const char* name) {
 }
 
 [[noreturn]] __attribute__((noinline)) CUDA_CPU_PLAIN void off_axis(
-    size_t axes_left, int64_t index, int64_t size, const void* data) {
-  Lane* const self = lane;
-  lane = nullptr;
-  const char* const pc = static_cast<const char*>(__builtin_return_address(0));
-  const Region* const region = region_at(static_cast<const char*>(data), 1);
-  std::string axis = "an axis", tensor = "an accessor";
-  if (region) tensor = region->name;
-  if (region && region->sizes.size() >= axes_left) axis = "axis " + std::to_string(region->sizes.size() - axes_left);
-  std::string what = "out of bounds: index " + std::to_string(index) + " on " + axis + " of " + tensor + ", which has " +
-                     std::to_string(size) + (self ? ", at line " + line_at(pc, *self->block->launch) : "") +
-                     (region ? "; " + size_of(*region) : "") +
-                     ". Compare the index with the size of its axis before it is used";
-  if (!self) throw std::runtime_error(what);
-  self->block->fail(what, self);
-}
+    size_t axes_left, int64_t index, int64_t size, const void* data);
 
 // An accessor, or what is left of it when some axes have their index: one index too large is told although there is memory.
 template <class Base, class T, size_t N, template <class> class P, class I>
@@ -81,21 +54,17 @@ struct WithAccessors {
   }
 };
 
-WithAccessors with_accessors(const at::TensorBase& tensor, const char* name) {
+inline WithAccessors with_accessors(const at::TensorBase& tensor, const char* name) {
   remember_tensor(tensor, name, false);
   return {tensor};
 }
 
+void mark_unwritten(const at::TensorBase& tensor);
+
 // A tensor of at::empty: whoever reads it before it is written is told, and so is who returns it then.
 template <class T>
 T unwritten(T tensor) {
-  const size_t element = tensor.defined() ? tensor.element_size() : 0;
-  if (!element || !tensor.has_storage() || tensor.nbytes() == 0) return tensor;
-  if (element < 4 && !tensor.is_floating_point()) return tensor;  // any of their values may be meant
-  const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
-  fill_unwritten((void*)begin, tensor.nbytes());
-  auto& fresh = checks().fresh;
-  fresh.push_back({begin, tensor.nbytes(), element, tensor.storage().getWeakStorageImpl(), ""});
+  mark_unwritten(tensor);
   return tensor;
 }
 
@@ -107,135 +76,51 @@ struct Named {
 // A call of a function of the text that takes tensors: their names there are those that the caller knows.
 class Call {
  public:
-  Call(const char*, std::initializer_list<Named> arguments) {
-    Checks& all = checks();
-    if (all.calls++ == 0) {
-      all.fresh.clear();
-      all.freed.clear();
-      all.launch.clear();
-    }
-    for (const Named& one : arguments) remember_tensor(*one.tensor, one.name, true);
-  }
+  Call(const char* function, std::initializer_list<Named> arguments);
   Call(const Call&) = delete;
-
-  ~Call() {
-    if (--checks().calls == 0) forget_if([](const Region& one) { return one.is_argument; });
-  }
+  ~Call();
 };
 
-// How many elements of a row nobody has written, and the first one of all.
-CUDA_CPU_PLAIN size_t unwritten_in(const Fresh& of, const char* row, int64_t elements, int64_t step, const char*& first) {
-  size_t missing = 0;
-  for (int64_t i = 0; i < elements; ++i, row += step * int64_t(of.element)) {
-    if (!is_unwritten(of.begin, row - of.begin, of.element)) continue;
-    if (!first) first = row;
-    ++missing;
-  }
-  return missing;
+// A shared array or a variable, and how many elements each of its axes has.
+struct Array {
+  const char *name, *begin;
+  size_t bytes, element;
+  const int64_t* sizes;
+  size_t axes;
+};
+
+template <class T, size_t... kAxis>
+CUDA_CPU_PLAIN Array array_of(const char* name, const T& array, std::index_sequence<kAxis...>) {
+  static constexpr int64_t sizes[] = {int64_t(std::extent_v<T, kAxis>)..., 0};
+  return {name, (const char*)&array, sizeof(T), sizeof(std::remove_all_extents_t<T>), sizes, sizeof...(kAxis)};
 }
 
-// Of a tensor that a function returns: each of its elements has a value. What else lies in its memory is nobody's.
-void require_written(const at::TensorBase& tensor, const char* function) {
-  if (!tensor.defined() || tensor.numel() == 0 || !tensor.has_storage()) return;
-  const Checks& all = checks();
-  const auto one = std::find_if(all.fresh.begin(), all.fresh.end(), [&](const Fresh& fresh) {
-    const auto storage = fresh.storage.lock();
-    return storage && storage.get() == tensor.storage().unsafeGetStorageImpl();
-  });
-  if (one == all.fresh.end()) return;
-  const auto sizes = tensor.sizes(), strides = tensor.strides();
-  const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
-  const char* first = nullptr;
-  size_t missing = 0;
-  const size_t outer = tensor.is_contiguous() ? 0 : sizes.size() - 1;  // axes around what is one row
-  const int64_t row = outer ? sizes[outer] : tensor.numel(), step = tensor.is_contiguous() ? 1 : strides[outer];
-  std::vector<int64_t> index(outer);
-  for (int64_t i = 0; i < tensor.numel(); i += row) {
-    int64_t at = 0;
-    for (size_t axis = 0; axis < outer; ++axis) at += index[axis] * strides[axis];
-    missing += unwritten_in(*one, begin + at * int64_t(one->element), row, step, first);
-    for (size_t axis = outer; axis-- > 0 && ++index[axis] == sizes[axis];) index[axis] = 0;
-  }
-  if (!missing) return;
-  const std::string name = one->name.empty() ? "a tensor of at::empty" : one->name;
-  const size_t elements = tensor.numel();
-  std::string what = "unwritten: " + std::to_string(missing) + " of the " + std::to_string(elements) + " elements of " + name +
-                     " have no value when " + function + " returns";
-  if (missing < elements) {
-    what += ", the first is " + element_at({begin, 0, name, one->element, Of::tensor, sizes.vec(), strides.vec()}, first);
-  }
-  what += all.launch.empty() ? ", and no kernel was launched. "
-                             : ". The last launch was " + all.launch + ", of " + std::to_string(all.threads) + " threads. ";
-  throw std::runtime_error(
-      what + (all.threads < elements ? "There must be a thread for every element, or a loop in which each thread takes several"
-                                     : "Look at the condition under which a thread writes, and at the index"));
-}
-
-template <class T>
-void extents(std::vector<int64_t>& sizes) {
-  if constexpr (std::is_array_v<T>) {
-    sizes.push_back(std::extent_v<T>);
-    extents<std::remove_extent_t<T>>(sizes);
-  }
-}
-
-template <class T>
-Region region_of(const char* name, const T& array, Of of) {
-  Region region{(const char*)&array, sizeof(T), name, sizeof(std::remove_all_extents_t<T>), of, {}, {}};  // it may be volatile
-  extents<T>(region.sizes);
-  region.strides.resize(region.sizes.size());
-  int64_t stride = 1;
-  for (size_t i = region.sizes.size(); i-- > 0; stride *= region.sizes[i]) region.strides[i] = stride;
-  return region;
-}
-
-template <class T>
-void remember_shared(const char* name, const T& array) {
-  remember(region_of(name, array, Of::shared));
-  add_spot(checks().regions.back());
-}
+void remember_shared(const Array& array, Lane* self);
+void remember_variable(const Array& array);
+void remember_shared_of_file(void (*declare)());
 
 template <class T>
 CUDA_CPU_PLAIN void declare_shared(const char* name, const T& array) {
   const OffDevice off;
-  const char* const begin = (const char*)&array;
-  if (spot_at(begin, sizeof(T), begin, checks())) return;
-  remember_shared(name, array);
-  size_t bytes = 0;
-  for (const Region& one : checks().regions) bytes += one.of == Of::shared && one.begin != dynamic_shared() ? one.bytes : 0;
-  if (bytes <= 48 * 1024) return;
-  off.self->block->fail(
-      "too much shared memory: with " + std::string(name) + " the shared arrays of a block have " + std::to_string(bytes) +
-          " bytes, and a block has 49152. Take smaller ones, or dynamic shared memory",
-      off.self);
+  remember_shared(array_of(name, array, std::make_index_sequence<std::rank_v<T>>()), off.self);
 }
 
 struct SharedOfFile {
   explicit SharedOfFile(void (*declare)()) {
-    OfFile::here().shared.push_back(declare);
+    remember_shared_of_file(declare);
+  }
+};
+
+struct Variable {
+  template <class T>
+  Variable(const char* name, const T& variable) {
+    remember_variable(array_of(name, variable, std::make_index_sequence<std::rank_v<T>>()));
   }
 };
 
 template <class T, size_t N, template <class> class P = at::DefaultPtrTraits>
 using Accessor32 = Accessor<T, N, P, int32_t>;
 
-struct Variable {
-  template <class T>
-  Variable(const char* name, const T& variable) {
-    OfFile::here().variables.push_back(region_of(name, variable, Of::variable));
-  }
-};
-
-// The first name counts.
-void name_dynamic_shared(const char* name, size_t element) {
-  if (std::exchange(checks().is_dynamic_named, true)) return;
-  for (Region& one : checks().regions) {
-    if (one.begin != dynamic_shared()) continue;
-    one.name = name;
-    one.element = element;
-  }
-}
-
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
 #endif

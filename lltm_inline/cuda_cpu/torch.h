@@ -56,8 +56,7 @@ extern "C" inline __attribute__((visibility("hidden"))) int32_t aoti_torch_get_c
 }
 
 namespace cuda_cpu {
-namespace {
-
+namespace CUDA_CPU_OURS {
 // What the rewriter tells the checks of tensors.
 #ifdef CUDA_CPU_CHECK
 void require_written(const at::TensorBase& tensor, const char* function);
@@ -89,11 +88,7 @@ struct Call {
 inline void require_written(const at::TensorBase&, const char*) {}
 #endif
 
-[[noreturn]] CUDA_CPU_COLD void fail_unasked(const char* function) {
-  throw std::runtime_error(
-      std::exchange(last_fault(), "") + ". Nobody has asked cudaGetLastError() when " + function +
-      " returns, and what the kernel should have done is missing");
-}
+[[noreturn]] CUDA_CPU_COLD void fail_unasked(const char* function);
 
 // What a function of the text has returned passes through here on its way out, `wanted` says which of it anybody wants.
 template <class Result, size_t kCount>
@@ -116,5 +111,5 @@ Result returned(Result result, const char* function, const std::array<bool, kCou
   return result;
 }
 
-}  // namespace
+}  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu

@@ -24,6 +24,7 @@ from string import Template
 from ..base.device import DEVICES
 from ..cuda_cpu import header as cuda_names
 from ..cuda_cpu import on_cpu, rewrite
+from ..cuda_cpu import runtime as cuda_runtime
 from ..errors import DefinitionError, TemplateError
 from ..model.registry import BINDINGS, Kernel, Op
 from .binding import generate_binding
@@ -104,8 +105,12 @@ _DEVICE_GUARD = _includes("ATen/DeviceGuard.h")
 _OF_OPS = _includes("ATen/Context.h", "ATen/TensorUtils.h", "ATen/TracerMode.h")
 
 
-def prelude_text(prelude: str) -> str:
+def prelude_text(prelude: str, apart: bool = False) -> str:
     """Return what a text starts with.
+
+    Args:
+        prelude: key of the headers.
+        apart: leave out what `runtime_text` has.
 
     Example:
         >>> prelude_text("aten cuda-cpu").startswith(prelude_text("aten"))
@@ -114,7 +119,17 @@ def prelude_text(prelude: str) -> str:
     if prelude == CUDA_PRELUDE:
         return cuda_names(tensors=False)
     headers = PRELUDE[prelude.removesuffix(_ON_CPU)]
-    return headers + _DEVICE_GUARD + _OF_OPS + cuda_names() if prelude.endswith(_ON_CPU) else headers
+    return headers + _DEVICE_GUARD + _OF_OPS + cuda_names(apart=apart) if prelude.endswith(_ON_CPU) else headers
+
+
+def runtime_text(prelude: str) -> str:
+    """Return what need not be compiled with every text that starts so: an object is made of it, beside the precompiled header.
+
+    Example:
+        >>> runtime_text("aten"), "Launch::start" in runtime_text("aten cuda-cpu")
+        ('', True)
+    """
+    return cuda_runtime() if prelude.endswith(_ON_CPU) and prelude != CUDA_PRELUDE else ""
 
 
 _WHOLE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*[<\"]torch/)(?:extension|torch|all)\.h", re.MULTILINE)

@@ -1,0 +1,149 @@
+// What check mode knows of the text's tensors, shared arrays and variables: their names, and what nobody has written.
+#ifdef CUDA_CPU_CHECK
+namespace cuda_cpu {
+namespace CUDA_CPU_OURS {
+void remember_tensor(const at::TensorBase& tensor, const char* name, bool is_argument) {
+  if (!tensor.defined() || tensor.numel() == 0 || !tensor.has_storage()) return;
+  int64_t last = 0;
+  for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
+  const size_t element = tensor.element_size();
+  const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
+  remember(
+      {begin, (last + 1) * element, name, element, Of::tensor, tensor.sizes().vec(), tensor.strides().vec(),
+       tensor.storage().getWeakStorageImpl(), is_argument});
+  for (Fresh& one : checks().fresh) {
+    if (one.begin == begin && one.name.empty()) one.name = name;
+  }
+}
+
+[[noreturn]] __attribute__((noinline)) CUDA_CPU_PLAIN void off_axis(
+    size_t axes_left, int64_t index, int64_t size, const void* data) {
+  Lane* const self = lane;
+  lane = nullptr;
+  const char* const pc = static_cast<const char*>(__builtin_return_address(0));
+  const Region* const region = region_at(static_cast<const char*>(data), 1);
+  std::string axis = "an axis", tensor = "an accessor";
+  if (region) tensor = region->name;
+  if (region && region->sizes.size() >= axes_left) axis = "axis " + std::to_string(region->sizes.size() - axes_left);
+  std::string what = "out of bounds: index " + std::to_string(index) + " on " + axis + " of " + tensor + ", which has " +
+                     std::to_string(size) + (self ? ", at line " + line_at(pc, *self->block->launch) : "") +
+                     (region ? "; " + size_of(*region) : "") +
+                     ". Compare the index with the size of its axis before it is used";
+  if (!self) throw std::runtime_error(what);
+  self->block->fail(what, self);
+}
+
+void mark_unwritten(const at::TensorBase& tensor) {
+  const size_t element = tensor.defined() ? tensor.element_size() : 0;
+  if (!element || !tensor.has_storage() || tensor.nbytes() == 0) return;
+  if (element < 4 && !tensor.is_floating_point()) return;  // any of their values may be meant
+  const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
+  fill_unwritten((void*)begin, tensor.nbytes());
+  auto& fresh = checks().fresh;
+  fresh.push_back({begin, tensor.nbytes(), element, tensor.storage().getWeakStorageImpl(), ""});
+}
+
+Call::Call(const char*, std::initializer_list<Named> arguments) {
+  Checks& all = checks();
+  if (all.calls++ == 0) {
+    all.fresh.clear();
+    all.freed.clear();
+    all.launch.clear();
+  }
+  for (const Named& one : arguments) remember_tensor(*one.tensor, one.name, true);
+}
+
+Call::~Call() {
+  if (--checks().calls == 0) forget_if([](const Region& one) { return one.is_argument; });
+}
+
+// How many elements of a row nobody has written, and the first one of all.
+CUDA_CPU_PLAIN size_t unwritten_in(const Fresh& of, const char* row, int64_t elements, int64_t step, const char*& first) {
+  size_t missing = 0;
+  for (int64_t i = 0; i < elements; ++i, row += step * int64_t(of.element)) {
+    if (!is_unwritten(of.begin, row - of.begin, of.element)) continue;
+    if (!first) first = row;
+    ++missing;
+  }
+  return missing;
+}
+
+// Of a tensor that a function returns: each of its elements has a value. What else lies in its memory is nobody's.
+void require_written(const at::TensorBase& tensor, const char* function) {
+  if (!tensor.defined() || tensor.numel() == 0 || !tensor.has_storage()) return;
+  const Checks& all = checks();
+  const auto one = std::find_if(all.fresh.begin(), all.fresh.end(), [&](const Fresh& fresh) {
+    const auto storage = fresh.storage.lock();
+    return storage && storage.get() == tensor.storage().unsafeGetStorageImpl();
+  });
+  if (one == all.fresh.end()) return;
+  const auto sizes = tensor.sizes(), strides = tensor.strides();
+  const char* const begin = static_cast<const char*>(tensor.const_data_ptr());
+  const char* first = nullptr;
+  size_t missing = 0;
+  const size_t outer = tensor.is_contiguous() ? 0 : sizes.size() - 1;  // axes around what is one row
+  const int64_t row = outer ? sizes[outer] : tensor.numel(), step = tensor.is_contiguous() ? 1 : strides[outer];
+  std::vector<int64_t> index(outer);
+  for (int64_t i = 0; i < tensor.numel(); i += row) {
+    int64_t at = 0;
+    for (size_t axis = 0; axis < outer; ++axis) at += index[axis] * strides[axis];
+    missing += unwritten_in(*one, begin + at * int64_t(one->element), row, step, first);
+    for (size_t axis = outer; axis-- > 0 && ++index[axis] == sizes[axis];) index[axis] = 0;
+  }
+  if (!missing) return;
+  const std::string name = one->name.empty() ? "a tensor of at::empty" : one->name;
+  const size_t elements = tensor.numel();
+  std::string what = "unwritten: " + std::to_string(missing) + " of the " + std::to_string(elements) + " elements of " + name +
+                     " have no value when " + function + " returns";
+  if (missing < elements) {
+    what += ", the first is " + element_at({begin, 0, name, one->element, Of::tensor, sizes.vec(), strides.vec()}, first);
+  }
+  what += all.launch.empty() ? ", and no kernel was launched. "
+                             : ". The last launch was " + all.launch + ", of " + std::to_string(all.threads) + " threads. ";
+  throw std::runtime_error(
+      what + (all.threads < elements ? "There must be a thread for every element, or a loop in which each thread takes several"
+                                     : "Look at the condition under which a thread writes, and at the index"));
+}
+
+Region region_of(const Array& array, Of of) {
+  Region region{array.begin, array.bytes, array.name, array.element, of, {array.sizes, array.sizes + array.axes}, {}};
+  region.strides.resize(array.axes);
+  int64_t stride = 1;
+  for (size_t i = array.axes; i-- > 0; stride *= array.sizes[i]) region.strides[i] = stride;
+  return region;
+}
+
+void remember_shared(const Array& array, Lane* self) {
+  if (spot_at(array.begin, array.bytes, array.begin, checks())) return;
+  remember(region_of(array, Of::shared));
+  add_spot(checks().regions.back());
+  size_t bytes = 0;
+  for (const Region& one : checks().regions) bytes += one.of == Of::shared && one.begin != dynamic_shared() ? one.bytes : 0;
+  if (bytes <= 48 * 1024) return;
+  self->block->fail(
+      "too much shared memory: with " + std::string(array.name) + " the shared arrays of a block have " +
+          std::to_string(bytes) + " bytes, and a block has 49152. Take smaller ones, or dynamic shared memory",
+      self);
+}
+
+void remember_shared_of_file(void (*declare)()) {
+  OfFile::here().shared.push_back(declare);
+}
+
+void remember_variable(const Array& array) {
+  OfFile::here().variables.push_back(region_of(array, Of::variable));
+}
+
+// The first name counts.
+void name_dynamic_shared(const char* name, size_t element) {
+  if (std::exchange(checks().is_dynamic_named, true)) return;
+  for (Region& one : checks().regions) {
+    if (one.begin != dynamic_shared()) continue;
+    one.name = name;
+    one.element = element;
+  }
+}
+
+}  // namespace CUDA_CPU_OURS
+}  // namespace cuda_cpu
+#endif
