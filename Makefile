@@ -1,6 +1,6 @@
 # Every target makes its own virtual environment in .venv the first time, with the versions of constraints.txt.
 #   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
-#   make test      what a change breaks first, two tests at a time         make test ARGS='-k doctor'
+#   make test      what a change breaks first, three tests at a time  make test ARGS='-k doctor'
 #   make test-all  all tests: every notebook, export, crash and browser   make test-all ARGS='-m full' for what is left
 #   make check     lint, types, order of the rooms, form of our C++
 #   make bench     comparisons with other tools (minutes)
@@ -12,6 +12,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
+# Of two tests one often waits, for a browser or for a process that ends: a third one keeps two cores busy.
+PYTEST = $(BIN)/python -m pytest -n 3 --dist worksteal
 BIN = $(VENV)/bin
 LESSON = $(notdir $(firstword $(wildcard notebooks/00*.ipynb)))
 PANEL = lltm_inline/notebook/panel/js
@@ -27,10 +29,10 @@ demo: $(VENV)/.stamp-run
 	$(BIN)/python -m lltm_inline.demo $(ARGS)
 
 test: $(VENV)/.stamp-test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not full' $(ARGS)
+	$(PYTEST) -m 'not full' $(ARGS)
 
 test-all: $(VENV)/.stamp-test
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+	$(PYTEST) $(ARGS)
 
 check: $(VENV)/.stamp-check
 	$(BIN)/ruff check .

@@ -129,7 +129,10 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
 def is_cause_of(log: str) -> bool:
     """Tell whether a compiler's complaint is about the precompiled header itself."""
     return bool(
-        re.search(rf"AST file|PCH file|precompiled header|headers/\w+/{_RUNTIME}|prelude\.h\.(?:gch|pch)['\"]? ?(?::|not|is|was|has)", log)
+        re.search(
+            rf"AST file|PCH file|precompiled header|headers/\w+/{_RUNTIME}|prelude\.h\.(?:gch|pch)['\"]? ?(?::|not|is|was|has)",
+            log,
+        )
     )
 
 

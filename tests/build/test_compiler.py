@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import shutil
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -294,6 +295,20 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
     torch.ops.load_library(str(third.path))
     assert not third.cached and getattr(torch.ops, third.namespace).forward(torch.ones(1)).item() == 4
     assert not made.exists() or "-include" not in third.log
+
+
+@pytest.mark.parametrize("name", ["g++", "clang++"])
+def test_a_header_without_its_object_is_thrown_away(name: str, tmp_path: Path) -> None:
+    """A linker that misses what is compiled beside a header complains of the header, and not of the text."""
+    if not shutil.which(name):
+        pytest.skip(f"there is no {name}")
+    lost = tmp_path / "headers" / "0a1b2c" / "runtime.o"
+    done = subprocess.run([name, "-shared", lost, "-o", tmp_path / "a.so"], capture_output=True, text=True)
+    assert done.returncode and header.is_cause_of(done.stderr)
+    done = subprocess.run(
+        [name, "-shared", tmp_path / "main.o", "-o", tmp_path / "a.so"], capture_output=True, text=True
+    )
+    assert done.returncode and not header.is_cause_of(done.stderr)
 
 
 def test_failed_header_is_not_tried_again(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,7 +118,7 @@ def test_the_environment_does_not_know_us(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("kernel", "environment"),
     [
-        pytest.param("axpy/cpp", {"CXX": QUICK}, id="axpy/cpp"),
+        pytest.param("axpy/cpp", {"CXX": QUICK}, id="axpy/cpp", marks=pytest.mark.long),  # as lltm/fused, and less
         pytest.param("lltm/fused", {}, id="lltm/fused"),
         pytest.param("conv_bn/fused", {"CXX": QUICK}, id="conv_bn/fused"),
     ],
