@@ -364,6 +364,37 @@ def test_a_constant_that_is_a_double(compiler: str) -> None:
     assert said in str(li.assembly(doubles, compiler=compiler, progress=False))
 
 
+@pytest.mark.parametrize(
+    ("texts", "is_one_place"),
+    [
+        ("addss xmm0,DWORD PTR [rdi]|movss DWORD PTR [rdx+rax*4],xmm0|add rdi,4|cmp rdi,rsi|jne 0", True),
+        ("lock add DWORD PTR [rdx],1|inc ecx|cmp ecx,esi|jne 0", True),
+        ("movss DWORD PTR [rip+0x20],xmm0|add rax,1|jne 0", True),
+        ("movss DWORD PTR [rdx+rax*4],xmm0|add eax,1|cmp rax,rsi|jne 0", False),
+        ("movss DWORD PTR [rsp+8],xmm0|add rax,1|jne 0", False),
+        ("movss xmm0,DWORD PTR [rdx]|add rax,1|jne 0", False),
+        ("cmp DWORD PTR [rdx],0|jne 0", False),
+        ("mov DWORD PTR [rax],0|call 99 <expf>|jne 0", False),
+        ("mov DWORD PTR [rdx],0|div rcx|jne 0", False),
+    ],
+)
+def test_one_place_in_memory(texts: str, is_one_place: bool) -> None:
+    """What is written in each turn lies in one place where no register of its address changes; the stack is a thread's own."""
+    assert Loop(tuple(Instruction(0, one, 1) for one in texts.split("|"))).writes_one_place == is_one_place
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_a_sum_in_memory(compiler: str) -> None:
+    """A loop that adds up in memory says so, and one that adds up in a local variable does not."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} here")
+    for loop, said in (("b[0] += a[i];", True), ("b[i] = 2 * a[i];", False)):
+        one = kernel(LOOPS.replace("LOOP", f"for (int64_t i = 0; i < n; ++i) {{ {loop} }}"), f"sum_{said}".lower())
+        shown = str(li.assembly(one, compiler=compiler, progress=False))
+        assert ("writes to one place in memory in each turn" in shown) == said, shown
+
+
 def test_a_loop_that_lost_its_vectors_is_compared_with_those() -> None:
     """Beside the vectors there was a loop for what was left over, of which nothing is left: it is that one that is gone."""
     vector, scalar = ("vaddps ymm0,ymm0,ymm1", "vaddss xmm0,xmm0,xmm1")

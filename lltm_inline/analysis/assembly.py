@@ -65,6 +65,20 @@ _SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX)(2?)(?:\.\w+)*$")
 #: From float to double, and back.
 _WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
 _CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
+#: What changes its first operand, if that is memory; on x86.
+_STORES = re.compile(r"v?mov\w*|add|adc|sub|sbb|inc|dec|neg|not|and|or|xor|xadd|xchg|cmpxchg")
+_OPERAND = re.compile(r"(?:\w+ (?:PTR|ptr) )?(?:\w+:)?\[(.+?)\]")
+_REGISTER = re.compile(r"\b(?:[re]?([a-d])[xlh]|[re]?([sd]i|[sb]p)l?|(r\d+)[dwb]?)\b")
+#: Their first operand stays as it was; and what changes which registers that it does not name.
+_KEEPS = re.compile(r"cmp|test|bt|push|v?u?comis[sd]|j\w+")
+_CHANGES = (
+    (re.compile(r"i?mul|i?div|c[dq]qe?|cqo"), {"a", "d"}),
+    (_CALL, {"a", "c", "d", "si", "di", "r8", "r9", "r10", "r11"}),
+)
+_ONE_PLACE = (
+    ", writes to one place in memory in each turn (a local variable, written when the loop is done, stays in a register; "
+    "threads whose places are neighbours wait for each other)"
+)
 #: Columns of the text beside its instructions.
 _SOURCE = 60
 #: From this share of common text on, two lines are one before and after an edit.
@@ -95,6 +109,11 @@ class Instruction:
 
 
 _PREFIXES = ("lock", "rep", "repz", "repnz", "bnd", "notrack", "data16", "cs", "ds", "es")
+
+
+def _registers(text: str) -> set[str]:
+    """Name the registers of the processor's own numbers in an operand, each by one name: `rax`, `eax` and `al` are one."""
+    return {next(filter(None, found)) for found in _REGISTER.findall(text)}
 
 
 @dataclass(frozen=True)
@@ -149,7 +168,22 @@ class Loop:
         """How many numbers it calculates with at a time, in words."""
         words = ", ".join(starmap(words_of_width, self.widths.items())) or "no calculation"
         names = [one.name for one in self.instructions]
-        return words + _CONVERTS * (any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names)))
+        converts = any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names))
+        return words + _CONVERTS * converts + _ONE_PLACE * self.writes_one_place
+
+    @property
+    def writes_one_place(self) -> bool:
+        """Whether each turn writes to memory where the one before it has written, but for the stack; on x86."""
+        stored, changed = list[set[str]](), set[str]()
+        for one in self.instructions:
+            name, operands = one.name, one.text.partition(one.name)[2].strip()
+            place = _OPERAND.match(operands)
+            if place and _STORES.fullmatch(name):
+                stored.append(_registers(place[1]))
+            elif not _KEEPS.fullmatch(name):
+                changed |= _registers(operands.partition(",")[0])
+            changed = changed.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(name)))
+        return any(not place & (changed | {"sp", "bp"}) for place in stored)
 
     @property
     def rest(self) -> str:

@@ -39,6 +39,14 @@ _LETTERS = 300
 _COUNTED = ("instructions", "cycles", "cache-misses")
 #: How many rows are shown.
 _MOST = 12
+#: What libraries do whose names do not say it.
+_DO = (
+    ("libgomp", "threads that wait for others: their shares are uneven, or too small"),
+    ("libm.", "exp, tanh and other functions of one number at a time"),
+    ("libc.", "copying, filling and allocating memory"),
+    ("libtorch_cpu", "ATen's functions, and PyTorch around the call"),
+    ("[kernel", "the system: new pages of memory, and threads that are woken"),
+)
 
 
 @dataclass(frozen=True)
@@ -74,9 +82,18 @@ class Hot:
             texts: the lines of the kernel.
         """
         rows = [(share, str(line), texts[line - 1].strip()) for line, share in self.lines if line <= len(texts)]
-        return sorted([*rows, *((share, "", f"in {name}") for name, share in self.others)], key=lambda row: -row[0])[
-            :_MOST
-        ]
+        others = ((share, "", f"in {name}{_does(name)}") for name, share in self.others)
+        return sorted([*rows, *others], key=lambda row: -row[0])[:_MOST]
+
+
+def _does(library: str) -> str:
+    """Say what a library does, if its name does not.
+
+    Example:
+        >>> _does("libm.so.6"), _does("libpython3.11.so")
+        (': exp, tanh and other functions of one number at a time', '')
+    """
+    return next((f": {what}" for name, what in _DO if library.startswith(name)), "")
 
 
 @dataclass(frozen=True)

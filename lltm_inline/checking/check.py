@@ -132,9 +132,7 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
         raise DefinitionError(op.lacks)
     chosen = choose_check_sizes(op, sizes)
     require_device(setting.device, kernel)
-    if flags := (device := DEVICES[setting.device]).check_flags:
-        limits = setting.limits or Limits(seconds=device.watched_seconds)
-        setting = replace(setting, cflags=(*(setting.cflags or ()), *flags), limits=limits)
+    setting = watching(setting)
     with noting([kernel]):
         report = _report(kernel, chosen, setting, gradients_only=gradients_only)
     if report.crash is not None:
@@ -146,6 +144,20 @@ def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting,
     elif not gradients_only:  # which would be only a part of what makes a kernel right
         registry.note(kernel, "right")
     return report
+
+
+def watching(setting: Setting) -> Setting:
+    """Return how a kernel is built and run for a check: on some devices with each of its steps looked at.
+
+    Example:
+        >>> watching(Setting("cpu")) == Setting("cpu"), "-DCUDA_CPU_CHECK" in watching(Setting("cuda-cpu")).cflags
+        (True, True)
+    """
+    device = DEVICES[setting.device]
+    if not device.check_flags:
+        return setting
+    limits = setting.limits or Limits(seconds=device.watched_seconds)
+    return replace(setting, cflags=(*(setting.cflags or ()), *device.check_flags), limits=limits)
 
 
 def require_right(

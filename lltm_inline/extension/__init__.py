@@ -2,6 +2,13 @@
 
 `Registry.import_extension` takes a directory, which `li.export` wrote or which is laid out as in PyTorch's tutorials. Files that
 define `forward` and `backward` as the playground wants them are for `Kernel.from_files`.
+
+inline      `li.from_load_inline`: arguments of load_inline become an op and a kernel; which types of C++ go in stands here
+example     what one call tells of a function: the letters of its shapes, what it returns, what it changes
+matching    which argument of the function is which of the op's, and the lines that adapt one to the other
+classic, setup_py    extensions as in PyTorch's tutorials, and the `setup.py` that names their files
+reading     what binds a text to Python, read out of it
+returned    an export that comes back
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import torch
 
 from ..base.device import DEVICES
 from ..build.compiler import Build, build
-from ..checking.check import check
+from ..checking.check import check, watching
 from ..checking.report import Report
 from ..measure.benchmark import benchmark
 from ..measure.counts import counts
@@ -92,6 +92,8 @@ def _counted(tell: Any) -> Any:
 def _build(order: Order, how: Mapping[str, Any]) -> Build:
     """Build a kernel with all that is needed to run it, so that what follows makes nothing twice; without a GPU it compiles."""
     kernel, setting = order.kernel, order.setting
+    if order.check and order.benchmark is None:
+        setting = watching(setting)  # that build is all that is needed
     if DEVICES[setting.device].needs_gpu and not order.runs and not torch.cuda.is_available():
         return build(kernel, compile_only=True, progress=setting.progress, **how)
     require_device(setting.device, kernel)
