@@ -244,7 +244,7 @@ def test_where_the_time_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "perf").chmod(0o755)
     (tmp_path / "sh").symlink_to("/bin/sh")
     refused = li.assembly(kernel(), compiler="g++", progress=False, hot=(1,)).hot
-    assert refused and refused.missing.endswith("this system may not allow it: Permission denied")
+    assert refused and refused.missing.endswith("this system may not allow it, or is too busy: Permission denied")
 
 
 #: Loops that are not vectorised, each with words of the reason, which must be there, and of its cure.
@@ -335,7 +335,10 @@ a/b:7:25: missed: couldn't vectorize loop
 a/b:9:47: missed:   not vectorized, possible dependence between data-refs *_4 and *_7
 a/b:9:25: missed: couldn't vectorize loop"""
     computed, divided, carried = told_in(printed, "a/b", "")
-    assert computed.how == "which elements it reads or writes is computed in each turn, so that turns may meet in one"
+    assert (
+        computed.how
+        == "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some"
+    )
     assert divided.how == "it divides whole numbers, which no vector does"
     assert carried.help.startswith("Let another loop be the inner one.")
     assert "restrict" not in f"{computed.help}{divided.help}" and "simd" not in f"{computed.help}{divided.help}"
@@ -381,6 +384,23 @@ def test_a_constant_that_is_a_double(compiler: str) -> None:
 def test_one_place_in_memory(texts: str, is_one_place: bool) -> None:
     """What is written in each turn lies in one place where no register of its address changes; the stack is a thread's own."""
     assert Loop(tuple(Instruction(0, one, 1) for one in texts.split("|"))).writes_one_place == is_one_place
+
+
+@pytest.mark.full
+def test_square_roots_and_memory_in_a_loop() -> None:
+    """A call that only negative numbers take is none; memory that is taken in each turn of an outer loop is told."""
+    root = "for (int64_t i = 0; i < n; ++i) a[i] = std::sqrt(std::fabs(d[i]));"
+    rows = "for (int64_t r = 0; r < n; ++r) { std::vector<float> t(64); for (int j = 0; j < 64; ++j) t[j] = d[j]; a[r] = t[r % 64]; }"
+    for loop, what, how in (
+        (root, "not vectorised", "sqrt has to set errno for a negative number, so it goes one at a time"),
+        (rows, "allocates", "memory in each turn, perhaps (operator new)"),
+    ):
+        text = "#include <cmath>\n#include <vector>\n" + LOOPS.replace("LOOP", loop)
+        found = li.assembly(kernel(text, what[:3]), compiler="g++", progress=False, remarks=True)
+        assert how in [one.how for one in found.remarks or () if one.what == what], found
+        assert "sqrtf" not in found.calls
+    fast = kernel("#include <cmath>\n" + LOOPS.replace("LOOP", root), "not").replace(flags=("-fno-math-errno",))
+    assert li.assembly(fast, compiler="g++", progress=False).width() > 1
 
 
 @pytest.mark.full

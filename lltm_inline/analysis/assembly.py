@@ -36,7 +36,7 @@ from ..run.setting import Setting, choose_sizes
 from ..source.template import devices_of, is_torch_free, require_text
 from . import ptx, sass
 from .hot import Hot, hot_of
-from .remarks import Remark, because_of_calls, remarks_of
+from .remarks import Remark, because_of_calls, because_of_sqrt, remarks_of
 
 #: The first that is there is taken; both list in Intel's syntax, the target first.
 _TOOLS = (
@@ -62,6 +62,9 @@ _ARM = re.compile(r"f(?:add|sub|mul|div|mla|mls|max|min|sqrt|n?madd|n?msub|maxnm
 #: Of a CUDA text, for one thread.
 _PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh)(?:\.\w+)*\.f(32|64)$")
 _SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX)(2?)(?:\.\w+)*$")
+_SQRT = re.compile(r"v?sqrts[sd]")
+#: What takes memory from the system.
+_ALLOCATES = re.compile(r"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu")
 #: From float to double, and back.
 _WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
 _CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
@@ -143,8 +146,14 @@ class Loop:
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """The functions that it calls, each turn anew."""
-        return tuple(dict.fromkeys(filter(None, map(_called, self.instructions))))
+        """The functions that it calls, each turn anew; but for that of a square root, which is called for negative numbers alone."""
+        rare = ("sqrt", "sqrtf") if self.has_sqrt else ()
+        return tuple(name for name in dict.fromkeys(map(_called, self.instructions)) if name and name not in rare)
+
+    @property
+    def has_sqrt(self) -> bool:
+        """Whether it takes square roots one at a time."""
+        return any(map(_SQRT.fullmatch, (one.name for one in self.instructions)))
 
     def by_line(self) -> Iterator[tuple[int, list[Instruction]]]:
         """Yield the instructions in order, those together that belong to one line; one of no line goes with those before it."""
@@ -205,12 +214,14 @@ class Routine:
         instructions: all of them.
         loops: the innermost ones that have something of the text in them.
         uses: of a CUDA kernel, the registers and the memory of a thread, and the memory of a block, in words.
+        allocates: lines that may take memory in each turn of a loop, also of one around others, and by which function.
     """
 
     name: str
     instructions: tuple[Instruction, ...]
     loops: tuple[Loop, ...]
     uses: str = ""
+    allocates: tuple[tuple[int, str], ...] = ()
 
     @property
     def short(self) -> str:
@@ -314,7 +325,10 @@ class Assembly(Shown):
                     ]
         rows += [] if self.loops else ["", self.without_loops]
         if self.remarks is not None:
-            rows += ["", "what the compiler says:" if self.remarks else "The compiler says nothing of the text."]
+            rows += [
+                "",
+                "what the compiler says:" if self.remarks else "The compiler says nothing of the text, good or bad.",
+            ]
             for one in self.remarks:
                 rows += [f"  {one.line:4} | {texts[one.line - 1].strip()[:_SOURCE]}", f"         {one}"]
         if self.hot is not None:
@@ -449,10 +463,22 @@ def _all_of(
     for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
         one = _assembly_of(built, version)
         if remarks:
-            told = (because_of_calls(each, one.calls_of(each.line)) for each in remarks_of(built, setting.progress))
-            one = replace(one, remarks=tuple(told))
+            told = (_explained(each, one) for each in remarks_of(built, setting.progress))
+            more = dict.fromkeys(place for routine in one.routines for place in routine.allocates)
+            taken = (Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more)
+            one = replace(one, remarks=tuple(sorted([*told, *taken], key=lambda each: each.line)))
         found.append(replace(one, hot=hot_of(built, sizes[built.op.name], setting)) if sizes else one)
     return found
+
+
+_ONCE = "Take it once, ahead of the loop."
+
+
+def _explained(one: Remark, of: Assembly) -> Remark:
+    """Hold what a compiler says of a line against the loops that have something of it."""
+    calls = of.calls_of(one.line)
+    has_sqrt = any(loop.has_sqrt for loop in of.loops if one.line in loop.lines)
+    return because_of_sqrt(one) if has_sqrt and not calls else because_of_calls(one, calls)
 
 
 def _assembly_of(built: Built, version: str) -> Assembly:
@@ -491,7 +517,10 @@ def _routines(path: Path, file: str) -> Iterator[Routine]:
     for name, rows in functions.items():
         if own := sum(address in lines for address, _ in rows):
             instructions = tuple(Instruction(address, _plain(text), lines.get(address, 0)) for address, text in rows)
-            found.append((own, Routine(name, instructions, tuple(_loops(instructions)))))
+            routine = Routine(
+                name, instructions, tuple(_loops(instructions)), allocates=tuple(_allocated(instructions))
+            )
+            found.append((own, routine))
     yield from (routine for _, routine in sorted(found, key=lambda each: -each[0]))
 
 
@@ -550,6 +579,14 @@ def _loops(instructions: Sequence[Instruction]) -> Iterator[Loop]:
         found = Loop(tuple(instructions[index] for index in loop))
         if found.lines:
             yield found
+
+
+def _allocated(instructions: Sequence[Instruction]) -> Iterator[tuple[int, str]]:
+    """Yield where a loop, or one around it, calls what takes memory; not where an exception is on its way."""
+    for loop in _knots(range(len(instructions)), _ways(instructions)):
+        for one in (instructions[index] for index in loop):
+            if one.line and _ALLOCATES.match(name := _called(one)):
+                yield one.line, name
 
 
 def _ways(instructions: Sequence[Instruction]) -> list[tuple[int, ...]]:

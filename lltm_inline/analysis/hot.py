@@ -29,14 +29,18 @@ from ..run.library import load_all
 from ..run.setting import Setting
 from ..tables.words import size_text
 
-_SECONDS = 1.0
+#: How long it is called: where the machine is so busy that perf comes too late, once more and longer.
+_SECONDS = (1.0, 5.0)
 #: A second; no round number, so that samples do not fall in step with what repeats.
 _SAMPLES = "997"
 _SAMPLE = re.compile(r"\s*([0-9a-f]+) \((.+)\)")
 #: Of what perf says when it cannot.
 _LETTERS = 300
 #: What the processor counts, where it lets perf read it; a virtual machine often does not.
-_COUNTED = ("instructions", "cycles", "cache-misses")
+_COUNTED = ("instructions", "cycles", "cache-misses", "branch-misses")
+#: Which share of the time a thread takes that works.
+_WORKS = 0.1
+_NOT_SHARED = ": nothing is shared out (at::parallel_for), or its grain is larger than the work"
 #: How many rows are shown.
 _MOST = 12
 #: What libraries do whose names do not say it.
@@ -58,7 +62,8 @@ class Hot:
         samples: how many were taken.
         lines: of the text, each with its share of the samples; the largest first.
         others: what is not at a line of the text, likewise: the libraries that the kernel calls, and PyTorch around it.
-        counters: instructions a cycle and cache misses a call in words, or that nobody may read them.
+        threads: how many of PyTorch's threads work, in words.
+        counters: instructions a cycle, cache misses and mispredicted branches a call in words, or that nobody may read them.
         missing: why there are no samples.
     """
 
@@ -66,14 +71,15 @@ class Hot:
     samples: int = 0
     lines: tuple[tuple[int, float], ...] = ()
     others: tuple[tuple[str, float], ...] = ()
+    threads: str = ""
     counters: str = ""
     missing: str = ""
 
     @property
     def headline(self) -> str:
         """What was sampled, or why nothing was."""
-        said = f"where the time goes, {self.case}, {plural(self.samples, 'sample')}; {self.counters}"
-        return self.missing or f"{said.removesuffix('; ')}:"
+        said = f"where the time goes, {self.case}, {plural(self.samples, 'sample')}"
+        return self.missing or f"{'; '.join(filter(None, (said, self.threads, self.counters)))}:"
 
     def rows(self, texts: Sequence[str]) -> list[tuple[float, str, str]]:
         """Return the largest shares, each with a line's number and text or with a library.
@@ -98,9 +104,10 @@ def _does(library: str) -> str:
 
 @dataclass(frozen=True)
 class Sampling(Task):
-    """Calls of a kernel for a second, while somebody takes samples of the process."""
+    """Calls of a kernel for some seconds, while somebody takes samples of the process."""
 
     size: tuple[int, ...]
+    seconds: float
 
     def run(self) -> None:
         """Say which process it is and where the library lies, then call the kernel forward."""
@@ -113,11 +120,21 @@ class Sampling(Task):
             library = self.built[0].library
             assert library is not None
             emit("sampling", os.getpid(), *_place(Path(os.path.realpath(library.path))))
-            ends, calls = time.monotonic() + _SECONDS, 0
+            before, ends, calls = _taken(), time.monotonic() + self.seconds, 0
             while time.monotonic() < ends:
                 function(*inputs)
                 calls += 1
-            emit("sampled", calls)
+            took = [ticks - before.get(thread, 0) for thread, ticks in _taken().items()]
+            working = sum(ticks > _WORKS * sum(took) for ticks in took)
+            emit("sampled", calls, working, torch.get_num_threads())
+
+
+def _taken() -> dict[str, int]:
+    """Return the time that each thread of this process has taken, in ticks of the system."""
+    fields = {
+        task.name: (task / "stat").read_text().rpartition(")")[2].split() for task in Path("/proc/self/task").iterdir()
+    }
+    return {thread: int(row[11]) + int(row[12]) for thread, row in fields.items()}
 
 
 def _place(library: Path) -> tuple[int, int]:
@@ -130,7 +147,7 @@ def _place(library: Path) -> tuple[int, int]:
 
 
 def hot_of(built: Built, size: tuple[int, ...], setting: Setting) -> Hot:
-    """Call a kernel in the worker for a second, and let perf take samples of it.
+    """Call a kernel in the worker for a second or, where perf saw nothing of that, for some, and let it take samples.
 
     Args:
         built: for the CPU.
@@ -141,14 +158,22 @@ def hot_of(built: Built, size: tuple[int, ...], setting: Setting) -> Hot:
     program = shutil.which("perf")
     if program is None:
         return Hot(case, missing=f"Where the time goes needs perf on PATH, to take samples. {install_command('perf')}")
+    found = Hot(case)
+    for seconds in _SECONDS:
+        if not found.samples:
+            found = _sampled(program, built, size, setting, seconds, case)
+    return found
+
+
+def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting, seconds: float, case: str) -> Hot:
     with tempfile.TemporaryDirectory() as directory:
         file, counts = os.path.join(directory, "perf.data"), Path(directory, "counts")
         perf: list[subprocess.Popen[str]] = []
-        place, calls = [0, 0], [0]
+        place, told = [0, 0], [0, 0, 0]
 
         def on_event(event: Event) -> None:
             if event.kind == "sampled":
-                calls[:] = event.values
+                told[:] = event.values
             if event.kind == "sampling":
                 pid, *place[:] = event.values
                 sampling = ["record", "-q", "-F", _SAMPLES, "-o", file]
@@ -157,24 +182,36 @@ def hot_of(built: Built, size: tuple[int, ...], setting: Setting) -> Hot:
                     perf.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
 
         try:
-            run_or_raise(Sampling((built,), size), setting, on_event)
+            run_or_raise(Sampling((built,), size, seconds), setting, on_event)
         finally:
             for one in perf:
                 one.send_signal(signal.SIGINT)
         said = [one.communicate()[1] for one in perf]
-        counted = _counters(counts.read_text() if counts.exists() else "", calls[0])
+        counted = _counters(counts.read_text() if counts.exists() else "", told[0])
         listed = subprocess.run(
             [program, "script", "-i", file, "-F", "ip,dso"], capture_output=True, text=True, errors="replace"
         ).stdout
     found = _counted(listed, built, place[0], place[1], case)
     if not found.samples:
         why = " ".join(said[0].split())[:_LETTERS] or "it says nothing"
-        return Hot(case, missing=f"perf took no samples of the worker; this system may not allow it: {why}")
-    return replace(found, counters=counted)
+        return Hot(
+            case, missing=f"perf took no samples of the worker; this system may not allow it, or is too busy: {why}"
+        )
+    return replace(found, threads=_threads(*told[1:]), counters=counted)
+
+
+def _threads(working: int, threads: int) -> str:
+    """Say how many threads work.
+
+    Example:
+        >>> _threads(2, 4), _threads(1, 1)
+        ('2 of 4 threads work', '')
+    """
+    return f"{working} of {threads} threads work{'s' + _NOT_SHARED if working == 1 else ''}" if threads > 1 else ""
 
 
 def _counters(printed: str, calls: int) -> str:
-    """Say how many instructions a cycle and how many cache misses a call there were.
+    """Say how many instructions a cycle, and how many cache misses and mispredicted branches a call there were.
 
     Args:
         printed: by `perf stat -x,`: number, unit, event and more in each line.
@@ -191,8 +228,9 @@ def _counters(printed: str, calls: int) -> str:
     said = []
     if counts.get("cycles"):
         said.append(f"{counts.get('instructions', 0) / counts['cycles']:.2f} instructions a cycle")
-    if "cache-misses" in counts:
-        said.append(f"about {counts['cache-misses'] / max(1, calls):.0f} cache misses a call")
+    for event, what in (("cache-misses", "cache misses"), ("branch-misses", "mispredicted branches")):
+        if event in counts:
+            said.append(f"about {counts[event] / max(1, calls):.0f} {what} a call")
     return ", ".join(said) or "the counters of the processor are not open to perf here"
 
 

@@ -42,8 +42,11 @@ _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
 
 #: What decides wherever g++ has found it out: of an index that it cannot follow, it says first that arrays may overlap.
 _DECISIVE = (
+    (r"volatile",
+     "it reads or writes a `volatile` variable, one at a time and in order",
+     "Take `volatile` away, or work on a local copy: it is no help against other threads either."),
     (r"involving gather/scatter",
-     "which elements it reads or writes is computed in each turn, so that turns may meet in one",
+     "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some",
      "Let the loop's own variable be the index, an `int64_t`: one of `uint32_t` may wrap. For `i % n`, take a loop in a loop."),
     (r"relevant stmt not supported: \S+ = \S+ [/%] ",
      "it divides whole numbers, which no vector does",
@@ -124,6 +127,13 @@ def because_of_calls(one: Remark, calls: Sequence[str]) -> Remark:
     """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
     how, help = _REASONS[1][1:]
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help) if calls and one.what == "not vectorised" else one
+
+
+def because_of_sqrt(one: Remark) -> Remark:
+    """Say why a square root goes one at a time: the function is called for negative numbers alone, to set errno."""
+    how = "sqrt has to set errno for a negative number, so it goes one at a time"
+    help = "Where nobody reads errno, say so: flags=('-fno-math-errno',)."
+    return replace(one, how=how, help=help) if one.what == "not vectorised" else one
 
 
 def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:

@@ -62,8 +62,8 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
     }
     race = _race(runner, quantity, case)
     found = [*(race or hints(mismatch, peers)), *_of_text(runner, mismatch, case)]
-    found += _where(runner, cases, quantity, case) if case.plain else _unlike_plain(runner, quantity, case)
     smallest = smallest_size(runner, quantity, case)
+    found += _where(runner, cases, quantity, case, smallest) if case.plain else _unlike_plain(runner, quantity, case)
     finding = runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)
     return replace(finding, grid=_picture(runner, mismatch))
 
@@ -214,7 +214,7 @@ def lacks_backward(runner: Runner, case: Case) -> bool:
     return call is not None and runner.forward(call, result) and not any(o.requires_grad for o in call.outputs)
 
 
-def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case) -> list[str]:
+def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case, smallest: Size) -> list[str]:
     """Say which sizes or which dtype fail, where a simple rule tells the failing from the right ones."""
     found = []
     plain = [c for c in cases if c.plain and not runner.run(c).skipped]
@@ -225,7 +225,8 @@ def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case) -> 
         and any(is_right(runner, quantity, c) for c in others)
     ):
         found.append(f"only in {dtype_name(case.dtype)}; {dtype_name(others[0].dtype)} is right")
-    rule = _size_rule(runner, quantity, case, [c for c in plain if c.dtype == case.dtype])
+    known = [*(c for c in plain if c.dtype == case.dtype), replace(case, size=smallest)]
+    rule = _size_rule(runner, quantity, case, known)
     return [*found, *([rule] if rule else [])]
 
 

@@ -34,7 +34,7 @@ from .runner import Call, CaseResult, Part, Runner, one_line
 _DENSE = "// It makes inputs contiguous, as the text goes by how they lie in memory.\n"
 _NOT_SHOWN = "inputs are made contiguous before they reach the text: that it is right for others by itself is not shown"
 
-_CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 (the op says corners=False)"
+_CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 (corners=False: nobody says what they give)"
 
 
 def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
@@ -146,7 +146,8 @@ def _undeclared_shapes(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
     """Hold the reference itself against the shapes that its op declares: bindings and fake kernels rely on these."""
     op = runner.op
     for case in cases:
-        if runner.run(case).skipped:
+        # Of an op that was made of one example, a slice may be cut off at others.
+        if runner.run(case).skipped or not (op.corners or case.size == op.check_size):
             continue
         expected = expect(op, case)
         numbers = dict(zip((argument.name for argument in op.signature.inputs), expected.inputs, strict=True))

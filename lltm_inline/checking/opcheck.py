@@ -6,6 +6,7 @@ backward with symbolic sizes.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
@@ -26,6 +27,9 @@ _MEANING = {
 }
 #: They run the kernel on tensors that have no memory, and look into a text that has no backward.
 _TRACERS = ("test_faketensor", "test_aot_dispatch_dynamic")
+
+#: Of C++ that autograd runs itself, and that asks a tensor without memory for its size. An error is no wrong result.
+_SYMBOLIC = re.compile(r"Cannot call \w+\(\) on tensor with symbolic sizes/strides")
 
 
 def is_operator(runner: Runner) -> bool:
@@ -95,9 +99,13 @@ def _known(runner: Runner, case: Case, test: str, result: str) -> str:
     """Say which finding of another section a failure follows from; nothing for one of its own."""
     wrong = runner.run(case).wrong
     message = result.strip().partition("\n")[0]
+    if not runner.op.corners and runner.refuses(message):
+        return f"the kernel refuses what it is traced with ({message})"
     for call in ("forward", "backward"):
         if call in wrong and message and message in wrong[call].sentence:
             return f"it fails because {call} raises (see parity)"
+    if test == _TRACERS[1] and (untraced := _SYMBOLIC.search(result)):
+        return f"torch.compile refuses its C++ where sizes change: {untraced[0]}"
     # What tracers find in a loop over memory that they do not have is of many kinds, and all of it ends with a backward.
     if test in _TRACERS and any(
         wrong[name].cell == "missing" and lacks_backward(runner, case) for name in runner.gradients if name in wrong

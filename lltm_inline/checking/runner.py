@@ -275,7 +275,7 @@ class Runner:
                 call.outputs = results_of(self.op, self.function(*call.leaves), call.leaves)
         except Exception as error:
             self.note_error(call.case, error)
-            if not self.op.corners and call.case.size != self.op.check_size and self._says(error):
+            if not self.op.corners and call.case.size != self.op.check_size and self.refuses(one_line(error)):
                 result.skipped = f"{call.case.describe(self.op)}: the kernel refuses it ({one_line(error)})"
                 return False
             result.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", RAISES)
@@ -292,12 +292,11 @@ class Runner:
         self._aliases(call, result)
         return all(isinstance(output, Tensor) for output in call.outputs)
 
-    def _says(self, error: Exception) -> bool:
+    def refuses(self, said: str) -> bool:
         """Tell whether a kernel refuses its inputs in words of its own: of a snippet nobody says what it has an answer for.
 
         One that keeps a whole row in shared memory is for rows that fit into it.
         """
-        said = one_line(error)
         texts = "".join(self.kernel.sources.values())
         return _TOO_LONG in said or any(part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts))
 

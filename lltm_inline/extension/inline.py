@@ -600,20 +600,25 @@ def _op(
             shapes[output] = known.shape_of(place) if known.first else "?"
             kind = _spelled(kind, result, main, "" if returned is None else changed.get(returned, ""))
         outputs.append(f"{kind} {output}")
-    example = tuple(known.sizes.values())
-    own = tuple(known.chance.get(extent, extent) for extent in example)
-    return Op(
+    own = {letter: known.chance.get(extent, extent) for letter, extent in known.sizes.items()}
+    small = dict(zip(known.sizes, known.small(_MOST_ELEMENTS), strict=False))
+    op = Op(
         name,
         f"({', '.join(spelled)}) -> ({', '.join(outputs)})",
         reference,
         shapes,
         None if known.is_plain else known.inputs,
-        benchmark_sizes=(own,) if tensors_in(inputs) else (),
-        check_size=known.small(_MOST_ELEMENTS),
         dtypes=_dtypes(masked, main, known),
         differentiable=_differentiable(known, arguments, backward, masked, bool(changed)),
         corners=False,
         doc="Made of a snippet for load_inline.",
+    )
+
+    def in_order(sizes: Mapping[str, int]) -> tuple[int, ...]:  # that of the op's letters: 2S names S later than S does
+        return tuple(sizes[letter] for letter in op.letters)
+
+    return replace(
+        op, benchmark_sizes=(in_order(own),) if tensors_in(inputs) else (), check_size=in_order(small) if small else ()
     )
 
 

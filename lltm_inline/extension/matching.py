@@ -246,7 +246,7 @@ class _Matching:
         if unknown := [backward.function.names[p] for p in others if not handed[p]]:
             raise self.error(
                 f"argument {unknown[0]!r} of {backward.name!r} is none of what the forward takes or returns: "
-                f"{', '.join(known)}. Give both the same name"
+                f"{', '.join(known)}. Give both the same name; take a number that is the size of a tensor from that tensor"
             )
         exact = {of_gradient(backward.function.names[position]): position for position in gradients}
         in_order = [exact[name] for name in self.returned] if set(exact) == set(self.returned) else gradients

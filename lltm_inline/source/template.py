@@ -269,7 +269,8 @@ def require_text(kernel: Kernel, device: str) -> None:
         )
         raise DefinitionError(f"kernel {kernel.label!r}: {why}, so it runs on {others} alone")
     raise DefinitionError(
-        f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one. It runs on {others}"
+        f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one. It runs on {others}: "
+        f"say device={devices_of(kernel)[-1]!r}"
     )
 
 

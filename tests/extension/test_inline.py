@@ -575,6 +575,71 @@ def test_flags_as_people_write_them() -> None:
     assert kernel.flags == ("-Xcompiler=-DN=3", "-gencode=arch=compute_80,code=sm_80", "--use_fast_math", "-I/include")
 
 
+def test_what_a_snippet_wants_to_be_equal() -> None:
+    """Tables that are as long as each other in the example stay so where the text refuses others, which its reference would take."""
+    text = """
+    torch::Tensor f(torch::Tensor x, torch::Tensor a, torch::Tensor b, int64_t first) {
+      TORCH_CHECK(a.sizes() == b.sizes() && 2 * a.size(1) == x.size(1), "a and b must be of one size");
+      auto part = [&](torch::Tensor t) { return t.slice(0, first, first + x.size(0)).repeat({1, 2}); };
+      return x * part(a) + part(b);
+    }
+    """
+
+    def f(x: torch.Tensor, a: torch.Tensor, b: torch.Tensor, first: int) -> torch.Tensor:
+        rows = slice(first, first + len(x))
+        return x * a[rows].repeat(1, 2) + b[rows].repeat(1, 2)
+
+    inputs = torch.randn(5, 8), torch.randn(32, 4), torch.randn(32, 4), 3
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=f, inputs=inputs)
+    op = registry.ops[kernel.op]
+    assert op.named(op.benchmark_sizes[0])["S" if "2S" in op.shapes["x"] else op.shapes["x"][-1]] == 4, op
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok and "the kernel refuses it (RuntimeError: a and b must be of one size)" in str(report), str(report)
+
+
+class _Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        return grad * 2
+
+
+@pytest.mark.full
+def test_a_reference_without_second_derivative() -> None:
+    """There is nothing to hold the kernel's against, and the rest of the check is done."""
+    text = "torch::Tensor f(torch::Tensor x) { return x * 2; }"
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=_Once.apply, inputs=(torch.randn(3, 5),))
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok and report["gradcheck"].cases, str(report)
+
+
+@pytest.mark.full
+def test_a_function_of_autograd_in_cpp() -> None:
+    """What asks a tensor for its size in backward cannot be traced with sizes that change: that is said, and is no mistake."""
+    text = """
+    struct F : torch::autograd::Function<F> {
+      static torch::Tensor forward(torch::autograd::AutogradContext* c, torch::Tensor x) {
+        c->save_for_backward({x});
+        return x.square().mean();
+      }
+      static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* c, torch::autograd::tensor_list d) {
+        auto x = c->get_saved_variables()[0];
+        return {2 * x * d[0] / x.numel()};
+      }
+    };
+    torch::Tensor f(torch::Tensor x) { return F::apply(x); }
+    """
+    given: dict[str, Any] = {
+        "functions": ["f"], "reference": lambda x: x.square().mean(), "inputs": (torch.randn(3, 5),)
+    }  # fmt: skip
+    report = li.check(li.from_load_inline("e", text, **given), compiler=QUICK)
+    assert report.ok and "torch.compile refuses its C++ where sizes change: Cannot call numel()" in str(report)
+
+
 def test_integers_that_are_one_off() -> None:
     """That the least change of the inputs may give another integer excuses a few, and not a kernel that is wrong for whole numbers."""
     text = "torch::Tensor f(torch::Tensor x) { return (x.ceil() - 1).to(torch::kLong); }"

@@ -109,7 +109,7 @@ def _remarks(shown: tuple[Remark, ...], text: str) -> Html:
         for one in shown
     ]
     if not rows:
-        return note("plain", "The compiler says nothing of the text.")
+        return note("plain", "The compiler says nothing of the text, good or bad.")
     return table(
         ("line", "text", "what the compiler says", "what would help"),
         rows,
