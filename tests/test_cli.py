@@ -216,7 +216,11 @@ def test_check_of_a_file_of_ones_own(tmp_path: Path) -> None:
     [
         (None, "", "no file 'my_ops.py' in '{here}'"),
         (OWN, ":gate/sun", "no kernel 'gate/sun' in my_ops.py. It registers: gate/sum, gate/python, gate/wrong"),
-        ("x = 1\n", "", "my_ops.py registers no kernel: li.registry.register(li.Kernel(...)) in it does"),
+        (
+            "x = 1\n",
+            "",
+            "my_ops.py registers no op and no kernel: li.registry.register(li.Op(...)) or register(li.Kernel(...)) in it does",
+        ),
         ("x = 1\nx = 1 / 0\n", "", "my_ops.py, line 2: ZeroDivisionError: division by zero"),
         ("x = 1\nx = (\n", "", "my_ops.py, line 2: SyntaxError: '(' was never closed (my_ops.py, line 2)"),
         ("exit(3)\n", "", "my_ops.py, line 1: SystemExit: 3"),

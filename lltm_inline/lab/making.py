@@ -187,7 +187,9 @@ def _op_and_kernel(op: Op | str, solution: Kernel | str | None) -> tuple[Op, Ker
         ours = [kernel for kernel in registry.values() if kernel.op == op.name and kernel.cpp and not kernel.cuda]
         ours.sort(key=lambda kernel: kernel.variant != "cpp")
         if not ours:
-            raise InputError(f"op {op.name!r} has no kernel with a C++ text: register your solution, or give solution=")
+            raise InputError(
+                f"op {op.name!r} has no kernel with a C++ text: give one: solution= or, on the command line, --solution"
+            )
         return op, ours[0]
     kernel = solution if isinstance(solution, Kernel) else kernels_of(solution)[0]
     if kernel.op != op.name or not kernel.cpp or kernel.cuda:
@@ -329,9 +331,9 @@ def handed_out(lab: Lab) -> dict[str, Any]:
         if name in kernels:
             source = cut(source, name)
         elif name in {question.grade_id for question in lab.questions}:
-            head, equals, _ = source.partition("=")
+            head, equals, _ = "\n".join(line for line in source.split("\n") if BEGIN not in line).partition("=")
             source = f"{head.rstrip()} = ..." if equals else "..."
-        elif f"// {BEGIN}" in source:
+        elif BEGIN in source:
             raise DefinitionError(
                 f"{lab.notebook}: {shown(source, 60)} has a solution, and is no cell of {TOML}: it would be handed out"
             )

@@ -107,14 +107,20 @@ def collect(lab: Lab | str | os.PathLike[str], source: str | os.PathLike[str]) -
     lab = read_lab(lab)
     path = path_of("source", source)
     found: dict[str, list[_Found]] = {}
+    elsewhere: dict[str, _Found] = {}
     if not path.exists():
         raise FileError(f"{shown(str(path))}: no such folder or zip")
     with using_file(path):
         for one in _in_folder(path) if path.is_dir() else _in_zip(path):
-            if one.path.suffix == ".ipynb" or one.trouble:
-                student, task = _whose(one.path, lab)
+            if _is_book(one.path) or one.trouble:
+                student, task = _whose(one.path)
+                one = replace(one, student=student)
                 if task in ("", lab.name):
-                    found.setdefault(_folded(student), []).append(replace(one, student=student))
+                    found.setdefault(_folded(student), []).append(one)
+                else:
+                    said = f"no notebook of the lab in the student's folder; there is {shown(str(one.path))}"
+                    elsewhere.setdefault(_folded(student), replace(one, trouble=one.trouble or said))
+    found |= {name: [one] for name, one in elsewhere.items() if name not in found}
     if not found:
         raise InputError(
             f"{shown(str(path))}: no notebook of any student in it, want NAME.ipynb or NAME/{lab.notebook} for each"
@@ -157,15 +163,11 @@ def _in_folder(root: Path) -> Iterator[_Found]:
             info = path.lstat()
             trouble = _trouble(name, info.st_mode, info.st_size)
             stamp = path.with_name(_TIMESTAMP)
-            when = (
-                _time_of(stamp.read_text(errors="replace")[:100])
-                if _is_plain(stamp) and path.suffix == ".ipynb"
-                else ""
-            )
+            when = _time_of(stamp.read_text(errors="replace")[:100]) if _is_plain(stamp) and _is_book(inside) else ""
             one = _Found(inside, path.read_bytes, trouble, when)
             if metadata is not None:
                 one = replace(one, path=PurePosixPath(metadata[0], name), handed_in=metadata[1])
-            empty.discard(inside.parts[0] if path.suffix == ".ipynb" else "")
+            empty.discard(inside.parts[0] if _is_book(inside) else "")
             yield one
     for name in sorted(empty):
         yield _Found(PurePosixPath(name, "-"), bytes, "there is no notebook in the folder")
@@ -177,7 +179,11 @@ def _trouble(name: str, mode: int, size: int) -> str:
         return f"{shown(name)} is a link, want the file itself"
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):  # in a zip the type may be missing
         return f"{shown(name)} is no file"
-    return too_large(shown(name), size) if name.endswith(".ipynb") else ""
+    return too_large(shown(name), size) if _is_book(PurePosixPath(name)) else ""
+
+
+def _is_book(path: PurePosixPath) -> bool:
+    return path.suffix.lower() == ".ipynb"
 
 
 def _is_plain(path: Path) -> bool:
@@ -214,7 +220,7 @@ def _in_zip(path: Path) -> Iterator[_Found]:
 
 def _deep(members: Sequence[zipfile.ZipInfo]) -> bool:
     """Tell whether a zip has folders in its one folder, or several notebooks there."""
-    parts = [PurePosixPath(one.filename).parts for one in members if one.filename.endswith(".ipynb")]
+    parts = [path.parts for one in members if _is_book(path := PurePosixPath(one.filename))]
     return len(parts) > 1 or any(len(each) > 2 for each in parts)
 
 
@@ -250,14 +256,14 @@ def _time_of(text: Any) -> str:
     return ""
 
 
-def _whose(path: PurePosixPath, lab: Lab) -> tuple[str, str]:
-    """Return the student that a place in the tree names, and the assignment where it names one, as nbgrader's does."""
+def _whose(path: PurePosixPath) -> tuple[str, str]:
+    """Return the student that a place in the tree names, and the folder below that, which nbgrader names by the assignment."""
     parts = path.parts
     if parts[:1] == ("submitted",):
         parts = parts[1:]
     name = parts[0] if len(parts) > 1 else path.stem
     # A file system may have names that are no text.
-    return name.encode(errors="replace").decode(), parts[1] if len(parts) == 3 else ""
+    return name.encode(errors="replace").decode(), "/".join(parts[1:-1])
 
 
 def _folded(name: str) -> str:
@@ -265,10 +271,15 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
+def _may_be(path: PurePosixPath, lab: Lab) -> bool:
+    """Tell whether a notebook may be what a student hands in: the lab's by name or a copy of it, or a file that only names the student."""
+    return len(path.parts) == 1 or path.stem.lower().startswith(PurePosixPath(lab.notebook).stem.lower())
+
+
 def _submission(lab: Lab, found: list[_Found]) -> Submission:
     """Read one student's notebook; what is wrong with it is the student's own trouble."""
     student = found[0].student
-    named = [one for one in found if one.path.name == lab.notebook] or found
+    named = [one for one in found if _may_be(one.path, lab)] or found
     handed_in = max(one.handed_in for one in named)
     trouble = next((one.trouble for one in named if one.trouble), "")
     names = sorted({one.student for one in found})

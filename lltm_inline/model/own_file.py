@@ -69,7 +69,9 @@ def _registered_by(path: Path, file: str) -> list[Kernel]:
             raise InputError(f"{file}{_line_of(error, path)}: {type(error).__name__}: {error}") from error
         _imported[path] = [kernel for name, kernel in registry.items() if before.get(name) != kernel]
     if not _imported[path]:
-        raise InputError(f"{file} registers no kernel: li.registry.register(li.Kernel(...)) in it does")
+        raise InputError(
+            f"{file} registers no op and no kernel: li.registry.register(li.Op(...)) or register(li.Kernel(...)) in it does"
+        )
     return _imported[path]
 
 

@@ -225,6 +225,21 @@ def test_several_notebooks_of_one(tmp_path: Path) -> None:
     assert notes(found["cat"])[0] == "there is no notebook in the folder"
 
 
+def test_what_lies_elsewhere_is_not_lost(tmp_path: Path) -> None:
+    """A copy beside the notebook, a file beside the folder, a folder too deep, a name in capitals: told, and nothing is guessed."""
+    hand_in(tmp_path / "class", dup=book())
+    hand_in(tmp_path / "class" / "dup", axpy=book())
+    hand_in(tmp_path / "class" / "yan", **{"axpy": book(), "axpy (1)": book()})
+    hand_in(tmp_path / "class" / "xi" / "sub", axpy=book())
+    hand_in(tmp_path / "class", cap=book())
+    (tmp_path / "class" / "cap.ipynb").rename(tmp_path / "class" / "cap.IPYNB")
+    found = collected(tmp_path, tmp_path / "class")
+    assert notes(found["dup"])[0] == "2 notebooks, want one: 'dup.ipynb', 'dup/axpy.ipynb'"
+    assert notes(found["yan"])[0] == "2 notebooks, want one: 'yan/axpy (1).ipynb', 'yan/axpy.ipynb'"
+    assert notes(found["xi"])[0] == "no notebook of the lab in the student's folder; there is 'xi/sub/axpy.ipynb'"
+    assert notes(found["cap"])[0] == ""
+
+
 def test_zips_that_lie(tmp_path: Path) -> None:
     """A bomb is not unpacked, a path that leads out and a link are refused, and a name that is there twice is nobody's."""
     path = tmp_path / "class.zip"
