@@ -12,6 +12,10 @@ from .source_text import at_file_scope, definition, heads_around, line_of, mask,
 rules = Rules()
 
 _DIRECTIVES = re.findall(r"\w+", "include define if ifdef ifndef else elif endif pragma undef error line")
+_TYPE = (
+    r"(?<!\w)(?:const\s+)?(?:float|double|int|long|bool|char|auto|unsigned|size_t|u?int\d+_t|scalar_t"
+    r"|(?:at|std)::\w+(?:<[^;{}()]*>)?)(?!\w)[*&]*"
+)
 #: What clang++, g++ or nvcc says where a sentence of C++ goes on with something else.
 _STUCK = r"^expected |^unexpected '"
 
@@ -30,7 +34,7 @@ def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
 # Python
 
 rules.table(r"""
-^expected |was not declared|undeclared|unknown type|does not name
+^expected |was not declared|undeclared|unknown type|does not name|with deduced type|has no initializer
   in \bPYBIND11_MODULE\b
     The binding is generated from the op: leave out this block of PYBIND11_MODULE.
   in \bis\s+(?:not\s+)?None\b
@@ -41,6 +45,12 @@ rules.table(r"""
     A condition is checked with TORCH_CHECK(condition, "text").
   in \bif\s*\(.*\)\s*then\b
     C++ has no then: behind the ( ) of an if comes what is to be done, in { }.
+  in \bfor\s*\(\s*(?:const\s+)?[\w:]+[&*]*\s+(\w+)\s+in\s+([\w.]+)
+    'in' is Python: write for (const auto& \1 : \2).
+  in (?:^|\})\s*except\b
+    C++ has no except: write catch (const std::exception& e) { ... }.
+  in \}\s*finally\b
+    C++ has no finally: what is made in a { } is given back at its end.
   in ^\s*(?:end|fi|done)\s*;?\s*$
     A block ends with '}'.
   in ^\s*include\s*(?=[<"])
@@ -192,8 +202,8 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
 ^stray '\\'|^expected
   in [\w)\]]\s*\\\s*[\w(]
     A \\ is no operator: / divides.
-^expected|^wrong number of template arg|^too few template arg|^type name requires|^template argument list
-  in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\([^;]*\w<[^<>();]*,[^<>();]*>\s*(?:::|\()
+^expected|^wrong number of template arg|^too few template arg|^type name requires|^template argument list|^parse error in template
+  in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\((?!\s*\()[^;]*(?:\w<[^<>();]*,[^<>();]*>\s*(?:::|\()|_v<[^<>();]*,[^<>();]*>)
     A macro takes the comma between < and > for one of its own: put ( ) around the whole condition.
 ^expected ':'
   in ^\s*(?:case\s+\w+|default)\b(?!\s*:)
@@ -203,12 +213,30 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
 """)
 
 
-_OPERATORS = {"=<": "<=", "=>": ">=", "===": "==", "!==": "!=", "<>": "!=", "=*": "*=", "=/": "/="}
+rules.table(
+    r"""
+^expected |declar|does not name a type|unknown type|requires a type specifier
+  in (\(\s*(?:TYPE\s+\w+(?:\s*,\s*TYPE\s+\w+)*|\w+\s*,[\w\s,]*)?\))\s*=>
+    A lambda begins with its brackets: [&]\1 { return ...; }.
+  in ^\s*(function|func|fn|fun|async|final|procedure)\s+[\w:]+[*&]*(?:\s+\w+)?\s*\(
+    C++ has no '\1' ahead of a function: its first word is the type that it returns.
+  in ^\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
+    In C++ no '\1' stands ahead of a function or a variable; in a struct '\1:' has a line of its own.
+  in \bthrow\s+(std::\w+)\s*;
+    An exception is made with its text: throw \1("...").
+  in \(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
+    To convert a value, write \1(\2).
+^'(\w+)' specified with '(\w+)'|^'(\w+)' cannot be signed or unsigned|^'(?:long|short) (\w+)' is invalid
+    These words make no type: of numbers with a point there are float and double.
+""".replace("TYPE", _TYPE)
+)
+
+_OPERATORS = {"!>": "<=", "!<": ">=", "=<": "<=", "=>": ">=", "===": "==", "!==": "!=", "<>": "!=", "=*": "*=", "=/": "/="}
 
 
-@rules.rule(r"^expected (?:primary-)?expression|^expected an expression|unary '\*'")
+@rules.rule(r"^expected (?:primary-)?expression|^expected an expression|^expected (?:',' or )?';'|unary '\*'")
 def _operator_misspelt(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(?<=[\w)\] ])(===|!==|=<|=>|<>|=/|=\*(?= ))\s*[\w(-]", record.code)
+    found = re.search(r"(?<=[\w)\] ])(===|!==|!>|!<|=<|=>|<>|=/|=\*(?= ))\s*[\w(-]", record.code)
     return f"C++ writes {_OPERATORS[found[1]]}, not {found[1]}." if found else ""
 
 
@@ -298,10 +326,6 @@ rules.table(r"""
 """)
 
 
-_TYPE = (
-    r"(?<!\w)(?:const\s+)?(?:float|double|int|long|bool|char|auto|unsigned|size_t|u?int\d+_t|scalar_t"
-    r"|(?:at|std)::\w+(?:<[^;{}()]*>)?)(?!\w)[*&]*"
-)
 _WORDS = (
     "new|delete|default|class|template|this|and|or|not|xor|switch|case|private|public|protected|typename|union|enum|struct|using"
     "|namespace|export|friend|goto|try|catch|throw|explicit|virtual|register|return|if|else|for|while|do|break|continue|typedef"
@@ -470,12 +494,15 @@ array initializer must|fails to determine size|array must be initialized|conver|
     r"inconsistent types '(.*?)' and '(.*?)' deduced|return type '(.*?)' must match previous return type '(.*?)'"
 )
 def _two_results(match: re.Match[str], record: Record) -> str:
-    if "AT_DISPATCH" in (heads_around(record.text, record.line) or [""])[-1]:
+    heads = heads_around(record.text, record.line, record.column)
+    if "AT_DISPATCH" in next((head for head in reversed(heads) if re.search(r"\]\s*(?:\([^()]*\)[^()]*)?$", head)), ""):
         return (
             "A return in here leaves the lambda of the dispatch alone: give back nothing, and return behind its '});'."
         )
     types = [group for group in match.groups() if group]
-    wider = next((one for one in ("double", "float", "int64_t", "long") if one in types), types[0])
+    wider = next((one for one in ("scalar_t", "double", "float", "int64_t", "long") if one in types), types[0])
+    if wider in ("double", "float") and any("AT_DISPATCH" in head for head in heads):
+        wider = "scalar_t"
     return f"The lambda returns {types[0]} and {types[1]}: write the one that is meant behind its parameters, -> {wider}, say."
 
 
@@ -535,6 +562,8 @@ invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is n
     A lambda does not know its own name: make '\1\2' a function of its own, or a std::function with its types.
 ^reference to local binding '(\w+)' declared in enclosing
     clang++ lets no lambda use '\1' of auto [...]: give it a second name ahead of the lambda, auto v = \1, and use that.
+^type '(?:const )?at::Tensor' decomposes|^cannot decompose inaccessible member 'at::Tensor
+    This is one tensor: take it as auto v = ..., and one of its rows as v[0].
 ^type '.*' decomposes into (\d+) elements?, but (\d+) names? (?:was|were) provided
     auto [...] has one name for each value: there are \1 values, and these are \2 names.
 ^(\d+) names? provided for structured binding|^only (\d+) names? provided for structured binding
@@ -704,11 +733,13 @@ type '(?:::)?std::(?:tuple|pair)<.*' does not provide a subscript|'(?:class )?(?
   in \bfor\s*\([^;]*[^:]:[^:]
     This for needs something that knows how many values it has, as a std::vector: count, for (int64_t i = 0; i < n; ++i).
 not a constant expression|usable in a constant expression|template argument is not a constant|by a constant expression
-call to non-'constexpr' function|integral constant expression
+call to non-'constexpr' function|integral constant expression|no matching function for call to '(?:std::)?get\b
   in \b(AT_DISPATCH_\w+_AND\d?)\s*\(\s*(\w+)\.scalar_type\(\)
     This dispatch takes its extra dtypes first: \1(at::kHalf, \2.scalar_type(), ...).
   in \bconstexpr\b
     constexpr is for values that are known when the text is compiled: write const.
+  in \bstd::get<\s*([ijkn]|idx|index)\s*>
+    The number of a std::get is known when the text is compiled, and \1 is a variable: write each one out, std::get<0>(t).
   in \bcase\b
     A case names a value that is known when the text is compiled: compare with if (...) ... else if (...).
   in \bstd::array\s*<

@@ -115,6 +115,10 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
     plain = wanted.removeprefix("const ").rstrip("&")
     if given.rstrip("*") == plain and re.search(r"\bnew\b", line):
         return f"new gives a pointer, and none is needed here: write {plain} g; or {plain} g(...);."
+    if re.fullmatch(r"(?:const )?(?:at|c10)::Scalar&?", given) and re.fullmatch(_NUMBER, plain):
+        if re.search(r"\.item\(\)", line):
+            return f".item() without a type gives a c10::Scalar: write .item<{plain}>()."
+        return f"A Scalar may hold any kind of number: s.to<{plain}>() takes it out."
     declared = re.match(r"\s*(?:const\s+)?[\w:]+\s+\w+\s*=[^=]", line)
     if given.endswith("*") and declared and "data_ptr" in line and re.fullmatch(_NUMBER, plain):
         return f"A pointer is given here: write the * of a pointer on the left too, {wanted}*."
@@ -228,9 +232,9 @@ def _braces(wanted: str, record: Record) -> str:
     code = record.code
     values = re.search(r"\{(.*)\}", code)
     if wanted.endswith("at::Tensor"):
-        if values and re.search(r"\breturn\b", code):
+        if re.search(r"\breturn\s*(?:at::Tensor\s*)?\{", code):
             return "One tensor is returned: for several the function returns std::tuple<at::Tensor, at::Tensor>."
-        if values and re.match(r"\s*-?[\d.]", values[1]):
+        if values and re.search(r"(?:[=\w]|return)\s*\{\s*-?[\d.]", code):
             return f"A tensor of these numbers is at::tensor({{{values[1]}}}), with #include <ATen/ATen.h>."
         if re.search(r"at::Tensor\s+\w+\s*[({]\s*[^\s)}]", code) and "size" in code:
             return "A tensor of these extents is made by a function: at::empty(x.sizes(), x.options())."
@@ -317,7 +321,7 @@ _OPERANDS = (
 
 def line_has_power(line: str) -> bool:
     """Tell whether a line has Python's power operator."""
-    return bool(re.search(r"[\w)]\s*\*\*\s*[\w(]", line))
+    return bool(re.search(r"[\w)\]]\s*\*\*\s*[-\w(.]", line))
 
 
 @rules.rule(
@@ -362,7 +366,7 @@ def _arguments(match: re.Match[str], record: Record) -> str:
         if not least and any(re.search(r"candidate: '[^(]*\bat::(?:Tensor::)?\w+\(", one[2]) for one in found):
             least = "up to "  # g++ tells nothing of defaults, which most of these have
         told = least + (
-            arguments(wants[0]) if least or len(wants) == 1 else " or ".join(map(str, wants)) + " arguments"
+            arguments(wants[-1 if least == "up to " else 0]) if least or len(wants) == 1 else " or ".join(map(str, wants)) + " arguments"
         )
         return f"'{name}' takes {told}, this call gives {gives}.{declared_as(name, record)}"
     pairs = {pair for one in found if one[0] is None and (pair := pair_in(one[2]))}

@@ -36,6 +36,7 @@ _TEMPLATES = {
     "unordered_map": "std::unordered_map<int, float>: the type of the keys, and of the values",
     "TensorAccessor": "at::TensorAccessor<float, 2>: the type, and how many dimensions",
     "PackedTensorAccessor32": "at::PackedTensorAccessor32<float, 2>: the type, and how many dimensions",
+    "PackedTensorAccessor64": "at::PackedTensorAccessor64<float, 2>: the type, and how many dimensions",
 }
 
 
@@ -73,6 +74,9 @@ def _made_vector(match: re.Match[str], record: Record) -> str:
             f"{rows[3]} rows of {rows[4]} values each are {rows[2]}({rows[3]}, {rows[1]}({rows[4]}))." if rows else ""
         )
     code = mask(record.text)
+    whole = re.search(r"(\w+)\s*[-+*/]=", record.code)
+    if whole and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{whole[1]}\b", code):
+        return f"A vector has no arithmetic: go through its elements, for (auto& v : {whole[1]}) v += ..."
     for found in re.finditer(r"(std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;", code):
         if re.search(rf"\b{found[2]}\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)", record.code):
             line = position(code, found.start())[0]
@@ -80,7 +84,9 @@ def _made_vector(match: re.Match[str], record: Record) -> str:
     return ""
 
 
-@rules.rule(r"no match for call to '\(const \w+\)|no matching function for call to object of type 'const \w+'")
+@rules.rule(
+    r"no match for call to '\(const [\w:]+(?:<.*>)?\)|no matching function for call to object of type 'const [\w:]+(?:<.*>)?'"
+)
 def _const_call(match: re.Match[str], record: Record) -> str:
     code = mask(record.text)
     own = re.search(r"\boperator\s*\(\s*\)\s*\([^()]*\)\s*\{", code)
@@ -261,6 +267,9 @@ cannot be used as a function|called object type .* is not a function
 )
 def _narrowing(match: re.Match[str], record: Record) -> str:
     source, target = match[1] or match[3] or match[5] or "the value", match[2] or match[4] or match[6]
+    whole = re.search(r"\{\s*(\d+\.0*|\d+(?:\.\d*)?e\+?\d+)\s*\}", record.code)
+    if whole and re.search(r"int|long|size_t", target) and float(whole[1]).is_integer() and float(whole[1]) < 2**63:
+        return f"A number with a point or an e is a double: as a whole number this is {int(float(whole[1]))}."
     return (
         f"{target} cannot hold every {source}: write static_cast<{target}>(...) if the loss is meant, "
         f"else change the type."
@@ -333,7 +342,7 @@ def _constant(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 invalid type argument of unary '\*'|indirection requires pointer operand
-  in [\w)]\s*\*\*\s*[\w(]
+  in [\w)\]]\s*\*\*\s*[-\w(.]
     C++ has no **: write std::pow(a, b), or x * x.
   in .
     Only a pointer can have a * in front.
@@ -374,6 +383,8 @@ def _index_of_function(match: re.Match[str], record: Record) -> str:
         return f"'{name}' is a function: it is called with ( ), not with [ ]."
     if re.search(r"[*\]]\[(?:const )?(?:float|double|scalar_t|at::Tensor)\]|not an integer", match.string):
         return "An index is a whole number: static_cast<int64_t>(v) makes one of a float, i.item<int64_t>() one of a tensor."
+    if cure := _dimensions(record):
+        return cure
     indexed = re.search(r"(\w+)\s*(\[[^\[\]]*\])?\s*$", record.code[: max(record.column - 1, 0)])
     if indexed and indexed[2]:
         return (
@@ -386,6 +397,21 @@ def _index_of_function(match: re.Match[str], record: Record) -> str:
         where = f", as line {place} declares it" if place else ""
         return f"'{indexed[1]}' is a single value{where}: only arrays, pointers and accessors have a [ ]."
     return "Only arrays, pointers and accessors can be indexed with [ ]."
+
+
+def _dimensions(record: Record) -> str:
+    """Find the accessor that has fewer dimensions than the indices at this place, and show where it is made."""
+    around = re.finditer(r"(\w+)((?:\s*\[[^\[\]]*\])+)", record.code)
+    used = next((item for item in around if item.start() < record.column <= item.end()), None)
+    if used is None:
+        return ""
+    code, here, count = mask(record.text), record.line, used[2].count("[")
+    made = re.compile(rf"\b{used[1]}\s*=[^;=]*\b((?:packed_)?accessor(?:32|64)?<[^<>,]+),\s*(\d+)\s*>")
+    found = [item for item in made.finditer(code) if position(code, item.start())[0] <= here]
+    if not found or int(found[-1][2]) >= count:
+        return ""
+    record.line, record.column = position(code, found[-1].start(1))
+    return f"This accessor has {found[-1][2]} dimension{'s' * (found[-1][2] != '1')}, and line {here} takes {count} indices: {found[-1][1]}, {count}>()."
 
 
 rules.table(r"""
