@@ -153,6 +153,13 @@ def _several_values(match: re.Match[str], record: Record) -> str:
     return "Several values are returned in braces: return {a, b};." if "," in inside else ""
 
 
+@rules.rule(r"expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'")
+def _slice_of_vector(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"(\w+)\s*\[[^\[\]:?]*(?<!:):(?!:)[^\[\]:]*\]", record.code)
+    kind = found and re.search(rf"\b(std::vector<[^;(){{}}]*>)&?\s+{found[1]}\b", mask(record.text))
+    return f"C++ has no slices in [ ]: {kind[1]}({found[1]}.begin() + a, {found[1]}.begin() + b) copies a part." if found and kind else ""
+
+
 rules.table(r"""
 expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'
   in (\w+)\s*\[([^\[\]:?]*)(?<!:):(?!:)([^\[\]:]*)\]
@@ -206,7 +213,7 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
   in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\((?!\s*\()[^;]*(?:\w<[^<>();]*,[^<>();]*>\s*(?:::|\()|_v<[^<>();]*,[^<>();]*>)
     A macro takes the comma between < and > for one of its own: put ( ) around the whole condition.
 ^expected ':'
-  in ^\s*(?:case\s+\w+|default)\b(?!\s*:)
+  in (?:^|[{;])\s*(?:case\s+\w+|default)\b(?!\s*:)
     Behind the value of a case stands a ':', as in case 0: return x.
   in \?
     A choice names two values: condition ? value : other.
@@ -222,9 +229,11 @@ rules.table(
     C++ has no '\1' ahead of a function: its first word is the type that it returns.
   in ^\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
     In C++ no '\1' stands ahead of a function or a variable; in a struct '\1:' has a line of its own.
+  in \b(float|double|int|int64_t)\.(max|min|lowest|epsilon|infinity)\b
+    A type has no members: write std::numeric_limits<\1>::\2(), with #include <limits>.
   in \bthrow\s+(std::\w+)\s*;
     An exception is made with its text: throw \1("...").
-  in \(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
+  in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
 ^'(\w+)' specified with '(\w+)'|^'(\w+)' cannot be signed or unsigned|^'(?:long|short) (\w+)' is invalid
     These words make no type: of numbers with a point there are float and double.

@@ -12,6 +12,7 @@ from .names import (
     C_MACROS,
     DTYPES,
     FOREIGN,
+    FOREIGN_MODULES,
     INDEXING,
     MACRO_HEADERS,
     MACROS,
@@ -258,6 +259,8 @@ def _unknown(match: re.Match[str], record: Record) -> str:
     text = record.text
     if name in PYTHON_MODULES and f"{name}." in record.row:
         return f"'{name}.' is Python: write {PYTHON_MODULES[name]}."
+    if name in FOREIGN_MODULES and f"{name}." in record.row:
+        return f"'{name}.' is of another language: write {FOREIGN_MODULES[name]}."
     if name in PYTHON_MODULES and f"{name}::" in record.row:
         return f"There is no namespace '{name}': write {PYTHON_MODULES[name]}."
     if name in INDEXING and (name != "None" or re.search(r"\bindex(?:_put_)?\s*\(", record.code)):
@@ -319,7 +322,11 @@ def _unknown(match: re.Match[str], record: Record) -> str:
     tensors = "at::" in text or "torch" in text
     if called and tensors and name in aten_functions():
         return f"Did you mean 'at::{name}'?"
+    if called and not tensors and name in NOT_IN_STD:
+        return f"C++ has no function '{name}': write {NOT_IN_STD[name]}."
     near = nearest_of_text(name, text) or (nearest(name, STD) if of_std else "")
+    if not near and name.isupper():
+        near = nearest(name, C_MACROS)
     if not near and called and tensors:
         near = nearest(name, aten_functions())
         near = f"at::{near}" if near else ""
@@ -414,8 +421,8 @@ def _member(match: re.Match[str], record: Record) -> str:
     if tensor and name in TENSOR_MEMBERS:
         return f"In C++: {TENSOR_MEMBERS[name]}."
     if "vector<" in record.message and name in VECTOR_MEMBERS:
-        return f"A std::vector has {VECTOR_MEMBERS[name]} for this."
-    if "vector<" in record.message and STD.get(name) == "algorithm" and name not in ("max", "min", "clamp"):
+        return f"For a std::vector write {VECTOR_MEMBERS[name]}."
+    if "vector<" in record.message and STD.get(name) == "algorithm" and name != "clamp":
         return f"It is a function, not a member: std::{name}(v.begin(), v.end()), with #include <algorithm>."
     guess = record.guess
     if is_near(name, guess):

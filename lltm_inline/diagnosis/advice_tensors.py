@@ -46,11 +46,14 @@ rules.table(r"""
   in \b(save_for_backward|mark_dirty|mark_non_differentiable)\s*\(\s*(\w+(?:\s*,\s*\w+)+)\s*\)
     The tensors stand in braces: \1({\2}).
 \bconver(?:t|sion)\b|^cannot initialize
-  in ^\s*(?:const\s+)?(int64_t|int|long|auto)\s+(\w+)\s*,\s*(\w+)\s*=\s*(\w+)\.sizes\(\)\s*;
+  in (?:^|[{;])\s*(?:const\s+)?(int64_t|int|long|auto)\s+(\w+)\s*,\s*(\w+)\s*=\s*(\w+)\.sizes\(\)\s*;
     C++ does not take a list apart so: \1 \2 = \4.size(0), \3 = \4.size(1).
 use of deleted function '.*\baccessor\(\) &&|^call to deleted member function '(?:packed_)?accessor
   in .
     An accessor does not keep its tensor alive: give that a name first, at::Tensor t = ...; and then take t.accessor<float, 2>().
+no matching function for call to '(?:at::)?full\b
+  in \bat::full\s*\(((?:[^(){},]|\([^(){}]*\))+(?:,(?:[^(){},]|\([^(){}]*\))+)*),\s*([-\w.]+)\s*(,[^,()]*\.options\(\)\s*)?\)
+    The extents stand in braces: at::full({\1}, \2\3).
 constant expression|no matching (?:member )?function|no instance of|template argument|type/value mismatch
   in \b(\w+)\s*<\s*(?:at::|torch::|c10::)k(Float|Double)\s*[,>]
     Between < and > stands a type, not a dtype: float for at::kFloat, double for at::kDouble, int64_t for at::kLong.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .advice_names import not_a_template
-from .advice_pairs import ARGUMENT, NO_TENSOR, candidates, declared_as, in_dispatch, keeps_const, of_pair
+from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, count_arguments, is_near, nearest, split_arguments
 from .rules import Rules, without_aka
@@ -76,7 +76,7 @@ def _made_vector(match: re.Match[str], record: Record) -> str:
     code = mask(record.text)
     whole = re.search(r"(\w+)\s*[-+*/]=", record.code)
     if whole and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{whole[1]}\b", code):
-        return f"A vector has no arithmetic: go through its elements, for (auto& v : {whole[1]}) v += ..."
+        return f"A vector has no arithmetic: go through its elements, for (auto& one : {whole[1]}) one += ..."
     for found in re.finditer(r"(std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;", code):
         if re.search(rf"\b{found[2]}\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)", record.code):
             line = position(code, found.start())[0]
@@ -367,7 +367,9 @@ def _no_members(match: re.Match[str], record: Record) -> str:
     return f"'{kind}' is a plain value and has no members{call}."
 
 
-rules.table(r"""
+rules.table(rf"""
+^base operand of '->' is not a pointer|^member reference type '(?:const )?{NUMBER}' is not a pointer
+    This is a plain value, and has no members.
 has non-pointer type|is not a pointer; did you mean to use '\.'|base operand of '->'
     It is no pointer: write a dot in place of ->.
 """)

@@ -91,15 +91,18 @@ class Logs:
         self._once(header.with_suffix(".made"), precompile)
         return header
 
+    def command(self, compiler: str, *arguments: str, tensors: bool) -> list[str]:
+        """Return the command of a compiler, with the precompiled header where the text is one of tensors."""
+        header = str(self._header(compiler)) if tensors else ""
+        using = ["-include", header] if compiler == "g++" else ["-include-pch", f"{header}.pch"]
+        return [compiler, *(using if tensors else []), *flags_of(compiler), *self.include, *arguments]
+
     def _log(self, mistake: Mistake, compiler: str) -> str:
         """Return all that compiler, linker and loader say about one wrong text."""
         with TemporaryDirectory() as folder:
             text = f'#line 1 "lltm/fused"\n{mistake.text}\n#line 1 "lltm/fused (binding)"\n{mistake.binding}'
             Path(folder, "main.cpp").write_text(text, encoding="utf-8")
-            command = [compiler, *flags_of(compiler), *self.include, "-c", "main.cpp", "-o", "main.o"]
-            if mistake.text.startswith(ATEN):
-                header = str(self._header(compiler))
-                command[1:1] = ["-include", header] if compiler == "g++" else ["-include-pch", f"{header}.pch"]
+            command = self.command(compiler, "-c", "main.cpp", "-o", "main.o", tensors=mistake.text.startswith(ATEN))
             log = self._run(command, folder)
             if mistake.stage != "compile":
                 strict = ["-Wl,-z,defs"] if mistake.stage == "link" else []
@@ -162,21 +165,25 @@ def test_mistake_is_told_at_its_line_with_its_cure(mistake: Mistake, compiler: s
 
 
 @each_compiler
-def test_mistakes_in_one_line(compiler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("of", ["numbers", "tensors"])
+def test_mistakes_in_one_line(of: str, compiler: str, logs: Logs, tmp_path: Path) -> None:
     """Of many mistakes in one text each is told in its line, with its cure."""
-    text = mistakes_in_one_line.HEAD + "".join(f"{line}\n" for line, _ in mistakes_in_one_line.LINES)
+    here = mistakes_in_one_line
+    head, lines = (here.HEAD, here.LINES) if of == "numbers" else (here.HEAD_OF_TENSORS, here.LINES_OF_TENSORS)
+    text = head + "".join(f"{line}\n" for line, _ in lines)
     (tmp_path / "main.cpp").write_text(f'#line 1 "lltm/fused"\n{text}')
-    every = ["-ferror-limit=0"] if compiler == "clang++" else []
-    log = Logs._run([compiler, *flags_of(compiler), *every, "-fsyntax-only", "main.cpp"], str(tmp_path))
-    logs: dict[int, str] = {}
+    command = logs.command(compiler, "-fsyntax-only", "main.cpp", tensors=of == "tensors")
+    log = Logs._run([*command, *(["-ferror-limit=0"] if compiler == "clang++" else [])], str(tmp_path))
+    said: dict[int, str] = {}
     number = 0
     for row in log.splitlines(keepends=True):
         if begins := re.match(r"lltm/fused:(\d+):(?:\d+:)? (?:fatal error|error|warning): ", row):
             number = int(begins[1])
-        logs[number] = logs.get(number, "") + row
-    for number, (line, words) in enumerate(mistakes_in_one_line.LINES, mistakes_in_one_line.HEAD.count("\n") + 1):
-        found = parse(logs.get(number, ""), label=LABEL, sources={"lltm/fused": text})
-        assert found and words in found[0].help and found[0].line == number, f"{line}\n{found[:1]}"
+        said[number] = said.get(number, "") + row
+    for number, (line, words) in enumerate(lines, head.count("\n") + 1):
+        found = parse(said.get(number, ""), label=LABEL, sources={"lltm/fused": text})
+        fits = found and words in found[0].help and found[0].line == number
+        assert fits if words else not found, f"{line}\n{found[:1]}"
 
 
 @each_compiler
