@@ -131,7 +131,11 @@ def _launch_arguments(match: re.Match[str], record: Record) -> str:
         if gives[index].startswith("const ") and "*" in takes[index] and "const" not in takes[index] and not swapped:
             return keeps_const(record, gives[index].replace(" *", "*"), name)
         _to_argument(record, index)
-        if gives[index] == "void *" and "data_ptr()" in record.code and (kind := re.search(r"(\w+)\s*\*", takes[index])):
+        if (
+            gives[index] == "void *"
+            and "data_ptr()" in record.code
+            and (kind := re.search(r"(\w+)\s*\*", takes[index]))
+        ):
             return f"data_ptr() without a type gives void*: write data_ptr<{kind[1]}>()."
         return f"Argument {number[1]} of {where} is {takes[index]}, and this is {gives[index]}."
     return f"Compare the arguments with those of {where}."

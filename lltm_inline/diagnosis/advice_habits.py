@@ -157,7 +157,11 @@ def _several_values(match: re.Match[str], record: Record) -> str:
 def _slice_of_vector(match: re.Match[str], record: Record) -> str:
     found = re.search(r"(\w+)\s*\[[^\[\]:?]*(?<!:):(?!:)[^\[\]:]*\]", record.code)
     kind = found and re.search(rf"\b(std::vector<[^;(){{}}]*>)&?\s+{found[1]}\b", mask(record.text))
-    return f"C++ has no slices in [ ]: {kind[1]}({found[1]}.begin() + a, {found[1]}.begin() + b) copies a part." if found and kind else ""
+    return (
+        f"C++ has no slices in [ ]: {kind[1]}({found[1]}.begin() + a, {found[1]}.begin() + b) copies a part."
+        if found and kind
+        else ""
+    )
 
 
 rules.table(r"""
@@ -240,7 +244,17 @@ rules.table(
 """.replace("TYPE", _TYPE)
 )
 
-_OPERATORS = {"!>": "<=", "!<": ">=", "=<": "<=", "=>": ">=", "===": "==", "!==": "!=", "<>": "!=", "=*": "*=", "=/": "/="}
+_OPERATORS = {
+    "!>": "<=",
+    "!<": ">=",
+    "=<": "<=",
+    "=>": ">=",
+    "===": "==",
+    "!==": "!=",
+    "<>": "!=",
+    "=*": "*=",
+    "=/": "/=",
+}
 
 
 @rules.rule(r"^expected (?:primary-)?expression|^expected an expression|^expected (?:',' or )?';'|unary '\*'")

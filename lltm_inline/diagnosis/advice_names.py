@@ -434,7 +434,8 @@ def _member(match: re.Match[str], record: Record) -> str:
         record.message,
     )
     kind = (own[1] or own[2]) if own else ""
-    body = re.search(rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;", mask(record.text), re.DOTALL)
+    pattern = rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;"
+    body = re.search(pattern, mask(record.text), re.DOTALL) if kind else None
     members = re.findall(r"(?:[\w>*&]\s+[*&]*|,\s*)(\w+)\s*(?=[;=({\[,])", body[1]) if body else []
     near = nearest(name, aten_functions() if tensor else members or words(record.text))
     if not near and members and body and "(" not in body[1]:
@@ -454,7 +455,6 @@ def _not_captured(match: re.Match[str], record: Record) -> str:
     used, record.line, record.column = record.line, note.line, note.column
     where = f" in line {used}" if used != note.line else ""
     return f"The lambda that begins here does not see {what}{where}: begin it with [&]."
-
 
 
 # Brackets and semicolons

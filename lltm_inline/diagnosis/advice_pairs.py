@@ -371,7 +371,9 @@ def _arguments(match: re.Match[str], record: Record) -> str:
         if not least and any(re.search(r"candidate: '[^(]*\bat::(?:Tensor::)?\w+\(", one[2]) for one in found):
             least = "up to "  # g++ tells nothing of defaults, which most of these have
         told = least + (
-            arguments(wants[-1 if least == "up to " else 0]) if least or len(wants) == 1 else " or ".join(map(str, wants)) + " arguments"
+            arguments(wants[-1 if least == "up to " else 0])
+            if least or len(wants) == 1
+            else " or ".join(map(str, wants)) + " arguments"
         )
         return f"'{name}' takes {told}, this call gives {gives}.{declared_as(name, record)}"
     pairs = {pair for one in found if one[0] is None and (pair := pair_in(one[2]))}

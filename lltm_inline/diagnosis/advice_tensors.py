@@ -242,5 +242,7 @@ def _not_called(match: re.Match[str], record: Record) -> str:
     start = what[1].strip(")")
     if re.match(r"\s*=[^=]", record.code[what.end() :]):
         set_by = {"requires_grad": "requires_grad_(true)", "grad": "mutable_grad() = ..."}.get(what[3])
-        return f"'{what[3]}' is a function, to which nothing is assigned" + (f": write {start}{what[2]}{set_by}." if set_by else ".")
+        return f"'{what[3]}' is a function, to which nothing is assigned" + (
+            f": write {start}{what[2]}{set_by}." if set_by else "."
+        )
     return f"'{what[3]}' is a function: write {start}{what[2]}{what[3]}{what[4]}({index})."

@@ -59,7 +59,6 @@ LINES: tuple[tuple[str, str], ...] = (
     ("template <class T> struct Unsaid { T a; } int behind_struct(int n) { return n; }", "'};'"),
     ("template <class T> struct Called { T operator()(T v) { return v; } }; float as_const(const Called<float> c) { return c(1); }",
      "write const behind its ( )"),
-    ("void is_own_macro() { TORCH_CHECK(std::is_same_v<float, int>, 1); }", "put ( ) around"),
     ("float arrow(float x) { auto f = (float y) => y * 2; return f(x); }", "[&](float y)"),
     ("function float word_ahead(float x) { return x; }", "no 'function' ahead"),
     ("public float of_java(float x) { return x; }", "'public:' has a line of its own"),
@@ -94,5 +93,6 @@ LINES_OF_TENSORS: tuple[tuple[str, str], ...] = (
     ("at::Tensor first(at::Tensor x) { at::Tensor m, i = x.max(1); return m; }", "takes them apart"),
     ("at::Tensor sized(at::Tensor x) { return at::Tensor(2, 3); }", "at::empty({rows, columns}"),
     ("void sets(at::Tensor x) { x.requires_grad = true; }", "requires_grad_(true)"),
+    ("void comma_of_types() { TORCH_CHECK(std::is_same_v<float, int> && true, 1); }", "put ( ) around the whole"),
     ("at::Tensor parts(at::Tensor x) { auto [m, i] = x.max(); return m; }", "This is one tensor"),
 )  # fmt: skip
