@@ -237,6 +237,8 @@ rules.table(
     A type has no members: write std::numeric_limits<\1>::\2(), with #include <limits>.
   in \bthrow\s+(std::\w+)\s*;
     An exception is made with its text: throw \1("...").
+  in [(,]\s*(TYPE)\s+(\w+)\s*([&*])\s*[,)]
+    The '\3' stands ahead of the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
 ^'(\w+)' specified with '(\w+)'|^'(\w+)' cannot be signed or unsigned|^'(?:long|short) (\w+)' is invalid
@@ -501,6 +503,8 @@ requires a type specifier|^no template named '(?:forward|backward)'
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
     auto takes its type from a value: give '\1\2' one here, or write its type in place of auto.
+^inconsistent deduction for 'auto'|^'auto' deduced as '.*' in declaration of
+    One auto stands for one type: begin the second name with an auto of its own, behind a ';'.
 ^(?:break|continue) statement not within|^'(?:break|continue)' statement not in
 (?:break|continue) statement may only
     break and continue stand inside a loop: to leave the function, write return.
@@ -518,7 +522,8 @@ array initializer must|fails to determine size|array must be initialized|conver|
 )
 def _two_results(match: re.Match[str], record: Record) -> str:
     heads = heads_around(record.text, record.line, record.column)
-    if "AT_DISPATCH" in next((head for head in reversed(heads) if re.search(r"\]\s*(?:\([^()]*\)[^()]*)?$", head)), ""):
+    own = next((head for head in reversed(heads) if re.search(r"\]\s*(?:\([^()]*\)[^()]*)?$", head)), "")
+    if "AT_DISPATCH" in own or match[0].count("ScalarTypeToCPPType") > 1:
         return (
             "A return in here leaves the lambda of the dispatch alone: give back nothing, and return behind its '});'."
         )
@@ -749,7 +754,7 @@ template with C linkage|templates must have C\+\+ linkage
 ^class template argument deduction failed|no viable constructor or deduction guide for deduction
     The types of this template are to be told from no value: write them between < and >, as in std::vector<float>.
 no match for 'operator\[\]' \(operand types are '(?:::)?std::(?:tuple|pair)<
-type '(?:::)?std::(?:tuple|pair)<.*' does not provide a subscript|'(?:class )?(?:::)?std::tuple<.*has no member
+type '(?:::)?(?:std::)?(?:tuple|pair)<.*' does not provide a subscript|'(?:class )?(?:::)?std::tuple<.*has no member
 ^no member named '\w+' in '(?:::)?std::tuple
     A tuple has no [ ] and no members: std::get<0>(t) is its first value, and auto [a, b] = t takes it apart.
 ^'begin' was not declared|^invalid range expression of type

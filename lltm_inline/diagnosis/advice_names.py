@@ -148,7 +148,7 @@ def _torch(match: re.Match[str], record: Record) -> str:
     asked = (name[1] or name[2]) if name else ""
     if dtype := DTYPES.get(asked.removeprefix("k").lower()):
         return f"This dtype is at::{dtype} in C++."
-    if asked in aten_functions():
+    if asked in aten_functions() or asked in AT_TYPES or asked in DTYPES.values():
         return f"Write at::{asked}: the names in torch:: need #include <torch/types.h>, which takes long to compile."
     near = "" if asked in AT_TYPES else nearest(asked, aten_functions())
     if near:
@@ -413,6 +413,10 @@ def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
 )
 def _member(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2] or match[4] or match[6] or match[7]
+    if "ScalarType" in record.message and (dtype := DTYPES.get(name.lower())):
+        return f"This dtype is at::{dtype} in C++."
+    if "std::array<" in record.message:
+        return "The values of a std::array are taken with [ ], as in v[0], and v.size() is their number."
     if "optional<" in record.message:
         return f"It may hold nothing: ask x.has_value() first, then take {'*x' if name == 'defined' else f'x->{name}'}."
     if "AutogradContext" in record.message and name.startswith("saved_"):
@@ -466,7 +470,8 @@ expected ';' after (?:struct|class|enum|union)
 
 
 @rules.rule(
-    r"^new types may not be defined in|declaration must not declare anything else|^expected unqualified-id before|^expected initializer before|;' after|before 'at"
+    r"^new types may not be defined in|declaration must not declare anything else|^expected unqualified-id before"
+    r"|^expected initializer before|;' after|before 'at"
 )
 def _end_of_struct(match: re.Match[str], record: Record) -> str:
     """Find the struct that ends without its ';', ahead of this place or from it on, and show its end."""

@@ -59,7 +59,10 @@ _GIVEN_FOR = (
     (r"^(?!.*TensorAccessor).*ArrayRef", r"\*$", _LIST),
     (r"TensorAccessor<", r"\*$", "An accessor is no pointer: take x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write."),
     (r"TensorAccessor<", _TENSOR, "An accessor reads numbers, and is no tensor: a row of the tensor itself is x[i]."),
-    (r"^(?:at|c10)::Scalar&?$", _TENSOR, "A Scalar is a number: at::scalar_tensor(s, x.options()) makes a tensor of it, and without .item() it is one."),
+    (r"^(?:at|c10)::Scalar&?$", _TENSOR, "A Scalar is a number: at::scalar_tensor(s, x.options()) is a tensor."),
+    (r"^(?:const )?at::Tensor&?$", r"^std::tuple<", "The function returns several values, and this is one: return {a, b};"),
+    (r"^(?:const )?std::vector<", r"^std::tuple<", "A tuple holds a fixed number of values, a vector does not: return {v[0], v[1]};"),
+    (r"^(?:const )?std::vector<at::Tensor", _TENSOR, "These are several tensors: at::cat(v, 0) or at::stack(v, 0) makes one of them."),
     (r"nullptr_t", _TENSOR, "No tensor is at::Tensor()."),
     (rf"{NUMBER}\*$", _TENSOR, "A pointer is no tensor: give the tensor itself that it points into."),
     (r"lambda", r"\(\*\)\(", "A lambda that captures is no plain function: take it as std::function<float(float)> f, say."),
@@ -211,6 +214,8 @@ def _one_for_another(match: re.Match[str], record: Record) -> str:
     passed = next((found for note in record.notes if (found := ARGUMENT.search(note.message))), None)
     if cure := _braces(wanted, record) or of_pair(given, wanted, record, passed[2] if passed else ""):
         return cure
+    if "..." in given:  # clang++ shortens what two tuples have in common
+        return "The values that are returned do not fit the function's type: compare their number and their types."
     if "<" in given[:1]:
         return f"These braces make no {wanted}: compare their number and their types with what it holds."
     if passed:
@@ -233,7 +238,7 @@ def _made_by_hand(match: re.Match[str], record: Record) -> str:
 def _braces(wanted: str, record: Record) -> str:
     """Tell of a tensor, or a tuple of them, that is to be made of what stands in braces or parentheses."""
     code = record.code
-    values = re.search(r"\{(.*)\}", code)
+    values = re.search(r"(?:[=>\w])(?<!else)(?<!do)(?<!try)\s*\{(.*)\}", code)
     if wanted.endswith("at::Tensor"):
         if re.search(r"\breturn\s*(?:at::Tensor\s*)?\{", code):
             return "One tensor is returned: for several the function returns std::tuple<at::Tensor, at::Tensor>."
@@ -278,7 +283,19 @@ def _operator(match: re.Match[str], record: Record) -> str:
         return "An index is a whole number: i.item<int64_t>() makes one of a tensor."
     if any(tensors) and operator.startswith(("&&", "||")):
         return LOGICAL
-    if any(tensors) and all(tensor or re.fullmatch(NUMBER, item) for tensor, item in zip(tensors, types, strict=True)):
+    if (
+        operator in ("+=", "-=", "*=", "/=")
+        and len(types) == 2
+        and tensors == [False, True]
+        and re.fullmatch(NUMBER, types[0])
+    ):
+        return in_place_of_tensor(types[0], record)
+    whole = re.search(r"#\s*include\s*<(?:ATen/ATen|torch/\w+)\.h>", record.text)
+    if (
+        not whole
+        and any(tensors)
+        and all(tensor or re.fullmatch(NUMBER, item) for tensor, item in zip(tensors, types, strict=True))
+    ):
         return "Operators on tensors need #include <ATen/ATen.h>."
     if any(tensors) and any(item.endswith("*") for item in types):
         return (

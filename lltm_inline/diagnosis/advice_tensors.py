@@ -48,6 +48,11 @@ rules.table(r"""
 \bconver(?:t|sion)\b|^cannot initialize
   in (?:^|[{;])\s*(?:const\s+)?(int64_t|int|long|auto)\s+(\w+)\s*,\s*(\w+)\s*=\s*(\w+)\.sizes\(\)\s*;
     C++ does not take a list apart so: \1 \2 = \4.size(0), \3 = \4.size(1).
+no matching (?:member )?function for call to|^too many arguments to function call
+  in (\w+)\.type\(\s*((?:at|torch)::k\w+)\s*\)
+    A tensor is converted by to: \1.to(\2).
+  in \bat::(?:empty|zeros|ones|full|randn?)\s*\([^;]*,\s*(?:\w+\.(?:dtype|scalar_type)\(\)|at::k\w+),\s*(?:\w+\.device\(\)|at::k\w+)\)
+    Dtype and device are one argument: x.options(), or at::TensorOptions(at::kFloat).device(at::kCPU).
 use of deleted function '.*\baccessor\(\) &&|^call to deleted member function '(?:packed_)?accessor
   in .
     An accessor does not keep its tensor alive: give that a name first, at::Tensor t = ...; and then take t.accessor<float, 2>().

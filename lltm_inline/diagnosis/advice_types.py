@@ -336,6 +336,10 @@ def _constant(match: re.Match[str], record: Record) -> str:
             cure = f"if it does not, write const behind its ( ) in line {position(code, own.start())[0]}"
         return f"The object is const, and '{name}' may change it: {cure}."
     through = "location" in record.message or "read-only variable is" in record.message
+    for name in re.findall(r"(\w+)\s*(?:\[[^\[\]]*\])*\s*(?:[-+*/]?=(?!=)|\+\+|--)", record.code) if through else ():
+        if found := re.search(rf"\b{name}\s*=[^;,]*\bconst_data_ptr\b", mask(record.text)):
+            line = position(record.text, found.start())[0]
+            return f"'{name}' of line {line} comes from const_data_ptr, which only lets you read: take mutable_data_ptr there to write."
     what = "A pointer to const only lets you read" if through else "It was declared const"
     return f"{what}: drop the const where it is declared if it has to change, else write to another variable."
 
@@ -413,7 +417,8 @@ def _dimensions(record: Record) -> str:
     if not found or int(found[-1][2]) >= count:
         return ""
     record.line, record.column = position(code, found[-1].start(1))
-    return f"This accessor has {found[-1][2]} dimension{'s' * (found[-1][2] != '1')}, and line {here} takes {count} indices: {found[-1][1]}, {count}>()."
+    has = f"{found[-1][2]} dimension{'s' * (found[-1][2] != '1')}"
+    return f"This accessor has {has}, and line {here} takes {count} indices: {found[-1][1]}, {count}>()."
 
 
 rules.table(r"""
