@@ -47,11 +47,12 @@ _TEMPLATES = {
 def _template_arguments(match: re.Match[str], record: Record) -> str:
     """Say what stands between < and > of a template."""
     code = mask(record.text)
-    for name in re.findall(r"\w+(?=\s*<)|\w+", record.code[max(record.column - 20, 0) :] + record.code):
+    said = re.findall(r"'(?:\w+::)*(\w+)", record.message)
+    for name in [*said, *re.findall(r"\w+(?=\s*<)|\w+", record.code[max(record.column - 20, 0) :] + record.code)]:
         if name in _TEMPLATES:
             return f"Its types stand between < and >, as in {_TEMPLATES[name]}."
         if own := re.search(
-            rf"\btemplate\s*<([^;{{}}()]*)>\s*(?:struct|class|using|__global__|inline|static|[\w:]+[*&]*)[^;{{}}()]*\b{name}\b",
+            rf"\btemplate\s*<([^;{{}}()]*)>\s*(?:struct|class|using|__global__|inline|static|[\w:]+[*&]*)[^;{{}}()]*\b{name}\s*[(){{}}=;:]",
             code,
         ):
             return f"'{name}' is declared with template <{own[1]}>: give that many between < and >."

@@ -283,6 +283,45 @@ def parse_one(log: str, text: str = SOURCE) -> Diagnostic:
     return item
 
 
+LAUNCH = """template <class T> __global__ void k(const T* x, int n) {}
+void forward(const at::Tensor& x) {
+  k<float><<<1, 32>>>(
+      x.data_ptr(), 3);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "log", "line", "words"),
+    [
+        (
+            LAUNCH,
+            'lltm/fused(3): error: no instance of function template "k" matches the argument list\n'
+            "            argument types are: (void *, int)\n    k<float><<<1, 32>>>(\n    ^\n"
+            'lltm/fused(1): note #3326-D: function template "k" does not match because argument #1 does not match parameter\n',
+            4,
+            "write data_ptr<T>()",
+        ),
+        ("int i = cuda.grid(1);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "blockIdx.x *"),
+        ("int i = cuda.threadIdx.x;", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "threadIdx alone"),
+        ("cuda.syncthreads();", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "__syncthreads()"),
+        ("cuda.atomic.add(y, i, v);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "atomicAdd(&y[i]"),
+        ("auto t = cuda.shared.array(9);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "__shared__"),
+        ("int i = tl.program_id(0);", 'lltm/fused(1): error: identifier "tl" is undefined\n', 1, "blockIdx.x"),
+        (
+            "template <class T> __global__ void k(at::PackedTensorAccessor64<T> x) {}",
+            'lltm/fused(1): error: too few arguments for alias template "at::PackedTensorAccessor64"\n',
+            1,
+            "PackedTensorAccessor64<float, 2>",
+        ),
+    ],
+)
+def test_what_nvcc_says_of_a_launch_and_of_other_languages(text: str, log: str, line: int, words: str) -> None:
+    """An argument is shown in its own line; the names of Numba and Triton get those of CUDA C++."""
+    item = parse_one(log, text)
+    assert item.line == line and words in item.help, str(item)
+
+
 @pytest.mark.parametrize(
     "log",
     [
