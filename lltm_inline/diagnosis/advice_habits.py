@@ -613,6 +613,19 @@ def _pragma_in_macro(match: re.Match[str], record: Record) -> str:
     return f'A #pragma inside the ( ) of a macro is read ahead of it: write _Pragma("{found[2]}") in its place.'
 
 
+@rules.rule(
+    r"not a constant expression|usable in a constant expression|no matching function for call to '(?:std::)?get\b"
+)
+def _number_of_get(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"\bstd::get<\s*([A-Za-z_]\w*)\s*>", record.code)
+    kind = r"(?:int|int64_t|size_t|auto|long|unsigned)"
+    if found is None or not re.search(rf"(?<!\bconstexpr )(?<!\bconst ){kind}\s+{found[1]}\s*[=,)]", mask(record.text)):
+        return ""
+    if re.search(rf"(?:\bconstexpr\b|\btemplate\s*<)[^;{{}}()]*\b{found[1]}\b", mask(record.text)):
+        return ""
+    return f"The number of a std::get is known when the text is compiled, and {found[1]} is a variable: write each one out, std::get<0>(t)."
+
+
 @rules.rule(r"use of deleted function '([^']*)::[^':]*\(const |deleted (?:copy )?constructor of '(?:const )?([^']*)'")
 def _not_copied(match: re.Match[str], record: Record) -> str:
     what = re.sub(r" \[with .*", "", match[1] or match[2])
@@ -761,13 +774,11 @@ type '(?:::)?(?:std::)?(?:tuple|pair)<.*' does not provide a subscript|'(?:class
   in \bfor\s*\([^;]*[^:]:[^:]
     This for needs something that knows how many values it has, as a std::vector: count, for (int64_t i = 0; i < n; ++i).
 not a constant expression|usable in a constant expression|template argument is not a constant|by a constant expression
-call to non-'constexpr' function|integral constant expression|no matching function for call to '(?:std::)?get\b
+call to non-'constexpr' function|integral constant expression
   in \b(AT_DISPATCH_\w+_AND\d?)\s*\(\s*(\w+)\.scalar_type\(\)
     This dispatch takes its extra dtypes first: \1(at::kHalf, \2.scalar_type(), ...).
   in \bconstexpr\b
     constexpr is for values that are known when the text is compiled: write const.
-  in \bstd::get<\s*([ijkn]|idx|index)\s*>
-    The number of a std::get is known when the text is compiled, and \1 is a variable: write each one out, std::get<0>(t).
   in \bcase\b
     A case names a value that is known when the text is compiled: compare with if (...) ... else if (...).
   in \bstd::array\s*<
