@@ -498,11 +498,13 @@ forbids declaration of '\w+' with no type
   in .
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 requires a type specifier|^no template named '(?:forward|backward)'
-  in ^\s*\w+\s*\(
+  in ^\s*(?:template\s*<[^<>]*>\s*)?\w+\s*\(
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
     auto takes its type from a value: give '\1\2' one here, or write its type in place of auto.
+^deduced class type '(\w+)' in function return type
+    '\1' is a template: its types stand between < and >, as in \1<float>.
 ^inconsistent deduction for 'auto'|^'auto' deduced as '.*' in declaration of
     One auto stands for one type: begin the second name with an auto of its own, behind a ';'.
 ^(?:break|continue) statement not within|^'(?:break|continue)' statement not in

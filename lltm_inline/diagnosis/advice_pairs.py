@@ -150,7 +150,8 @@ def _two_pointers(given: str, wanted: str, record: Record, callee: str) -> str:
         return "A cast of a pointer does not convert the values behind it: convert each of them, or the tensor, x.to(at::kFloat)."
     if given in ("void*", "const void*"):
         if "data_ptr" in line:
-            return f"data_ptr() without a type gives void*: write data_ptr<{plain}>()."
+            method = next(iter(re.findall(r"\w*data_ptr(?=\(\))", line)), "data_ptr")
+            return f"{method}() without a type gives {given}: write {method}<{plain}>()."
         return f"{given} has no type of its own: write static_cast<{wanted}>(...)."
     types = {_pointee(given), plain}
     if "const_data_ptr<scalar_t>" in line and given.startswith("const ") and wanted == "scalar_t*":
@@ -415,7 +416,7 @@ def declared_as(name: str, record: Record) -> str:
     plain = {
         re.sub(r"(?<![\w>])::|(?<![^\W_])_+(?=[A-Za-z])|(?<=\w) (?=[&*])", "", one)
         for one in found
-        if one and "Dimname" not in one
+        if one and "Dimname" not in one and not re.fullmatch(rf"(?:const )?{name} ?&&?", one)
     }
     form = min(plain, key=lambda one: (one.count(","), len(one)), default="")
     if not form or len(form) > 120 or (own and len(plain) > 1):

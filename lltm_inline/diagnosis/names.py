@@ -133,6 +133,8 @@ PYTHON: Mapping[str, str] = {
     "def": "a function starts with the type it returns, at::Tensor forward(...)",
     "len": "write x.size(0) for a tensor, v.size() for a vector",
     "range": "write for (int64_t i = 0; i < n; ++i)",
+    "enumerate": "write for (int64_t i = 0; i < n; ++i)",
+    "zip": "write for (int64_t i = 0; i < n; ++i)",
     "print": 'write std::cout << x << "\\n" with #include <iostream>',
     "pass": "write nothing, or {}",
     "self": "a function takes its tensors by name, and a method of a struct names its members alone",
