@@ -77,6 +77,10 @@ LINES: tuple[tuple[str, str], ...] = (
     ('int of_text(int n) { n = "3"; return n; }', "A text is no number"),
     ("float of_script(float x) { return Math.sqrt(x); }", "of another language"),
     ("int ahead_of_both(int n) { return n + later; }", "Nothing called 'later'"),
+    ("int of_items() { for (int i : enumerate(3)) { } return 0; }", "'enumerate' is Python"),
+    ("template <class T> struct Boxed { T v; }; Boxed no_types() { return {}; }", "'Boxed' is "),
+    ("struct Made { float v; Made(float w) { v = w; } }; Made made() { Made g; return g; }", "It is Made(float"),
+    ("template <class T> no_result(T v) { return v; }", "the type of what it returns"),
     ("int behind_both(int later) { return later; }", ""),
 )  # fmt: skip
 
@@ -95,6 +99,7 @@ LINES_OF_TENSORS: tuple[tuple[str, str], ...] = (
     ("void sets(at::Tensor x) { x.requires_grad = true; }", "requires_grad_(true)"),
     ("void comma_of_types() { TORCH_CHECK(std::is_same_v<float, int> && true, 1); }", "put ( ) around the whole"),
     ("void adds(at::Tensor x) { float s = 0; s += x[0]; }", "An element of a tensor is a tensor too"),
+    ("void no_kind(at::Tensor x) { const float* p = x.const_data_ptr(); }", "write const_data_ptr<float>()"),
     ("void two_kinds(at::Tensor x) { auto n = x.size(0), m = x.sum(); }", "an auto of its own"),
     ("at::Tensor retyped(at::Tensor x) { return x.type(at::kFloat); }", "x.to(at::kFloat)"),
     ("at::Tensor named(at::Tensor x) { return x.to(at::ScalarType::Float32); }", "at::kFloat"),
