@@ -66,6 +66,19 @@ def _not_a_kernel(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+namespace name is not allowed|was not declared|undeclared|^expected
+  in \bcuda\.grid\s*\(\s*1\s*\)
+    cuda.grid(1) is Numba's: in C++ it is blockIdx.x * int64_t(blockDim.x) + threadIdx.x.
+  in \bcuda\.(threadIdx|blockIdx|blockDim|gridDim)\b
+    'cuda.' is Numba's: in C++ it is \1 alone.
+  in \bcuda\.(syncthreads|syncwarp)\s*\(
+    'cuda.' is Numba's: in C++ it is __\1().
+  in \bcuda\.atomic\.(add|max|min)\s*\(
+    'cuda.' is Numba's: in C++ it is atomic followed by the name, as in atomicAdd(&y[i], v).
+  in \bcuda\.shared\.array\b
+    'cuda.' is Numba's: in C++ it is __shared__ float tile[256], say.
+  in \btl\.program_id\b
+    'tl.' is Triton's: in C++ a block has its number in blockIdx.x, and each thread its own in threadIdx.x.
 a __global__ function call must be configured
     A kernel is launched: kernel<<<blocks, threads, 0, stream>>>(arguments).
 a __global__ function must have a void return type
@@ -117,8 +130,30 @@ def _launch_arguments(match: re.Match[str], record: Record) -> str:
         )
         if gives[index].startswith("const ") and "*" in takes[index] and "const" not in takes[index] and not swapped:
             return keeps_const(record, gives[index].replace(" *", "*"), name)
+        _to_argument(record, index)
+        if (
+            gives[index] == "void *"
+            and "data_ptr()" in record.code
+            and (kind := re.search(r"(\w+)\s*\*", takes[index]))
+        ):
+            return f"data_ptr() without a type gives void*: write data_ptr<{kind[1]}>()."
         return f"Argument {number[1]} of {where} is {takes[index]}, and this is {gives[index]}."
     return f"Compare the arguments with those of {where}."
+
+
+def _to_argument(record: Record, index: int) -> None:
+    """Move a record from a launch to one of its arguments, which may stand lines below."""
+    code = mask(record.text)
+    start = sum(len(line) + 1 for line in code.split("\n")[: record.line - 1])
+    opened = re.compile(r"[^;]*?>>>\s*\(").match(code, start)
+    if opened is None:
+        return
+    given = split_arguments(code[opened.end() : code.find(";", opened.end())])
+    at = end = opened.end()
+    for one in given[: index + 1]:
+        at = code.index(one, end)
+        end = at + len(one)
+    record.line, record.column = position(code, at)
 
 
 @rules.rule(

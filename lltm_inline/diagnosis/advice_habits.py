@@ -12,6 +12,10 @@ from .source_text import at_file_scope, definition, heads_around, line_of, mask,
 rules = Rules()
 
 _DIRECTIVES = re.findall(r"\w+", "include define if ifdef ifndef else elif endif pragma undef error line")
+_TYPE = (
+    r"(?<!\w)(?:const\s+)?(?:float|double|int|long|bool|char|auto|unsigned|size_t|u?int\d+_t|scalar_t"
+    r"|(?:at|std)::\w+(?:<[^;{}()]*>)?)(?!\w)[*&]*"
+)
 #: What clang++, g++ or nvcc says where a sentence of C++ goes on with something else.
 _STUCK = r"^expected |^unexpected '"
 
@@ -30,7 +34,7 @@ def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
 # Python
 
 rules.table(r"""
-^expected |was not declared|undeclared|unknown type|does not name
+^expected |was not declared|undeclared|unknown type|does not name|with deduced type|has no initializer
   in \bPYBIND11_MODULE\b
     The binding is generated from the op: leave out this block of PYBIND11_MODULE.
   in \bis\s+(?:not\s+)?None\b
@@ -41,6 +45,12 @@ rules.table(r"""
     A condition is checked with TORCH_CHECK(condition, "text").
   in \bif\s*\(.*\)\s*then\b
     C++ has no then: behind the ( ) of an if comes what is to be done, in { }.
+  in \bfor\s*\(\s*(?:const\s+)?[\w:]+[&*]*\s+(\w+)\s+in\s+([\w.]+)
+    'in' is Python: write for (const auto& \1 : \2).
+  in (?:^|\})\s*except\b
+    C++ has no except: write catch (const std::exception& e) { ... }.
+  in \}\s*finally\b
+    C++ has no finally: what is made in a { } is given back at its end.
   in ^\s*(?:end|fi|done)\s*;?\s*$
     A block ends with '}'.
   in ^\s*include\s*(?=[<"])
@@ -143,6 +153,17 @@ def _several_values(match: re.Match[str], record: Record) -> str:
     return "Several values are returned in braces: return {a, b};." if "," in inside else ""
 
 
+@rules.rule(r"expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'")
+def _slice_of_vector(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"(\w+)\s*\[[^\[\]:?]*(?<!:):(?!:)[^\[\]:]*\]", record.code)
+    kind = found and re.search(rf"\b(std::vector<[^;(){{}}]*>)&?\s+{found[1]}\b", mask(record.text))
+    return (
+        f"C++ has no slices in [ ]: {kind[1]}({found[1]}.begin() + a, {found[1]}.begin() + b) copies a part."
+        if found and kind
+        else ""
+    )
+
+
 rules.table(r"""
 expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'
   in (\w+)\s*\[([^\[\]:?]*)(?<!:):(?!:)([^\[\]:]*)\]
@@ -192,23 +213,55 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
 ^stray '\\'|^expected
   in [\w)\]]\s*\\\s*[\w(]
     A \\ is no operator: / divides.
-^expected|^wrong number of template arg|^too few template arg|^type name requires|^template argument list
-  in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\([^;]*\w<[^<>();]*,[^<>();]*>\s*(?:::|\()
+^expected|^wrong number of template arg|^too few template arg|^type name requires|^template argument list|^parse error in template
+  in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\((?!\s*\()[^;]*(?:\w<[^<>();]*,[^<>();]*>\s*(?:::|\()|_v<[^<>();]*,[^<>();]*>)
     A macro takes the comma between < and > for one of its own: put ( ) around the whole condition.
 ^expected ':'
-  in ^\s*(?:case\s+\w+|default)\b(?!\s*:)
+  in (?:^|[{;])\s*(?:case\s+\w+|default)\b(?!\s*:)
     Behind the value of a case stands a ':', as in case 0: return x.
   in \?
     A choice names two values: condition ? value : other.
 """)
 
 
-_OPERATORS = {"=<": "<=", "=>": ">=", "===": "==", "!==": "!=", "<>": "!=", "=*": "*=", "=/": "/="}
+rules.table(
+    r"""
+^expected |declar|does not name a type|unknown type|requires a type specifier
+  in (\(\s*(?:TYPE\s+\w+(?:\s*,\s*TYPE\s+\w+)*|\w+\s*,[\w\s,]*)?\))\s*=>
+    A lambda begins with its brackets: [&]\1 { return ...; }.
+  in ^\s*(function|func|fn|fun|async|final|procedure)\s+[\w:]+[*&]*(?:\s+\w+)?\s*\(
+    C++ has no '\1' ahead of a function: its first word is the type that it returns.
+  in ^\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
+    In C++ no '\1' stands ahead of a function or a variable; in a struct '\1:' has a line of its own.
+  in \b(float|double|int|int64_t)\.(max|min|lowest|epsilon|infinity)\b
+    A type has no members: write std::numeric_limits<\1>::\2(), with #include <limits>.
+  in \bthrow\s+(std::\w+)\s*;
+    An exception is made with its text: throw \1("...").
+  in [(,]\s*(TYPE)\s+(\w+)\s*([&*])\s*[,)]
+    The '\3' stands ahead of the name: \1\3 \2.
+  in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
+    To convert a value, write \1(\2).
+^'(\w+)' specified with '(\w+)'|^'(\w+)' cannot be signed or unsigned|^'(?:long|short) (\w+)' is invalid
+    These words make no type: of numbers with a point there are float and double.
+""".replace("TYPE", _TYPE)
+)
+
+_OPERATORS = {
+    "!>": "<=",
+    "!<": ">=",
+    "=<": "<=",
+    "=>": ">=",
+    "===": "==",
+    "!==": "!=",
+    "<>": "!=",
+    "=*": "*=",
+    "=/": "/=",
+}
 
 
-@rules.rule(r"^expected (?:primary-)?expression|^expected an expression|unary '\*'")
+@rules.rule(r"^expected (?:primary-)?expression|^expected an expression|^expected (?:',' or )?';'|unary '\*'")
 def _operator_misspelt(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(?<=[\w)\] ])(===|!==|=<|=>|<>|=/|=\*(?= ))\s*[\w(-]", record.code)
+    found = re.search(r"(?<=[\w)\] ])(===|!==|!>|!<|=<|=>|<>|=/|=\*(?= ))\s*[\w(-]", record.code)
     return f"C++ writes {_OPERATORS[found[1]]}, not {found[1]}." if found else ""
 
 
@@ -298,10 +351,6 @@ rules.table(r"""
 """)
 
 
-_TYPE = (
-    r"(?<!\w)(?:const\s+)?(?:float|double|int|long|bool|char|auto|unsigned|size_t|u?int\d+_t|scalar_t"
-    r"|(?:at|std)::\w+(?:<[^;{}()]*>)?)(?!\w)[*&]*"
-)
 _WORDS = (
     "new|delete|default|class|template|this|and|or|not|xor|switch|case|private|public|protected|typename|union|enum|struct|using"
     "|namespace|export|friend|goto|try|catch|throw|explicit|virtual|register|return|if|else|for|while|do|break|continue|typedef"
@@ -449,11 +498,15 @@ forbids declaration of '\w+' with no type
   in .
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 requires a type specifier|^no template named '(?:forward|backward)'
-  in ^\s*\w+\s*\(
+  in ^\s*(?:template\s*<[^<>]*>\s*)?\w+\s*\(
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
     auto takes its type from a value: give '\1\2' one here, or write its type in place of auto.
+^deduced class type '(\w+)' in function return type
+    '\1' is a template: its types stand between < and >, as in \1<float>.
+^inconsistent deduction for 'auto'|^'auto' deduced as '.*' in declaration of
+    One auto stands for one type: begin the second name with an auto of its own, behind a ';'.
 ^(?:break|continue) statement not within|^'(?:break|continue)' statement not in
 (?:break|continue) statement may only
     break and continue stand inside a loop: to leave the function, write return.
@@ -470,12 +523,16 @@ array initializer must|fails to determine size|array must be initialized|conver|
     r"inconsistent types '(.*?)' and '(.*?)' deduced|return type '(.*?)' must match previous return type '(.*?)'"
 )
 def _two_results(match: re.Match[str], record: Record) -> str:
-    if "AT_DISPATCH" in (heads_around(record.text, record.line) or [""])[-1]:
+    heads = heads_around(record.text, record.line, record.column)
+    own = next((head for head in reversed(heads) if re.search(r"\]\s*(?:\([^()]*\)[^()]*)?$", head)), "")
+    if "AT_DISPATCH" in own or match[0].count("ScalarTypeToCPPType") > 1:
         return (
             "A return in here leaves the lambda of the dispatch alone: give back nothing, and return behind its '});'."
         )
     types = [group for group in match.groups() if group]
-    wider = next((one for one in ("double", "float", "int64_t", "long") if one in types), types[0])
+    wider = next((one for one in ("scalar_t", "double", "float", "int64_t", "long") if one in types), types[0])
+    if wider in ("double", "float") and any("AT_DISPATCH" in head for head in heads):
+        wider = "scalar_t"
     return f"The lambda returns {types[0]} and {types[1]}: write the one that is meant behind its parameters, -> {wider}, say."
 
 
@@ -535,6 +592,8 @@ invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is n
     A lambda does not know its own name: make '\1\2' a function of its own, or a std::function with its types.
 ^reference to local binding '(\w+)' declared in enclosing
     clang++ lets no lambda use '\1' of auto [...]: give it a second name ahead of the lambda, auto v = \1, and use that.
+^type '(?:const )?at::Tensor' decomposes|^cannot decompose inaccessible member 'at::Tensor
+    This is one tensor: take it as auto v = ..., and one of its rows as v[0].
 ^type '.*' decomposes into (\d+) elements?, but (\d+) names? (?:was|were) provided
     auto [...] has one name for each value: there are \1 values, and these are \2 names.
 ^(\d+) names? provided for structured binding|^only (\d+) names? provided for structured binding
@@ -554,6 +613,19 @@ def _pragma_in_macro(match: re.Match[str], record: Record) -> str:
         return ""
     record.line, record.column = position(text, found.start(1))
     return f'A #pragma inside the ( ) of a macro is read ahead of it: write _Pragma("{found[2]}") in its place.'
+
+
+@rules.rule(
+    r"not a constant expression|usable in a constant expression|no matching function for call to '(?:std::)?get\b"
+)
+def _number_of_get(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"\bstd::get<\s*([A-Za-z_]\w*)\s*>", record.code)
+    kind = r"(?:int|int64_t|size_t|auto|long|unsigned)"
+    if found is None or not re.search(rf"(?<!\bconstexpr )(?<!\bconst ){kind}\s+{found[1]}\s*[=,)]", mask(record.text)):
+        return ""
+    if re.search(rf"(?:\bconstexpr\b|\btemplate\s*<)[^;{{}}()]*\b{found[1]}\b", mask(record.text)):
+        return ""
+    return f"The number of a std::get is known when the text is compiled, and {found[1]} is a variable: write each one out, std::get<0>(t)."
 
 
 @rules.rule(r"use of deleted function '([^']*)::[^':]*\(const |deleted (?:copy )?constructor of '(?:const )?([^']*)'")
@@ -697,7 +769,7 @@ template with C linkage|templates must have C\+\+ linkage
 ^class template argument deduction failed|no viable constructor or deduction guide for deduction
     The types of this template are to be told from no value: write them between < and >, as in std::vector<float>.
 no match for 'operator\[\]' \(operand types are '(?:::)?std::(?:tuple|pair)<
-type '(?:::)?std::(?:tuple|pair)<.*' does not provide a subscript|'(?:class )?(?:::)?std::tuple<.*has no member
+type '(?:::)?(?:std::)?(?:tuple|pair)<.*' does not provide a subscript|'(?:class )?(?:::)?std::tuple<.*has no member
 ^no member named '\w+' in '(?:::)?std::tuple
     A tuple has no [ ] and no members: std::get<0>(t) is its first value, and auto [a, b] = t takes it apart.
 ^'begin' was not declared|^invalid range expression of type

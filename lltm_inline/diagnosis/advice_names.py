@@ -12,6 +12,7 @@ from .names import (
     C_MACROS,
     DTYPES,
     FOREIGN,
+    FOREIGN_MODULES,
     INDEXING,
     MACRO_HEADERS,
     MACROS,
@@ -147,7 +148,7 @@ def _torch(match: re.Match[str], record: Record) -> str:
     asked = (name[1] or name[2]) if name else ""
     if dtype := DTYPES.get(asked.removeprefix("k").lower()):
         return f"This dtype is at::{dtype} in C++."
-    if asked in aten_functions():
+    if asked in aten_functions() or asked in AT_TYPES or asked in DTYPES.values():
         return f"Write at::{asked}: the names in torch:: need #include <torch/types.h>, which takes long to compile."
     near = "" if asked in AT_TYPES else nearest(asked, aten_functions())
     if near:
@@ -258,6 +259,8 @@ def _unknown(match: re.Match[str], record: Record) -> str:
     text = record.text
     if name in PYTHON_MODULES and f"{name}." in record.row:
         return f"'{name}.' is Python: write {PYTHON_MODULES[name]}."
+    if name in FOREIGN_MODULES and f"{name}." in record.row:
+        return f"'{name}.' is of another language: write {FOREIGN_MODULES[name]}."
     if name in PYTHON_MODULES and f"{name}::" in record.row:
         return f"There is no namespace '{name}': write {PYTHON_MODULES[name]}."
     if name in INDEXING and (name != "None" or re.search(r"\bindex(?:_put_)?\s*\(", record.code)):
@@ -303,7 +306,7 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return "Add #include <omp.h> at the top."
     if name in FOREIGN:
         return f"Did you mean '{FOREIGN[name]}'?"
-    if re.search(rf"[(,]\s*{name}\s*=[^=]", record.row) and not re.search(r"\b(?:for|if|while)\b", code):
+    if re.search(rf"[(,]\s*{name}\s*(?:=[^=]|:[^:])", record.row) and not re.search(r"\b(?:for|if|while)\b", code):
         return "C++ has no named arguments: pass the value alone, at its place."
     around = at_file_scope(text, record.line) and function_around(text, record.line, record.column)
     if around and (array := re.search(rf"(\w+)\s*\[\s*{name}\s*\]", code)):
@@ -319,13 +322,17 @@ def _unknown(match: re.Match[str], record: Record) -> str:
     tensors = "at::" in text or "torch" in text
     if called and tensors and name in aten_functions():
         return f"Did you mean 'at::{name}'?"
+    if called and not tensors and name in NOT_IN_STD:
+        return f"C++ has no function '{name}': write {NOT_IN_STD[name]}."
     near = nearest_of_text(name, text) or (nearest(name, STD) if of_std else "")
+    if not near and name.isupper():
+        near = nearest(name, C_MACROS)
     if not near and called and tensors:
         near = nearest(name, aten_functions())
         near = f"at::{near}" if near else ""
     if not near and is_near(name, record.guess.rsplit("::", 1)[-1]):
         near = record.guess
-    if not near and any(line < record.line for line, _ in declarations(text, name)):
+    if not near and any(place < (record.line, record.column) for place in declarations(text, name)):
         return ""  # something is wrong with that declaration, and its own error says what
     if near:
         return f"Did you mean '{'std::' * (near in STD and near not in words(text))}{near}'?"
@@ -359,7 +366,10 @@ def _declared_misspelt(name: str, text: str) -> str:
 
 
 def _declared_elsewhere(name: str, record: Record, text: str) -> str:
-    places = [place for place in declarations(text, name) if place[0] != record.line]
+    every = declarations(text, name)
+    if any(line == record.line and column < record.column for line, column in every):
+        return ""
+    places = [place for place in every if place[0] != record.line]
     before = [place for place in places if place[0] < record.line]
     if before:
         if not _closed_between(text, before[-1], record.line):
@@ -381,7 +391,9 @@ def _declared_elsewhere(name: str, record: Record, text: str) -> str:
         if empty:
             return f"In line {before[-1][0]} the ';' behind the ( ) is all that this for repeats: take that ';' away."
         return f"'{name}' of line {before[-1][0]} lives only inside its own {{ }}: declare it ahead of that block."
-    return f"'{name}' is declared in line {places[0][0]}, too late for this line: move it up." if places else ""
+    here = function_around(text, record.line, record.column)
+    late = next((line for line, column in places if function_around(text, line, column) in ("", name, here)), 0)
+    return f"'{name}' is declared in line {late}, too late for this line: move it up." if late else ""
 
 
 def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
@@ -401,6 +413,10 @@ def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
 )
 def _member(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2] or match[4] or match[6] or match[7]
+    if "ScalarType" in record.message and (dtype := DTYPES.get(name.lower())):
+        return f"This dtype is at::{dtype} in C++."
+    if "std::array<" in record.message:
+        return "The values of a std::array are taken with [ ], as in v[0], and v.size() is their number."
     if "optional<" in record.message:
         return f"It may hold nothing: ask x.has_value() first, then take {'*x' if name == 'defined' else f'x->{name}'}."
     if "AutogradContext" in record.message and name.startswith("saved_"):
@@ -409,7 +425,9 @@ def _member(match: re.Match[str], record: Record) -> str:
     if tensor and name in TENSOR_MEMBERS:
         return f"In C++: {TENSOR_MEMBERS[name]}."
     if "vector<" in record.message and name in VECTOR_MEMBERS:
-        return f"A std::vector has {VECTOR_MEMBERS[name]} for this."
+        return f"For a std::vector write {VECTOR_MEMBERS[name]}."
+    if "vector<" in record.message and STD.get(name) == "algorithm" and name != "clamp":
+        return f"It is a function, not a member: std::{name}(v.begin(), v.end()), with #include <algorithm>."
     guess = record.guess
     if is_near(name, guess):
         return f"Did you mean '{guess}'?"
@@ -420,20 +438,28 @@ def _member(match: re.Match[str], record: Record) -> str:
         record.message,
     )
     kind = (own[1] or own[2]) if own else ""
-    body = re.search(rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;", mask(record.text), re.DOTALL)
+    pattern = rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;"
+    body = re.search(pattern, mask(record.text), re.DOTALL) if kind else None
     members = re.findall(r"(?:[\w>*&]\s+[*&]*|,\s*)(\w+)\s*(?=[;=({\[,])", body[1]) if body else []
     near = nearest(name, aten_functions() if tensor else members or words(record.text))
     if not near and members and body and "(" not in body[1]:
         return f"'{kind}' has {', '.join(members[:8])}."
+    if not near and (match[6] or match[7]):
+        return f"There is no member '{name}' to begin with a value: declare it in the struct, or leave it out here."
     return f"Did you mean '{near}'?" if near else ""
 
 
-rules.table(r"""
-^variable is not captured
-    The lambda does not see it: begin it with [&] in place of [].
-'(\w+)' is not captured|variable '(\w+)' cannot be implicitly captured
-    The lambda does not see '\1\2': begin it with [&] in place of [].
-""")
+@rules.rule(r"^variable is not captured|'(\w+)' is not captured|variable '(\w+)' cannot be implicitly captured")
+def _not_captured(match: re.Match[str], record: Record) -> str:
+    what = f"'{match[1] or match[2]}'" if match[1] or match[2] else "it"
+    begins = re.compile("lambda expression begins here|lambda has no capture-default")
+    note = next((note for note in record.notes if note.file == record.file and begins.search(note.message)), None)
+    if note is None:
+        return f"The lambda does not see {what}: begin it with [&]."
+    used, record.line, record.column = record.line, note.line, note.column
+    where = f" in line {used}" if used != note.line else ""
+    return f"The lambda that begins here does not see {what}{where}: begin it with [&]."
+
 
 # Brackets and semicolons
 
@@ -444,7 +470,8 @@ expected ';' after (?:struct|class|enum|union)
 
 
 @rules.rule(
-    r"^new types may not be defined in|^expected unqualified-id before|^expected initializer before|;' after|before 'at"
+    r"^new types may not be defined in|declaration must not declare anything else|^expected unqualified-id before"
+    r"|^expected initializer before|;' after|before 'at"
 )
 def _end_of_struct(match: re.Match[str], record: Record) -> str:
     """Find the struct that ends without its ';', ahead of this place or from it on, and show its end."""
@@ -486,7 +513,7 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
         return "A ';' is missing at the end of this statement."
     if word:
         return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
-    if here[:1] in tuple("*/%+-<>=&|^?.:"):
+    if here[:1] in tuple("*/%+-<>=&|^?.:!"):
         return ""  # the statement goes on, and what is wrong stands in it
     return "A ';' is missing at the end of this statement."
 

@@ -27,7 +27,7 @@ _PAIR = re.compile(
     r"|(?:mismatched types|could not match) '(?P<p>[^']*)' (?:and|against) '(?P<o>[^']*)'"
     r"|no viable conversion from (?:returned value of type )?'(?P<i>[^']*)' to (?:function return type )?'(?P<j>[^']*)'"
 )
-_NUMBER = r"(?:unsigned |signed |long |short )*(?:float|double|int|long|short|char|bool|(?:std::)?u?int\d+_t|scalar_t)"
+NUMBER = r"(?:unsigned |signed |long |short )*(?:float|double|int|long|short|char|bool|(?:std::)?u?int\d+_t|scalar_t)"
 _ITERATOR = "An iterator only points to a value: *it is the value itself."
 _MORE_DIMENSIONS = "The accessor has more dimensions than there are indices here: write one [ ] for each."
 NO_TENSOR = "A number is no tensor: where a function returns one, at::scalar_tensor(v, x.options()) makes it; y.fill_(v) sets all of y."
@@ -42,34 +42,40 @@ _LIST = "It is a list with a length: keep it as at::IntArrayRef s = x.sizes(), o
 _GIVEN_FOR = (
     (r"optional<", r"^(?!.*optional)", _OPTIONAL),
     (r"ArrayRef|TensorList", r"^(?:const )?std::vector<", "It only looks at values elsewhere: .vec() makes a std::vector of them."),
-    (r"^(?!.*TensorAccessor).*ArrayRef", rf"^{_NUMBER}$", _EXTENTS),
+    (r"^(?!.*TensorAccessor).*ArrayRef", rf"^{NUMBER}$", _EXTENTS),
     (r"^(?:::)?std::tuple<", r"^(?:const )?at::Tensor$", "These are several values: auto [a, b] = ... takes them apart."),
-    (rf"^(?:const )?std::vector<{_NUMBER}>", _TENSOR, "at::tensor(v, x.options()) makes a tensor of a vector, with <ATen/ATen.h>."),
+    (rf"^(?:const )?std::vector<{NUMBER}>", _TENSOR, "at::tensor(v, x.options()) makes a tensor of a vector, with <ATen/ATen.h>."),
     (r"std::(?:vector|initializer_list)<int>", r"ArrayRef", "Extents are int64_t: take std::vector<int64_t>, or write {2, 3} in the call."),
-    (rf"{_TENSOR}&?$", rf"^(?:const )?std::(?:vector|array)<{_NUMBER}\b", _NO_VECTOR),
+    (rf"{_TENSOR}&?$", rf"^(?:const )?std::(?:vector|array)<{NUMBER}\b", _NO_VECTOR),
     (r"^(?:const )?std::vector<", r"\*$", "A vector is no pointer: v.data() points to its first value."),
-    (rf"^(?:const )?{_NUMBER}$", _TENSOR, NO_TENSOR),
-    (rf"^(?:const )?{_NUMBER}$", r"TensorAccessor<", _MORE_DIMENSIONS),
+    (rf"^(?:const )?{NUMBER}$", _TENSOR, NO_TENSOR),
+    (rf"^(?:const )?{NUMBER}$", r"TensorAccessor<", _MORE_DIMENSIONS),
     (r"^[^*]*$", r"^(?:const )?__half$", "A __half is made by __float2half(v) of a float; at::Half converts by itself."),
-    (rf"^(?:const )?{_NUMBER}\*$", r"[^*]\*(?: ?const)?\*$", "One pointer leads to all of it: (i, j) is p[i * columns + j]."),
+    (rf"^(?:const )?{NUMBER}\*$", r"[^*]\*(?: ?const)?\*$", "One pointer leads to all of it: (i, j) is p[i * columns + j]."),
     (r"\(\*\)\[|\]\[\w+\]$", r"\*\*$", _ROWS),
     (r"\[\w+\]\[\w+\]$", r"\*$", "The rows of an array lie one behind the other: &a[0][0] points to its first value."),
-    (r"__normal_iterator<", rf"^{_NUMBER}$", _ITERATOR),
-    (r"TensorAccessor<", rf"^(?:const )?{_NUMBER}$", _MORE_DIMENSIONS),
+    (r"__normal_iterator<", rf"^{NUMBER}$", _ITERATOR),
+    (r"TensorAccessor<", rf"^(?:const )?{NUMBER}$", _MORE_DIMENSIONS),
     (r"^(?!.*TensorAccessor).*ArrayRef", r"\*$", _LIST),
     (r"TensorAccessor<", r"\*$", "An accessor is no pointer: take x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write."),
+    (r"TensorAccessor<", _TENSOR, "An accessor reads numbers, and is no tensor: a row of the tensor itself is x[i]."),
+    (r"^(?:at|c10)::Scalar&?$", _TENSOR, "A Scalar is a number: at::scalar_tensor(s, x.options()) is a tensor."),
+    (r"^(?:const )?at::Tensor&?$", r"^std::tuple<", "The function returns several values, and this is one: return {a, b};"),
+    (r"^(?:const )?std::vector<", r"^std::tuple<", "A tuple holds a fixed number of values, a vector does not: return {v[0], v[1]};"),
+    (r"^(?:const )?std::vector<at::Tensor", _TENSOR, "These are several tensors: at::cat(v, 0) or at::stack(v, 0) makes one of them."),
     (r"nullptr_t", _TENSOR, "No tensor is at::Tensor()."),
-    (rf"{_NUMBER}\*$", _TENSOR, "A pointer is no tensor: give the tensor itself that it points into."),
+    (rf"{NUMBER}\*$", _TENSOR, "A pointer is no tensor: give the tensor itself that it points into."),
     (r"lambda", r"\(\*\)\(", "A lambda that captures is no plain function: take it as std::function<float(float)> f, say."),
     (r"^const char ?(?:\*|\[)", r"ScalarType|TypeMeta", "A dtype is a constant, not a text: at::kFloat, at::kDouble, at::kLong, ..."),
     (r"^void$", r"", "The function that is called here is declared void: it returns nothing."),
     (r"^const char ?(?:\*|\[)", r"^char$", "A single character stands in single quotes: 'a'."),
-    (r"\(\*?\)\(|^[^()<]+ ?\(.*\)$", rf"^{_NUMBER}$", _UNCALLED),
+    (r"^const char ?(?:\*|\[)", rf"^{NUMBER}$", "A text is no number: leave the quotes away, or read it with std::stod(...)."),
+    (r"\(\*?\)\(|^[^()<]+ ?\(.*\)$", rf"^{NUMBER}$", _UNCALLED),
 )  # fmt: skip
 
 
 def _types(text: str) -> str:
-    return re.sub(r"\s+([*&])|\s*__restrict\b", r"\1", text)
+    return re.sub(r"\s+([*&])|\s*__restrict\b|, std::allocator<[^<>]*> ?(?=>)", r"\1", text)
 
 
 def _pointee(pointer: str) -> str:
@@ -115,20 +121,24 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
     plain = wanted.removeprefix("const ").rstrip("&")
     if given.rstrip("*") == plain and re.search(r"\bnew\b", line):
         return f"new gives a pointer, and none is needed here: write {plain} g; or {plain} g(...);."
+    if re.fullmatch(r"(?:const )?(?:at|c10)::Scalar&?", given) and re.fullmatch(NUMBER, plain):
+        if re.search(r"\.item\(\)", line):
+            return f".item() without a type gives a c10::Scalar: write .item<{plain}>()."
+        return f"A Scalar may hold any kind of number: s.to<{plain}>() takes it out."
     declared = re.match(r"\s*(?:const\s+)?[\w:]+\s+\w+\s*=[^=]", line)
-    if given.endswith("*") and declared and "data_ptr" in line and re.fullmatch(_NUMBER, plain):
+    if given.endswith("*") and declared and "data_ptr" in line and re.fullmatch(NUMBER, plain):
         return f"A pointer is given here: write the * of a pointer on the left too, {wanted}*."
     if "static_cast<" in line and given.endswith("*") != wanted.endswith("*"):
         return ""
     if re.search(r"[*\]]$", given) and _pointee(given) == plain:
         return f"This is a pointer to {plain}: one element of it is taken with [ ], as in x[i]."
-    if wanted.endswith("*") and (set_to := re.match(r"\s*(\w+)\s*=[^=]", line)) and re.fullmatch(_NUMBER, given):
+    if wanted.endswith("*") and (set_to := re.match(r"\s*(\w+)\s*=[^=]", line)) and re.fullmatch(NUMBER, given):
         return f"'{set_to[1]}' is a pointer: the value behind it is set by {set_to[1]}[0] = ..."
     if given.removeprefix("const ") == _pointee(wanted) and wanted.endswith("*"):
         return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
-    if re.fullmatch(_NUMBER, given) and re.search(rf"\benum\b[^;{{]*\b{re.escape(plain)}\b", text):
+    if re.fullmatch(NUMBER, given) and re.search(rf"\benum\b[^;{{]*\b{re.escape(plain)}\b", text):
         return f"A number becomes a value of an enum by static_cast<{plain}>(...)."
-    if re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(given)}\b", text) and re.fullmatch(_NUMBER, plain):
+    if re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(given)}\b", text) and re.fullmatch(NUMBER, plain):
         return f"A value of an enum class is no number by itself: write static_cast<{plain}>(...)."
     return ""
 
@@ -140,7 +150,8 @@ def _two_pointers(given: str, wanted: str, record: Record, callee: str) -> str:
         return "A cast of a pointer does not convert the values behind it: convert each of them, or the tensor, x.to(at::kFloat)."
     if given in ("void*", "const void*"):
         if "data_ptr" in line:
-            return f"data_ptr() without a type gives void*: write data_ptr<{plain}>()."
+            method = next(iter(re.findall(r"\w*data_ptr(?=\(\))", line)), "data_ptr")
+            return f"{method}() without a type gives {given}: write {method}<{plain}>()."
         return f"{given} has no type of its own: write static_cast<{wanted}>(...)."
     types = {_pointee(given), plain}
     if "const_data_ptr<scalar_t>" in line and given.startswith("const ") and wanted == "scalar_t*":
@@ -204,6 +215,8 @@ def _one_for_another(match: re.Match[str], record: Record) -> str:
     passed = next((found for note in record.notes if (found := ARGUMENT.search(note.message))), None)
     if cure := _braces(wanted, record) or of_pair(given, wanted, record, passed[2] if passed else ""):
         return cure
+    if "..." in given:  # clang++ shortens what two tuples have in common
+        return "The values that are returned do not fit the function's type: compare their number and their types."
     if "<" in given[:1]:
         return f"These braces make no {wanted}: compare their number and their types with what it holds."
     if passed:
@@ -226,12 +239,14 @@ def _made_by_hand(match: re.Match[str], record: Record) -> str:
 def _braces(wanted: str, record: Record) -> str:
     """Tell of a tensor, or a tuple of them, that is to be made of what stands in braces or parentheses."""
     code = record.code
-    values = re.search(r"\{(.*)\}", code)
+    values = re.search(r"(?:[=>\w])(?<!else)(?<!do)(?<!try)\s*\{(.*)\}", code)
     if wanted.endswith("at::Tensor"):
-        if values and re.search(r"\breturn\b", code):
+        if re.search(r"\breturn\s*(?:at::Tensor\s*)?\{", code):
             return "One tensor is returned: for several the function returns std::tuple<at::Tensor, at::Tensor>."
-        if values and re.match(r"\s*-?[\d.]", values[1]):
+        if values and re.search(r"(?:[=\w]|return)\s*\{\s*-?[\d.]", code):
             return f"A tensor of these numbers is at::tensor({{{values[1]}}}), with #include <ATen/ATen.h>."
+        if re.search(r"at::Tensor(?:\s+\w+)?\s*\(\s*\w+\s*,\s*\w+\s*\)", code):
+            return "A tensor of these extents is made by a function: at::empty({rows, columns}, x.options())."
         if re.search(r"at::Tensor\s+\w+\s*[({]\s*[^\s)}]", code) and "size" in code:
             return "A tensor of these extents is made by a function: at::empty(x.sizes(), x.options())."
     holds = count_arguments(re.sub(r"<(.*)>", r"(\1)", wanted)) if wanted.startswith("std::tuple<") else None
@@ -269,7 +284,19 @@ def _operator(match: re.Match[str], record: Record) -> str:
         return "An index is a whole number: i.item<int64_t>() makes one of a tensor."
     if any(tensors) and operator.startswith(("&&", "||")):
         return LOGICAL
-    if any(tensors) and all(tensor or re.fullmatch(_NUMBER, item) for tensor, item in zip(tensors, types, strict=True)):
+    if (
+        operator in ("+=", "-=", "*=", "/=")
+        and len(types) == 2
+        and tensors == [False, True]
+        and re.fullmatch(NUMBER, types[0])
+    ):
+        return in_place_of_tensor(types[0], record)
+    whole = re.search(r"#\s*include\s*<(?:ATen/ATen|torch/\w+)\.h>", record.text)
+    if (
+        not whole
+        and any(tensors)
+        and all(tensor or re.fullmatch(NUMBER, item) for tensor, item in zip(tensors, types, strict=True))
+    ):
         return "Operators on tensors need #include <ATen/ATen.h>."
     if any(tensors) and any(item.endswith("*") for item in types):
         return (
@@ -284,7 +311,7 @@ def _operator(match: re.Match[str], record: Record) -> str:
             return cure
     if operator.startswith("+") and types and all("char" in item for item in types):
         return 'A text in quotes is no std::string: write std::string("...") + ...'
-    if any("string" in item for item in types) and any(re.fullmatch(_NUMBER, item) for item in types):
+    if any("string" in item for item in types) and any(re.fullmatch(NUMBER, item) for item in types):
         quotes = re.search(r"'([^'\\]{2,})'", line)
         return (
             f'A text stands in double quotes in C++: "{quotes[1]}".'
@@ -317,7 +344,7 @@ _OPERANDS = (
 
 def line_has_power(line: str) -> bool:
     """Tell whether a line has Python's power operator."""
-    return bool(re.search(r"[\w)]\s*\*\*\s*[\w(]", line))
+    return bool(re.search(r"[\w)\]]\s*\*\*\s*[-\w(.]", line))
 
 
 @rules.rule(
@@ -362,7 +389,9 @@ def _arguments(match: re.Match[str], record: Record) -> str:
         if not least and any(re.search(r"candidate: '[^(]*\bat::(?:Tensor::)?\w+\(", one[2]) for one in found):
             least = "up to "  # g++ tells nothing of defaults, which most of these have
         told = least + (
-            arguments(wants[0]) if least or len(wants) == 1 else " or ".join(map(str, wants)) + " arguments"
+            arguments(wants[-1 if least == "up to " else 0])
+            if least or len(wants) == 1
+            else " or ".join(map(str, wants)) + " arguments"
         )
         return f"'{name}' takes {told}, this call gives {gives}.{declared_as(name, record)}"
     pairs = {pair for one in found if one[0] is None and (pair := pair_in(one[2]))}
@@ -387,7 +416,7 @@ def declared_as(name: str, record: Record) -> str:
     plain = {
         re.sub(r"(?<![\w>])::|(?<![^\W_])_+(?=[A-Za-z])|(?<=\w) (?=[&*])", "", one)
         for one in found
-        if one and "Dimname" not in one
+        if one and "Dimname" not in one and not re.fullmatch(rf"(?:const )?{name} ?&&?", one)
     }
     form = min(plain, key=lambda one: (one.count(","), len(one)), default="")
     if not form or len(form) > 120 or (own and len(plain) > 1):

@@ -45,6 +45,20 @@ rules.table(r"""
     The tensors stand in braces: \1("...", {\2}).
   in \b(save_for_backward|mark_dirty|mark_non_differentiable)\s*\(\s*(\w+(?:\s*,\s*\w+)+)\s*\)
     The tensors stand in braces: \1({\2}).
+\bconver(?:t|sion)\b|^cannot initialize
+  in (?:^|[{;])\s*(?:const\s+)?(int64_t|int|long|auto)\s+(\w+)\s*,\s*(\w+)\s*=\s*(\w+)\.sizes\(\)\s*;
+    C++ does not take a list apart so: \1 \2 = \4.size(0), \3 = \4.size(1).
+no matching (?:member )?function for call to|^too many arguments to function call
+  in (\w+)\.type\(\s*((?:at|torch)::k\w+)\s*\)
+    A tensor is converted by to: \1.to(\2).
+  in \bat::(?:empty|zeros|ones|full|randn?)\s*\([^;]*,\s*(?:\w+\.(?:dtype|scalar_type)\(\)|at::k\w+),\s*(?:\w+\.device\(\)|at::k\w+)\)
+    Dtype and device are one argument: x.options(), or at::TensorOptions(at::kFloat).device(at::kCPU).
+use of deleted function '.*\baccessor\(\) &&|^call to deleted member function '(?:packed_)?accessor
+  in .
+    An accessor does not keep its tensor alive: give that a name first, at::Tensor t = ...; and then take t.accessor<float, 2>().
+no matching function for call to '(?:at::)?full\b
+  in \bat::full\s*\(((?:[^(){},]|\([^(){}]*\))+(?:,(?:[^(){},]|\([^(){}]*\))+)*),\s*([-\w.]+)\s*(,[^,()]*\.options\(\)\s*)?\)
+    The extents stand in braces: at::full({\1}, \2\3).
 constant expression|no matching (?:member )?function|no instance of|template argument|type/value mismatch
   in \b(\w+)\s*<\s*(?:at::|torch::|c10::)k(Float|Double)\s*[,>]
     Between < and > stands a type, not a dtype: float for at::kFloat, double for at::kDouble, int64_t for at::kLong.
@@ -92,11 +106,6 @@ def in_place_of_tensor(target: str, record: Record) -> str:
         "" if re.search("float|double|scalar_t", plain) else "; x.numel() and x.size(0) count its elements and rows"
     )
     return f"This is a tensor, even if it holds one number: .item<{plain}>() takes it out{counts}."
-
-
-@rules.rule(r"'(?:const )?(?:c10|at)::Scalar(?: ?&)?' to (?:type |function return type )?'(\w+)'")
-def _scalar(match: re.Match[str], record: Record) -> str:
-    return f".item() without a type gives a c10::Scalar: write .item<{match[1]}>()." if ".item()" in record.code else ""
 
 
 rules.table(rf"""
@@ -163,7 +172,7 @@ def _extents(match: re.Match[str], record: Record) -> str:
     call = re.search(r"call to '(?:\w+::)*(\w+)|single argument|expected 1", record.message)
     if found and call and call[1] and not found[1].endswith(call[1]):
         return ""
-    if not found or not re.search(r"[('](?:int64_t|int|long)&?[,)']|^too many|requires", record.said):
+    if not found or not re.search(r"[('](?:const )?(?:int64_t|int|long)&?[,)']|^too many|requires", record.said):
         return ""
     return f"The extents stand in braces: {found[1]}({{{found[2]}}}{found[3] or ''})."
 
@@ -236,4 +245,9 @@ def _not_called(match: re.Match[str], record: Record) -> str:
         return f"The elements of a tensor are behind a pointer: {what[1]}.const_data_ptr<float>()."
     index = (what[6] or ("0" if tensor else "")) if what[3] in ("size", "stride") else ""
     start = what[1].strip(")")
+    if re.match(r"\s*=[^=]", record.code[what.end() :]):
+        set_by = {"requires_grad": "requires_grad_(true)", "grad": "mutable_grad() = ..."}.get(what[3])
+        return f"'{what[3]}' is a function, to which nothing is assigned" + (
+            f": write {start}{what[2]}{set_by}." if set_by else "."
+        )
     return f"'{what[3]}' is a function: write {start}{what[2]}{what[3]}{what[4]}({index})."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .advice_names import not_a_template
-from .advice_pairs import ARGUMENT, NO_TENSOR, candidates, declared_as, in_dispatch, keeps_const, of_pair
+from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, count_arguments, is_near, nearest, split_arguments
 from .rules import Rules, without_aka
@@ -36,6 +36,7 @@ _TEMPLATES = {
     "unordered_map": "std::unordered_map<int, float>: the type of the keys, and of the values",
     "TensorAccessor": "at::TensorAccessor<float, 2>: the type, and how many dimensions",
     "PackedTensorAccessor32": "at::PackedTensorAccessor32<float, 2>: the type, and how many dimensions",
+    "PackedTensorAccessor64": "at::PackedTensorAccessor64<float, 2>: the type, and how many dimensions",
 }
 
 
@@ -46,11 +47,12 @@ _TEMPLATES = {
 def _template_arguments(match: re.Match[str], record: Record) -> str:
     """Say what stands between < and > of a template."""
     code = mask(record.text)
-    for name in re.findall(r"\w+(?=\s*<)|\w+", record.code[max(record.column - 20, 0) :] + record.code):
+    said = re.findall(r"'(?:\w+::)*(\w+)", record.message)
+    for name in [*said, *re.findall(r"\w+(?=\s*<)|\w+", record.code[max(record.column - 20, 0) :] + record.code)]:
         if name in _TEMPLATES:
             return f"Its types stand between < and >, as in {_TEMPLATES[name]}."
         if own := re.search(
-            rf"\btemplate\s*<([^;{{}}()]*)>\s*(?:struct|class|using|__global__|inline|static|[\w:]+[*&]*)[^;{{}}()]*\b{name}\b",
+            rf"\btemplate\s*<([^;{{}}()]*)>\s*(?:struct|class|using|__global__|inline|static|[\w:]+[*&]*)[^;{{}}()]*\b{name}\s*[(){{}}=;:]",
             code,
         ):
             return f"'{name}' is declared with template <{own[1]}>: give that many between < and >."
@@ -73,6 +75,9 @@ def _made_vector(match: re.Match[str], record: Record) -> str:
             f"{rows[3]} rows of {rows[4]} values each are {rows[2]}({rows[3]}, {rows[1]}({rows[4]}))." if rows else ""
         )
     code = mask(record.text)
+    whole = re.search(r"(\w+)\s*[-+*/]=", record.code)
+    if whole and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{whole[1]}\b", code):
+        return f"A vector has no arithmetic: go through its elements, for (auto& one : {whole[1]}) one += ..."
     for found in re.finditer(r"(std::vector<[^;={}]*>)\s+(\w+)\s*\[([^;\[\]]+)\]\s*;", code):
         if re.search(rf"\b{found[2]}\s*(?:\.|\[[^\[\]]*\]\s*[-+*/]?=)", record.code):
             line = position(code, found.start())[0]
@@ -80,7 +85,9 @@ def _made_vector(match: re.Match[str], record: Record) -> str:
     return ""
 
 
-@rules.rule(r"no match for call to '\(const \w+\)|no matching function for call to object of type 'const \w+'")
+@rules.rule(
+    r"no match for call to '\(const [\w:]+(?:<.*>)?\)|no matching function for call to object of type 'const [\w:]+(?:<.*>)?'"
+)
 def _const_call(match: re.Match[str], record: Record) -> str:
     code = mask(record.text)
     own = re.search(r"\boperator\s*\(\s*\)\s*\([^()]*\)\s*\{", code)
@@ -261,6 +268,9 @@ cannot be used as a function|called object type .* is not a function
 )
 def _narrowing(match: re.Match[str], record: Record) -> str:
     source, target = match[1] or match[3] or match[5] or "the value", match[2] or match[4] or match[6]
+    whole = re.search(r"\{\s*(\d+\.0*|\d+(?:\.\d*)?e\+?\d+)\s*\}", record.code)
+    if whole and re.search(r"int|long|size_t", target) and float(whole[1]).is_integer() and float(whole[1]) < 2**63:
+        return f"A number with a point or an e is a double: as a whole number this is {int(float(whole[1]))}."
     return (
         f"{target} cannot hold every {source}: write static_cast<{target}>(...) if the loss is meant, "
         f"else change the type."
@@ -327,13 +337,17 @@ def _constant(match: re.Match[str], record: Record) -> str:
             cure = f"if it does not, write const behind its ( ) in line {position(code, own.start())[0]}"
         return f"The object is const, and '{name}' may change it: {cure}."
     through = "location" in record.message or "read-only variable is" in record.message
+    for name in re.findall(r"(\w+)\s*(?:\[[^\[\]]*\])*\s*(?:[-+*/]?=(?!=)|\+\+|--)", record.code) if through else ():
+        if found := re.search(rf"\b{name}\s*=[^;,]*\bconst_data_ptr\b", mask(record.text)):
+            line = position(record.text, found.start())[0]
+            return f"'{name}' of line {line} comes from const_data_ptr, which only lets you read: take mutable_data_ptr there to write."
     what = "A pointer to const only lets you read" if through else "It was declared const"
     return f"{what}: drop the const where it is declared if it has to change, else write to another variable."
 
 
 rules.table(r"""
 invalid type argument of unary '\*'|indirection requires pointer operand
-  in [\w)]\s*\*\*\s*[\w(]
+  in [\w)\]]\s*\*\*\s*[-\w(.]
     C++ has no **: write std::pow(a, b), or x * x.
   in .
     Only a pointer can have a * in front.
@@ -358,7 +372,9 @@ def _no_members(match: re.Match[str], record: Record) -> str:
     return f"'{kind}' is a plain value and has no members{call}."
 
 
-rules.table(r"""
+rules.table(rf"""
+^base operand of '->' is not a pointer|^member reference type '(?:const )?{NUMBER}' is not a pointer
+    This is a plain value, and has no members.
 has non-pointer type|is not a pointer; did you mean to use '\.'|base operand of '->'
     It is no pointer: write a dot in place of ->.
 """)
@@ -374,6 +390,8 @@ def _index_of_function(match: re.Match[str], record: Record) -> str:
         return f"'{name}' is a function: it is called with ( ), not with [ ]."
     if re.search(r"[*\]]\[(?:const )?(?:float|double|scalar_t|at::Tensor)\]|not an integer", match.string):
         return "An index is a whole number: static_cast<int64_t>(v) makes one of a float, i.item<int64_t>() one of a tensor."
+    if cure := _dimensions(record):
+        return cure
     indexed = re.search(r"(\w+)\s*(\[[^\[\]]*\])?\s*$", record.code[: max(record.column - 1, 0)])
     if indexed and indexed[2]:
         return (
@@ -386,6 +404,22 @@ def _index_of_function(match: re.Match[str], record: Record) -> str:
         where = f", as line {place} declares it" if place else ""
         return f"'{indexed[1]}' is a single value{where}: only arrays, pointers and accessors have a [ ]."
     return "Only arrays, pointers and accessors can be indexed with [ ]."
+
+
+def _dimensions(record: Record) -> str:
+    """Find the accessor that has fewer dimensions than the indices at this place, and show where it is made."""
+    around = re.finditer(r"(\w+)((?:\s*\[[^\[\]]*\])+)", record.code)
+    used = next((item for item in around if item.start() < record.column <= item.end()), None)
+    if used is None:
+        return ""
+    code, here, count = mask(record.text), record.line, used[2].count("[")
+    made = re.compile(rf"\b{used[1]}\s*=[^;=]*\b((?:packed_)?accessor(?:32|64)?<[^<>,]+),\s*(\d+)\s*>")
+    found = [item for item in made.finditer(code) if position(code, item.start())[0] <= here]
+    if not found or int(found[-1][2]) >= count:
+        return ""
+    record.line, record.column = position(code, found[-1].start(1))
+    has = f"{found[-1][2]} dimension{'s' * (found[-1][2] != '1')}"
+    return f"This accessor has {has}, and line {here} takes {count} indices: {found[-1][1]}, {count}>()."
 
 
 rules.table(r"""

@@ -109,6 +109,9 @@ FOREIGN: Mapping[str, str] = {
     "scalar": "scalar_t",
     "float32": "float",
     "float64": "double",
+    "final": "const",
+    "readonly": "const",
+    "integer": "int",
 }
 
 #: What other languages have by a plain name, and std has not.
@@ -117,6 +120,8 @@ NOT_IN_STD: Mapping[str, str] = {
     "relu": "x > 0 ? x : 0",
     "argmax": "std::max_element(p, p + n) - p, with #include <algorithm>",
     "inf": "std::numeric_limits<float>::infinity(), with #include <limits>",
+    "print": 'std::cout << x << "\\n", with #include <iostream>',
+    "println": 'std::cout << x << "\\n", with #include <iostream>',
 }
 
 #: What a Python programmer writes, and what C++ wants there.
@@ -128,6 +133,8 @@ PYTHON: Mapping[str, str] = {
     "def": "a function starts with the type it returns, at::Tensor forward(...)",
     "len": "write x.size(0) for a tensor, v.size() for a vector",
     "range": "write for (int64_t i = 0; i < n; ++i)",
+    "enumerate": "write for (int64_t i = 0; i < n; ++i)",
+    "zip": "write for (int64_t i = 0; i < n; ++i)",
     "print": 'write std::cout << x << "\\n" with #include <iostream>',
     "pass": "write nothing, or {}",
     "self": "a function takes its tensors by name, and a method of a struct names its members alone",
@@ -145,6 +152,13 @@ PYTHON_MODULES: Mapping[str, str] = {
     "pytorch": "at::",
     "aten": "at::",
     "ATen": "at::",
+}
+#: What other languages reach by a dot.
+FOREIGN_MODULES: Mapping[str, str] = {
+    "Math": "std::, as in std::sqrt(x)",
+    "console": 'std::cout << x << "\\n"',
+    "Console": 'std::cout << x << "\\n"',
+    "System": 'std::cout << x << "\\n"',
 }
 #: Members of a tensor that are called otherwise in C++.
 TENSOR_MEMBERS: Mapping[str, str] = {
@@ -176,14 +190,21 @@ TENSOR_MEMBERS: Mapping[str, str] = {
     "begin": "go through its elements by a pointer, x.const_data_ptr<float>()",
     "at": "write x[i][j].item<float>(), or read the elements through x.accessor<float, 2>()",
 }
-#: Members of a std::vector that are called otherwise than in Python.
+#: What a std::vector has in place of a member that it has not.
 VECTOR_MEMBERS: Mapping[str, str] = {
-    "append": "push_back(value)",
-    "add": "push_back(value)",
-    "length": "size()",
-    "len": "size()",
-    "pop": "pop_back()",
-    "extend": "insert(v.end(), other.begin(), other.end())",
+    "append": "v.push_back(value)",
+    "add": "v.push_back(value)",
+    "length": "v.size()",
+    "len": "v.size()",
+    "pop": "v.pop_back()",
+    "extend": "v.insert(v.end(), other.begin(), other.end())",
+    "remove": "v.erase(v.begin() + i)",
+    "first": "v.front()",
+    "last": "v.back()",
+    "sum": "std::accumulate(v.begin(), v.end(), 0.0f), with #include <numeric>",
+    "max": "*std::max_element(v.begin(), v.end()), with #include <algorithm>",
+    "min": "*std::min_element(v.begin(), v.end()), with #include <algorithm>",
+    "contains": "std::find(v.begin(), v.end(), value) != v.end(), with #include <algorithm>",
 }
 #: Types of ATen that people write without `at::`.
 AT_TYPES = frozenset(

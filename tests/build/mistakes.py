@@ -713,7 +713,8 @@ void forward(const at::Tensor& x, int n) {
   });
 }
 """,
-        "x.mutable_data_ptr",
+        "AT_DISPATCH_FLOATING_TYPES(x",
+        "line 6",
         "[&]",
     ),
     aten(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-HEAD = """#include <vector>
+from tests.build.mistakes import ATEN
+
+HEAD = """#include <tuple>
+#include <vector>
 struct Pair { float a, b; };
 struct Gate { float open(float v) { return v; } };
 """
@@ -47,4 +50,64 @@ LINES: tuple[tuple[str, str], ...] = (
     ("auto unseen(int n) { return [](int m) { return n + m; }; }", "[&]"),
     ("float said_twice(float x = 1); float said_twice(float x = 1) { return x; }", "stands once only"),
     ("float& lasting() { float x = 1; return x; }", "dies with the function"),
+    ("float power_of_element(float* v) { return v[0] ** 2; }", "std::pow(a, b)"),
+    ("float negative_power(float v) { return v ** -1; }", "std::pow(a, b)"),
+    ("int whole { 1e4 };", "this is 10000"),
+    ("float two_results(float x) { return [](float v) { if (v > 0) return 1; return v; }(x); }", "-> float"),
+    ("float not_seen(const float* p) { auto f = [](int i) { return p[i]; }; return f(0); }", "begins here does not see 'p'"),
+    ("float by_variable(std::tuple<float, float> t, int i) { return std::get<i>(t); }", "i is a variable"),
+    ("template <class T> struct Unsaid { T a; } int behind_struct(int n) { return n; }", "'};'"),
+    ("template <class T> struct Called { T operator()(T v) { return v; } }; float as_const(const Called<float> c) { return c(1); }",
+     "write const behind its ( )"),
+    ("float arrow(float x) { auto f = (float y) => y * 2; return f(x); }", "[&](float y)"),
+    ("function float word_ahead(float x) { return x; }", "no 'function' ahead"),
+    ("public float of_java(float x) { return x; }", "'public:' has a line of its own"),
+    ("float of_python(float x) { try { return x; } except (...) { return 0; } }", "catch (const std::exception& e)"),
+    ("float not_greater(float x) { return x !> 0; }", "C++ writes <=, not !>"),
+    ("float converted(float x) { return (float x) * 2; }", "float(x)"),
+    ("float no_type(float x) { unsigned float y = x; return y; }", "make no type"),
+    ("int named_by_colon(int n) { return named_by_colon(count: n); }", "no named arguments"),
+    ("float elements(std::vector<float> v) { for (auto one in v) { } return 0; }", "for (const auto& one : v)"),
+    ("void no_member(std::vector<float> v) { v.sort(); }", "std::sort(v.begin(), v.end())"),
+    ("float largest(std::vector<float> v) { return v.max(); }", "std::max_element"),
+    ("float part(std::vector<float> v) { return v[0:2]; }", "v.begin() + a"),
+    ("void arithmetic(std::vector<float> v) { v += 1.0f; }", "go through its elements"),
+    ("struct Begun { float a; Begun(float v) : a(v), b(v) {} };", "no member 'b'"),
+    ("float plain(float x) { return x->y; }", "has no members"),
+    ('int of_text(int n) { n = "3"; return n; }', "A text is no number"),
+    ("float of_script(float x) { return Math.sqrt(x); }", "of another language"),
+    ("int ahead_of_both(int n) { return n + later; }", "Nothing called 'later'"),
+    ("int of_items() { for (int i : enumerate(3)) { } return 0; }", "'enumerate' is Python"),
+    ("template <class T> struct Boxed { T v; }; Boxed no_types() { return {}; }", "'Boxed' is "),
+    ("struct Made { float v; Made(float w) { v = w; } }; Made made() { Made g; return g; }", "It is Made(float"),
+    ("template <class T> no_result(T v) { return v; }", "the type of what it returns"),
+    ("int behind_both(int later) { return later; }", ""),
+)  # fmt: skip
+
+#: The same for tensors.
+HEAD_OF_TENSORS = ATEN
+LINES_OF_TENSORS: tuple[tuple[str, str], ...] = (
+    ("double number(const at::Tensor& x) { const double v = x.max().item(); return v; }", ".item<double>()"),
+    ("float any_number(at::Scalar s) { float v = s; return v; }", "s.to<float>()"),
+    ("at::Tensor of_two_extents(at::Tensor x, const int64_t n) { return x.reshape(n, n); }", ".reshape({n, n})"),
+    ("void rows(at::Tensor x) { int64_t n, m = x.sizes(); }", "int64_t n = x.size(0), m = x.size(1)"),
+    ("float gone(at::Tensor x) { auto a = x.exp().accessor<float, 1>(); return a[0]; }", "does not keep its tensor"),
+    ("float deeper(at::Tensor x) { auto a = x.accessor<float, 1>(); return a[0][1]; }", "has 1 dimension, and line"),
+    ("at::Tensor row(at::Tensor x) { auto a = x.accessor<float, 2>(); return a[0]; }", "is no tensor"),
+    ("at::Tensor first(at::Tensor x) { at::Tensor m, i = x.max(1); return m; }", "takes them apart"),
+    ("at::Tensor sized(at::Tensor x) { return at::Tensor(2, 3); }", "at::empty({rows, columns}"),
+    ("void sets(at::Tensor x) { x.requires_grad = true; }", "requires_grad_(true)"),
+    ("void comma_of_types() { TORCH_CHECK(std::is_same_v<float, int> && true, 1); }", "put ( ) around the whole"),
+    ("void adds(at::Tensor x) { float s = 0; s += x[0]; }", "An element of a tensor is a tensor too"),
+    ("void no_kind(at::Tensor x) { const float* p = x.const_data_ptr(); }", "write const_data_ptr<float>()"),
+    ("void two_kinds(at::Tensor x) { auto n = x.size(0), m = x.sum(); }", "an auto of its own"),
+    ("at::Tensor retyped(at::Tensor x) { return x.type(at::kFloat); }", "x.to(at::kFloat)"),
+    ("at::Tensor named(at::Tensor x) { return x.to(at::ScalarType::Float32); }", "at::kFloat"),
+    ("at::Tensor many(std::vector<at::Tensor> v) { return v; }", "at::stack(v, 0)"),
+    ("std::tuple<at::Tensor, at::Tensor> one(at::Tensor x) { return x; }", "return {a, b};"),
+    ("std::tuple<at::Tensor, at::Tensor> all(std::vector<at::Tensor> v) { return v; }", "return {v[0], v[1]};"),
+    ("void writes(at::Tensor x) { auto p = x.const_data_ptr<float>(); p[0] = 2; }", "take mutable_data_ptr there"),
+    ("void asked(std::array<bool, 2> wanted) { if (wanted.first) { } }", "taken with [ ]"),
+    ("void sign_behind(const at::Tensor x&) { }", "const at::Tensor& x"),
+    ("at::Tensor parts(at::Tensor x) { auto [m, i] = x.max(); return m; }", "This is one tensor"),
 )  # fmt: skip

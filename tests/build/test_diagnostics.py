@@ -91,15 +91,18 @@ class Logs:
         self._once(header.with_suffix(".made"), precompile)
         return header
 
+    def command(self, compiler: str, *arguments: str, tensors: bool) -> list[str]:
+        """Return the command of a compiler, with the precompiled header where the text is one of tensors."""
+        header = str(self._header(compiler)) if tensors else ""
+        using = ["-include", header] if compiler == "g++" else ["-include-pch", f"{header}.pch"]
+        return [compiler, *(using if tensors else []), *flags_of(compiler), *self.include, *arguments]
+
     def _log(self, mistake: Mistake, compiler: str) -> str:
         """Return all that compiler, linker and loader say about one wrong text."""
         with TemporaryDirectory() as folder:
             text = f'#line 1 "lltm/fused"\n{mistake.text}\n#line 1 "lltm/fused (binding)"\n{mistake.binding}'
             Path(folder, "main.cpp").write_text(text, encoding="utf-8")
-            command = [compiler, *flags_of(compiler), *self.include, "-c", "main.cpp", "-o", "main.o"]
-            if mistake.text.startswith(ATEN):
-                header = str(self._header(compiler))
-                command[1:1] = ["-include", header] if compiler == "g++" else ["-include-pch", f"{header}.pch"]
+            command = self.command(compiler, "-c", "main.cpp", "-o", "main.o", tensors=mistake.text.startswith(ATEN))
             log = self._run(command, folder)
             if mistake.stage != "compile":
                 strict = ["-Wl,-z,defs"] if mistake.stage == "link" else []
@@ -162,21 +165,25 @@ def test_mistake_is_told_at_its_line_with_its_cure(mistake: Mistake, compiler: s
 
 
 @each_compiler
-def test_mistakes_in_one_line(compiler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("of", ["numbers", "tensors"])
+def test_mistakes_in_one_line(of: str, compiler: str, logs: Logs, tmp_path: Path) -> None:
     """Of many mistakes in one text each is told in its line, with its cure."""
-    text = mistakes_in_one_line.HEAD + "".join(f"{line}\n" for line, _ in mistakes_in_one_line.LINES)
+    here = mistakes_in_one_line
+    head, lines = (here.HEAD, here.LINES) if of == "numbers" else (here.HEAD_OF_TENSORS, here.LINES_OF_TENSORS)
+    text = head + "".join(f"{line}\n" for line, _ in lines)
     (tmp_path / "main.cpp").write_text(f'#line 1 "lltm/fused"\n{text}')
-    every = ["-ferror-limit=0"] if compiler == "clang++" else []
-    log = Logs._run([compiler, *flags_of(compiler), *every, "-fsyntax-only", "main.cpp"], str(tmp_path))
-    logs: dict[int, str] = {}
+    command = logs.command(compiler, "-fsyntax-only", "main.cpp", tensors=of == "tensors")
+    log = Logs._run([*command, *(["-ferror-limit=0"] if compiler == "clang++" else [])], str(tmp_path))
+    said: dict[int, str] = {}
     number = 0
     for row in log.splitlines(keepends=True):
         if begins := re.match(r"lltm/fused:(\d+):(?:\d+:)? (?:fatal error|error|warning): ", row):
             number = int(begins[1])
-        logs[number] = logs.get(number, "") + row
-    for number, (line, words) in enumerate(mistakes_in_one_line.LINES, mistakes_in_one_line.HEAD.count("\n") + 1):
-        found = parse(logs.get(number, ""), label=LABEL, sources={"lltm/fused": text})
-        assert found and words in found[0].help and found[0].line == number, f"{line}\n{found[:1]}"
+        said[number] = said.get(number, "") + row
+    for number, (line, words) in enumerate(lines, head.count("\n") + 1):
+        found = parse(said.get(number, ""), label=LABEL, sources={"lltm/fused": text})
+        fits = found and words in found[0].help and found[0].line == number
+        assert fits if words else not found, f"{line}\n{found[:1]}"
 
 
 @each_compiler
@@ -274,6 +281,45 @@ def parse_one(log: str, text: str = SOURCE) -> Diagnostic:
     """Parse a log that holds one error."""
     [item] = parse(log, label=LABEL, sources={"lltm/fused": text, "lltm/fused (binding)": ""})
     return item
+
+
+LAUNCH = """template <class T> __global__ void k(const T* x, int n) {}
+void forward(const at::Tensor& x) {
+  k<float><<<1, 32>>>(
+      x.data_ptr(), 3);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "log", "line", "words"),
+    [
+        (
+            LAUNCH,
+            'lltm/fused(3): error: no instance of function template "k" matches the argument list\n'
+            "            argument types are: (void *, int)\n    k<float><<<1, 32>>>(\n    ^\n"
+            'lltm/fused(1): note #3326-D: function template "k" does not match because argument #1 does not match parameter\n',
+            4,
+            "write data_ptr<T>()",
+        ),
+        ("int i = cuda.grid(1);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "blockIdx.x *"),
+        ("int i = cuda.threadIdx.x;", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "threadIdx alone"),
+        ("cuda.syncthreads();", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "__syncthreads()"),
+        ("cuda.atomic.add(y, i, v);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "atomicAdd(&y[i]"),
+        ("auto t = cuda.shared.array(9);", "lltm/fused(1): error: a namespace name is not allowed\n", 1, "__shared__"),
+        ("int i = tl.program_id(0);", 'lltm/fused(1): error: identifier "tl" is undefined\n', 1, "blockIdx.x"),
+        (
+            "template <class T> __global__ void k(at::PackedTensorAccessor64<T> x) {}",
+            'lltm/fused(1): error: too few arguments for alias template "at::PackedTensorAccessor64"\n',
+            1,
+            "PackedTensorAccessor64<float, 2>",
+        ),
+    ],
+)
+def test_what_nvcc_says_of_a_launch_and_of_other_languages(text: str, log: str, line: int, words: str) -> None:
+    """An argument is shown in its own line; the names of Numba and Triton get those of CUDA C++."""
+    item = parse_one(log, text)
+    assert item.line == line and words in item.help, str(item)
 
 
 @pytest.mark.parametrize(

@@ -449,7 +449,7 @@ MISTAKES = (
         "wrong order of arguments",
         "(x, y, n);\n}",
         "(x, n, y);\n}",
-        "times_kernel<T><<<",
+        "n, y);",
         ("Argument 2 of 'times_kernel' of line 6 is T* y", "this is int64_t"),
     ),
     Mistake(
