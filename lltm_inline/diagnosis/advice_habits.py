@@ -561,7 +561,9 @@ break statement used with OpenMP|'break' statement cannot be used in OpenMP
 """)
 
 
-@rules.rule(r"\bis private within this context|is a private member of|\(declared at line (\d+)\) is inaccessible")
+@rules.rule(
+    r"\bis private within this context|is a private member of|^calling a private constructor of|\(declared at line (\d+)\) is inaccessible"
+)
 def _private(match: re.Match[str], record: Record) -> str:
     places = [note.line for note in record.notes if "private here" in note.message and note.file == record.file]
     line = places[0] if places else int(match[1] or 0)
@@ -650,6 +652,10 @@ user defined reduction not found for '(\w+)'|not valid for specified reduction o
     default(none) wants every variable to be named, as in shared(n): leave default(none) away, or name it.
 ^for statement expected before|^statement after '#pragma omp.*' must be a for loop
     Behind this pragma of OpenMP comes the for itself, with nothing between them.
+^initializer list cannot be used on the right hand side of operator
+^expected primary-expression before '\{'
+  in \?[^?]*:\s*\{
+    Braces alone have no type behind a ? and a :, so name it: at::Tensor() is a tensor that is not there.
 ^initializer list cannot be used on the right hand side of operator
     Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 lvalue required as unary '&'|^cannot take the address of an rvalue
@@ -768,8 +774,8 @@ template with C linkage|templates must have C\+\+ linkage
     Behind a parameter with a default all others need one too: move those without to the front.
 ^class template argument deduction failed|no viable constructor or deduction guide for deduction
     The types of this template are to be told from no value: write them between < and >, as in std::vector<float>.
-no match for 'operator\[\]' \(operand types are '(?:::)?std::(?:tuple|pair)<
-type '(?:::)?(?:std::)?(?:tuple|pair)<.*' does not provide a subscript|'(?:class )?(?:::)?std::tuple<.*has no member
+no match for 'operator\[\]' \(operand types are '(?:const )?(?:::)?std::(?:tuple|pair)<
+type '(?:const )?(?:::)?(?:std::)?(?:tuple|pair)<.*' does not provide a subscript|'(?:class )?(?:::)?std::tuple<.*has no member
 ^no member named '\w+' in '(?:::)?std::tuple
     A tuple has no [ ] and no members: std::get<0>(t) is its first value, and auto [a, b] = t takes it apart.
 ^'begin' was not declared|^invalid range expression of type

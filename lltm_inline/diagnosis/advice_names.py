@@ -503,6 +503,8 @@ def _ends_of_structs(code: str) -> list[int]:
 
 @rules.rule(r"expected (?:',' or )?';'|expected ';'|expected initializer before|expected ',' or '\.\.\.' before")
 def _semicolon(match: re.Match[str], record: Record) -> str:
+    if re.search(r"[\w)\]]\s*//\s*[\w(][^;]*;\s*$", record.row) and not record.code.rstrip().endswith((";", "{", "}")):
+        return "// begins a comment: whole numbers are divided by one /, which leaves out the rest."
     here = record.row[max(record.column - 1, 0) :].lstrip()
     if here.startswith("("):
         return "Check the name ahead of the '(': the compiler took it for something that cannot be called."

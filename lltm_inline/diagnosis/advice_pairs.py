@@ -110,6 +110,11 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
     for left, right, cure in _GIVEN_FOR:
         if re.search(left, given) and re.search(right, wanted):
             return cure
+    if callee.endswith("_like") and "IntArrayRef" in given:
+        of_sizes = callee.removesuffix("_like")
+        return f"'{callee}' takes the sizes of a tensor: hand over the tensor, or write at::{of_sizes}(sizes, x.options())."
+    if "Vectorized<" in given and re.fullmatch(rf"(?:const )?(?:{NUMBER}|scalar_t|T)&?", wanted):
+        return "A vector is several numbers: v.store(p + i) writes them all, and the loop goes on by the width of the vector."
     if re.fullmatch(r"(?:const )?at::Tensor&?", given) and (cure := in_place_of_tensor(wanted, record)):
         return cure
     if wanted.startswith("const char*") and "AT_DISPATCH" in line and "ScalarType" in given:

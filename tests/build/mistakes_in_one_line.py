@@ -81,11 +81,14 @@ LINES: tuple[tuple[str, str], ...] = (
     ("template <class T> struct Boxed { T v; }; Boxed no_types() { return {}; }", "'Boxed' is "),
     ("struct Made { float v; Made(float w) { v = w; } }; Made made() { Made g; return g; }", "It is Made(float"),
     ("template <class T> no_result(T v) { return v; }", "the type of what it returns"),
+    ("class Hidden { Hidden(float) {} }; void hidden() { Hidden h(1); }", "public:"),
+    ("float of_const(const std::tuple<float, float> t) { return t[0]; }", "std::get<0>(t)"),
+    ("float chosen(bool b, float x) { return b ? x : {}; }", "Braces alone have no type"),
     ("int behind_both(int later) { return later; }", ""),
 )  # fmt: skip
 
 #: The same for tensors.
-HEAD_OF_TENSORS = ATEN
+HEAD_OF_TENSORS = f"{ATEN}#include <ATen/cpu/vec/vec.h>\n#include <ATen/ops/zeros_like.h>\n"
 LINES_OF_TENSORS: tuple[tuple[str, str], ...] = (
     ("double number(const at::Tensor& x) { const double v = x.max().item(); return v; }", ".item<double>()"),
     ("float any_number(at::Scalar s) { float v = s; return v; }", "s.to<float>()"),
@@ -109,5 +112,7 @@ LINES_OF_TENSORS: tuple[tuple[str, str], ...] = (
     ("void writes(at::Tensor x) { auto p = x.const_data_ptr<float>(); p[0] = 2; }", "take mutable_data_ptr there"),
     ("void asked(std::array<bool, 2> wanted) { if (wanted.first) { } }", "taken with [ ]"),
     ("void sign_behind(const at::Tensor x&) { }", "const at::Tensor& x"),
+    ("at::Tensor alike(at::Tensor x) { return at::zeros_like(x.sizes()); }", "at::zeros(sizes, x.options())"),
+    ("void stored(at::vec::Vectorized<float> v, float* p) { p[0] = v; }", "v.store(p + i)"),
     ("at::Tensor parts(at::Tensor x) { auto [m, i] = x.max(); return m; }", "This is one tensor"),
 )  # fmt: skip

@@ -285,7 +285,7 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
         pytest.skip(str(error))
     first = build(tiny(2), compiler=name, progress=False)
     assert "-include" not in first.log
-    assert header.wait(toolchain, "stable", 60), "the header was not made"
+    assert header.wait(toolchain, "stable", 600), "the header was not made"
     second = build(tiny(3), compiler=name, progress=False)
     assert "-include" in second.log and second.flags == first.flags
     [made] = (tmp_path / "a b;(c)&" / "headers").rglob("prelude.h.*")
@@ -343,7 +343,7 @@ def test_killed_header_is_tried_again(
     assert process is not None and process.wait(60) == 0
     assert not list((fresh_cache / "headers").iterdir()) and not list((fresh_cache / "tmp").iterdir())
     Path(f"{script}.oom").unlink()
-    assert header.wait(toolchain, "stable", 60)
+    assert header.wait(toolchain, "stable", 600)
 
 
 @pytest.mark.parametrize("behind", [True, False])

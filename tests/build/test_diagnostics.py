@@ -165,6 +165,16 @@ def test_mistake_is_told_at_its_line_with_its_cure(mistake: Mistake, compiler: s
 
 
 @each_compiler
+def test_a_comment_is_no_division(compiler: str, tmp_path: Path) -> None:
+    """`//` takes the ';' of its line along, and the compiler misses that at the next one."""
+    text = "int f(int n) {\n  const int m = n // 2 + 1;\n  return m;\n}\n"
+    (tmp_path / "main.cpp").write_text(f'#line 1 "lltm/fused"\n{text}')
+    log = Logs._run([compiler, "-fsyntax-only", "main.cpp"], str(tmp_path))
+    found = parse(log, label=LABEL, sources={"lltm/fused": text})[0]
+    assert found.line == 2 and found.help.startswith("// begins a comment: whole numbers are divided by one /")
+
+
+@each_compiler
 @pytest.mark.parametrize("of", ["numbers", "tensors"])
 def test_mistakes_in_one_line(of: str, compiler: str, logs: Logs, tmp_path: Path) -> None:
     """Of many mistakes in one text each is told in its line, with its cure."""

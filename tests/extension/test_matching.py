@@ -172,7 +172,8 @@ def test_adapters_of_one_tensor() -> None:
         ),
         (
             FORWARD + BACKWARD.replace("Tensor z", "Tensor q") + MODULE,
-            "argument 'q' of 'gate_backward' is none of what the forward takes or returns: x, w, c, y, n, z. Give both the same name; take a number that is the size of a tensor from that tensor.",
+            "argument 'q' of 'gate_backward' is none of what the forward takes or returns: x, w, c, y, n, z. "
+            "Give both the same name; take a number that is the size of a tensor from that tensor.",
         ),
         (
             FORWARD + BACKWARD.replace("d_w", "dw") + MODULE,

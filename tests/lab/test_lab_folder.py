@@ -277,7 +277,9 @@ def test_an_answer_between_marks_leaves_none_behind(tmp_path: Path) -> None:
     """Of a value's cell students get the name and three dots, and a comment, if there is one."""
     marked = "# in bytes\n# BEGIN SOLUTION\nmoved = 12\n# END SOLUTION"
     cells = handed_out(lab_in(tmp_path, notebook=book(moved=marked)))["cells"]
-    assert "".join(next(one for one in cells if "moved" in "".join(one["source"]))["source"]) == "# in bytes\nmoved = ..."
+    assert (
+        "".join(next(one for one in cells if "moved" in "".join(one["source"]))["source"]) == "# in bytes\nmoved = ..."
+    )
 
 
 @pytest.mark.parametrize(
