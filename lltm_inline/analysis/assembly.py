@@ -560,12 +560,14 @@ def _short(name: str) -> str:
     Example:
         >>> _short("void cell<float>(at::Tensor const&)"), _short("expf@plt"), _short("f(int)::{lambda(int)#1}::operator()(int) const")
         ('cell', 'expf', 'f::{lambda}::operator()')
+        >>> _short("operator new(unsigned long)@plt")
+        'operator new'
     """
-    name = name.removesuffix("@plt").replace("operator()", "operator\0")
+    name = name.removesuffix("@plt").replace("operator()", "operator\0").replace("operator ", "operator\1")
     while (less := re.sub(r"\([^()]*\)|<[^<>]*>", "", name)) != name:
         name = less
     name = re.sub(r" const(?=::|$)| \[clone[^]]*\]", "", re.sub(r"\{lambda#\d+\}", "{lambda}", name))
-    return name.replace("operator\0", "operator()").rpartition(" ")[2]
+    return name.rpartition(" ")[2].replace("operator\0", "operator()").replace("operator\1", "operator ")
 
 
 def _loops(instructions: Sequence[Instruction]) -> Iterator[Loop]:

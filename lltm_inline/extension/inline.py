@@ -124,7 +124,7 @@ def from_load_inline(
 no_implicit_headers: accepted, and of no effect.
         reference: the same in PyTorch: a function that takes what the snippet's takes. What the snippet changes in place it
             changes too, or returns. A dict by name where the snippet has several functions.
-        inputs: the arguments of one call. Extents that differ in it, or that the reference takes apart, are independent.
+        inputs: the arguments of one call. Extents that differ in it, or that reference and text take apart, are independent.
             Others are drawn for a check: without signs, between 0 and 1, or 0 and 1 alone (labels), where those given are so.
             Or, as for `Op`, `inputs(randn, **letters)`, which makes them. A dict by name where the snippet has several functions.
         gradient: which function is the backward of which, `{"foo": "foo_grad"}`, where the names do not say it.
