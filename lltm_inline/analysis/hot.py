@@ -38,7 +38,7 @@ _SAMPLE = re.compile(r"\s*([0-9a-f]+) \((.+)\)")
 _LETTERS = 300
 #: What the processor counts, where it lets perf read it; a virtual machine often does not.
 _COUNTED = ("instructions", "cycles", "cache-misses", "branch-misses")
-#: Which share of the time a thread takes that works.
+#: Which share of the time of the busiest thread one takes that works.
 _WORKS = 0.1
 _NOT_SHARED = ": nothing is shared out (at::parallel_for), or its grain is larger than the work"
 #: How many rows are shown.
@@ -125,7 +125,7 @@ class Sampling(Task):
                 function(*inputs)
                 calls += 1
             took = [ticks - before.get(thread, 0) for thread, ticks in _taken().items()]
-            working = sum(ticks > _WORKS * sum(took) for ticks in took)
+            working = sum(ticks > _WORKS * max(took) for ticks in took)
             emit("sampled", calls, working, torch.get_num_threads())
 
 
