@@ -214,14 +214,12 @@ class Routine:
         instructions: all of them.
         loops: the innermost ones that have something of the text in them.
         uses: of a CUDA kernel, the registers and the memory of a thread, and the memory of a block, in words.
-        allocates: lines that may take memory in each turn of a loop, also of one around others, and by which function.
     """
 
     name: str
     instructions: tuple[Instruction, ...]
     loops: tuple[Loop, ...]
     uses: str = ""
-    allocates: tuple[tuple[int, str], ...] = ()
 
     @property
     def short(self) -> str:
@@ -464,7 +462,7 @@ def _all_of(
         one = _assembly_of(built, version)
         if remarks:
             told = (_explained(each, one) for each in remarks_of(built, setting.progress))
-            more = dict.fromkeys(place for routine in one.routines for place in routine.allocates)
+            more = dict.fromkeys(place for routine in one.routines for place in _allocated(routine.instructions))
             taken = (Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more)
             one = replace(one, remarks=tuple(sorted([*told, *taken], key=lambda each: each.line)))
         found.append(replace(one, hot=hot_of(built, sizes[built.op.name], setting)) if sizes else one)
@@ -517,10 +515,7 @@ def _routines(path: Path, file: str) -> Iterator[Routine]:
     for name, rows in functions.items():
         if own := sum(address in lines for address, _ in rows):
             instructions = tuple(Instruction(address, _plain(text), lines.get(address, 0)) for address, text in rows)
-            routine = Routine(
-                name, instructions, tuple(_loops(instructions)), allocates=tuple(_allocated(instructions))
-            )
-            found.append((own, routine))
+            found.append((own, Routine(name, instructions, tuple(_loops(instructions)))))
     yield from (routine for _, routine in sorted(found, key=lambda each: -each[0]))
 
 

@@ -84,8 +84,9 @@ def _using(kind: str, directory: Path) -> tuple[str, ...]:
 
 def header_objects(toolchain: Toolchain, prelude: str) -> tuple[Path, ...]:
     """Return what a text is linked with that was compiled with the precompiled header."""
-    directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
-    return (directory / _RUNTIME,) if runtime_text(prelude) else ()
+    if not runtime_text(prelude):
+        return ()
+    return (cache.cache_dir() / "headers" / header_key(toolchain, prelude) / _RUNTIME,)
 
 
 def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subprocess.Popen[bytes] | None:

@@ -76,11 +76,13 @@ def _tie(runner: Runner) -> None:
         return
     own, size = op.benchmark_sizes[0], op.check_size
     twins = [(i, own.index(extent)) for i, extent in enumerate(own) if size[own.index(extent)] != size[i]]
+    if not twins or not _refuses(runner, size):
+        return
     for chosen in [*([twin] for twin in twins), *([twins] if len(twins) > 1 else [])]:
         tied = list(size)
         for letter, other in chosen:
             tied[letter] = size[other]
-        if op.allows(tied) and _refuses(runner, size) and not _refuses(runner, tuple(tied)):
+        if op.allows(tied) and not _refuses(runner, tuple(tied)):
             runner.op = replace(op, check_size=tuple(tied))
             return
 

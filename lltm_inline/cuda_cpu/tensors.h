@@ -113,7 +113,7 @@ Region region_of(const Array& array, Of of) {
   return region;
 }
 
-void remember_shared(const Array& array, Lane* self) {
+CUDA_CPU_PLAIN void remember_shared(const Array& array, Lane* self) {
   if (spot_at(array.begin, array.bytes, array.begin, checks())) return;
   remember(region_of(array, Of::shared));
   add_spot(checks().regions.back());

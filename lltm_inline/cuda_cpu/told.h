@@ -95,7 +95,7 @@ CUDA_CPU_PLAIN Array array_of(const char* name, const T& array, std::index_seque
   return {name, (const char*)&array, sizeof(T), sizeof(std::remove_all_extents_t<T>), sizes, sizeof...(kAxis)};
 }
 
-void remember_shared(const Array& array, Lane* self);
+CUDA_CPU_PLAIN void remember_shared(const Array& array, Lane* self);
 void remember_variable(const Array& array);
 void remember_shared_of_file(void (*declare)());
 

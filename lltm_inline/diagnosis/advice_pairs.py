@@ -113,7 +113,7 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
     if callee.endswith("_like") and "IntArrayRef" in given:
         of_sizes = callee.removesuffix("_like")
         return f"'{callee}' takes the sizes of a tensor: hand over the tensor, or write at::{of_sizes}(sizes, x.options())."
-    if "Vectorized<" in given and re.fullmatch(rf"(?:const )?(?:{NUMBER}|scalar_t|T)&?", wanted):
+    if "Vectorized<" in given and re.fullmatch(rf"(?:const )?(?:{NUMBER}|T)&?", wanted):
         return "A vector is several numbers: v.store(p + i) writes them all, and the loop goes on by the width of the vector."
     if re.fullmatch(r"(?:const )?at::Tensor&?", given) and (cure := in_place_of_tensor(wanted, record)):
         return cure
