@@ -39,7 +39,7 @@ def under(*rows: Row) -> Roofline:
     return Roofline(Timings(rows, "axpy/cpp"), (ONE, TWO))
 
 
-FROM_L2 = "its data lie in L2, at least in part; 25% of the roof above it, bytes from L2"
+FROM_L2 = "its data lie in L2, at least in part; 25% of the roof above it, bytes from L2 (50% of the roof of one thread)"
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,9 @@ FROM_L2 = "its data lie in L2, at least in part; 25% of the roof above it, bytes
         (5e9, 5e10, f"50.0 GB/s, 3.33 times what memory gives: {FROM_L2}"),
         (9e9, 9e11, "900 GB/s, more than L1 gives: the kernel cannot have moved all that its op declares"),
         (9e10, 1e9, "1.00 GB/s; 90% of the roof above it, arithmetic"),
+        (4e10, 1e9, "1.00 GB/s; 40% of the roof above it, arithmetic (80% of the roof of one thread)"),
     ],
-    ids=["memory", "a little more", "cache", "beyond all", "arithmetic"],
+    ids=["memory", "a little more", "cache", "beyond all", "arithmetic", "one thread would do"],
 )
 def test_what_is_said(flops: float, bytes_: float, said: str) -> None:
     """Of a rate that memory cannot give, where the data were; of the roof that is the lower one, the share."""

@@ -60,7 +60,15 @@ class Roofline(Shown):
             told += f", and its data have room in {level.name}"
         by_memory = intensity(row) * level.rate < roofs.flops
         above = f"bytes from {level.name}" if by_memory else "arithmetic"
-        return f"{told}; {self.share(row):.0%} of the roof above it, {above}"
+        return f"{told}; {self.share(row):.0%} of the roof above it, {above}{self._of_one_thread(row, level)}"
+
+    def _of_one_thread(self, row: Row, level: Level) -> str:
+        """Say how much of one thread's roof it reached, where that is possible: a kernel may run on one of several."""
+        one = self.roofs[0]
+        near = next((each for each in one.levels if each.name == level.name), one.levels[-1])
+        share = (row.gflop_per_s or 0) * 1e9 / one.at(intensity(row), near)
+        possible = len(self.roofs) > 1 and share <= BEYOND_MEMORY
+        return f" ({share:.0%} of the roof of one thread)" if possible else ""
 
     def verdict(self) -> str:
         """Say of each row what it reached, and which roof is above it."""
