@@ -65,8 +65,10 @@ class Selftest(Sheet):
     def headline(self) -> str:
         """The result in one sentence."""
         fell = [trial for trial in self.trials if not trial.ok and trial.kind != "mutant"]
-        mutants = sum(trial.kind == "mutant" for trial in self.trials)
         said = f"NOT ready: {plural(len(fell), 'trial')} did not end as it must" if fell else "ready to grade"
+        if any(trial.kind == "solution" for trial in fell):
+            return f"lab {self.lab}: {said}; what became of mutants says nothing until the solution gets all points."
+        mutants = sum(trial.kind == "mutant" for trial in self.trials)
         return f"lab {self.lab}: {said}; {mutants - len(self.survivors)} of {plural(mutants, 'mutant')} fell."
 
     def sheet(self) -> tuple[Sequence[str], list[Sequence[str]]]:

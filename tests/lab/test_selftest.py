@@ -15,7 +15,7 @@ import lltm_inline as li
 from lltm_inline.lab import Lab, Mark, read_lab
 from lltm_inline.lab.grading import Job, Outcome, judge
 from lltm_inline.lab.mutants import mutants
-from lltm_inline.lab.selftesting import Trial, _trial
+from lltm_inline.lab.selftesting import Selftest, Trial, _trial
 from tests.lab.shared import KERNEL, book, lab_in, needs_locks
 from tests.lab.test_labs import LABS, NAMES
 from tests.quick import QUICK
@@ -49,6 +49,17 @@ def test_each_must_fare_as_it_must(
     (exercise,) = lab_in(tmp_path).exercises
     found = _trial(exercise, kind, "name", marks, "" if marks else "the grader failed", criterion, "why")
     assert isinstance(found, Trial) and found.ok is ok and found.said
+
+
+def test_mutants_of_a_solution_that_falls() -> None:
+    """A solution that does not compile takes all that is made of it along: that they fell is no praise."""
+    mutant = Trial("axpy", "mutant", "line 3: + is -", True, "parity: z differs")
+    for ok, said in (
+        (True, "lab axpy: ready to grade; 1 of 1 mutant fell."),
+        (False, "lab axpy: NOT ready: 1 trial did not end as it must; what became of mutants says nothing until the solution gets "
+         "all points."),
+    ):  # fmt: skip
+        assert Selftest("axpy", (Trial("axpy", "solution", "solution", ok, ""), mutant)).headline == said
 
 
 def test_what_is_handed_out_is_not_changed() -> None:
