@@ -4,7 +4,8 @@
     python -m tests.falling --write    write it there
 
 One line for each: what it is, its name, the tests; `(all)` stands behind those that only `make test-all` runs. What is planted is
-found by the type of a test's parameter, traps and refusals by the tests themselves: a new one needs no word here.
+found by the type of a test's parameter, or by the mark `falls` of a test that tries many at once; traps and refusals by the tests
+themselves: a new one needs no word here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from tests.wild import Wild
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "tests" / "falling.txt"
@@ -48,19 +51,23 @@ def collect() -> list[pytest.Item]:
     return collector.items
 
 
-def what_falls(item: pytest.Item) -> tuple[str, str]:
-    """Say what falls in a test, and by which name: two empty texts where nothing does."""
+def what_falls(item: pytest.Item) -> list[tuple[str, str]]:
+    """Say what falls in a test, and by which name: nothing, one or many."""
     file, _, test = item.nodeid.removeprefix("tests/").partition("::")
     room = Path(file).stem.removeprefix("test_")
+    if many := item.get_closest_marker("falls"):
+        return [("kernel", f"{room}: {name}") for name in many.args]
     for value in item.callspec.params.values() if hasattr(item, "callspec") else ():
         if type(value).__name__ in _PLANTED:
-            return _PLANTED[type(value).__name__], value.name if room == "crashes" else f"{room}: {value.name}"
+            return [(_PLANTED[type(value).__name__], value.name if room == "crashes" else f"{room}: {value.name}")]
+        if isinstance(value, Wild) and value.wrong[0] and value.device == "cpu":
+            return [("snippet", value.name)]
     function = test.partition("[")[0]
     if room == "traps":
-        return "trap", function.removeprefix("test_")
+        return [("trap", function.removeprefix("test_"))]
     if isinstance(item, pytest.Function) and _REFUSES.search(inspect.getsource(item.function)):
-        return "refusal", f"{file}::{function}"
-    return "", ""
+        return [("refusal", f"{file}::{function}")]
+    return []
 
 
 def listing(items: Sequence[pytest.Item]) -> str:
@@ -69,8 +76,7 @@ def listing(items: Sequence[pytest.Item]) -> str:
     for item in items:
         if not item.nodeid.startswith("tests/"):
             continue
-        what, name = what_falls(item)
-        if what:
+        for what, name in what_falls(item):
             test = item.nodeid.removeprefix("tests/").partition("[")[0]
             tests[what, name][test if item.get_closest_marker("full") is None else f"{test} (all)"] += 1
     lines = []

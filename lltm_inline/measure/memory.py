@@ -4,7 +4,7 @@ What is done, and why:
 
 1. Every kernel is checked before it is measured, and compared with the reference at each size, which also warms it up.
 2. Inputs, parameters and incoming gradients are made before the meter starts: they do not count.
-3. The meter hears of every allocation (see `Meter`), so one pass is enough, and the same on every run.
+3. The meter counts every allocation (see `Meter`), so one pass is enough, and the same on every run.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _bytes_of(outputs: Sequence[torch.Tensor], stack: Stack) -> int:
 class Meter:
     """Counts the bytes of tensors made since it was entered and not yet gone. Use it as a context.
 
-    On a CPU it hears of each block that c10's allocator gives out or takes back: by this thread, by the threads of
+    On a CPU it counts each block that c10's allocator gives out or takes back: by this thread, by the threads of
     `at::parallel_for`, and by those on which autograd runs. Blocks that were there before do not count, also when they
     are released. On a GPU it reads the statistics of torch's caching allocator, which rounds each block up to 512 bytes.
 

@@ -161,6 +161,7 @@ def require_numbers(planted: list[Planted], run: Callable[[torch.Tensor, int], t
 
 
 @pytest.mark.full
+@pytest.mark.falls(*(path.stem for path in sorted((PLACE / "wrong").glob("*.cu"))))
 def test_wrong_kernels(op: Op) -> None:
     """Each is reported for its own reason, at its own line, and with its kernel."""
     planted, text = together("wrong")
