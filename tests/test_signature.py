@@ -204,6 +204,14 @@ def test_what_does_not_fit(old: str, new: str, want: str, op: Op) -> None:
     assert want in problems(ALL.replace(old, new, 1), op)
 
 
+def test_a_body_behind_a_semicolon(op: Op) -> None:
+    """A `;` between the head and the body makes it a declaration, and the body nobody's."""
+    head, _, rest = ALL.partition(" {\n")
+    [problem] = render(Kernel("every/cpp", cpp=f"{head};\n{{\n{rest}", saves=("x",)), op).interface.problems
+    assert problem.message == "no function 'forward' at file scope"
+    assert problem.help == "Take the ';' behind its ( ) away: it ends the function ahead of its body."
+
+
 def test_saves_that_were_forgotten(op: Op) -> None:
     """A `backward` that takes an input which nothing hands to it is asked about saves=; one of another length is not."""
     [problem] = render(Kernel("every/cpp", cpp=ALL), op).interface.problems

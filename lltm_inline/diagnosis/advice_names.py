@@ -224,8 +224,8 @@ def _in_at(match: re.Match[str], record: Record) -> str:
     name, space = (group for group in match.groups() if group)
     if stable := _stable(record.text):
         return stable
-    if name == "tensor" and re.search(r"no type|does not name a type", record.message):
-        return "Did you mean 'at::Tensor'?"
+    if name == "tensor" and (cure := _capital(record)):
+        return cure
     if dtype := DTYPES.get(name.removeprefix("k").lower()):
         return f"This dtype is at::{dtype} in C++."
     if name in INDEXING:
@@ -308,11 +308,11 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return f"Did you mean '{FOREIGN[name]}'?"
     if re.search(rf"[(,]\s*{name}\s*(?:=[^=]|:[^:])", record.row) and not re.search(r"\b(?:for|if|while)\b", code):
         return "C++ has no named arguments: pass the value alone, at its place."
+    if re.search(rf"\bfor\s*\(\s*{name}\s*=", record.row):
+        return f"Say its type where the loop begins: for (int64_t {name} = ..."
     around = at_file_scope(text, record.line) and function_around(text, record.line, record.column)
     if around and (array := re.search(rf"(\w+)\s*\[\s*{name}\s*\]", code)):
         return f"An array that is a parameter has no length of its own: write float* {array[1]}, and int64_t {name} beside it."
-    if re.search(rf"\bfor\s*\(\s*{name}\s*=", record.row):
-        return f"Say its type where the loop begins: for (int64_t {name} = ..."
     called = record.called == name
     # A variable that is undeclared has its name from the user, not from std.
     of_std = called or bool(re.search(rf"\b{name}\s*<|[<>] *{name}\b|\b{name}[*&]*\s+[*&]?\w", code))
@@ -394,6 +394,11 @@ def _declared_elsewhere(name: str, record: Record, text: str) -> str:
     here = function_around(text, record.line, record.column)
     late = next((line for line, column in places if function_around(text, line, column) in ("", name, here)), 0)
     return f"'{name}' is declared in line {late}, too late for this line: move it up." if late else ""
+
+
+def _capital(record: Record) -> str:
+    small = re.search(r"\b(at|torch)::tensor[&*]?\s+[&*]?\w", record.code)
+    return f"The type is {small[1]}::Tensor, with a capital T; {small[1]}::tensor is a function." if small else ""
 
 
 def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
@@ -513,6 +518,8 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
         return f"'{word[0]}' is Python: {PYTHON[word[0]]}."
     if "at end of" in record.message:
         return "A ';' is missing at the end of this statement."
+    if word and (cure := _capital(record)):
+        return cure
     if word:
         return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
     if here[:1] in tuple("*/%+-<>=&|^?.:!"):
@@ -535,6 +542,11 @@ def _expression(match: re.Match[str], record: Record) -> str:
         )
     if re.search(r"\"\s*\[[&=]\]", record.row):
         return "Ahead of the lambda a ',' is missing."
+    text = mask(record.text)
+    start = sum(len(row) + 1 for row in text.split("\n")[: record.line - 1]) + max(record.column - 1, 0)
+    if here.startswith((")", "]")) and text[:start].rstrip().endswith(","):
+        record.line, record.column = position(text, len(text[:start].rstrip()) - 1)
+        return "Take this ',' away: behind the last argument of a call C++ has none."
     if here.startswith((")", "]", ",", ";", "/", "%", "<", ">", "|", "?")):
         return "Something is missing here: an argument, or what stands behind an operator."
     return ""

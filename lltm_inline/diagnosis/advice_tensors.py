@@ -37,9 +37,9 @@ def _dispatch(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 \bconver(?:t|sion)\b|^no matching function|^no instance of|^too many arguments
-  in \bat::(cat|stack)\s*\(\s*(\w+)\s*,\s*(\w+)
+  in \bat::(cat|stack)\s*\(\s*(\w+(?:\.\w+\(\w*\))*)\s*,\s*([A-Za-z_]\w*(?:\.\w+\(\w*\))*)\s*[,)]
     The tensors stand in braces, the axis behind them: at::\1({\2, \3}, 0).
-  in \bat::(hstack|vstack|block_diag)\s*\(\s*(\w+)\s*,\s*(\w+)
+  in \bat::(hstack|vstack|block_diag)\s*\(\s*(\w+(?:\.\w+\(\w*\))*)\s*,\s*([A-Za-z_]\w*(?:\.\w+\(\w*\))*)\s*[,)]
     The tensors stand in braces: at::\1({\2, \3}).
   in \b(at::einsum)\s*\([^,{}]*,\s*(\w+(?:\s*,\s*\w+)*)\s*\)
     The tensors stand in braces: \1("...", {\2}).

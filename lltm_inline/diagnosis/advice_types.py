@@ -422,6 +422,20 @@ def _dimensions(record: Record) -> str:
     return f"This accessor has {has}, and line {here} takes {count} indices: {found[-1][1]}, {count}>()."
 
 
+@rules.rule(
+    r"^void value not ignored|invalid use of void expression|incompatible type 'void'|\b[rl]value of type 'void'|has incomplete type 'void'"
+)
+def _void_lambda(match: re.Match[str], record: Record) -> str:
+    """Find the lambda that is called here and has no return: it is void for that alone."""
+    code = mask(record.text)
+    for name in re.findall(r"(\w+)\s*\(", record.code):
+        made = re.search(rf"\b{name}\s*=\s*\[[^\]]*\]\s*\([^()]*\)[^{{;]*\{{([^{{}}]*)\}}", code)
+        if made and not re.search(r"\breturn\b", made[1]) and "->" not in made[0].partition("{")[0]:
+            record.line, record.column = position(code, made.start())
+            return f"The lambda '{name}' has no return, so it gives nothing: {{ return ...; }}."
+    return ""
+
+
 rules.table(r"""
 ^assigning to an array|invalid array assignment|^incompatible types in assignment of .* to '.*\[
 ^array type '.*' is not assignable|^array must be initialized with a brace|^array initializer must be

@@ -113,13 +113,25 @@ def declarations(text: str, name: str) -> list[tuple[int, int]]:
     """List the places, as (line, column), that look as if they declare `name`."""
     code = mask(text)
     places = []
-    pattern = rf"(?:[\w>*&]\s+[*&]?\s*|[>*&]|\[)(?<!\w)({re.escape(name)})\s*(?=[=;,){{(\[:\]])"
+    # `auto [a, name]` and the capture `[name = ...]` declare it too; what stands in an index does not.
+    opened = r"\bauto\s*&{0,2}\s*\[(?:[^\]]*,)?\s*|[=(,]\s*\["
+    pattern = rf"(?:[\w>*&]\s+[*&]?\s*|[>*&]|{opened})(?<!\w)({re.escape(name)})\s*(?=[=;,){{(\[:\]])"
     for match in re.finditer(pattern, code):
-        before = re.search(r"(\w+)\s*$", code[: match.start(1)])
+        ahead = code[: match.start(1)]
+        before = re.search(r"(\w+)\s*$", ahead)
         if before and before[1] in {"return", "else", "case", "goto", "throw", "new", "delete", "co_return"}:
+            continue
+        if ahead.rstrip().endswith(("*", "&")) and not _POINTS.search(ahead):
             continue
         places.append(position(code, match.start(1)))
     return places
+
+
+#: What stands ahead of the name of a pointer or reference, and not ahead of the second factor of a product.
+_POINTS = re.compile(
+    r"(?:(?:^|[;{}(,<>]|\b(?:const|static|constexpr|unsigned|long|volatile|extern))\s*[A-Za-z_][\w:]*"
+    r"(?:<[^;{}]*>)?(?:\s+const)?\s*[*&]+(?:\s*(?:const|__restrict\w*|volatile))*|,\s*[*&]+)\s*$"
+)
 
 
 def is_pointer(text: str, name: str) -> bool:

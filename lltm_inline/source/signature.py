@@ -278,7 +278,9 @@ def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str
     """Say that a function is not there, at the place where its name stands."""
     other = re.search(rf"\b{name}\s*\(", masked)
     place = _locate(text, other.start(), kernel.name) if other else (_first_file(text, kernel.name), 1, 1)
-    return Problem(*place, f"no function '{name}' at file scope", f"Define it as: {declaration}")
+    ended = re.search(rf"\b{name}\s*\([^;{{}}]*\)\s*(;)\s*{{", masked)
+    help = "Take the ';' behind its ( ) away: it ends the function ahead of its body." if ended else f"Define it as: {declaration}"
+    return Problem(*place, f"no function '{name}' at file scope", help)
 
 
 def cpp_type(argument: Argument, api: str) -> str:

@@ -85,10 +85,13 @@ LINES: tuple[tuple[str, str], ...] = (
     ("float of_const(const std::tuple<float, float> t) { return t[0]; }", "std::get<0>(t)"),
     ("float chosen(bool b, float x) { return b ? x : {}; }", "Braces alone have no type"),
     ("int behind_both(int later) { return later; }", ""),
+    ("void no_counter(float* p, int n) { for (kk = 0; kk < n; kk++) p[kk] = 2 * p[kk]; }", "for (int64_t kk = ..."),
+    ("float unsaid(float x) { auto two = [](float v) { 2 * v; }; float y = two(x); return y; }", "The lambda 'two' has no return"),
+    ("float comma_behind(float x) { return comma_behind(x,); }", "Take this ',' away"),
 )  # fmt: skip
 
 #: The same for tensors.
-HEAD_OF_TENSORS = f"{ATEN}#include <ATen/cpu/vec/vec.h>\n#include <ATen/ops/zeros_like.h>\n"
+HEAD_OF_TENSORS = f"{ATEN}#include <ATen/cpu/vec/vec.h>\n#include <ATen/ops/cat.h>\n#include <ATen/ops/zeros_like.h>\n"
 LINES_OF_TENSORS: tuple[tuple[str, str], ...] = (
     ("double number(const at::Tensor& x) { const double v = x.max().item(); return v; }", ".item<double>()"),
     ("float any_number(at::Scalar s) { float v = s; return v; }", "s.to<float>()"),
@@ -115,4 +118,6 @@ LINES_OF_TENSORS: tuple[tuple[str, str], ...] = (
     ("at::Tensor alike(at::Tensor x) { return at::zeros_like(x.sizes()); }", "at::zeros(sizes, x.options())"),
     ("void stored(at::vec::Vectorized<float> v, float* p) { p[0] = v; }", "v.store(p + i)"),
     ("at::Tensor parts(at::Tensor x) { auto [m, i] = x.max(); return m; }", "This is one tensor"),
+    ("void in_small(at::Tensor x) { at::tensor z = x; }", "The type is at::Tensor, with a capital T"),
+    ("at::Tensor joined(at::Tensor x) { at::Tensor z = at::cat(x.flatten(), x.exp()); return z; }", "at::cat({x.flatten(), x.exp()}, 0)"),
 )  # fmt: skip
