@@ -250,9 +250,8 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
             right |= {probe.size[axis] for probe in probes if is_right(runner, quantity, probe)}
         for width in _WIDTHS:
             if all(n % width for n in wrong) and not any(n % width for n in right):
-                return (
-                    f"only where {letter} is not a multiple of {width}: look at what is left over after whole vectors"
-                )
+                left = "look at what is left over after whole vectors or blocks"
+                return f"only where {letter} is not a multiple of {width}: {left}"
         if min(wrong) > max(right):
             return f"only where {letter} >= {min(wrong)}; right for {letter} <= {max(right)}"
         if max(wrong) < min(right):

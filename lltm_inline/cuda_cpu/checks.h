@@ -95,8 +95,10 @@ std::string race(const Access& before, const Access& now, const std::string& ele
 [[noreturn]] void fail_uninitialised(const char* address, size_t bytes, bool shared, const char* pc, Lane* self) {
   self->block->fail(
       "uninitialised: " + element_at(address, bytes) + " is read at line " + line_at(pc, *self->block->launch) +
-          (shared ? ", and no thread of the block has written it. Shared memory holds nothing at the start"
-                  : ", and nothing has written it. New memory holds nothing: take at::zeros, or write it first"),
+          (shared
+               ? ", and no thread of the block has written it yet. If one does later, a __syncthreads() is missing in between; "
+                 "shared memory holds nothing at the start"
+               : ", and nothing has written it. New memory holds nothing: take at::zeros, or write it first"),
       self);
 }
 

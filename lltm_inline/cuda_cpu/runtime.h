@@ -214,8 +214,8 @@ CUDA_CPU_PLAIN void Block::release_block() {
   if (ended_) {
     give_up(describe(
         "divergent barrier: " + came + ", and " + std::to_string(ended_) +
-            " have left the kernel, which is undefined. Let all threads reach the barrier: put an if around the work, not a "
-            "return before it",
+            " have left the kernel, which is undefined. Let all threads reach the barrier: no if around it and no return ahead "
+            "of it, but an if around the work alone",
         waiting));
   }
 #endif

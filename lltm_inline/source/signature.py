@@ -279,7 +279,11 @@ def _missing(kernel: Kernel, text: str, masked: str, name: str, declaration: str
     other = re.search(rf"\b{name}\s*\(", masked)
     place = _locate(text, other.start(), kernel.name) if other else (_first_file(text, kernel.name), 1, 1)
     ended = re.search(rf"\b{name}\s*\([^;{{}}]*\)\s*(;)\s*{{", masked)
-    help = "Take the ';' behind its ( ) away: it ends the function ahead of its body." if ended else f"Define it as: {declaration}"
+    help = (
+        "Take the ';' behind its ( ) away: it ends the function ahead of its body."
+        if ended
+        else f"Define it as: {declaration}"
+    )
     return Problem(*place, f"no function '{name}' at file scope", help)
 
 
