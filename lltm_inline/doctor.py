@@ -264,7 +264,7 @@ def _nvcc() -> Finding:
         what = _without_advice(str(error))
         detail = "not there" if what.startswith("no nvcc") else what
         return Finding(
-            "nvcc", "optional", f"{detail}: CUDA texts can be neither compiled nor checked", install_command("nvcc")
+            "nvcc", "optional", f"{detail}: CUDA texts run and are checked on cuda-cpu alone", install_command("nvcc")
         )
     found = f"{nvcc.version} ({nvcc.path})"
     try:

@@ -121,7 +121,7 @@ def test_bare_machine(bare: Path) -> None:
         Finding(
             "nvcc",
             "optional",
-            "not there: CUDA texts can be neither compiled nor checked",
+            "not there: CUDA texts run and are checked on cuda-cpu alone",
             "sudo apt-get install -y nvidia-cuda-toolkit",
         ),
     ]

@@ -59,7 +59,8 @@ def export(
         extras: shapes of the extra tensors that `forward` hands to `backward`, `["B 3S"]`: only for a kernel that this machine
             cannot run, to find out by itself.
         device: `"cpu"` or `"cuda"`; all that the kernel has texts for unless given.
-        check: check the kernel first. A Report of this kernel saves the time; False exports what was not checked, or is wrong.
+        check: check the kernel first, a CUDA kernel on `cuda-cpu` where there is no GPU. A Report of this kernel saves the time;
+            False exports what was not checked, or is wrong.
         force: write into a directory with files in it; they are moved to a directory beside it.
         progress: as for `build`; of the check.
 

@@ -21,7 +21,7 @@ from ..build.nvcc import find_nvcc
 from ..calling import load
 from ..checking.check import check as check_kernel
 from ..checking.report import Report
-from ..errors import CheckError, DefinitionError, InputError, LltmInlineError, ToolchainError
+from ..errors import BuildError, CheckError, DefinitionError, InputError, LltmInlineError, TemplateError, ToolchainError
 from ..model.kernel import BINDINGS, Kernel
 from ..model.op import Op
 from ..model.registry import registry
@@ -284,7 +284,7 @@ def _require_right(part: Part, check: bool | Report, progress: Progress | bool |
         progress: as for `check`.
 
     Returns:
-        What there is to say of a kernel that could not be checked here; nothing of one that is right.
+        What there is to say of a kernel that could not be checked on its device here; nothing of one that is right.
 
     Raises:
         CheckError: it is wrong.
@@ -294,34 +294,39 @@ def _require_right(part: Part, check: bool | Report, progress: Progress | bool |
     label = part.kernel.label
     if check is False:
         return f"{label} was exported unchecked"
+    here, compiled = part.device, ""
+    if here == "cuda" and not torch.cuda.is_available():
+        here, compiled = "cuda-cpu", _compiled(part, progress)
     if isinstance(check, Report):
-        if (check.kernel, check.device) != (label, part.device):
+        if check.kernel != label or check.device not in (part.device, here):
             raise InputError(
                 f"check is a report of {check.kernel} on {check.device}, want one of {label} on {part.device}"
             )
         report = check
-    elif part.device == "cuda" and not torch.cuda.is_available():
-        return _compiled_only(part, progress)
     else:
-        report = check_kernel(part.kernel, device=part.device, progress=progress)
+        try:
+            report = check_kernel(part.kernel, device=here, progress=progress)
+        except (BuildError, TemplateError) as error:
+            if not compiled:
+                raise
+            return f"{label} {compiled}, but not checked: this machine has no GPU, and cuda-cpu refuses it: {str(error).splitlines()[0]}"
     if not report.ok:
         raise CheckError(
             f"kernel {label!r} {'has no backward' if report.forward_only else 'is wrong'}, and was not exported: {report.headline}\n"
             "To export it as it is: check=False (--no-check)",
             report=report,
         )
-    return ""
+    return f"{label} {compiled}, and checked on cuda-cpu: this machine has no GPU" if compiled else ""
 
 
-def _compiled_only(part: Part, progress: Progress | bool | None) -> str:
-    """See at least whether the CUDA text compiles, where nothing can run it."""
-    label = part.kernel.label
+def _compiled(part: Part, progress: Progress | bool | None) -> str:
+    """Compile a CUDA text that nothing can run here, if there is an nvcc, and say whether it was."""
     try:
         find_nvcc()
     except ToolchainError:
-        return f"{label} was neither compiled nor checked for cuda: this machine has no GPU and no nvcc"
+        return "was not compiled for cuda, as there is no nvcc"
     build(part.kernel, device="cuda", compile_only=True, progress=progress)
-    return f"{label} was compiled for cuda, but not checked: this machine has no GPU"
+    return "was compiled for cuda"
 
 
 def _extras_of(parts: Sequence[Part], op: Op, given: Sequence[str] | None) -> tuple[tuple[Extra, ...], tuple[str, ...]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import lltm_inline as li
 from lltm_inline.errors import CheckError, DefinitionError, FileError, InputError, SignatureError, UnknownKernelError
@@ -167,6 +169,22 @@ def test_a_report_saves_the_second_check(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(InputError) as caught:
         li.export(kernel.edit("return times(x, FACTOR)", "return times(x, 2)"), tmp_path / "other", check=report)
     assert str(caught.value) == "check is a report of tiny/stable on cpu, want one of tiny/stable@1 on cpu"
+
+
+@pytest.mark.full
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is there, on which it is checked")
+def test_a_cuda_kernel_where_no_gpu_is(tmp_path: Path) -> None:
+    """It is checked on cuda-cpu: a wrong one is refused, and what cuda-cpu cannot run is said to be unchecked."""
+    extern = li.registry["lltm/cuda_extern"]
+    more: dict[str, Any] = {"extras": ["B 3S"], "progress": False}
+    [note] = [note for note in li.export(extern, tmp_path / "right", **more).notes if "no GPU" in note]
+    assert re.search(r"was (not )?compiled for cuda.*, and checked on cuda-cpu: this machine has no GPU$", note)
+    wrong = extern.replace(cuda=extern.cuda.replace("exp(-z))", "exp(z))"))
+    with pytest.raises(CheckError, match="is wrong, and was not exported"):
+        li.export(wrong, tmp_path / "wrong", **more)
+    refused = extern.replace(cuda=extern.cuda.replace("return 1 / (1", 'asm(""); return 1 / (1'))
+    [note] = [note for note in li.export(refused, tmp_path / "refused", **more).notes if "no GPU" in note]
+    assert "but not checked" in note and "device 'cuda-cpu' cannot run" in note
 
 
 def test_an_unchecked_kernel_is_marked(tmp_path: Path) -> None:
