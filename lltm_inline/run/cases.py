@@ -95,6 +95,12 @@ def _extremes(dtype: torch.dtype, count: int) -> tuple[float, ...]:
     return largest, limits.tiny, -largest, -limits.tiny
 
 
+def _fourth_roots(dtype: torch.dtype, count: int) -> tuple[float, ...]:
+    """Twice the fourth root of the largest number: a product of two is finite, and its square is not."""
+    root = 2 * torch.finfo(dtype).max ** 0.25
+    return root, -root
+
+
 def _fixed(*numbers: float) -> Callable[[torch.dtype, int], Sequence[float]]:
     return lambda dtype, count: numbers
 
@@ -113,6 +119,7 @@ VALUES = {
     "-1e4": Values("inputs all -1e4", 1e4, _fixed(-1e4), mixed=False),
     "+-1e4": Values("1e4 and -1e4 among the inputs", 1e4, _fixed(1e4, -1e4)),
     "extremes": Values("the largest and the smallest normal numbers among the inputs", 1e4, _extremes),
+    "roots": Values("numbers among the inputs the squares of whose products overflow", 1e4, _fourth_roots),
     "inf": Values(
         "inf among the inputs", 1, _fixed(math.inf, *[1.0] * 6), "the reference has an answer for infinity, too"
     ),
@@ -128,7 +135,7 @@ VALUES = {
 }
 _NOT_FINITE = ("inf", "-inf", "nan")
 #: For which digits are not compared: of all quantities, and of gradients, as relu, abs and max have several there.
-_FINITE_IS_RIGHT, _FINITE_GRADIENT_IS_RIGHT = ("extremes",), ("0", "0s")
+_FINITE_IS_RIGHT, _FINITE_GRADIENT_IS_RIGHT = ("extremes", "roots"), ("0", "0s")
 _WIDE = {
     **dict.fromkeys((torch.float32, torch.float16, torch.bfloat16), torch.float64),
     torch.complex64: torch.complex128,
@@ -768,7 +775,7 @@ def _expect(op: Op, case: Case) -> Expected:
     if not widened:
         outputs, gradients = tuple(map(widen, outputs)), tuple(map(widen, gradients))
     overflows = False
-    if case.values == "extremes":
+    if case.values in _FINITE_IS_RIGHT:
         with _Finite() as on_the_way:
             run_reference(op, inputs, grads, used)
         overflows = not on_the_way.finite

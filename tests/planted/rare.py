@@ -37,6 +37,12 @@ OPS = {
         Op("rare_negated_exp", "(Tensor x) -> Tensor y", lambda x: -torch.exp(x), dict.fromkeys("xy", "...")),
         Op("rare_relu", "(Tensor x) -> Tensor y", torch.relu, dict.fromkeys("xy", "...")),
         Op("rare_pair", "(Tensor x, Tensor w) -> (Tensor y, Tensor z)", product_and_sum, dict.fromkeys("xwyz", "...")),
+        Op(
+            "rare_length",
+            "(Tensor x, Tensor w) -> Tensor y",
+            lambda x, w: torch.hypot(x * w, torch.ones_like(x)),
+            dict.fromkeys("xwy", "..."),
+        ),
         Op("rare_image", "(Tensor x) -> Tensor y", lambda x: 2 * x, dict.fromkeys("xy", "N C H W")),
         Op(
             "rare_affine",
@@ -86,6 +92,11 @@ def overflows_too(x: Tensor) -> Tensor:
 def overflows_late(x: Tensor, c: float) -> Tensor:
     """Multiply by a thousand and divide again."""
     return 1000 * x * (c / 1000)
+
+
+def overflows_squared(x: Tensor, w: Tensor) -> Tensor:
+    """Square a product ahead of the root."""
+    return ((x * w) ** 2 + 1).sqrt()
 
 
 def largest_for_infinity(x: Tensor) -> Tensor:
@@ -283,6 +294,7 @@ _ALL = (
     _rare("rare_softmax", overflows, "exp() overflows", "parity", "y", "wrong with inputs all 100", "overflows on the way"),
     _rare("rare_softplus", overflows_too, "exp() overflows", "parity", "y", "wrong with inputs all 100"),
     _rare("rare_scale", overflows_late, "a product on the way", "parity", "y", "the largest and the smallest normal numbers"),
+    _rare("rare_length", overflows_squared, "a product is squared", "parity", "y", "the squares of whose products overflow"),
     _rare(
         "rare_exp", largest_for_infinity, "a number for infinity", "parity", "y",
         "infinite or NaN in the reference", "the same infinity",
