@@ -106,6 +106,9 @@ _ATEN = (
     ("asks_the_dispatcher", "#include <ATen/core/dispatch/Dispatcher.h>",
      'c10::Dispatcher::singleton().findSchemaOrThrow("aten::abs", "");', "written without ATen"),
 )  # fmt: skip
+#: An argument that is a tensor, and what returns one first.
+_TENSOR = re.compile(r"(?:const\s+)?(?:\w+::)*Tensor\s*&?")
+_RETURNS = re.compile(r"(?:std::tuple<\s*)?(?:\w+::)*Tensor\b")
 
 
 def cheats(exercise: Exercise, solution: str) -> tuple[Cheat, ...]:
@@ -113,7 +116,8 @@ def cheats(exercise: Exercise, solution: str) -> tuple[Cheat, ...]:
 
     Args:
         exercise: whose limits on ATen hold.
-        solution: a right text, in C++ with ATen; of any other only what stands ahead of it is tried.
+        solution: a right text, in C++ with ATen, that takes a tensor and returns one first; of any other only what stands ahead
+            of it is tried.
 
     Returns:
         Texts that must not have full points, each with the reason.
@@ -126,26 +130,27 @@ def cheats(exercise: Exercise, solution: str) -> tuple[Cheat, ...]:
     """
     name = exercise.settings.get("functions", ("forward",))[0]
     forward = find_function(mask(solution), name)
+    # Tricks look at the bytes of tensors, which only ATen's show.
+    arguments = zip(forward.types, forward.names, strict=True) if forward and "torch::stable" not in solution else ()
+    first = next((argument for kind, argument in arguments if _TENSOR.fullmatch(kind)), "")
     found = []
     for title, scope, act, says in _ACTS + (_ATEN if "aten" in exercise.forbid else ()):
         if not act:
             found.append(Cheat(title, f"{scope}\n{solution}", says, says))
-        elif forward is not None:
-            wrapped = _wrapped(solution, name, forward, f"{act}\n  return CALL;")
+        elif forward is not None and (first or "FIRST" not in act):
+            wrapped = _wrapped(solution, name, forward, f"{act.replace('FIRST', first)}\n  return CALL;")
             found.append(Cheat(title, f"{scope}\n{wrapped}", says, says))
-    if forward is not None and "stable" not in solution:
+    if forward is not None and first and _RETURNS.match(forward.returns):
         for title, scope, body, why in _TRICKS:
-            found.append(Cheat(title, f"{scope}\n{_wrapped(solution, name, forward, body, _SPOIL)}", why))
+            text = _wrapped(solution, name, forward, body.replace("FIRST", first), _SPOIL)
+            found.append(Cheat(title, f"{scope}\n{text}", why))
     return tuple(found)
 
 
 def _wrapped(solution: str, name: str, forward: Function, body: str, scope: str = "") -> str:
     """Give the function of the solution another name, and write one in its place that calls it."""
     honest = f"honest_{name}"
-    returns = re.sub(r"\bTensor\b", "at::Tensor", re.sub(r"\b(?:at|torch)::Tensor\b", "Tensor", forward.returns))
-    returns = returns if "stable" not in forward.returns else forward.returns
     head = ", ".join(f"{kind} {one}" for kind, one in zip(forward.types, forward.names, strict=True))
-    body = body.replace("RETURNS", returns).replace("FIRST", forward.names[0])
-    body = body.replace("CALL", f"{honest}({', '.join(forward.names)})")
+    body = body.replace("RETURNS", forward.returns).replace("CALL", f"{honest}({', '.join(forward.names)})")
     renamed = re.sub(rf"\b{name}\b(?=\s*\()", honest, solution)
-    return f"{renamed}\n{scope}{returns} {name}({head}) {{\n  {body}\n}}\n"
+    return f"{renamed}\n{scope}{forward.returns} {name}({head}) {{\n  {body}\n}}\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from nbclient import NotebookClient
 
 import lltm_inline as li
 from lltm_inline.lab import Lab, Mark, read_lab, selftesting
+from lltm_inline.lab.cheats import cheats
 from lltm_inline.lab.grading import Job, Outcome, judge
 from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.selftesting import Selftest, Trial, _trial
@@ -77,6 +79,22 @@ def test_what_is_not_run_shows_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     said = {trial.name: trial.said for trial in found.trials}
     assert said["forks"].startswith("want it to fall (processes and signals are closed); parity: it is not run")
     assert said["changes_its_input"].startswith("want it to fall (inputs stay as they are); parity: it is not run")
+
+
+@pytest.mark.parametrize(
+    ("head", "tricks"),
+    [("at::Tensor forward(const at::Tensor& x, const at::Tensor& y)", True),
+     ("std::tuple<Tensor, Tensor> forward(double a, Tensor x)", True),
+     ("at::Tensor forward(const std::optional<at::Tensor>& x)", False),
+     ("std::vector<at::Tensor> forward(const at::Tensor& x)", False),
+     ("using torch::stable::Tensor;\nTensor forward(const Tensor& x)", False)],
+)  # fmt: skip
+def test_tricks_are_made_of_what_they_can_be(tmp_path: Path, head: str, tricks: bool) -> None:
+    """One that could not compile would keep a right lab from grading; acts can be made of any text."""
+    (exercise,) = lab_in(tmp_path).exercises
+    found = {one.name: one.text for one in cheats(replace(exercise, forbid=("aten",)), f"{head} {{\n  return x;\n}}\n")}
+    assert "forks" in found and ("changes_its_input" in found) is ("one_buffer_for_all" in found) is tricks
+    assert ("x.abs()" in found.get("calls_a_method", "")) is (tricks or "vector" in head)
 
 
 def test_mutants_of_a_solution_that_falls() -> None:

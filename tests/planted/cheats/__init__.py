@@ -299,7 +299,7 @@ TRICKS = (
     _cheat("returns_another_shape", 13, "z has shape", (_RETURN, "  return z.unsqueeze(0);"), naive=False),
     _cheat("returns_nan", 13, "got nan", (_LOOP, 'r[i] = std::nan("");'), scope="#include <cmath>", naive=False),
     _cheat(
-        *("forges_an_answer", 9, "sends what is no answer"),
+        *("forges_an_answer", 7, "sends what is no answer"),
         _first(
             'const char forged[16] = "LLTM";\n'
             "  for (int file = 3; file < 64; ++file) (void)!write(file, forged, sizeof forged);"
