@@ -23,48 +23,49 @@ class Cheat:
         name: of the cheat.
         text: of it.
         why: it must fall.
-        criterion: the mark that must have lost points; empty for any.
+        says: words of the reason that it must get; empty for any, where it is run.
     """
 
     name: str
     text: str
     why: str
-    criterion: str = ""
+    says: str = ""
 
 
-#: Acts: name, what stands at file scope, what stands at the start of forward, and why it must fall.
+#: Acts: name, what stands at file scope, what stands at the start of forward, and words of the reason that it must get.
 _ACTS = (
     ("reads_a_file", "#include <cstdio>", 'if (FILE* f = std::fopen("/etc/passwd", "r")) std::fclose(f);', "files are closed"),
     ("writes_a_file", "#include <fstream>", 'std::ofstream("results.json") << "{}";', "files are closed"),
-    ("includes_a_file", '#include "/etc/passwd"', "", "only headers may be included"),
-    ("embeds_a_file", 'asm(".incbin \\"/etc/passwd\\"");', "", "a text may hold no assembly"),
-    ("assembly", "", 'asm volatile("" ::: "memory");', "a text may hold no assembly"),
+    ("includes_a_file", '#include "/etc/passwd"', "", "want the plain name of a header"),
+    ("embeds_a_file", 'asm(".incbin \\"/etc/passwd\\"");', "", "it embeds a file"),
+    ("assembly", "", 'asm volatile("" ::: "memory");', "inline assembly is closed"),
     ("hidden_assembly", "#define PUT_(a, b) a##b\n#define PUT(a, b) PUT_(a, b)", 'PUT(as, m) volatile("" ::: "memory");',
-     "a text may hold no assembly, neither may what the preprocessor makes of it"),
+     "inline assembly is closed"),
     ("runs_when_loaded", "__attribute__((constructor)) static void first() { volatile int seen = 1; (void)seen; }", "",
-     "nothing may run before it is called"),
+     "runs when it is loaded"),
     ("chosen_by_the_loader", 'extern "C" { static int one_() { return 1; }\nstatic int (*choose_())() { return one_; }\n'
-     'int chosen_() __attribute__((ifunc("choose_"))); }', "", "the loader is closed"),
+     'int chosen_() __attribute__((ifunc("choose_"))); }', "", "that the loader chooses"),
     ("looks_for_symbols", "#include <dlfcn.h>", 'if (dlsym(nullptr, "PyRun_SimpleString")) return {};', "the loader is closed"),
     ("runs_python", 'extern "C" __attribute__((weak)) int PyRun_SimpleString(const char*);',
      'PyRun_SimpleString("import torch");', "Python is closed"),
-    ("starts_a_program", "#include <cstdlib>", 'if (std::system("true")) return {};', "processes are closed"),
-    ("forks", "#include <unistd.h>", "if (fork() == 0) for (;;) fork();", "processes are closed"),
+    ("starts_a_program", "#include <cstdlib>", 'if (std::system("true")) return {};', "processes and signals are closed"),
+    ("forks", "#include <unistd.h>", "if (fork() == 0) for (;;) fork();", "processes and signals are closed"),
     ("signals", "#include <csignal>", "std::signal(SIGSYS, SIG_IGN);", "signals are closed"),
     ("calls_the_network", "#include <sys/socket.h>", "if (socket(AF_INET, SOCK_STREAM, 0) >= 0) return {};", "the network is closed"),
     ("raises_its_limits", "#include <sys/resource.h>", "rlimit most{RLIM_INFINITY, RLIM_INFINITY}; setrlimit(RLIMIT_DATA, &most);",
-     "limits are closed"),
-    ("calls_the_system_by_number", "#include <unistd.h>", "syscall(39);", "the system is closed"),
+     "the system by number, and its limits, are closed"),
+    ("calls_the_system_by_number", "#include <unistd.h>", "syscall(39);", "the system by number, and its limits, are closed"),
     ("makes_pages_executable", "#include <sys/mman.h>", "mprotect(nullptr, 4096, PROT_READ | PROT_EXEC);", "pages of memory are closed"),
-    ("looks_into_others", "#include <sys/ptrace.h>", "ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);", "other processes are closed"),
-    ("ends_the_process", "#include <cstdlib>", "std::_Exit(0);", "an answer is not given by ending"),
-    ("hangs", "", "for (volatile bool on = true; on;) {}", "it has to come back"),
-    ("crashes", "", "*static_cast<volatile int*>(nullptr) = 1;", "it has to come back"),
-    ("always_throws", "#include <stdexcept>", 'throw std::runtime_error("points");', "an exception is no result"),
-    ("prints_without_end", "#include <cstdio>", 'for (;;) std::puts("score: 100");', "what is printed is no result"),
-    ("eats_memory", "#include <cstdlib>\n#include <cstring>",
-     "for (;;) std::memset(std::malloc(1 << 24), 1, 1 << 24);", "memory has an end"),
-    ("keeps_the_compiler_busy", "template <int N> struct Many { Many<N + 1> more; };\nMany<0> many;", "", "compiling has an end"),
+    ("looks_into_others", "#include <sys/ptrace.h>", "ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);", "processes and signals are closed"),
+    ("ends_the_process", "#include <cstdlib>", "std::_Exit(0);", "processes and signals are closed"),
+    ("hangs", "", "for (volatile bool on = true; on;) {}", "does not come back"),
+    ("crashes", "", "*static_cast<volatile int*>(nullptr) = 1;", "it crashes"),
+    ("always_throws", "#include <stdexcept>", 'throw std::runtime_error("points");', "raises"),
+    ("prints_without_end", "#include <cstdio>", 'for (;;) std::puts("score: 100");', "prints more than"),
+    ("eats_memory", "#include <cstdlib>",
+     "for (;;) for (volatile char *first = (char*)std::malloc(1 << 24), *p = first; p < first + (1 << 24); p += 4096) *p = 1;",
+     "it crashes"),  # there is none left, and it writes to nullptr
+    ("keeps_the_compiler_busy", "template <int N> struct Many { Many<N + 1> more; };\nMany<0> many;", "", "template instantiation"),
 )  # fmt: skip
 
 #: Tricks: name, what stands at file scope, the body of the new forward, and why it must fall. RETURNS, FIRST and CALL are
@@ -100,11 +101,14 @@ _TRICKS = (
 )  # fmt: skip
 #: With `forbid = ["aten"]`.
 _ATEN = (
-    ("calls_aten", "#include <ATen/ops/exp.h>", "(void)at::exp(FIRST);", "nothing may be computed by ATen"),
-    ("calls_a_method", "", "(void)FIRST.abs();", "nothing may be computed by ATen"),
+    ("calls_aten", "#include <ATen/ops/exp.h>", "(void)at::exp(FIRST);", "written without ATen"),
+    ("calls_a_method", "", "(void)FIRST.abs();", "written without ATen"),
     ("asks_the_dispatcher", "#include <ATen/core/dispatch/Dispatcher.h>",
-     'c10::Dispatcher::singleton().findSchemaOrThrow("aten::abs", "");', "nothing may be computed by ATen"),
+     'c10::Dispatcher::singleton().findSchemaOrThrow("aten::abs", "");', "written without ATen"),
 )  # fmt: skip
+#: An argument that is a tensor, and what returns one first.
+_TENSOR = re.compile(r"(?:const\s+)?(?:\w+::)*Tensor\s*&?")
+_RETURNS = re.compile(r"(?:std::tuple<\s*)?(?:\w+::)*Tensor\b")
 
 
 def cheats(exercise: Exercise, solution: str) -> tuple[Cheat, ...]:
@@ -112,7 +116,8 @@ def cheats(exercise: Exercise, solution: str) -> tuple[Cheat, ...]:
 
     Args:
         exercise: whose limits on ATen hold.
-        solution: a right text, in C++ with ATen; of any other only what stands ahead of it is tried.
+        solution: a right text, in C++ with ATen, that takes a tensor and returns one first; of any other only what stands ahead
+            of it is tried.
 
     Returns:
         Texts that must not have full points, each with the reason.
@@ -125,26 +130,27 @@ def cheats(exercise: Exercise, solution: str) -> tuple[Cheat, ...]:
     """
     name = exercise.settings.get("functions", ("forward",))[0]
     forward = find_function(mask(solution), name)
+    # Tricks look at the bytes of tensors, which only ATen's show.
+    arguments = zip(forward.types, forward.names, strict=True) if forward and "torch::stable" not in solution else ()
+    first = next((argument for kind, argument in arguments if _TENSOR.fullmatch(kind)), "")
     found = []
-    for title, scope, act, why in _ACTS + (_ATEN if "aten" in exercise.forbid else ()):
+    for title, scope, act, says in _ACTS + (_ATEN if "aten" in exercise.forbid else ()):
         if not act:
-            found.append(Cheat(title, f"{scope}\n{solution}", why))
-        elif forward is not None:
-            wrapped = _wrapped(solution, name, forward, f"{act}\n  return CALL;")
-            found.append(Cheat(title, f"{scope}\n{wrapped}", why))
-    if forward is not None and "stable" not in solution:
+            found.append(Cheat(title, f"{scope}\n{solution}", says, says))
+        elif forward is not None and (first or "FIRST" not in act):
+            wrapped = _wrapped(solution, name, forward, f"{act.replace('FIRST', first)}\n  return CALL;")
+            found.append(Cheat(title, f"{scope}\n{wrapped}", says, says))
+    if forward is not None and first and _RETURNS.match(forward.returns):
         for title, scope, body, why in _TRICKS:
-            found.append(Cheat(title, f"{scope}\n{_wrapped(solution, name, forward, body, _SPOIL)}", why))
+            text = _wrapped(solution, name, forward, body.replace("FIRST", first), _SPOIL)
+            found.append(Cheat(title, f"{scope}\n{text}", why))
     return tuple(found)
 
 
 def _wrapped(solution: str, name: str, forward: Function, body: str, scope: str = "") -> str:
     """Give the function of the solution another name, and write one in its place that calls it."""
     honest = f"honest_{name}"
-    returns = re.sub(r"\bTensor\b", "at::Tensor", re.sub(r"\b(?:at|torch)::Tensor\b", "Tensor", forward.returns))
-    returns = returns if "stable" not in forward.returns else forward.returns
     head = ", ".join(f"{kind} {one}" for kind, one in zip(forward.types, forward.names, strict=True))
-    body = body.replace("RETURNS", returns).replace("FIRST", forward.names[0])
-    body = body.replace("CALL", f"{honest}({', '.join(forward.names)})")
+    body = body.replace("RETURNS", forward.returns).replace("CALL", f"{honest}({', '.join(forward.names)})")
     renamed = re.sub(rf"\b{name}\b(?=\s*\()", honest, solution)
-    return f"{renamed}\n{scope}{returns} {name}({head}) {{\n  {body}\n}}\n"
+    return f"{renamed}\n{scope}{forward.returns} {name}({head}) {{\n  {body}\n}}\n"

@@ -15,6 +15,8 @@ from ..tables.table import JsonFile
 
 #: The file in which the grades of a class are kept.
 GRADES = "grades.json"
+#: How a reason begins where a text was not run: of what the criterion is about nothing is known.
+NOT_RUN = ("it is not compiled", "it is not run")
 
 
 @dataclass(frozen=True)

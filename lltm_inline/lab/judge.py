@@ -29,7 +29,7 @@ from ..model.registry import Kernel, Op
 from ..run.cases import Case, Size, dtypes_of, elements, secret, size_cases
 from ..workers.limits import Limits
 from .builder import Library, Refused, build, toolchain_of
-from .grades import Mark
+from .grades import NOT_RUN, Mark
 from .lab import CRITERIA, Exercise, Lab, speed_of
 from .locked import Broken, Gone
 from .runner import RemoteGuard, Runner
@@ -136,7 +136,7 @@ def _kernel(exercise: Exercise, name: str, text: str, params: Mapping[str, float
 
 def _all(criteria: Sequence[str], stage: str, reason: str) -> dict[str, str]:
     """Say why nothing was looked at, and so no criterion is met: the one that failed, and then all others."""
-    after = "it is not compiled" if stage == "signature" else "it is not run"
+    after = NOT_RUN[stage != "signature"]
     return {name: reason if name == stage else f"{after}: {reason}" for name in criteria}
 
 

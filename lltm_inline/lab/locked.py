@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import math
 import mmap
 import os
 import signal
@@ -24,7 +25,7 @@ from ..workers.channel import send
 from ..workers.fork_client import ForkClient
 from ..workers.process import Output
 from . import inside, sandbox
-from .inside import ALIGNMENT, ARENA, DTYPES, HALF, HEADER, MAGIC, MISSING, RECORD, TENSOR, Laid
+from .inside import ALIGNMENT, ARENA, DTYPES, HALF, HEADER, MAGIC, MISSING, NUMBER, RECORD, TENSOR, Laid
 
 _TICK, _PIPE_BYTES = 0.05, 1 << 16
 #: More than the largest answer.
@@ -245,12 +246,11 @@ class Locked:
         """Copy a result out of the second half of the memory."""
         if kind == MISSING:
             return None
-        if dtype >= len(DTYPES) or len(size) > inside.MOST_AXES or any(extent < 0 for extent in size):
+        sane = kind in (TENSOR, NUMBER) and dtype < len(DTYPES) and len(size) <= inside.MOST_AXES
+        # Of a tensor without elements, too: to torch, extents have a largest product.
+        if not sane or any(extent < 0 for extent in size) or math.prod(extent or 1 for extent in size) > ARENA:
             self._end("sends what is no answer")
-        count = 1
-        for extent in size:
-            count *= extent
-        of = DTYPES[dtype]
+        count, of = math.prod(size), DTYPES[dtype]
         if offset < HALF or offset % ALIGNMENT or offset + count * of.itemsize > ARENA:
             self._end("sends what is no answer")
         if not count:

@@ -44,7 +44,7 @@ SETUP = """\
 # Gradescope runs this once, when it builds the image.
 set -e
 apt-get update
-apt-get install -y g++ python3-dev python3-venv bubblewrap
+apt-get install -y g++ python3-dev python3-venv
 python3 -m venv /autograder/venv
 /autograder/venv/bin/pip install {requirements}
 """

@@ -252,9 +252,12 @@ def _said(text: str) -> str:
 def _damages(text: str) -> list[Damage]:
     """Read what the guard behind the locks has seen; what makes no sense is damage, too."""
     try:
-        return [
+        found = [
             Damage(str(n), tuple(map(int, s)), str(d), bool(b), int(i), int(e), bytes.fromhex(o), bytes.fromhex(w))
             for n, s, d, b, i, e, o, w in json.loads(text or "[]")[:64]
         ]
-    except (ValueError, TypeError):
+        for damage in found:
+            _ = damage.value  # raises where the bytes are no number of that dtype
+        return found
+    except (ValueError, TypeError, OverflowError, RuntimeError):  # the last one, too, of lists within lists without end
         return [Damage("a tensor", (), "uint8", True, 1, 1, b"\0", b"\0")]

@@ -14,7 +14,7 @@ from ..base.above import Sheet
 from ..base.arguments import plural, using_file
 from ..model.op import FrozenDict
 from .cheats import cheats
-from .grades import Mark
+from .grades import NOT_RUN, Mark
 from .grading import Job, Outcome, judge, marks_of, require_sandbox, workers_of
 from .lab import SELFTEST, Exercise, Lab, own_folder, read_lab, speed_of
 from .mutants import mutants as changed
@@ -45,7 +45,7 @@ class Selftest(Sheet):
 
     Attributes:
         lab: its name.
-        trials: one for each text.
+        trials: one for each text; changes of the solution that do not compile are left out.
     """
 
     lab: str
@@ -120,9 +120,11 @@ def selftest(
         compiler=compiler, progress=progress,
     )  # fmt: skip
     made = []
-    for exercise, kind, name, job, criterion, why in trials:
+    for exercise, kind, name, job, by, why in trials:
         marks, said = marks_of(exercise, [known.get((job.key, timed)) for timed in (False, True)])
-        made.append(_trial(exercise, kind, name, marks, said, criterion, why))
+        if kind == "mutant" and not _ran(marks):  # a change that does not compile says nothing of the criteria
+            continue
+        made.append(_trial(exercise, kind, name, marks, said, by, why))
     result = Selftest(lab.name, tuple(made))
     record = {"lab": lab.digest, "green": result.green, "survivors": [trial.name for trial in result.survivors]}
     with using_file(folder / SELFTEST):
@@ -130,7 +132,7 @@ def selftest(
     return result
 
 
-#: Exercise, kind, name, job, the criterion by which it must fall, why.
+#: Exercise, kind, name, job, by what it must fall (a criterion; of a cheat words of the reason), why.
 _Planned = tuple[Exercise, str, str, Job, str, str]
 
 
@@ -140,36 +142,41 @@ def _trials(exercise: Exercise, lab: Lab, mutants: bool) -> list[_Planned]:
         ("solution", "solution", text, "", ""),
         ("starter", "starter", exercise.starter, "", ""),
         *(("wrong", name, wrong, criterion, why) for name, (wrong, criterion, why) in exercise.wrong.items()),
-        *(("cheat", one.name, one.text, one.criterion, one.why) for one in cheats(exercise, text)),
+        *(("cheat", one.name, one.text, one.says, one.why) for one in cheats(exercise, text)),
     ]
     if mutants:
         given += [("mutant", f"line {one.line}: {one.change}", one.text, "", "") for one in changed(text, lab.secret)]
     return [
-        (exercise, kind, name, Job(exercise.grade_id, body, FrozenDict(params)), criterion, why)
-        for kind, name, body, criterion, why in given
+        (exercise, kind, name, Job(exercise.grade_id, body, FrozenDict(params)), by, why)
+        for kind, name, body, by, why in given
     ]
 
 
-def _trial(
-    exercise: Exercise, kind: str, name: str, marks: Sequence[Mark], said: str, criterion: str, why: str
-) -> Trial:
+def _trial(exercise: Exercise, kind: str, name: str, marks: Sequence[Mark], said: str, by: str, why: str) -> Trial:
     """Hold what became of a text against what must become of it."""
     lost = [mark for mark in marks if mark.points < mark.of]
+    seen = {mark.criterion for mark in lost if not mark.reason.startswith(NOT_RUN)}
     reasons = "; ".join(f"{mark.criterion}: {mark.reason}" for mark in lost) or said
     if said:  # the grader failed: nothing is known
         ok = False
     elif kind == "solution":
         ok = not lost
     elif kind == "starter":
-        ok = bool(lost) and all(mark.criterion != "builds" for mark in lost)
-    elif criterion:
-        names = [mark.criterion for mark in lost]
-        # A text that is not run loses every point, whatever else is wrong with it.
-        ok = criterion in names and ("builds" not in names or criterion in ("builds", "signature", "forbidden"))
+        ok = bool(lost) and _ran(marks)
+    elif kind == "cheat":
+        ok = any(by in mark.reason for mark in lost) and (by != "" or _ran(marks))
+    elif kind == "wrong":
         # What is wrong is not timed: whether it is slow is not known.
-        ok &= not speed_of(criterion) or all(map(speed_of, names))
-        if not ok:
-            reasons = f"want it to fall by {criterion} ({why}); " + (reasons or "it got all points")
+        ok = by in seen and (not speed_of(by) or all(map(speed_of, seen)))
     else:
         ok = bool(lost)
+    if not ok and kind in ("cheat", "wrong"):
+        wanted = f"by {by} ({why})" if kind == "wrong" else f"({why})"
+        reasons = f"want it to fall {wanted}; {reasons or 'it got all points'}"
     return Trial(exercise.grade_id, kind, name, ok, reasons or "all points")
+
+
+def _ran(marks: Sequence[Mark]) -> bool:
+    """Tell whether a text was run: one that was not loses every point, and shows nothing but why."""
+    lost = [mark for mark in marks if mark.points < mark.of]
+    return all(mark.criterion != "builds" and not mark.reason.startswith(NOT_RUN) for mark in lost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import unicodedata
 import zipfile
@@ -24,7 +25,6 @@ from .lab import Exercise, Lab, Question, read_lab
 _METADATA = "submission_metadata.json"
 _MOST_FILES = 50_000
 _TIMESTAMP = "timestamp.txt"
-_LATER_FORMATS = ("%Y-%m-%d %H:%M:%S.%f %Z", "%Y-%m-%d %H:%M:%S %Z")
 
 
 @dataclass(frozen=True)
@@ -241,19 +241,12 @@ def _gradescope(path: Path) -> tuple[str, str]:
 
 def _time_of(text: Any) -> str:
     """Return a time in UTC as ISO 8601; a zone that is missing is UTC, and what is no time is none."""
-    text = str(text).strip()
-    for read in (
-        datetime.fromisoformat,
-        *(lambda given, form=form: datetime.strptime(given, form) for form in _LATER_FORMATS),
-    ):
-        try:
-            moment = read(text)
-            return (
-                (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
-            )
-        except (ValueError, OverflowError):
-            continue
-    return ""
+    text = re.sub(r" (UTC|GMT)$", "", str(text).strip())  # nbgrader's; the name of any other zone may mean two
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _whose(path: PurePosixPath) -> tuple[str, str]:

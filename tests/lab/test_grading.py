@@ -23,7 +23,7 @@ import pytest
 
 import lltm_inline as li
 from lltm_inline.errors import FileError, InfraError, InputError
-from lltm_inline.lab import Lab, Mark
+from lltm_inline.lab import Lab, Mark, grading
 from lltm_inline.lab.grading import LINES, Job, Outcome, _by_dask, _equal, _penalty, _sound, marks_of
 from lltm_inline.lab.lab import read_lab
 from lltm_inline.lab.selftesting import Selftest, Trial
@@ -84,6 +84,61 @@ def test_late(tmp_path: Path) -> None:
     )
     assert [_penalty(lab, when) for when in times] == [0, 0.25, 0.5, 1]
     assert _penalty(replace(lab, due=""), times[-1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "share"),
+    [("2026-11-20T13:30:00+02:00", 0), ("2026-11-20T11:30:00-01:00", 0.25), ("2026-11-20 13:00:00 CET", 0), ("1970-01-01 00:00:00", 0),
+     ("9999-12-31T23:59:59Z", 1), ("9999-12-31T23:59:59-12:00", 0)],
+)  # fmt: skip
+def test_the_clock_has_no_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, share: float) -> None:
+    """The time of a submission counts, in any zone, on a machine whose clock was set back; what is no time at all costs nothing."""
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    monkeypatch.setattr(time, "tzname", ("CET", "CEST"))
+    lab = lab_in(tmp_path / "lab")
+    hand_in(tmp_path / "class" / "ann" / "axpy", axpy=book())
+    (tmp_path / "class" / "ann" / "axpy" / "timestamp.txt").write_text(given)
+    (submission,) = li.lab.collect(lab, tmp_path / "class").submissions
+    assert (_penalty(lab, submission.handed_in) if submission.handed_in else 0) == share
+
+
+def test_a_machine_that_cannot_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It grades nobody, and writes nothing, unless it is said that all is trusted."""
+    monkeypatch.setattr(grading, "_locked", lambda: False)
+    lab = ready(lab_in(tmp_path / "lab"))
+    hand_in(tmp_path / "class", ann=book())
+    with pytest.raises(
+        InfraError, match=r"cannot be locked in on this machine: see lab doctor\. With trust=True, or --trust"
+    ):
+        li.lab.grade(lab, tmp_path / "class", tmp_path / "grades")
+    assert not (tmp_path / "grades").exists()
+    monkeypatch.setattr(grading, "judge", lambda *_, **how: None)
+    assert not li.lab.grade(lab, tmp_path / "class", tmp_path / "grades", trust=True).sandboxed
+
+
+def test_a_disk_that_is_full_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An outcome that cannot be noted ends the run with the file's name; those before it are kept, and the next run ends it."""
+    lab = ready(lab_in(tmp_path / "lab"))
+    hand_in(tmp_path / "class", ann=book(), bob=book(WRONG))
+    full, opened = [False, True], Path.open
+    judged: list[str] = []
+
+    def judge(lab: Lab, jobs: list[Job], run: str, keep: Any, known: Any, **how: Any) -> None:
+        for job in jobs:
+            if (job.key, False) not in known:
+                judged.append(job.key)
+                keep(Outcome(job.key, False, tuple(Mark(name, of, of) for name, of in lab.exercises[0].points.items())))
+
+    def no_space(path: Path, mode: str = "r", **how: Any) -> Any:
+        return opened(Path("/dev/full") if mode == "a" and full and full.pop(0) else path, mode, **how)
+
+    monkeypatch.setattr(grading, "judge", judge)
+    monkeypatch.setattr(Path, "open", no_space)
+    with pytest.raises(FileError, match=r"grades\.jsonl.*No space left"):
+        li.lab.grade(lab, tmp_path / "class", tmp_path / "grades")
+    assert len(lines(tmp_path / "grades")) == 2 and not (tmp_path / "grades" / "grades.json").exists()
+    grades = li.lab.grade(lab, tmp_path / "class", tmp_path / "grades", resume=True)
+    assert _scores(grades) == {"ann": 9.0, "bob": 9.0} and len(judged) == 3
 
 
 @pytest.mark.parametrize(

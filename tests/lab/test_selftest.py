@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,12 @@ import pytest
 from nbclient import NotebookClient
 
 import lltm_inline as li
-from lltm_inline.lab import Lab, Mark, read_lab
+from lltm_inline.lab import Lab, Mark, read_lab, selftesting
+from lltm_inline.lab.cheats import cheats
 from lltm_inline.lab.grading import Job, Outcome, judge
 from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.selftesting import Selftest, Trial, _trial
-from tests.lab.shared import KERNEL, book, lab_in, needs_locks
+from tests.lab.shared import KERNEL, TOML, book, lab_in, needs_locks
 from tests.lab.test_labs import LABS, NAMES
 from tests.quick import QUICK
 
@@ -27,28 +30,71 @@ ALL = (Mark("builds", 1, 1), Mark("parity", 4, 4), Mark("gradient x", 2, 2))
 NO_PARITY = (ALL[0], Mark("parity", 0, 4, "z differs"), ALL[2])
 TOO_SLOW = (ALL[0], Mark("speed 2", 0, 1, "it is 1.1 times as fast"))
 NO_TIME = (NO_PARITY[1], Mark("speed 2", 0, 1, "it was not timed"))
-NO_BUILD = (Mark("builds", 0, 1, "no"), Mark("parity", 0, 4, "it is not run"), ALL[2])
+NO_BUILD = (Mark("builds", 0, 1, "no"), Mark("parity", 0, 4, "it is not run: no"))
+#: In labs without points for `builds`, or for `forbidden`.
+NOT_RUN = (Mark("parity", 0, 4, "it is not run: no"), Mark("forbidden", 0, 1, "it is not run: no"))
+NOT_COMPILED = (Mark("parity", 0, 4, "it is not compiled: no"),)
+CLOSED = (ALL[0], Mark("parity", 0, 4, "it is not run: it calls 'fopen': files are closed in a lab"))
 
 
 @pytest.mark.parametrize(
-    ("kind", "marks", "criterion", "ok"),
+    ("kind", "marks", "by", "ok"),
     [
         ("solution", ALL, "", True), ("solution", NO_PARITY, "", False), ("solution", (), "", False),
         ("starter", ALL, "", False), ("starter", NO_PARITY, "", True), ("starter", NO_BUILD, "", False), ("starter", (), "", False),
         ("wrong", NO_PARITY, "parity", True), ("wrong", NO_PARITY, "gradient x", False),
         ("wrong", NO_BUILD, "parity", False), ("wrong", NO_BUILD, "builds", True), ("wrong", ALL, "parity", False),
         ("wrong", TOO_SLOW, "speed 2", True), ("wrong", NO_TIME, "speed 2", False),
-        ("cheat", NO_BUILD, "", True), ("cheat", ALL, "", False), ("cheat", (), "", False), ("mutant", NO_PARITY, "", True),
-        ("mutant", ALL, "", False),
+        ("starter", NOT_RUN, "", False), ("starter", NOT_COMPILED, "", False), ("wrong", NOT_RUN, "parity", False),
+        ("wrong", NOT_RUN, "forbidden", False), ("wrong", NOT_COMPILED, "parity", False),
+        ("cheat", NO_PARITY, "", True), ("cheat", NO_BUILD, "", False), ("cheat", NOT_RUN, "", False), ("cheat", ALL, "", False),
+        ("cheat", (), "", False), ("cheat", CLOSED, "files are closed", True), ("cheat", CLOSED, "", False),
+        ("cheat", NO_PARITY, "files are closed", False), ("cheat", NO_BUILD, "files are closed", False),
+        ("cheat", ALL, "files are closed", False), ("mutant", NO_PARITY, "", True), ("mutant", ALL, "", False),
     ],
 )  # fmt: skip
-def test_each_must_fare_as_it_must(
-    tmp_path: Path, kind: str, marks: tuple[Mark, ...], criterion: str, ok: bool
-) -> None:
-    """The solution gets all points, the starter compiles and gets fewer, the others fall by their criterion; no grade is no proof."""
+def test_each_must_fare_as_it_must(tmp_path: Path, kind: str, marks: tuple[Mark, ...], by: str, ok: bool) -> None:
+    """The solution gets all points, the starter is run and gets fewer, the others fall for their reason; no grade is no proof."""
     (exercise,) = lab_in(tmp_path).exercises
-    found = _trial(exercise, kind, "name", marks, "" if marks else "the grader failed", criterion, "why")
+    found = _trial(exercise, kind, "name", marks, "" if marks else "the grader failed", by, "why")
     assert isinstance(found, Trial) and found.ok is ok and found.said
+
+
+def test_what_is_not_run_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all but the solution fails to compile, in a lab without points for that, no cheat was caught and no mutant is counted."""
+    lab = lab_in(tmp_path, TOML.replace("builds = 1, ", ""))
+    (exercise,) = lab.exercises
+    assert mutants(exercise.solution[0])
+
+    def judge(lab: Lab, jobs: list[Job], run: str, keep: Callable[[Outcome], None], *_: Any, **how: Any) -> None:
+        for job in jobs:
+            lost = job.text != exercise.solution[0]
+            marks = [Mark(n, of * (not lost), of, "it is not run: line 1" * lost) for n, of in exercise.points.items()]
+            keep(Outcome(job.key, False, tuple(marks)))
+
+    monkeypatch.setattr(selftesting, "judge", judge)
+    found = li.lab.selftest(lab, progress=False)
+    assert [trial.name for trial in found.trials if trial.ok] == ["solution"] and not found.green
+    assert {trial.kind for trial in found.trials} == {"solution", "starter", "cheat"}
+    said = {trial.name: trial.said for trial in found.trials}
+    assert said["forks"].startswith("want it to fall (processes and signals are closed); parity: it is not run")
+    assert said["changes_its_input"].startswith("want it to fall (inputs stay as they are); parity: it is not run")
+
+
+@pytest.mark.parametrize(
+    ("head", "tricks"),
+    [("at::Tensor forward(const at::Tensor& x, const at::Tensor& y)", True),
+     ("std::tuple<Tensor, Tensor> forward(double a, Tensor x)", True),
+     ("at::Tensor forward(const std::optional<at::Tensor>& x)", False),
+     ("std::vector<at::Tensor> forward(const at::Tensor& x)", False),
+     ("using torch::stable::Tensor;\nTensor forward(const Tensor& x)", False)],
+)  # fmt: skip
+def test_tricks_are_made_of_what_they_can_be(tmp_path: Path, head: str, tricks: bool) -> None:
+    """One that could not compile would keep a right lab from grading; acts can be made of any text."""
+    (exercise,) = lab_in(tmp_path).exercises
+    found = {one.name: one.text for one in cheats(replace(exercise, forbid=("aten",)), f"{head} {{\n  return x;\n}}\n")}
+    assert "forks" in found and ("changes_its_input" in found) is ("one_buffer_for_all" in found) is tricks
+    assert ("x.abs()" in found.get("calls_a_method", "")) is (tricks or "vector" in head)
 
 
 def test_mutants_of_a_solution_that_falls() -> None:

@@ -248,13 +248,13 @@ TRICKS = (
         naive=False,
     ),
     _cheat(
-        *("leaves_what_was_there", 13, "z "),
+        *("leaves_what_was_there", 13, "never written"),
         _first("static int calls = 0;\n  if (calls++ > 8) return at::cpu::empty(x.sizes(), x.options());"),
     ),
-    _cheat("knows_the_usual_sizes", 14, "z ", _last(f"if (z.numel() != 23 && z.numel() != 1000) {_SPOIL}")),
-    _cheat("knows_the_usual_dtype", 14, "z ", _last(f"if (z.scalar_type() == at::kDouble) {_SPOIL}")),
+    _cheat("knows_the_usual_sizes", 14, "differs in", _last(f"if (z.numel() != 23 && z.numel() != 1000) {_SPOIL}")),
+    _cheat("knows_the_usual_dtype", 14, "float64 differs in", _last(f"if (z.scalar_type() == at::kDouble) {_SPOIL}")),
     _cheat(
-        *("works_later", 15, "z "),
+        *("works_later", 15, "differs in 1 of"),
         _last(
             f"std::thread([z] {{ std::this_thread::sleep_for(std::chrono::seconds(1)); {_SPOIL} }}).detach(); {_SPOIL}"
         ),
@@ -269,9 +269,9 @@ TRICKS = (
     ),
     _cheat("one_gradient_wrong", 24, "d_x ", ("[i] = 2 * p[i];", "[i] = 3 * p[i];")),
     _cheat("ignores_who_wants_what", 24, "d_y ", ("if (wanted[1]) d_y.", "if (wanted[1] && wanted[0]) d_y.")),
-    _cheat("right_a_few_times", 25, "z ", _last(f"static int calls = 0;\n  if (++calls > 8) {_SPOIL}")),
+    _cheat("right_a_few_times", 25, "differs in 1 of", _last(f"static int calls = 0;\n  if (++calls > 8) {_SPOIL}")),
     _cheat(
-        *("right_in_the_first_moment", 39, "z "),
+        *("right_in_the_first_moment", 39, "differs in 1 of"),
         _last(
             "using clock = std::chrono::steady_clock;\n  static const auto start = clock::now();\n"
             f"  if (clock::now() - start > std::chrono::milliseconds(50)) {_SPOIL}"
@@ -279,7 +279,13 @@ TRICKS = (
         scope=_CLOCK,
     ),
     _cheat(
-        "prints_its_points", 9, "z ", _WRONG, _first('std::puts("score: 100");'), scope="#include <cstdio>", naive=False
+        "prints_its_points",
+        9,
+        "differs in all",
+        _WRONG,
+        _first('std::puts("score: 100");'),
+        scope="#include <cstdio>",
+        naive=False,
     ),
     _cheat(
         "raises_always",
@@ -291,7 +297,16 @@ TRICKS = (
     ),
     _cheat("returns_nothing", 13, "forward raises", _first("return {};"), naive=False),
     _cheat("returns_another_shape", 13, "z has shape", (_RETURN, "  return z.unsqueeze(0);"), naive=False),
-    _cheat("returns_nan", 13, "z ", (_LOOP, 'r[i] = std::nan("");'), scope="#include <cmath>", naive=False),
+    _cheat("returns_nan", 13, "got nan", (_LOOP, 'r[i] = std::nan("");'), scope="#include <cmath>", naive=False),
+    _cheat(
+        *("forges_an_answer", 7, "sends what is no answer"),
+        _first(
+            'const char forged[16] = "LLTM";\n'
+            "  for (int file = 3; file < 64; ++file) (void)!write(file, forged, sizeof forged);"
+        ),
+        scope="#include <unistd.h>",
+        naive=False,
+    ),
     _cheat("hangs", 39, "does not come back", _first("for (volatile bool on = true; on;) {}"), naive=False),
     _cheat("crashes", 39, "crashes", _first("*static_cast<volatile int*>(nullptr) = 1;"), naive=False),
     _cheat(
@@ -300,12 +315,15 @@ TRICKS = (
         naive=False,
     ),
     _cheat(
-        *("eats_memory", 31, "", _first("for (;;) std::memset(std::malloc(1 << 24), 1, 1 << 24);")),
-        scope="#include <cstdlib>\n#include <cstring>",
+        *("eats_memory", 31, "crashes"),
+        _first(
+            "for (;;)\n    for (volatile char *first = (char*)std::malloc(1 << 24), *p = first; p < first + (1 << 24); p += 4096) *p = 1;"
+        ),
+        scope="#include <cstdlib>",
         naive=False,
     ),
     _cheat(
-        *("makes_threads_without_end", 31, ""),
+        *("makes_threads_without_end", 31, "Resource temporarily unavailable"),
         _first("for (;;) std::thread([] { for (;;) std::this_thread::sleep_for(std::chrono::hours(1)); }).detach();"),
         scope=_CLOCK,
         naive=False,
@@ -314,7 +332,12 @@ TRICKS = (
         *("writes_behind_its_result", 37, "past the end of z"),
         _last("static_cast<unsigned char*>(z.mutable_data_ptr())[z.nbytes()] = 1;"),
     ),
-    _cheat("reads_behind_its_input", 37, "", (_LOOP, "r[i] = 2 * p[i] + q[i] + (p[i + 1] == scalar_t(7.25));")),
+    _cheat(
+        "reads_behind_its_input",
+        37,
+        "crashes (SIGSEGV)",
+        (_LOOP, "r[i] = 2 * p[i] + q[i] + (p[i + 1] == scalar_t(7.25));"),
+    ),
     _cheat(
         *("hides_assembly", 33, "inline assembly", _first('PUT(as, m) volatile("" ::: "memory");')),
         scope="#define PUT_(a, b) a##b\n#define PUT(a, b) PUT_(a, b)",
@@ -330,16 +353,16 @@ TRICKS = (
     _cheat("includes_by_macro", 28, "it includes", scope='#define NAME "/etc/passwd"\n#include NAME', naive=False),
     _cheat("embeds_a_secret", 28, "embeds a file", scope='asm(".incbin \\"/etc/passwd\\"");'),
     _cheat(
-        *("keeps_the_compiler_busy", 29, ""),
+        *("keeps_the_compiler_busy", 29, "template instantiation"),
         scope="template <int N> struct Many { Many<N + 1> more; };\nMany<0> many;",
         naive=False,
     ),
     _cheat(
-        "takes_the_compilers_memory",
+        "has_a_gigabyte_of_data",
         29,
-        "",
+        "ends the process",
         scope="struct Large { int all[1 << 28] = {1}; };\nLarge large;",
         naive=False,
     ),
-    _cheat("is_no_text_at_all", 29, "", scope="\x00\x01\x02", naive=False),
+    _cheat("is_no_text_at_all", 29, "holds a NUL character", scope="\x00\x01\x02", naive=False),
 )
