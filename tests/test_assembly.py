@@ -101,6 +101,7 @@ def test_two_are_compared_loop_by_loop() -> None:
     assert all(line.endswith(", as before") for line in same.differences[1:]) and len(same.differences) > 2
     for html in (shown._repr_html_(), listing(shown)):
         assert not read(html).problems and "<p>beside tiny/loop:</p><ul><li>loop at line" in html
+    assert f"<p>beside tiny/twin:</p><details><summary>{len(same.loops)} loops as before</summary>" in listing(same)
 
 
 @pytest.mark.full

@@ -70,8 +70,15 @@ def _head(shown: Assembly) -> list[object]:
     """Say what it is of, what is missing, and what is different from another revision."""
     parts: list[object] = [paragraph(tag("b", shown.headline))]
     parts += [paragraph(shown.note, cls="li-faint")] if shown.note else []
-    beside, *loops = shown.differences or [""]
-    return [*parts, paragraph(beside), tag("ul", *(tag("li", loop.strip()) for loop in loops))] if loops else parts
+    for said in shown.differences[:1]:
+        same = [loop for loop in shown.differences[1:] if loop.endswith(", as before")]
+        parts += [paragraph(said), _bullets([loop for loop in shown.differences[1:] if loop not in same])]
+        parts += [fold(f"{plural(len(same), 'loop')} as before", _bullets(same))] if same else []
+    return parts
+
+
+def _bullets(lines: Sequence[str]) -> Html:
+    return tag("ul", *(tag("li", line.strip()) for line in lines)) if lines else Html("")
 
 
 def _named(routine: Routine) -> list[object]:
