@@ -84,7 +84,8 @@ def test_a_loop_is_shown_beside_its_line() -> None:
     assert re.search(rf" {LINE} \| y\[i\] = T\(FACTOR\) \* x\[i\]; +\S+", said)
     html = shown._repr_html_()
     assert not read(html).problems
-    assert f"{shown.width('float')} floats at a time" in html and re.search(r"v?(?:mul|add)ps", html)
+    assert f"{shown.width('float')} floats at a time" in html
+    assert re.search(r'<span class="nf">v?(?:mul|add)ps</span> <span class="nb">[xyz]mm\d+</span>,', html)
 
 
 def test_two_are_compared_loop_by_loop() -> None:
@@ -98,7 +99,9 @@ def test_two_are_compared_loop_by_loop() -> None:
     )
     same = li.assembly(kernel(), kernel(variant="twin"), compiler="g++", progress=False)
     assert all(line.endswith(", as before") for line in same.differences[1:]) and len(same.differences) > 2
-    assert not read(shown._repr_html_()).problems
+    for html in (shown._repr_html_(), listing(shown)):
+        assert not read(html).problems and "<p>beside tiny/loop:</p><ul><li>loop at line" in html
+    assert f"<p>beside tiny/twin:</p><details><summary>{len(same.loops)} loops as before</summary>" in listing(same)
 
 
 @pytest.mark.full
@@ -166,6 +169,29 @@ def test_a_library_without_lines_is_no_text_without_loops() -> None:
     assert not shown.routines and not shown.loops and shown.remarks
     unknown = "No instruction can be told to be of the text: the library has no line table (was it built with -g0?), "
     assert unknown in str(shown) and "no loops" not in str(shown) and "-g0?" in shown._repr_html_()
+
+
+@pytest.mark.parametrize("is_elsewhere", [True, pytest.param(False, marks=pytest.mark.full)])
+def test_functions_that_are_inlined_away(is_elsewhere: bool) -> None:
+    """What is left of them stands in the functions around them; where nothing is, the line table is not blamed for it."""
+    text = (
+        "#include <torch/csrc/stable/ops.h>\nusing torch::stable::Tensor;\n"
+        "inline Tensor forward(const Tensor& x) { return x; }\n"
+        "inline Tensor backward(const Tensor& d_y, std::array<bool, 1>) { return d_y; }"
+    )
+    if is_elsewhere:
+        text = text.replace("inline", '#line 7 "elsewhere/text"\ninline', 1)
+    shown = li.assembly(kernel(text, "inlined"), compiler="g++", progress=False)
+    if is_elsewhere:
+        assert not shown.routines and re.fullmatch(
+            "No instruction is of the text: all that it says was inlined until nothing was left, or lies in other files. "
+            r"The library has \d+ instructions of tiny/inlined \(binding\), \d+ instructions of elsewhere/text\.",
+            shown.without_loops,
+        )
+        assert shown.without_loops in str(shown) and "elsewhere/text" in listing(shown)
+    else:
+        assert {routine.short for routine in shown.routines} == {"::boxed_forward", "::boxed_backward"}
+        assert shown.of_line(3) and shown.of_line(4) and not shown.elsewhere
 
 
 def test_magic_and_command(capsys: Any) -> None:
@@ -560,13 +586,21 @@ def test_sass_is_read_by_line() -> None:
 
 
 def test_of_very_much_code_the_beginning_is_listed() -> None:
-    """The pane holds as many instructions as a browser shows at once, functions with loops first, and says how many there are."""
+    """Pane, cell and text hold as many instructions as a browser shows at once, and say how many there are.
+
+    The pane has functions with loops first.
+    """
     many = tuple(Instruction(address, f"nop {address}", 1 + address % 7) for address in range(3000))
     routines = (Routine("f(int)", many, ()), Routine("g(int)", many, (Loop(many[:5]),)))
     shown = listing(li.Assembly("tiny/long", "g++ 12", "text", routines))
-    assert shown.count("nop ") == 4000 and shown.index("<code>g</code>") < shown.index("<code>f</code>")
+    assert shown.count(">nop<") == 4000 and shown.index("<code>g</code>") < shown.index("<code>f</code>")
     assert (
         "Here are 4000 of 6000 instructions: li.assembly(&#x27;tiny/long&#x27;).of_line(N) has those of line N."
         in shown
     )
     assert shown.count("li-looped") == 5 and not read(shown).problems
+    long = li.Assembly("tiny/long", "g++ 12", "text", (Routine("f(int)", (), (Loop(many), Loop(many), Loop(many))),))
+    left_out = "Here are 4000 of 9000 instructions: li.assembly('tiny/long').of_line(N) has those of line N."
+    assert str(long).count(" nop ") == 4000 and left_out in str(long) and str(long).count("3000 instructions") == 3
+    html = long._repr_html_()
+    assert html.count(">nop<") == 4000 and "Here are 4000 of 9000 instructions" in html and not read(html).problems

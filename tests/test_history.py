@@ -87,6 +87,10 @@ def test_the_panel_says_of_each_revision_how_fast_it_was() -> None:
         2: "",
         3: "",
     }
+    shown = board.history_of(li.registry[NAME])
+    assert 'times of tiny/stable by revision: N=4, forward <span aria-hidden="true">█▄</span>' in shown
+    assert "best so far" in shown and not read_page(shown).problems
+    assert board.history_of(li.registry["axpy/cpp"]) == ""
 
 
 def test_each_is_compared_with_what_it_was_edited_from() -> None:

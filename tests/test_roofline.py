@@ -96,6 +96,15 @@ def test_text_html_and_picture() -> None:
     assert "80% of the roof above it" in figure.words  # type: ignore[attr-defined]
 
 
+def test_the_picture_has_a_path_through_the_sizes_and_a_whisker_at_each() -> None:
+    """A whisker ends at what the quartiles of the time give."""
+    rows = (row(2e9, 2e10, median=1, q1=0.5, q3=2), row(4e9, 2e10, size={"N": 64}, median=4, q1=2, q3=8))
+    lines = li.plot(under(*rows)).axes[0].lines
+    drawn = [(tuple(line.get_xdata()), tuple(line.get_ydata())) for line in lines]
+    path, whiskers = ((0.1, 0.2), (2e9, 4e9)), [((0.1, 0.1), (1e9, 4e9)), ((0.2, 0.2), (2e9, 8e9))]
+    assert [each for each in drawn if each in (path, *whiskers)] == [path, *whiskers]
+
+
 def test_what_is_refused() -> None:
     """No timings, no cost, another machine: each is told before anything is built."""
     with pytest.raises(InputError) as error:

@@ -13,12 +13,13 @@ import difflib
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, groupby, repeat, starmap
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..autopsy.symbolize import lines_of
 from ..base.above import Shown
@@ -155,12 +156,13 @@ class Loop:
         """Whether it takes square roots one at a time."""
         return any(map(_SQRT.fullmatch, (one.name for one in self.instructions)))
 
-    def by_line(self) -> Iterator[tuple[int, list[Instruction]]]:
-        """Yield the instructions in order, those together that belong to one line; one of no line goes with those before it."""
+    def by_line(self, most: int | None = None) -> Iterator[tuple[int, list[Instruction]]]:
+        """Yield the first instructions in order, those together that belong to one line; one of no line goes with those before it."""
         lines = [one.line for one in self.instructions]
         known = accumulate(lines, lambda last, line: line or last, initial=0)
         next(known)  # the initial one
-        for line, together in groupby(zip(known, self.instructions, strict=True), key=lambda each: each[0]):
+        first = zip(known, self.instructions[:most], strict=False)
+        for line, together in groupby(first, key=lambda each: each[0]):
             yield line, [one for _, one in together]
 
     def __str__(self) -> str:
@@ -246,7 +248,11 @@ class Assembly(Shown):
         note: what is shown in place of machine code, and what is missing.
         remarks: what the compiler says that it did with lines of the text, and why it did not do more; None where nobody asked.
         hot: to which lines the time goes; None where nobody asked.
+        elsewhere: of a library that has nothing of the text, to which other texts its instructions belong, and how many to each.
+        MOST: instructions that are shown; a page of more helps nobody, and takes a browser seconds.
     """
+
+    MOST: ClassVar[int] = 4000
 
     kernel: str
     compiler: str
@@ -256,6 +262,7 @@ class Assembly(Shown):
     note: str = ""
     remarks: tuple[Remark, ...] | None = None
     hot: Hot | None = None
+    elsewhere: tuple[tuple[str, int], ...] = ()
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -291,6 +298,12 @@ class Assembly(Shown):
     @property
     def without_loops(self) -> str:
         """What is said of one without loops."""
+        if self.elsewhere:
+            counts = ", ".join(f"{plural(count, 'instruction')} of {file}" for file, count in self.elsewhere)
+            return (
+                "No instruction is of the text: all that it says was inlined until nothing was left, or lies in other files. "
+                f"The library has {counts}."
+            )
         if not self.routines:
             return (
                 "No instruction can be told to be of the text: the library has no line table (was it built with -g0?), "
@@ -305,7 +318,7 @@ class Assembly(Shown):
         return f"assembly of {self.kernel} by {self.compiler}: {plural(own, 'instruction')} of its text, {plural(len(self.loops), 'loop')}"
 
     def __str__(self) -> str:
-        texts = self.text.split("\n")
+        texts, left = self.text.split("\n"), self.MOST
         rows = [self.headline, *filter(None, [self.note])]
         if self.other is not None:
             rows += ["", *self.differences]
@@ -315,13 +328,15 @@ class Assembly(Shown):
             )
             for loop in routine.loops:
                 rows.append(f"  {loop}")
-                for line, instructions in loop.by_line():
+                for line, instructions in loop.by_line(left):
                     source = f"{line:4} | {texts[line - 1].strip()}" if 0 < line <= len(texts) else ""
-                    left = chain([source[:_SOURCE]], repeat(""))
+                    beside = chain([source[:_SOURCE]], repeat(""))
                     rows += [
-                        f"    {text:<{_SOURCE}}  {one.text}" for text, one in zip(left, instructions, strict=False)
+                        f"    {text:<{_SOURCE}}  {one.text}" for text, one in zip(beside, instructions, strict=False)
                     ]
+                left = max(0, left - len(loop.instructions))
         rows += [] if self.loops else ["", self.without_loops]
+        rows += self.left_out(self.loops)
         if self.remarks is not None:
             rows += [
                 "",
@@ -336,6 +351,12 @@ class Assembly(Shown):
                 for share, line, text in self.hot.rows(texts)
             ]
         return "\n".join(rows)
+
+    def left_out(self, of: Sequence[Loop | Routine]) -> list[str]:
+        """Say how many instructions are left out where only the first are shown; nothing where all are."""
+        total = sum(len(each.instructions) for each in of)
+        where = f"li.assembly({self.kernel!r}).of_line(N) has those of line N"
+        return [f"Here are {self.MOST} of {total} instructions: {where}."] if total > self.MOST else []
 
     @property
     def differences(self) -> list[str]:
@@ -482,8 +503,8 @@ def _explained(one: Remark, of: Assembly) -> Remark:
 def _assembly_of(built: Built, version: str) -> Assembly:
     assert built.library is not None
     kernel, kind = built.kernel, DEVICES[built.device].text
-    routines = _routines(built.library.path, _file_of(kernel, kind))
-    return Assembly(kernel.label, version, kernel.sources[kind], tuple(routines))
+    routines, elsewhere = _routines(built.library.path, _file_of(kernel, kind))
+    return Assembly(kernel.label, version, kernel.sources[kind], tuple(routines), elsewhere=elsewhere)
 
 
 def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:
@@ -506,17 +527,21 @@ def _file_of(kernel: Kernel, kind: str) -> str:
     return f"{kernel.name} ({kind})" if is_torch_free(kernel) else kernel.name
 
 
-def _routines(path: Path, file: str) -> Iterator[Routine]:
-    """Yield the functions of a library that have something of the text in them, those with most of it first."""
+def _routines(path: Path, file: str) -> tuple[list[Routine], tuple[tuple[str, int], ...]]:
+    """Return the functions of a library that have something of the text in them, those with most of it first.
+
+    Where none has, also to which other texts the instructions belong.
+    """
     functions = _disassembled(path)
-    addresses = (address for rows in functions.values() for address, _ in rows)
-    lines = {at: place.line for at, place in lines_of(addresses, path).items() if place.file == file}
+    places = lines_of((address for rows in functions.values() for address, _ in rows), path)
+    lines = {at: place.line for at, place in places.items() if place.file == file}
     found = []
     for name, rows in functions.items():
         if own := sum(address in lines for address, _ in rows):
             instructions = tuple(Instruction(address, _plain(text), lines.get(address, 0)) for address, text in rows)
             found.append((own, Routine(name, instructions, tuple(_loops(instructions)))))
-    yield from (routine for _, routine in sorted(found, key=lambda each: -each[0]))
+    elsewhere = () if found else tuple(Counter(place.file for place in places.values()).most_common())
+    return [routine for _, routine in sorted(found, key=lambda each: -each[0])], elsewhere
 
 
 def _disassembled(path: Path) -> dict[str, list[tuple[int, str]]]:

@@ -139,7 +139,12 @@ def _of_text(words: Sequence[str], body: Sequence[str], ahead: str) -> Completio
 
 
 def words_of(kernel: Kernel) -> list[str]:
-    """List the words that a person may want in a kernel's text: its own, those of its params, and what the op's schema names."""
+    """List the words that a person may want in a kernel's text: its own, those of its params, and what the op's schema names.
+
+    Example:
+        >>> words_of(Kernel("axpy/mine", cpp="at::add(y, x);", params={"UNROLL": 8}))
+        ['UNROLL', 'add', 'd_x', 'd_y', 'd_z', 'x', 'y', 'z']
+    """
     op = registry.ops.get(kernel.op)
     arguments = {each.name for each in (*op.signature.inputs, *op.signature.outputs)} if op else set()
     gradients = {f"d_{name}" for name in arguments}

@@ -165,6 +165,18 @@ def coloured(text: str, language: str) -> list[Html]:
     return [_written(line) for line in lines_of(text, language)]
 
 
+def instructions(text: str) -> Html:
+    """Return lines of machine code, with what each does, registers, numbers and comments in colours, and the rest plain.
+
+    Example:
+        >>> print(instructions("vaddps ymm0,ymm1"))
+        <span class="nf">vaddps</span> <span class="nb">ymm0</span>,<span class="nb">ymm1</span>
+    """
+    told = ("nf", "nb", "mi", "mh", "c1")  # a page has thousands of lines
+    lines = ([(name if name in told else "", piece) for name, piece in line] for line in lines_of(text, "nasm"))
+    return Html("\n".join(map(_written, lines)))
+
+
 def _written(line: Line) -> Html:
     return join(tag("span", text, cls=name) if name.strip("w") else text for name, text in line if text)
 

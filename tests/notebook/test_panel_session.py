@@ -18,6 +18,7 @@ import torch
 import lltm_inline as li
 from lltm_inline import journal
 from lltm_inline.analysis import assembly
+from lltm_inline.base.stop import raise_if_stopped
 from lltm_inline.notebook import pipeline
 from lltm_inline.notebook.cell import kernel_of, text_of
 from lltm_inline.notebook.options import parse
@@ -134,6 +135,18 @@ def test_report_and_marks_are_those_of_the_revision_in_the_editor(session: Sessi
     assert state["report"] == failure and state["marks"] == marks != []
     session.handle({"do": "select", "revision": 0})
     assert state["report"] == right != ""
+
+
+def test_a_warning_is_marked_where_the_build_went_well(session: Session) -> None:
+    """In yellow, at its line; the revision is right all the same."""
+    state = do(
+        session,
+        "build",
+        texts={"cpp": STABLE.replace("  return to;", "  int n = 0;\n  if (n = 1) return to;\n  return to;")},
+    )
+    [mark] = state["marks"]
+    assert mark["severity"] == "warning" and mark["text"] == "  if (n = 1) return to;" and not mark.get("quiet")
+    assert states(session)[-1] == (1, "right")
 
 
 def test_a_text_that_does_not_fit_the_op_is_marked(session: Session) -> None:
@@ -564,8 +577,10 @@ def test_machine_code_is_listed_where_its_pane_is_open(session: Session) -> None
     assert session.state["assembly"] == ""
     do(session, "edit", options={"assembly": True})
     assert 'data-line="' in session.state["assembly"] and "assembly of tiny/stable by" in session.state["assembly"]
+    assert "beside" not in session.state["assembly"]
     do(session, "build", texts={"cpp": STABLE.replace("factor *", "-factor * -")})
     assert "assembly of tiny/stable@1 by" in session.state["assembly"]
+    assert "<p>beside tiny/stable:</p>" in session.state["assembly"]
     do(session, "edit", options={"assembly": False})
     assert session.state["assembly"] == ""
 
@@ -626,6 +641,29 @@ def test_one_compiler_reads_the_newest_text(session: Session) -> None:
     until(lambda: front_ends() == 1)
     do(session, "build", texts={"cpp": STABLE})
     assert front_ends() == 0
+
+
+def test_no_other_compiler_works_beside_the_one_for_remarks(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is typed is read when they are there; Build ends that compiler, and what it has built is listed anew."""
+    listed = list[str]()
+
+    def slowly(kernel: li.Kernel, **setting: Any) -> Any:
+        listed.append(kernel.label)
+        while setting.get("remarks"):  # until it is ended
+            raise_if_stopped()
+            assert session.compiling.locked() and not front_ends() and not compilers()
+        return assembly.assembly(kernel, **setting)
+
+    do(session, "build")
+    monkeypatch.setattr(verbs, "assembly", slowly)
+    session.handle({"do": "edit", "options": {"remarks": True}})
+    until(lambda: listed == ["tiny/stable"])
+    session.handle({"do": "edit", "texts": {"cpp": BROKEN}})
+    session.handle({"do": "build", "texts": {"cpp": f"{STABLE}// once more"}})
+    until(lambda: listed == ["tiny/stable", "tiny/stable@1"])
+    session.handle({"do": "edit", "options": {"remarks": False}})
+    assert session.wait(PATIENCE) and "assembly of tiny/stable@1 by" in session.state["assembly"]
+    assert not [line for line in logged(session) if "unexpected" in line]
 
 
 def front_ends() -> int:

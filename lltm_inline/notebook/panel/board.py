@@ -19,7 +19,7 @@ from ...errors import LltmInlineError
 from ...model.kernel import Kernel
 from ...model.op import Op
 from ...model.registry import registry
-from ...show import fold, note, page, plain, tag
+from ...show import Html, fold, join, note, page, plain, tag
 from ...tables.history import courses_of
 
 #: Revisions shown as buttons, beside the one that ships.
@@ -58,7 +58,7 @@ def initial_state() -> dict[str, Any]:
         "marks": [],
         "busy": dict(IDLE),
         "log": [],
-        **dict.fromkeys(("report", "timings", "plot", "verdict", "diff", "details", "assembly"), ""),
+        **dict.fromkeys(("report", "timings", "plot", "verdict", "diff", "details", "assembly", "history"), ""),
         "journal": {"saved": 0, "note": "", "notebook": ""},
         "worker": {"pid": 0, "mib": 0},
         "dirty": False,
@@ -195,6 +195,16 @@ def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
         hint = "\n".join([*filter(None, [hint]), *times.get(one.label, ())])
         revisions.append({"label": one.label, "number": one.revision, "state": state, "hint": hint})
     return revisions
+
+
+def history_of(kernel: Kernel) -> str:
+    """Show how fast the revisions of a kernel were: the courses of their times, and behind a fold all that is known of them."""
+    history = registry.history(kernel.name)
+    courses = [course for together in courses_of(history).values() for course in together]
+    if not courses:
+        return ""
+    sparks = [join([f"{course.case} ", tag("span", course.spark, aria_hidden="true"), " "]) for course in courses]
+    return str(page(fold(join([f"times of {kernel.name} by revision: ", *sparks]), Html(in_html(history)))))
 
 
 def left_of(kernel: Kernel) -> journal.Draft | None:

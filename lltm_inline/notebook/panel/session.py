@@ -30,7 +30,7 @@ from ...source.template import devices_of
 from ..completion import words_of
 from ..options import parse_how
 from ..verbs import cell_of, cell_of_op
-from .board import IDLE, Board, card_of, left_of, revisions_of, texts_of, variants_of, width_of
+from .board import IDLE, Board, card_of, history_of, left_of, revisions_of, texts_of, variants_of, width_of
 from .capture import captured
 from .editor import controls_of, fixed
 
@@ -95,6 +95,10 @@ class Session(Board):
         #: What is done beside the verb that runs: machine code is listed, a text that is being typed is read.
         self._beside: dict[str, threading.Thread] = {}
         self.front_end = FrontEnd()
+        #: Held while something is compiled for this panel: a text that is typed, what the compiler says of it, a revision.
+        self.compiling = threading.Lock()
+        #: Ends the listing of machine code that is under way.
+        self.end_listing = threading.Event()
         if kernel.name not in registry or kernel not in registry.history(kernel.name):
             registry.register(kernel)
         self._base = kernel
@@ -443,6 +447,7 @@ class Session(Board):
             with self.lock:
                 self.running = False
                 self.revisions()
+                self.tell(history=history_of(self._base))
                 self._saved()
                 self.tell(busy=dict(IDLE))  # last: by then all results have been told
                 self._read_draft()  # what was typed meanwhile
@@ -513,6 +518,7 @@ class Session(Board):
         )
         self.tell(dirty=self._differs())
         self._current()
+        self.tell(history=history_of(kernel))
         self.list_assembly()
         if self.state["dirty"]:
             self.log(f"this text was left here and is not built yet; revert puts back {kernel.label}")

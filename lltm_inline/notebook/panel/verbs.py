@@ -15,12 +15,13 @@ from typing import Any
 
 import torch
 
-from ...analysis.assembly import assembly
+from ...analysis.assembly import Assembly, assembly
 from ...analysis.hot import Hot
 from ...analysis.roofline import roofline
 from ...autopsy.crash import Crash
 from ...base.device import DEVICES
-from ...base.stop import raise_if_stopped
+from ...base.stop import raise_if_stopped, stoppable
+from ...build.cache import read_manifest
 from ...build.compiler import Build
 from ...build.job import make_job
 from ...build.toolchain import find_toolchain
@@ -73,6 +74,9 @@ class _Work:
         self.kernels, self.baseline = [kernel], kernel
         self._last, self._said, self._looked = "", 0.0, 0.0
         self._watched = False
+        if verb != "read":  # another listing, or a verb, which lists anew what it has built
+            session.end_listing.set()
+            self.end = session.end_listing = threading.Event()
         if verb != "assembly":
             self.asked = session.front_end.ask()
 
@@ -95,10 +99,13 @@ class _Work:
         elif self.verb == "benchmark":
             order = replace(order, benchmark=self._contest)
         try:
-            with ExitStack() as stack:
+            with ExitStack() as timing, ExitStack() as building:
+                building.enter_context(_held(session.compiling))
                 for found in carry_out(order):
                     if isinstance(found, Began) and found.part == "benchmark":
-                        stack.enter_context(self._alone())
+                        timing.enter_context(self._alone())
+                    if isinstance(found, Build) and self.verb != "benchmark":  # which builds more, and must have peace
+                        building.close()
                     self._show(found)
         except KeyboardInterrupt as interrupt:
             self._timed(getattr(interrupt, "timings", None))
@@ -129,25 +136,40 @@ class _Work:
             if asked["hot_lines"] and is_right:
                 setting["hot"] = choose_sizes(session.op, self.how.get("sizes", session.setting.sizes) or None)[0]
         try:
-            with _timing if "hot" in setting else nullcontext():
-                found = assembly(self.kernel, **setting)
+            with stoppable(self.end), _held(session.compiling), _held(_timing) if "hot" in setting else nullcontext():
+                found = replace(assembly(self.kernel, **setting), other=self._parent())
             if asked["hot_lines"] and not is_right:
                 found = replace(
                     found, hot=Hot("", missing="Where the time goes is told of a kernel that is right: Check it.")
                 )
             shown: str = page(listing(found))
+        except KeyboardInterrupt:  # it was ended
+            return
         except LltmInlineError as error:
             shown = card_of(error)
         with session.lock:
             if (self.kernel.label, self.device) == (session.state["current"]["label"], session.device):
                 session.tell(assembly=shown)
 
+    def _parent(self) -> Assembly | None:
+        """List the machine code of what the kernel was edited from, if the cache has it: it is worth no compiler."""
+        parent, compiler = registry.parent_of(self.kernel), self.session.setting.compiler
+        if parent is None or self.device not in devices_of(parent) or DEVICES[self.device].needs_gpu:
+            return None
+        try:
+            job = make_job(parent, find_toolchain(compiler, device=self.device))
+        except LltmInlineError:  # a text of which no job can be made
+            return None
+        is_built = read_manifest(job.key) is not None
+        return assembly(parent, device=self.device, compiler=compiler, progress=False) if is_built else None
+
     def read(self) -> None:
         """Mark what the compiler's front end says of a text that is being typed."""
         session, kernel = self.session, self.kernel
         try:
             job = make_job(kernel, find_toolchain(session.setting.compiler, device=self.device))
-            found = session.front_end.read(job, self.asked)
+            with session.compiling:
+                found = session.front_end.read(job, self.asked)
         except BuildError as error:  # its functions do not fit the op
             found = error.diagnostics
         except (TemplateError, DefinitionError) as error:
@@ -210,14 +232,10 @@ class _Work:
         Raises:
             KeyboardInterrupt: it was stopped while it waited.
         """
-        if not _timing.acquire(blocking=False):
+        if _timing.locked():
             self.session.phase("benchmark", "waiting for the other panel's benchmark")
-            while not _timing.acquire(timeout=_POLL_SECONDS):
-                raise_if_stopped()
-        try:
+        with _held(_timing):
             yield
-        finally:
-            _timing.release()
 
     # What is shown
 
@@ -329,6 +347,21 @@ class _Work:
         """Find the kernel of which a message speaks; the one in the editor where it names none."""
         text = text.partition("\n")[0]
         return next((one for one in self.kernels if is_about(one, text)), self.kernel)
+
+
+@contextmanager
+def _held(lock: threading.Lock) -> Iterator[None]:
+    """Hold a lock; who waits for it can be stopped.
+
+    Raises:
+        KeyboardInterrupt: it was stopped while it waited.
+    """
+    while not lock.acquire(timeout=_POLL_SECONDS):
+        raise_if_stopped()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _sentences(timings: Timings) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from ...base.arguments import plural
 from ..markup import Html, join, tag
 from ..parts import Cell, badge, bar, fold, note, paragraph, table
-from ..source import coloured
+from ..source import coloured, instructions
 
 if TYPE_CHECKING:
-    from ...analysis.assembly import Assembly, Loop, Routine
+    from ...analysis.assembly import Assembly, Instruction, Loop, Routine
     from ...analysis.remarks import Remark
     from ...analysis.roofline import Roofline
 
@@ -19,19 +20,18 @@ if TYPE_CHECKING:
 def assembly(shown: Assembly) -> Html:
     """Show the loops of a kernel: what each does at a time, and, folded, each line of the text beside its instructions."""
     parts: list[object] = _head(shown)
-    parts += map(paragraph, shown.differences)
+    lines, left = coloured(shown.text, "cpp"), shown.MOST
     for routine in shown.routines:
         if routine.loops or routine.uses:
             parts.append(paragraph(*_named(routine)))
-        parts += [fold(_summary(loop), _beside(loop, shown.text)) for loop in routine.loops]
+        for loop in routine.loops:
+            parts.append(fold(_summary(loop), _beside(loop, lines, left)))
+            left = max(0, left - len(loop.instructions))
+    parts += [note("plain", said) for said in shown.left_out(shown.loops)]
     if not shown.loops:
         parts.append(note("plain", shown.without_loops))
     parts += _asked(shown)
     return join(parts)
-
-
-#: Instructions shown: a page of more helps nobody, and takes the browser seconds.
-_MOST = 4000
 
 
 def listing(shown: Assembly) -> Html:
@@ -39,16 +39,13 @@ def listing(shown: Assembly) -> Html:
 
     A function without a loop is folded.
     """
-    parts, left = [*_head(shown), *_asked(shown)], _MOST
+    parts, left = [*_head(shown), *_asked(shown)], shown.MOST
     for routine in sorted(shown.routines, key=lambda each: not each.loops):
         count = len(routine.instructions)
         title = join([*_named(routine), f", {plural(count, 'instruction')}"])
         parts.append(fold(title, _by_line(routine, left), open=bool(routine.loops)))
         left = max(0, left - count)
-    total = sum(len(routine.instructions) for routine in shown.routines)
-    if total > _MOST:
-        all_of = f"li.assembly({shown.kernel!r}).of_line(N) has those of line N"
-        parts.append(note("plain", f"Here are {_MOST} of {total} instructions: {all_of}."))
+    parts += [note("plain", said) for said in shown.left_out(shown.routines)]
     if not shown.loops:
         parts.append(note("plain", shown.without_loops))
     return join(parts)
@@ -70,7 +67,18 @@ def _asked(shown: Assembly) -> list[object]:
 
 
 def _head(shown: Assembly) -> list[object]:
-    return [paragraph(tag("b", shown.headline)), *([paragraph(shown.note, cls="li-faint")] if shown.note else [])]
+    """Say what it is of, what is missing, and what is different from another revision."""
+    parts: list[object] = [paragraph(tag("b", shown.headline))]
+    parts += [paragraph(shown.note, cls="li-faint")] if shown.note else []
+    for said in shown.differences[:1]:
+        same = [loop for loop in shown.differences[1:] if loop.endswith(", as before")]
+        parts += [paragraph(said), _bullets([loop for loop in shown.differences[1:] if loop not in same])]
+        parts += [fold(f"{plural(len(same), 'loop')} as before", _bullets(same))] if same else []
+    return parts
+
+
+def _bullets(lines: Sequence[str]) -> Html:
+    return tag("ul", *(tag("li", line.strip()) for line in lines)) if lines else Html("")
 
 
 def _named(routine: Routine) -> list[object]:
@@ -85,11 +93,11 @@ def _by_line(routine: Routine, most: int) -> Html:
         if loop is not None and loop not in told:
             told.append(loop)
             blocks.append(paragraph(tag("b", "loop"), f": {loop.said}"))
-        for line, instructions in groupby(together, key=lambda one: one.line):
-            listed = list(islice(instructions, most))
+        for line, each in groupby(together, key=lambda one: one.line):
+            listed = list(islice(each, most))
             most -= len(listed)
             number = tag("span", str(line or ""), cls="li-no")
-            text = tag("code", "\n".join(one.text for one in listed), cls="li-code")
+            text = _code(listed)
             kind = "li-lines li-looped" if loop is not None else "li-lines"
             blocks.append(tag("div", number, tag("pre", text), cls=kind, data_line=str(line or "")) if listed else "")
     return join(blocks)
@@ -141,12 +149,14 @@ def _summary(loop: Loop) -> Html:
     return join([f"{loop.where}: ", tag("b", loop.pace), f", {loop.rest}"])
 
 
-def _beside(loop: Loop, text: str) -> Html:
+def _code(listed: Sequence[Instruction]) -> Html:
+    return tag("code", instructions("\n".join(one.text for one in listed)), cls="li-code")
+
+
+def _beside(loop: Loop, lines: Sequence[Html], most: int) -> Html:
     """Lay out a loop: lines of the text on the left, what each became on the right."""
-    lines = coloured(text, "cpp")
     rows: list[list[object]] = []
-    for number, instructions in loop.by_line():
+    for number, together in loop.by_line(most):
         code = tag("code", lines[number - 1], cls="li-code") if 0 < number <= len(lines) else ""
-        listed = tag("pre", tag("code", "\n".join(one.text for one in instructions), cls="li-code"))
-        rows.append([str(number or ""), code, listed])
+        rows.append([str(number or ""), code, tag("pre", _code(together))])
     return table(("line", "text", "instructions"), rows, caption=f"loop at {loop.where}")

@@ -2,7 +2,7 @@
 import { h, setHtml, setText } from "./dom.js";
 import { benchmarkDoes } from "./words.js";
 
-const PARTS = ["report", "plot", "timings", "diff", "details"];
+const PARTS = ["report", "plot", "timings", "history", "diff", "details"];
 
 export class Output {
   /** @param handlers onDiff(label) when another revision is picked to compare with, onLook() when somebody scrolls or clicks */
@@ -27,7 +27,7 @@ export class Output {
         this.benchmark,
       ),
     );
-    const { report, plot, timings, diff, details } = this.parts;
+    const { report, plot, timings, history, diff, details } = this.parts;
     this.figures = h("details", { class: "lltm-figures", hidden: true }, h("summary", {}, "all figures, and how they were measured"), timings);
     this.element = h(
       "div",
@@ -37,6 +37,7 @@ export class Output {
       this.verdict,
       plot,
       this.figures,
+      history,
       this.diffHead,
       diff,
       details,
@@ -74,7 +75,7 @@ export class Output {
   }
 
   showHint() {
-    this.hint.hidden = Object.values(this.parts).some((part) => !part.hidden) || !this.verdict.hidden;
+    this.hint.hidden = PARTS.some((name) => name !== "history" && !this.parts[name].hidden) || !this.verdict.hidden;
   }
 
   showRevisions(revisions) {

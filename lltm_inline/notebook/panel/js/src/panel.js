@@ -18,7 +18,7 @@ import { GONE, KINDS, SILENT } from "./words.js";
 
 const TRAITS = [
   ..."title variants devices current revisions texts generation params controls options marks busy log".split(" "),
-  ..."report timings plot verdict diff details assembly words journal worker dirty".split(" "),
+  ..."report timings plot verdict diff details history assembly words journal worker dirty".split(" "),
 ];
 
 // While the panel is on the page, the static output that stands for it elsewhere is not; its name is Python's.
@@ -147,7 +147,7 @@ class Panel {
     if (has("marks", "generation")) this.showMarks();
     if (has("controls", "params")) this.controls.showParams(link.get("controls", []), link.drafted("params"));
     if (has("options")) this.controls.showOptions(link.drafted("options"));
-    for (const name of ["report", "plot", "timings", "diff", "details"]) {
+    for (const name of ["report", "plot", "timings", "history", "diff", "details"]) {
       if (has(name)) this.output.show(name, link.get(name, ""));
     }
     if (has("assembly", "options")) this.assembly.show(link.get("assembly", ""), link.drafted("options").assembly);
