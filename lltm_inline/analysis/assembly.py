@@ -84,7 +84,7 @@ _ONE_PLACE = (
     ", writes to one place in memory in each turn: add up in a local variable, and write it when the loop is done"
 )
 _NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each other besides)"
-_ATOMIC = ", an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, when the loop is done"
+_ATOMIC = ", an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"
 #: What hands work to threads.
 _THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 _DIVIDES = ", divides whole numbers (idiv), which takes as long as ten additions or more"

@@ -42,7 +42,7 @@ _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
 
 #: Reasons, each with what helps, that the machine code shows as well.
 DIVISION = (
-    "it divides whole numbers (idiv), which no vector does",
+    "it divides whole numbers, which no vector does",
     "Take the division out of the loop: for `i / n` and `i % n`, take a loop in a loop.",
 )
 FAR = (
