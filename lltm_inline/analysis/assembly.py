@@ -37,7 +37,18 @@ from ..source.signature import mask
 from ..source.template import devices_of, is_torch_free, require_text
 from . import ptx, sass
 from .hot import Hot, hot_of
-from .remarks import BYTES, DIVISION, FAR, IN_ORDER, Remark, because_of_calls, because_of_sqrt, outer_loops, remarks_of
+from .remarks import (
+    ATOMIC,
+    BYTES,
+    DIVISION,
+    FAR,
+    IN_ORDER,
+    Remark,
+    because_of_calls,
+    because_of_sqrt,
+    extents,
+    remarks_of,
+)
 
 #: The first that is there is taken; both list in Intel's syntax, the target first.
 _TOOLS = (
@@ -191,10 +202,14 @@ class Loop:
         names = [one.name for one in self.instructions]
         converts = any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names))
         words += _CONVERTS * converts + _DIVIDES * self.divides + _IN_ORDER * self.adds_in_order
-        # With calls it may be what counts the owners of a tensor.
-        if not self.calls and any(one.text.startswith("lock ") for one in self.instructions):
+        if self.is_atomic:
             return words + _ATOMIC
         return words + (_ONE_PLACE + _NEIGHBOURS * self.has_threads) * self.writes_one_place
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether it does an atomic operation; not beside calls, where it may be what counts the owners of a tensor; on x86."""
+        return not self.calls and any(one.text.startswith("lock ") for one in self.instructions)
 
     @property
     def divides(self) -> bool:
@@ -534,9 +549,10 @@ def _all_of(
     for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
         one = _assembly_of(built, version)
         if remarks:
-            outer = outer_loops(one.text) - {line for loop in one.loops for line in loop.lines}
+            ends, inmost = extents(one.text), {line for loop in one.loops for line in loop.lines}
+            outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
             told = (
-                _explained(each, one)
+                _explained(each, one, range(each.line, ends.get(each.line, each.line) + 1))
                 for each in remarks_of(built, setting.progress)
                 # Of a loop around others they say what is true of these, or that there are others in it.
                 if not one.loops or each.what != "not vectorised" or each.line not in outer
@@ -551,19 +567,21 @@ def _all_of(
 _ONCE = "Take it once, ahead of the loop."
 
 
-def _explained(one: Remark, of: Assembly) -> Remark:
-    """Hold what a compiler says of a line against the loops that have something of it."""
-    calls, loops = of.calls_of(one.line), [loop for loop in of.loops if one.line in loop.lines]
+def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
+    """Hold what a compiler says of a line against the loops that have something of the lines of its loop."""
+    calls = of.calls_of(one.line)
+    loops = [loop for loop in of.loops if not {*lines}.isdisjoint(loop.lines)]
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops):
         return replace(one, how=f"{one.how}, but the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls)
     if any(loop.has_sqrt for loop in loops):
         return because_of_sqrt(one)
-    for has, (how, help) in (("rereads", BYTES), ("divides", DIVISION), ("strides", FAR)):
+    for has, (how, help) in (("is_atomic", ATOMIC), ("rereads", BYTES), ("divides", DIVISION), ("strides", FAR)):
         if any(getattr(loop, has) for loop in loops):
             return replace(one, how=how, help=help)
-    return one
+    is_unclear = one.how == because_of_calls(one, ["f"]).how.removesuffix(" (f)")
+    return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_unclear and "std::atomic" in of.text else one
 
 
 def _assembly_of(built: Built, version: str) -> Assembly:

@@ -49,6 +49,10 @@ FAR = (
     "turns read or write places that lie far from each other",
     "Let another loop be the inner one, the one over the last index: then neighbours in memory are for neighbouring turns.",
 )
+ATOMIC = (
+    "it reads or writes an atomic variable, one at a time and in order",
+    "Add up in a local variable, and do the atomic operation once, when the loop is done.",
+)
 BYTES = (
     "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again",
     "Copy what is read through a pointer, a struct or a capture into locals ahead of the loop.",
@@ -65,8 +69,8 @@ _DECISIVE = (
      "Take `volatile` away, or work on a local copy: it is no help against other threads either."),
     (r"involving gather/scatter",
      "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some",
-     "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`. Where no two turns share an element, say so: "
-     "`#pragma omp simd` above the loop."),
+     "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`; copy pointers and sizes into locals ahead of "
+     "the loop."),
     (r"relevant stmt not supported: \S+ = \S+ [/%] ", *DIVISION),
 )  # fmt: skip
 #: Why a loop was not vectorised, in our words, and what helps.
@@ -79,8 +83,8 @@ _REASONS = (
      "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop."),
     (r"identified as reduction|reduction used in loop|complicated access pattern",
      "a turn goes on from what the one before it has computed",
-     "A sum belongs in a local variable. Where only its end counts, it may be taken in another order: "
-     "`#pragma omp simd reduction(+:sum)` above the loop."),
+     "A sum, or a maximum, belongs in a local variable. Where only its end counts, it may be taken in another order: "
+     "`#pragma omp simd reduction(+:sum)`, or `(max:m)`, above the loop."),
     (r"reorder floating-point|reduc op",
      "a turn goes on from what the one before it has computed, as a sum does",
      "For a sum, `#pragma omp simd reduction(+:sum)` above the loop allows another order."),
@@ -154,15 +158,14 @@ def because_of_sqrt(one: Remark) -> Remark:
     return replace(one, how=how, help=help) if one.what == "not vectorised" else one
 
 
-def outer_loops(text: str) -> set[int]:
-    """Return the lines of a text at which a loop begins that has another in it.
+def extents(text: str) -> dict[int, int]:
+    """Return the first and the last line of each loop of a text.
 
     Example:
-        >>> outer_loops("for (;;)\\n  for (;;) { f(); }\\nfor (;;) { f(); }\\nwhile (a) {\\n  g();\\n  do h(); while (b);\\n}")
-        {1, 4}
+        >>> extents("for (;;)\\n  for (;;) {\\n    f();\\n  }\\nwhile (a) f();")
+        {1: 4, 2: 4, 5: 5}
     """
-    masked = mask(text)
-    found = set()
+    masked, found = mask(text), dict[int, int]()
     for head in _LOOP.finditer(masked):
         depth, at = 0, head.end()
         # To the end of its statement: a semicolon or a closing bracket that belongs to nothing within it.
@@ -171,8 +174,8 @@ def outer_loops(text: str) -> set[int]:
             at += 1
             if depth == 0 and masked[at - 1] == "}":
                 break
-        if _LOOP.search(masked, head.end(), at):
-            found.add(masked.count("\n", 0, head.start()) + 1)
+        line = masked.count("\n", 0, head.start()) + 1
+        found[line] = max(found.get(line, 0), masked.count("\n", 0, at) + 1)
     return found
 
 
