@@ -43,6 +43,7 @@ from .remarks import (
     DIVISION,
     FAR,
     IN_ORDER,
+    UNCLEAR,
     Remark,
     because_of_calls,
     because_of_sqrt,
@@ -580,8 +581,8 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     for has, (how, help) in (("is_atomic", ATOMIC), ("rereads", BYTES), ("divides", DIVISION), ("strides", FAR)):
         if any(getattr(loop, has) for loop in loops):
             return replace(one, how=how, help=help)
-    is_unclear = one.how == because_of_calls(one, ["f"]).how.removesuffix(" (f)")
-    return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_unclear and "std::atomic" in of.text else one
+    is_atomic = one.how == UNCLEAR and "std::atomic" in of.text
+    return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_atomic else one
 
 
 def _assembly_of(built: Built, version: str) -> Assembly:

@@ -49,6 +49,7 @@ FAR = (
     "turns read or write places that lie far from each other",
     "Let another loop be the inner one, the one over the last index: then neighbours in memory are for neighbouring turns.",
 )
+UNCLEAR = "it calls a function, or the compiler does not see which elements a turn reads and writes"
 ATOMIC = (
     "it reads or writes an atomic variable, one at a time and in order",
     "Add up in a local variable, and do the atomic operation once, when the loop is done.",
@@ -76,7 +77,7 @@ _DECISIVE = (
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
-     "it calls a function, or the compiler does not see which elements a turn reads and writes",
+     UNCLEAR,
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
     (r"call instruction cannot be vectorized",
      "it calls a function in each turn",
