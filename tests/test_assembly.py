@@ -325,6 +325,16 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
     )
 
 
+def test_what_only_gcc_understands_is_told_in_a_sentence() -> None:
+    """Of a loop around others, and of one with several ways through it."""
+    for said, how in (
+        ("loop nest containing two or more consecutive inner loops cannot be vectorized", "it has other loops in it"),
+        ("bad loop form.", "a turn branches, or the loop may end early"),
+    ):
+        [one] = told_in(f"a/b:4:9: missed: not vectorized: {said}\na/b:4:9: missed: couldn't vectorize loop", "a/b", "")
+        assert one.how == how and one.help
+
+
 def test_what_decides_goes_before_what_was_found_out_first() -> None:
     """Of an index that g++ cannot follow it says first that arrays may overlap, which `__restrict` would not change."""
     printed = """\
@@ -451,7 +461,7 @@ NESTED = (
     ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[j * n + r] = d[j * n + r] * 2;",
      "turns read or write places that lie far from each other", "Let another loop be the inner one"),
     ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[r] += d[r * n + j];",
-     "a turn goes on from what the one before it has computed", "A sum belongs in a local variable."),
+     "a turn goes on from what the one before it has computed", "A sum, or a maximum, belongs in a local variable."),
     ("struct In { const float* x; uint8_t* y; int64_t n; } in{d, (uint8_t*)a, n}; In* p = &in; asm(\"\" : \"+r\"(p) : : \"memory\");\n"
      "    for (int64_t i = 0; i < p->n; ++i) p->y[i] = p->x[i] > 0;",
      "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again", "Copy what is read"),

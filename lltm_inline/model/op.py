@@ -242,6 +242,8 @@ class Cost:
         ...     return Cost(3 * N * itemsize, 2 * N, 3 * N * itemsize, N)
         >>> of_axpy(4, 1000).forward_bytes
         12000
+        >>> Cost(12000, 2000) == Cost(12000, 2000, 0, 0)
+        True
     """
 
     forward_bytes: float
