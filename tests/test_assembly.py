@@ -15,6 +15,7 @@ import pytest
 import lltm_inline as li
 from lltm_inline.analysis import sass
 from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
+from lltm_inline.analysis.hot import Hot
 from lltm_inline.analysis.remarks import told_in
 from lltm_inline.base.packages import pip_command
 from lltm_inline.build.nvcc import find_cuda, find_nvcc
@@ -283,7 +284,7 @@ REASONS = {
     ),
     "carried": (
         "for (int64_t i = 1; i < n; ++i) state = 0.9f * state + d[i], a[i] = state;",
-        "a turn goes on from what the one before it has computed", "another loop be the inner one",
+        "a turn goes on from what the one before it has computed", "`#pragma omp simd reduction(+:sum)`",
     ),
     "search": (
         "for (int64_t i = 0; i < n; ++i) { if (d[i] > 1) break; state = float(i); }",
@@ -350,6 +351,16 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
     )
 
 
+def test_what_only_gcc_understands_is_told_in_a_sentence() -> None:
+    """Of a loop around others, and of one with several ways through it."""
+    for said, how in (
+        ("loop nest containing two or more consecutive inner loops cannot be vectorized", "it has other loops in it"),
+        ("bad loop form.", "a turn branches, or the loop may end early"),
+    ):
+        [one] = told_in(f"a/b:4:9: missed: not vectorized: {said}\na/b:4:9: missed: couldn't vectorize loop", "a/b", "")
+        assert one.how == how and one.help
+
+
 def test_what_decides_goes_before_what_was_found_out_first() -> None:
     """Of an index that g++ cannot follow it says first that arrays may overlap, which `__restrict` would not change."""
     printed = """\
@@ -368,17 +379,17 @@ a/b:9:25: missed: couldn't vectorize loop"""
         == "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some"
     )
     assert divided.how == "it divides whole numbers, which no vector does"
-    assert carried.help.startswith("Let another loop be the inner one.")
+    assert carried.help.startswith("Where no turn does, say so: `float* __restrict y`")
     assert "restrict" not in f"{computed.help}{divided.help}" and "simd" not in f"{computed.help}{divided.help}"
 
 
 @pytest.mark.full
 def test_an_index_that_is_computed() -> None:
-    """It is named by what g++ says of a real loop; with `__restrict`, which does not help, the division is."""
+    """The division is named, by its instruction: g++ says so only with `__restrict`, which does not help."""
     loop = "for (int64_t i = 0; i < n; ++i) a[i] = d[i] * e[i % (n / 2 + 1)];"
     text = LOOPS.replace("LOOP", loop)
     apart = re.sub(r"float\* (?=[a-f]\b)", "float* __restrict ", text)
-    for one, how in ((text, "which elements it reads or writes"), (apart, "it divides whole numbers")):
+    for one, how in ((text, "it divides whole numbers"), (apart, "it divides whole numbers")):
         remarks = li.assembly(kernel(one, "computed"), compiler="g++", progress=False, remarks=True).remarks
         assert [how in said.how for said in remarks or () if said.what == "not vectorised"] == [True], remarks
 
@@ -412,6 +423,87 @@ def test_a_constant_that_is_a_double(compiler: str) -> None:
 def test_one_place_in_memory(texts: str, is_one_place: bool) -> None:
     """What is written in each turn lies in one place where no register of its address changes; the stack is a thread's own."""
     assert Loop(tuple(Instruction(0, one, 1) for one in texts.split("|"))).writes_one_place == is_one_place
+
+
+def looped(texts: str, *, has_threads: bool = False) -> Loop:
+    """Make a loop of instructions."""
+    return Loop(tuple(Instruction(0, one, 1) for one in texts.split("|")), has_threads)
+
+
+NONE = "no calculation with floats or doubles"
+
+
+@pytest.mark.parametrize(
+    ("texts", "pace"),
+    [
+        ("vcmpltps k1,zmm3,ZMMWORD PTR [rax]|add rax,0x40|jne 0", "16 floats at a time"),
+        ("vcomiss xmm0,DWORD PTR [rax]|seta BYTE PTR [rdx+rax*1]|inc rax|jne 0", "one float at a time"),
+        ("add rax,1|jne 0", NONE),
+        ("vmovss xmm0,DWORD PTR [rax+rdx*4]|cqo|idiv rsi|jne 0",
+         f"{NONE}, divides whole numbers (idiv), which takes as long as ten additions or more"),
+        ("vmulps ymm0,ymm0,ymm5|" + "vaddss xmm1,xmm1,xmm0|vshufps xmm0,xmm0,xmm0,1|" * 4 + "add rax,0x20|jne 0",
+         "8 floats at a time, adds up in order, one number at a time"),
+        ("movss xmm0,DWORD PTR [rax]|addss xmm0,xmm1|movss DWORD PTR [rax],xmm0|" * 4 + "add rax,0x10|jne 0", "one float at a time"),
+        ("lock add DWORD PTR [rdx],1|inc ecx|jne 0",
+         f"{NONE}, an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"),
+        ("lock sub DWORD PTR [rdx+rcx*4],1|inc rcx|call 99 <at::select>|jne 0", NONE),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_loop(texts: str, pace: str) -> None:
+    """Comparisons are work on floats; a division of whole numbers, a sum in order and an atomic operation are named."""
+    assert looped(texts).pace == pace
+
+
+def test_neighbours_are_named_where_there_are_threads() -> None:
+    """A loop of one thread alone has none that waits."""
+    sum_ = "addss xmm0,DWORD PTR [rdi]|movss DWORD PTR [rdx],xmm0|add rdi,4|jne 0"
+    place = "writes to one place in memory in each turn: add up in a local variable, and write it when the loop is done"
+    assert looped(sum_).pace == f"one float at a time, {place}"
+    assert looped(sum_, has_threads=True).pace == (
+        f"one float at a time, {place} (threads whose places lie less than 64 bytes apart wait for each other besides)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "rereads", "strides"),
+    [
+        ("mov rcx,QWORD PTR [rdi]|vcomiss xmm0,DWORD PTR [rcx+rax*4]|seta BYTE PTR [rdx+rax*1]|inc rax|jne 0", True, False),
+        ("vmovss xmm0,DWORD PTR [rcx+rax*4]|vcomiss xmm0,xmm1|seta BYTE PTR [rdx+rax*1]|inc rax|jne 0", False, False),
+        ("mov rcx,QWORD PTR [rdi]|vmovss DWORD PTR [rcx+rax*4],xmm0|inc rax|jne 0", False, False),
+        ("mov rcx,QWORD PTR [rbp-0x8]|mov BYTE PTR [rcx+rax*1],dl|inc rax|jne 0", False, False),
+        ("vmulss xmm0,xmm1,DWORD PTR [rbx+rdx*1]|inc rcx|add rdx,rsi|jne 0", False, True),
+        ("vmulss xmm0,xmm1,DWORD PTR [rbx+rdx*1]|inc rcx|add rdx,0x4|jne 0", False, False),
+        ("vmulss xmm0,xmm1,DWORD PTR [rbx+rcx*4]|inc rcx|add rdx,rsi|jne 0", False, False),
+    ],
+)  # fmt: skip
+def test_bytes_and_strides(texts: str, rereads: bool, strides: bool) -> None:
+    """A store of bytes has what is read beside it read again; a step that a register gives leads far away."""
+    loop = looped(texts)
+    assert (loop.rereads, loop.strides) == (rereads, strides)
+
+
+#: Loops, each with the reason that is told of its second line, and of no other, and what helps.
+NESTED = (
+    ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[j * n + r] = d[j * n + r] * 2;",
+     "turns read or write places that lie far from each other", "Let another loop be the inner one"),
+    ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[r] += d[r * n + j];",
+     "a turn goes on from what the one before it has computed", "A sum, or a maximum, belongs in a local variable."),
+    ("struct In { const float* x; uint8_t* y; int64_t n; } in{d, (uint8_t*)a, n}; In* p = &in; asm(\"\" : \"+r\"(p) : : \"memory\");\n"
+     "    for (int64_t i = 0; i < p->n; ++i) p->y[i] = p->x[i] > 0;",
+     "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again", "Copy what is read"),
+)  # fmt: skip
+
+
+@pytest.mark.full
+@pytest.mark.long
+@pytest.mark.parametrize(("loop", "how", "help"), NESTED, ids=["stride", "sum", "bytes"])
+def test_the_inner_loop_is_told_and_not_the_one_around_it(loop: str, how: str, help: str) -> None:
+    """What is true of the inner loop alone is not said of the outer one."""
+    text = LOOPS.replace("LOOP", loop)
+    remarks = li.assembly(kernel(text, "nested"), compiler="g++", progress=False, remarks=True).remarks
+    [line] = lines_of(text, loop.split("\n")[1])
+    [told] = [one for one in remarks or () if one.what == "not vectorised"]
+    assert (told.line, told.how) == (line, how) and help in told.help
 
 
 @pytest.mark.full
@@ -462,6 +554,17 @@ def test_a_loop_that_lost_its_vectors_is_compared_with_those() -> None:
     assert after.differences[1] == (
         "  loop at line 1: 8 floats at a time, 1 instruction -> one float at a time, 2 instructions"
     )
+
+
+def test_libraries_are_told_whole() -> None:
+    """What libgomp and the system do is not cut at the width of the text."""
+    hot = Hot("N=1, forward", 9, ((1, 0.5),), (("libgomp.so.1", 0.3), ("[kernel.kallsyms]", 0.2)))
+    said = str(li.Assembly("tiny/a", "g++ 12", "y[i] += x[i];", (), hot=hot)).split("\n")
+    assert said[-3:] == [
+        "   50%     1 | y[i] += x[i];",
+        "   30%         in libgomp.so.1: threads that wait for others: their shares are uneven, or too small",
+        "   20%         in [kernel.kallsyms]: the system: new pages of memory, and threads that are woken",
+    ]
 
 
 def test_a_jump_back_from_a_rare_case_is_no_loop() -> None:

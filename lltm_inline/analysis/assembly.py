@@ -34,10 +34,23 @@ from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, build_all
 from ..run.executor import prepare
 from ..run.setting import Setting, choose_sizes
+from ..source.signature import mask
 from ..source.template import devices_of, is_torch_free, require_text
 from . import ptx, sass
 from .hot import Hot, hot_of
-from .remarks import Remark, because_of_calls, because_of_sqrt, remarks_of
+from .remarks import (
+    ATOMIC,
+    BYTES,
+    DIVISION,
+    FAR,
+    IN_ORDER,
+    UNCLEAR,
+    Remark,
+    because_of_calls,
+    because_of_sqrt,
+    extents,
+    remarks_of,
+)
 
 #: The first that is there is taken; both list in Intel's syntax, the target first.
 _TOOLS = (
@@ -55,14 +68,15 @@ _NO_RETURN = re.compile(
     r"Fail\b|__throw_|_Unwind_Resume|__cxa_(?:throw|rethrow)|terminate|\babort\b|_chk_fail|::error_|rethrow_exception"
 )
 _CALL = re.compile(r"(?:call|callq|bl|blr|call\.uni|CALL(?:\.\w+)*)$")
-#: Calculations with numbers that are not whole, by what the name ends in on x86: packed or single, of floats or of doubles.
+#: Calculations with numbers that are not whole, comparisons among them, by what the name ends in on x86: packed or single,
+#: of floats or of doubles.
 _CALCULATION = re.compile(
-    r"v?(?:add|sub|mul|div|fn?m(?:add|sub)\w*|max|min|sqrt|rsqrt\w*|rcp\w*|addsub|hadd)(?:14)?([ps])([sd])$"
+    r"v?(?:add|sub|mul|div|fn?m(?:add|sub)\w*|max|min|sqrt|rsqrt\w*|rcp\w*|addsub|hadd|u?comi|cmp\w*?)(?:14)?([ps])([sd])$"
 )
-_ARM = re.compile(r"f(?:add|sub|mul|div|mla|mls|max|min|sqrt|n?madd|n?msub|maxnm|minnm)$")
+_ARM = re.compile(r"f(?:add|sub|mul|div|mla|mls|max|min|sqrt|n?madd|n?msub|maxnm|minnm|c?cmpe?|cmeq|cmg[et])$")
 #: Of a CUDA text, for one thread.
-_PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh)(?:\.\w+)*\.f(32|64)$")
-_SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX)(2?)(?:\.\w+)*$")
+_PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh|setp)(?:\.\w+)*\.f(32|64)$")
+_SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX|SETP)(2?)(?:\.\w+)*$")
 _SQRT = re.compile(r"v?sqrts[sd]")
 #: What takes memory from the system.
 _ALLOCATES = re.compile(r"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu")
@@ -70,7 +84,7 @@ _ALLOCATES = re.compile(r"operator new|malloc|calloc|at::(?:empty|zeros|ones|ful
 _WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
 _CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
 #: What changes its first operand, if that is memory; on x86.
-_STORES = re.compile(r"v?mov\w*|add|adc|sub|sbb|inc|dec|neg|not|and|or|xor|xadd|xchg|cmpxchg")
+_STORES = re.compile(r"v?mov\w*|set\w+|add|adc|sub|sbb|inc|dec|neg|not|and|or|xor|xadd|xchg|cmpxchg")
 _OPERAND = re.compile(r"(?:\w+ (?:PTR|ptr) )?(?:\w+:)?\[(.+?)\]")
 _REGISTER = re.compile(r"\b(?:[re]?([a-d])[xlh]|[re]?([sd]i|[sb]p)l?|(r\d+)[dwb]?)\b")
 #: Their first operand stays as it was; and what changes which registers that it does not name.
@@ -80,9 +94,17 @@ _CHANGES = (
     (_CALL, {"a", "c", "d", "si", "di", "r8", "r9", "r10", "r11"}),
 )
 _ONE_PLACE = (
-    ", writes to one place in memory in each turn (a local variable, written when the loop is done, stays in a register; "
-    "threads whose places are neighbours wait for each other)"
+    ", writes to one place in memory in each turn: add up in a local variable, and write it when the loop is done"
 )
+_NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each other besides)"
+_ATOMIC = ", an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"
+#: What hands work to threads.
+_THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
+_DIVIDES = ", divides whole numbers (idiv), which takes as long as ten additions or more"
+_ADDS_ONE = re.compile(r"v?adds[sd]")
+_IN_ORDER = ", adds up in order, one number at a time"
+#: From so many additions on, each of which waits for the one before it, a loop adds up in order.
+_CHAIN = 4
 #: Columns of the text beside its instructions.
 _SOURCE = 60
 #: From this share of common text on, two lines are one before and after an edit.
@@ -126,9 +148,11 @@ class Loop:
 
     Attributes:
         instructions: from the first to the jump back.
+        has_threads: whether its text hands work to threads.
     """
 
     instructions: tuple[Instruction, ...]
+    has_threads: bool = False
 
     @property
     def lines(self) -> tuple[int, ...]:
@@ -177,24 +201,89 @@ class Loop:
     @property
     def pace(self) -> str:
         """How many numbers it calculates with at a time, in words."""
-        words = ", ".join(starmap(words_of_width, self.widths.items())) or "no calculation"
+        words = ", ".join(starmap(words_of_width, self.widths.items())) or "no calculation with floats or doubles"
         names = [one.name for one in self.instructions]
         converts = any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names))
-        return words + _CONVERTS * converts + _ONE_PLACE * self.writes_one_place
+        words += _CONVERTS * converts + _DIVIDES * self.divides + _IN_ORDER * self.adds_in_order
+        if self.is_atomic:
+            return words + _ATOMIC
+        return words + (_ONE_PLACE + _NEIGHBOURS * self.has_threads) * self.writes_one_place
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether it does an atomic operation; not beside calls, where it may be what counts the owners of a tensor; on x86."""
+        return not self.calls and any(one.text.startswith("lock ") for one in self.instructions)
+
+    @property
+    def divides(self) -> bool:
+        """Whether it divides whole numbers; on x86."""
+        return any(one.name in ("idiv", "div") for one in self.instructions)
+
+    @property
+    def adds_in_order(self) -> bool:
+        """Whether numbers are added one by one, each to the sum of those before it, several in a turn; on x86."""
+        longest = chain_of = 0
+        last = ""
+        for one in self.instructions:
+            registers = re.findall(r"[xyz](mm\d+)", one.text)
+            if _ADDS_ONE.fullmatch(one.name) and registers:
+                # With two operands the first is read, too.
+                read = registers[one.text.count(",") > 1 :]
+                chain_of = chain_of + 1 if last in read else 1
+                last, longest = registers[0], max(longest, chain_of)
+            elif registers[:1] == [last] and "[" not in one.text.partition(",")[0]:
+                last = ""
+        return longest >= _CHAIN
+
+    @property
+    def strides(self) -> bool:
+        """Whether a turn reads or writes so far from the one before it as a register says, not beside it; on x86."""
+        steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
+        by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
+        changed, used = self._stored_and_changed()[1], set[str]().union(*map(_registers, self._places()))
+        return any(_registers(which) <= used and not _registers(step) & changed for which, step in by)
+
+    @property
+    def rereads(self) -> bool:
+        """Whether it stores bytes, and reads in each turn again what lies at one place: pointers, sizes, numbers; on x86.
+
+        A store of bytes may change anything, so nothing that is read stays in a register.
+        """
+        stores = any(
+            re.match(r"(?:mov|set\w+) +BYTE PTR \[", one.text) and not _registers(one.text) & {"sp", "bp"}
+            for one in self.instructions
+        )
+        changed = self._stored_and_changed()[1]
+        again = (
+            _registers(place[1])
+            for one in self.instructions
+            if (place := re.match(r"v?\w+ +\w+,(?:\w+,)?[DQ]WORD PTR \[(.+?)\]", one.text)) and "lea" not in one.name
+        )
+        return stores and any(place and not place & (changed | {"sp", "bp"}) for place in again)
+
+    def _places(self) -> Iterator[str]:
+        """Yield each address that it reads or writes, as it is written."""
+        for one in self.instructions:
+            yield from re.findall(r"PTR \[(.+?)\]", one.text)
 
     @property
     def writes_one_place(self) -> bool:
         """Whether each turn writes to memory where the one before it has written, but for the stack; on x86."""
+        stored, changed = self._stored_and_changed()
+        return any(not place & (changed | {"sp", "bp"}) for place in stored)
+
+    def _stored_and_changed(self) -> tuple[list[set[str]], set[str]]:
+        """Return the registers of the address of each store, and those that a turn changes."""
         stored, changed = list[set[str]](), set[str]()
         for one in self.instructions:
             name, operands = one.name, one.text.partition(one.name)[2].strip()
             place = _OPERAND.match(operands)
             if place and _STORES.fullmatch(name):
                 stored.append(_registers(place[1]))
-            elif not _KEEPS.fullmatch(name):
+            elif not place and not _KEEPS.fullmatch(name):
                 changed |= _registers(operands.partition(",")[0])
             changed = changed.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(name)))
-        return any(not place & (changed | {"sp", "bp"}) for place in stored)
+        return stored, changed
 
     @property
     def rest(self) -> str:
@@ -347,7 +436,7 @@ class Assembly(Shown):
         if self.hot is not None:
             rows += ["", self.hot.headline]
             rows += [
-                f"  {share:4.0%}  {line:>4} {'|' if line else ' '} {text[:_SOURCE]}"
+                f"  {share:4.0%}  {line:>4} | {text[:_SOURCE]}" if line else f"  {share:4.0%}         {text}"
                 for share, line, text in self.hot.rows(texts)
             ]
         return "\n".join(rows)
@@ -482,7 +571,14 @@ def _all_of(
     for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
         one = _assembly_of(built, version)
         if remarks:
-            told = (_explained(each, one) for each in remarks_of(built, setting.progress))
+            ends, inmost = extents(one.text), {line for loop in one.loops for line in loop.lines}
+            outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
+            told = (
+                _explained(each, one, range(each.line, ends.get(each.line, each.line) + 1))
+                for each in remarks_of(built, setting.progress)
+                # Of a loop around others they say what is true of these, or that there are others in it.
+                if not one.loops or each.what != "not vectorised" or each.line not in outer
+            )
             more = dict.fromkeys(place for routine in one.routines for place in _allocated(routine.instructions))
             taken = (Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more)
             one = replace(one, remarks=tuple(sorted([*told, *taken], key=lambda each: each.line)))
@@ -493,18 +589,33 @@ def _all_of(
 _ONCE = "Take it once, ahead of the loop."
 
 
-def _explained(one: Remark, of: Assembly) -> Remark:
-    """Hold what a compiler says of a line against the loops that have something of it."""
+def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
+    """Hold what a compiler says of a line against the loops that have something of the lines of its loop."""
     calls = of.calls_of(one.line)
-    has_sqrt = any(loop.has_sqrt for loop in of.loops if one.line in loop.lines)
-    return because_of_sqrt(one) if has_sqrt and not calls else because_of_calls(one, calls)
+    loops = [loop for loop in of.loops if not {*lines}.isdisjoint(loop.lines)]
+    if one.what == "vectorised" and any(loop.adds_in_order for loop in loops):
+        return replace(one, how=f"{one.how}, but the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
+    if calls or one.what != "not vectorised":
+        return because_of_calls(one, calls)
+    if any(loop.has_sqrt for loop in loops):
+        return because_of_sqrt(one)
+    for has, (how, help) in (("is_atomic", ATOMIC), ("rereads", BYTES), ("divides", DIVISION), ("strides", FAR)):
+        if any(getattr(loop, has) for loop in loops):
+            return replace(one, how=how, help=help)
+    is_atomic = one.how == UNCLEAR and "std::atomic" in of.text
+    return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_atomic else one
 
 
 def _assembly_of(built: Built, version: str) -> Assembly:
     assert built.library is not None
     kernel, kind = built.kernel, DEVICES[built.device].text
     routines, elsewhere = _routines(built.library.path, _file_of(kernel, kind))
-    return Assembly(kernel.label, version, kernel.sources[kind], tuple(routines), elsewhere=elsewhere)
+    text = kernel.sources[kind]
+    if _THREADS.search(mask(text)):
+        routines = [
+            replace(one, loops=tuple(replace(loop, has_threads=True) for loop in one.loops)) for one in routines
+        ]
+    return Assembly(kernel.label, version, text, tuple(routines), elsewhere=elsewhere)
 
 
 def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:

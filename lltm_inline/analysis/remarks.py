@@ -40,6 +40,29 @@ _WHY_OF_CLANG = "loop not vectorized: "
 #: What clang++ says beside another reason.
 _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
 
+#: Reasons, each with what helps, that the machine code shows as well.
+DIVISION = (
+    "it divides whole numbers, which no vector does",
+    "Take the division out of the loop: for `i / n` and `i % n`, take a loop in a loop.",
+)
+FAR = (
+    "turns read or write places that lie far from each other",
+    "Let another loop be the inner one, the one over the last index: then neighbours in memory are for neighbouring turns.",
+)
+UNCLEAR = "it calls a function, or the compiler does not see which elements a turn reads and writes"
+ATOMIC = (
+    "it reads or writes an atomic variable, one at a time and in order",
+    "Add up in a local variable, and do the atomic operation once, when the loop is done.",
+)
+BYTES = (
+    "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again",
+    "Copy what is read through a pointer, a struct or a capture into locals ahead of the loop.",
+)
+IN_ORDER = (
+    "that goes one number at a time, in order",
+    "Where the order does not matter, `#pragma omp simd reduction(+:sum)` above the loop or flags=('-ffast-math',) lets it be wide.",
+)
+
 #: What decides wherever g++ has found it out: of an index that it cannot follow, it says first that arrays may overlap.
 _DECISIVE = (
     (r"volatile",
@@ -47,39 +70,39 @@ _DECISIVE = (
      "Take `volatile` away, or work on a local copy: it is no help against other threads either."),
     (r"involving gather/scatter",
      "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some",
-     "Let the loop's own variable be the index, an `int64_t`: one of `uint32_t` may wrap. For `i % n`, take a loop in a loop."),
-    (r"relevant stmt not supported: \S+ = \S+ [/%] ",
-     "it divides whole numbers, which no vector does",
-     "Take the division out of the loop: for `i / n` and `i % n`, take a loop in a loop."),
+     "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`; copy pointers and sizes into locals ahead of "
+     "the loop."),
+    (r"relevant stmt not supported: \S+ = \S+ [/%] ", *DIVISION),
 )  # fmt: skip
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
-     "it calls a function, or the compiler does not see which elements a turn reads and writes",
+     UNCLEAR,
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
     (r"call instruction cannot be vectorized",
      "it calls a function in each turn",
      "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop."),
     (r"identified as reduction|reduction used in loop|complicated access pattern",
      "a turn goes on from what the one before it has computed",
-     "Let another loop be the inner one, whose turns do not wait for one another. A sum of which only the end counts may be taken "
-     "in another order: `#pragma omp simd reduction(+:sum)`."),
+     "A sum, or a maximum, belongs in a local variable. Where only its end counts, it may be taken in another order: "
+     "`#pragma omp simd reduction(+:sum)`, or `(max:m)`, above the loop."),
     (r"reorder floating-point|reduc op",
      "a turn goes on from what the one before it has computed, as a sum does",
-     "For a sum, `#pragma omp simd reduction(+:sum)` above the loop allows another order; else let another loop be the inner one."),
+     "For a sum, `#pragma omp simd reduction(+:sum)` above the loop allows another order."),
     (r"unsafe dependent memory|reorder memory|possible dependence between",
      "a turn may need what the one before it has written",
-     "Let another loop be the inner one. Where no turn does, say so: `float* __restrict y`, or `#pragma omp simd` above the loop."),
+     "Where no turn does, say so: `float* __restrict y`, or `#pragma omp simd` above the loop."),
     (r"dependence|alias",
      "a turn may need what the one before it has written",
      "Where that is not so, say it: `float* __restrict y`, or `#pragma omp simd` above the loop."),
     (r"data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
      "the compiler does not see which elements a turn reads and writes",
      "Copy pointers and sizes into locals before the loop, and step through memory one element at a time."),
-    (r"strided load",
-     "turns read from places that lie far from each other",
-     "Let neighbours in memory be for neighbouring turns: make the loop over the last index the inner one."),
-    (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit",
+    (r"strided load", *FAR),
+    (r"consecutive inner loops|inner-loop|nested",
+     "it has other loops in it",
+     "It is these that are to be vectorised."),
+    (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit|bad loop form",
      "a turn branches, or the loop may end early",
      "Take `break`, `return` and `if` out of it; `a ? b : c` does not branch."),
     (r"number of (?:loop )?iterations",
@@ -134,6 +157,27 @@ def because_of_sqrt(one: Remark) -> Remark:
     how = "sqrt has to set errno for a negative number, so it goes one at a time"
     help = "Where nobody reads errno, say so: flags=('-fno-math-errno',)."
     return replace(one, how=how, help=help) if one.what == "not vectorised" else one
+
+
+def extents(text: str) -> dict[int, int]:
+    """Return the first and the last line of each loop of a text.
+
+    Example:
+        >>> extents("for (;;)\\n  for (;;) {\\n    f();\\n  }\\nwhile (a) f();")
+        {1: 4, 2: 4, 5: 5}
+    """
+    masked, found = mask(text), dict[int, int]()
+    for head in _LOOP.finditer(masked):
+        depth, at = 0, head.end()
+        # To the end of its statement: a semicolon or a closing bracket that belongs to nothing within it.
+        while at < len(masked) and depth >= 0 and not (depth == 0 and masked[at] == ";"):
+            depth += (masked[at] in "({") - (masked[at] in ")}")
+            at += 1
+            if depth == 0 and masked[at - 1] == "}":
+                break
+        line = masked.count("\n", 0, head.start()) + 1
+        found[line] = max(found.get(line, 0), masked.count("\n", 0, at) + 1)
+    return found
 
 
 def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:

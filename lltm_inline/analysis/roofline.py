@@ -57,7 +57,7 @@ class Roofline(Shown):
                 f", {three(rate / memory.rate)} times what memory gives: its data lie in {level.name}, at least in part"
             )
         elif level is not memory:
-            told += f", and its data have room in {level.name}"
+            told += f", {rate / memory.rate:.0%} of what memory gives, but its data have room in {level.name}"
         by_memory = intensity(row) * level.rate < roofs.flops
         above = f"bytes from {level.name}" if by_memory else "arithmetic"
         return f"{told}; {self.share(row):.0%} of the roof above it, {above}{self._of_one_thread(row, level)}"

@@ -35,6 +35,8 @@ _CPUS = Path("/sys/devices/system/cpu/cpu0/cache")
 #: What a GPU's copies are of: one that stays in its cache, and one that does not.
 _GPU_BYTES = {"L2": 8 * _MIB, "memory": 512 * _MIB}
 _GPU_GEMM = 4096
+#: What is more than this share of a cache does not stay in it: code, and whatever else runs, lie there as well.
+_ROOMY = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Roofs:
 
     def level_of(self, rate: float, moved: float) -> Level:
         """Return the slowest level in which data may lie that are so many bytes, and come at so many a second, about."""
-        near = next((at for at, level in enumerate(self.levels) if level.room >= moved), len(self.levels) - 1)
+        near = next((at for at, level in enumerate(self.levels) if _ROOMY * level.room >= moved), len(self.levels) - 1)
         return next((level for level in self.levels[near::-1] if BEYOND_MEMORY * level.rate >= rate), self.levels[0])
 
 

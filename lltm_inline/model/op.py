@@ -235,18 +235,21 @@ class Cost:
     """What one call must at least move and compute, so that timings can be read as a share of the machine's peak.
 
     Bytes count each input and output once (what a perfect kernel would move), operations count a multiply-add as two.
+    An op without gradients leaves the backward numbers out.
 
     Example:
         >>> def of_axpy(itemsize, N):  # z = a x + y; in backward d_x = a d_z, d_y = d_z
         ...     return Cost(3 * N * itemsize, 2 * N, 3 * N * itemsize, N)
         >>> of_axpy(4, 1000).forward_bytes
         12000
+        >>> Cost(12000, 2000) == Cost(12000, 2000, 0, 0)
+        True
     """
 
     forward_bytes: float
     forward_flops: float
-    backward_bytes: float
-    backward_flops: float
+    backward_bytes: float = 0.0
+    backward_flops: float = 0.0
 
 
 class FrozenDict(dict[str, Any]):
