@@ -21,6 +21,24 @@ Block& Block::here() {
   return block;
 }
 
+Block::Block() {
+  if (recorder_add_teller) recorder_add_teller(&Block::tell, this);
+}
+
+Block::~Block() {
+  if (recorder_remove_teller) recorder_remove_teller(this);
+}
+
+CUDA_CPU_PLAIN int Block::tell(const void* of, const char** kernel, uint32_t* at) {
+  const Block& self = *static_cast<const Block*>(of);
+  const Lane* const one = *self.current_;
+  if (!one) return 0;
+  *kernel = self.launch->kernel;
+  const unsigned places[] = {self.index.x, self.index.y, self.index.z, one->thread.x, one->thread.y, one->thread.z};
+  for (int i = 0; i < 6; ++i) at[i] = places[i];
+  return 1;
+}
+
 void Block::run(const Launch& launch_, uint64_t number_, void (*body)(void*), void* context) {
   launch = &launch_;
   number = number_;

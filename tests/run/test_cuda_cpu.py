@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import shutil
@@ -19,7 +20,7 @@ from lltm_inline.build.header import torch_cflags
 from lltm_inline.build.job import make_job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.cuda_cpu import rewrite
-from lltm_inline.errors import BuildError, TemplateError
+from lltm_inline.errors import BuildError, CrashError, TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.template import CUDA_PRELUDE, prelude_text, render
 from tests.conftest import Watched
@@ -385,6 +386,41 @@ def test_bad_input(op: Op, text: str, message: str) -> None:
     kernel = Kernel("planted/all", cuda=LIGHT + text)
     with pytest.raises((BuildError, RuntimeError), match=message):
         li.load(kernel, device="cuda-cpu", cflags=["-O0"], trust=True).forward(torch.ones(32), 0)
+
+
+DIES = """__global__ void k(const float* x, float* y, int n, int64_t which) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (which && i == n - 27) {
+    if (which == 1) x -= int64_t(1) << 30;
+    if (which == 2) n = 0;
+  }
+  __syncthreads();
+  y[i] = x[i] + n % (which == 2 ? n : 1);  // <-
+}
+at::Tensor forward(const at::Tensor& x, int64_t which) {
+  at::Tensor y = at::empty_like(x);
+  k<<<x.numel() / 32, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel(), which);
+  return y;
+}
+"""
+
+
+@pytest.mark.full
+def test_a_crash_names_block_and_thread(op: Op) -> None:
+    """Without a check, too: what kills the worker is told with kernel, block and thread, also where other threads run its blocks."""
+    kernel, x = Kernel("planted/dies", cuda=LIGHT + DIES), torch.ones(2**14)
+    run = functools.partial(li.call, kernel, x, device="cuda-cpu")
+    assert torch.equal(run(0), x)
+    line = 1 + next(i for i, row in enumerate(kernel.cuda.split("\n")) if row.endswith("// <-"))
+    last = "kernel k, block (511, 0, 0), thread (5, 0, 0)"
+    for which, what, detail in (
+        (1, "SIGSEGV (segmentation fault)", f"which belongs to no tensor; {last}"),
+        (2, "SIGFPE (integer division by zero)", last),
+    ):
+        with pytest.raises(CrashError) as caught:
+            run(which)
+        crash = caught.value.crash
+        assert crash.what == what and crash.detail.endswith(detail) and crash.place == f"planted/dies:{line}", crash
 
 
 def test_an_edit_costs_little() -> None:
