@@ -262,7 +262,8 @@ CUDA_CPU_COLD std::string Launch::fault() const {
   const char* const blocks = ". Launch more blocks, of fewer threads";
   const char* const x_axis = ". Use the x axis for the longest extent, or let each thread do more";
   const char* const part = ". Let each block work on a smaller part at a time";
-  if (threads() == 0 || threads() > kMostThreads) return over("the number of threads in a block", threads(), kMostThreads, blocks);
+  if (threads() == 0 || threads() > kMostThreads)
+    return over("the number of threads in a block", threads(), kMostThreads, blocks);
   if (block.z > 64) return over("the z size of a block", block.z, 64, blocks);
   if (grid.x == 0 || grid.x > 0x7fffffff) return over("the x size of the grid", grid.x, 0x7fffffff, x_axis);
   if (grid.y == 0 || grid.y > 65535) return over("the y size of the grid", grid.y, 65535, x_axis);
@@ -271,7 +272,8 @@ CUDA_CPU_COLD std::string Launch::fault() const {
   if (shared > most_shared) {
     return "the dynamic shared memory is " + std::to_string(shared) + " bytes, and a kernel gets " +
            std::to_string(most_shared) +
-           " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) has asked for more. Call that "
+           " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) has asked for more. Call "
+           "that "
            "ahead of the launch, or take less";
   }
   return "";
@@ -368,15 +370,15 @@ __attribute__((noinline)) CUDA_CPU_PLAIN void* kernel_memset(void* to, int value
   }
   const OffDevice off;
   off.self->block->fail(
-      std::string(what) + " at " + place(file, line) +
-          ". Print the values that led there with printf, in the line before",
+      std::string(what) + " at " + place(file, line) + ". Print the values that led there with printf, in the line before",
       off.self);
 }
 
 [[noreturn]] CUDA_CPU_COLD void fail_unasked(const char* function) {
   throw std::runtime_error(
       std::exchange(last_fault(), "") + ". Nobody has asked cudaGetLastError() when " + function +
-      " returns, and what the kernel should have done is missing. Test what such a call returns, and cudaGetLastError() after a "
+      " returns, and what the kernel should have done is missing. Test what such a call returns, and cudaGetLastError() after "
+      "a "
       "launch");
 }
 

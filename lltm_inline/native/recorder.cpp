@@ -269,8 +269,8 @@ PUBLIC void recorder_set_finder(int (*function)(uintptr_t, Region*)) {
   finder = function;
 }
 
-// From now on a function tells of crashes of this thread, in signal handlers: its kernel, and its block and thread in `at`; or it
-// returns 0, where no CUDA thread runs. `cuda_cpu/block.h` declares both of these.
+// From now on a function tells of crashes of this thread, in signal handlers: its kernel, and its block and thread in `at`; or
+// it returns 0, where no CUDA thread runs. `cuda_cpu/block.h` declares both of these.
 PUBLIC void recorder_add_teller(int (*tell)(const void* of, const char** kernel, uint32_t* at), const void* of) {
   auto* const one = new Teller{thread_id(), tell, of, tellers};
   while (!tellers.compare_exchange_weak(one->next, one)) {

@@ -12,8 +12,7 @@
 
 namespace {
 
-constexpr int kFrames = MOST_FRAMES, kObjects = MOST_OBJECTS, kPath = PATH_BYTES, kText = TEXT_BYTES,
-              kKernel = KERNEL_BYTES;
+constexpr int kFrames = MOST_FRAMES, kObjects = MOST_OBJECTS, kPath = PATH_BYTES, kText = TEXT_BYTES, kKernel = KERNEL_BYTES;
 enum Kind : int32_t { kNothing, kSignal, kTerminate, kExit, kWhere };
 
 struct Frame {
