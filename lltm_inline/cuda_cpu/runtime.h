@@ -262,8 +262,9 @@ CUDA_CPU_COLD std::string Launch::fault() const {
   const char* const blocks = ". Launch more blocks, of fewer threads";
   const char* const x_axis = ". Use the x axis for the longest extent, or let each thread do more";
   const char* const part = ". Let each block work on a smaller part at a time";
-  if (threads() == 0 || threads() > kMostThreads)
+  if (threads() == 0 || threads() > kMostThreads) {
     return over("the number of threads in a block", threads(), kMostThreads, blocks);
+  }
   if (block.z > 64) return over("the z size of a block", block.z, 64, blocks);
   if (grid.x == 0 || grid.x > 0x7fffffff) return over("the x size of the grid", grid.x, 0x7fffffff, x_axis);
   if (grid.y == 0 || grid.y > 65535) return over("the y size of the grid", grid.y, 65535, x_axis);
@@ -272,9 +273,8 @@ CUDA_CPU_COLD std::string Launch::fault() const {
   if (shared > most_shared) {
     return "the dynamic shared memory is " + std::to_string(shared) + " bytes, and a kernel gets " +
            std::to_string(most_shared) +
-           " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) has asked for more. Call "
-           "that "
-           "ahead of the launch, or take less";
+           " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) has asked for more. "
+           "Call that ahead of the launch, or take less";
   }
   return "";
 }
@@ -377,9 +377,8 @@ __attribute__((noinline)) CUDA_CPU_PLAIN void* kernel_memset(void* to, int value
 [[noreturn]] CUDA_CPU_COLD void fail_unasked(const char* function) {
   throw std::runtime_error(
       std::exchange(last_fault(), "") + ". Nobody has asked cudaGetLastError() when " + function +
-      " returns, and what the kernel should have done is missing. Test what such a call returns, and cudaGetLastError() after "
-      "a "
-      "launch");
+      " returns, and what the kernel should have done is missing. Test what such a call returns, and "
+      "cudaGetLastError() after a launch");
 }
 
 }  // namespace CUDA_CPU_OURS
