@@ -397,8 +397,9 @@ COPY = "__global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadI
         ),
         (
             COPY + FORWARD.replace("<<<1, 32>>>", "<<<x.numel() - 32, 32>>>"),
-            r"impossible launch: the x size of the grid is 0, .* Kernel k, launched at planted/all:8. "
-            r"Nobody has asked cudaGetLastError\(\) when forward returns",
+            r"impossible launch: the x size of the grid is 0, and a GPU takes 1 to 2147483647\. Round the division up, and launch "
+            r"nothing where there is nothing to do\. Kernel k, launched at planted/all:8\. Nobody has asked cudaGetLastError\(\) "
+            r"when forward returns, and what the kernel should have done is missing\. Test what such a call returns",
         ),
         (
             COPY + FORWARD.replace("  return", "  cudaGetLastError();\n  cudaSetDevice(1);\n  return"),
