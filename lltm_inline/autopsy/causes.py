@@ -129,6 +129,11 @@ _SEGFAULTS = (
     Rule(lambda f: f.reach, among(_TENSORS)),
     Rule(in_any(*_ALLOCATOR), _HEAP),
     Rule(
+        lambda f: f.cuda_thread and not f.null,
+        "an index is far out of bounds, or a pointer was never set: li.check with device='cuda-cpu' names the array, its "
+        "size and the index",
+    ),
+    Rule(
         both(lambda f: f.refused, near(_VECTORS)),
         "a vector is loaded or stored at an address that is not a multiple of its size: use the unaligned form "
         "(_mm256_loadu_ps, Vectorized::loadu)",

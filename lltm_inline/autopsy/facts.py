@@ -165,6 +165,11 @@ class Facts:
         return bool(self.evidence and self.evidence.kind == "exit" and self.kind in ("exit", "signal", "timeout"))
 
     @property
+    def cuda_thread(self) -> str:
+        """The thread of a CUDA kernel that ran on the CPU: `kernel k, block (0, 0, 0), thread (5, 0, 0)`."""
+        return self.evidence.cuda_thread if self.evidence else ""
+
+    @property
     def helper_thread(self) -> bool:
         """It happened on another thread than the one that called the kernel; libraries are loaded on one of ours."""
         return (

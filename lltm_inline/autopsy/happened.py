@@ -48,6 +48,8 @@ def what_of(facts: Facts) -> str:
 def detail_of(facts: Facts) -> str:
     """Say what the kernel was doing at that moment, as far as it was seen; nothing where it was not."""
     detail = first(_DETAILS, facts)
+    if facts.cuda_thread:
+        return "; ".join(part for part in (detail, facts.cuda_thread) if part)
     return f"{detail} (on a helper thread)" if detail and facts.helper_thread else detail
 
 

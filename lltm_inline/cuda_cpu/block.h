@@ -7,6 +7,12 @@
 #include <string>
 #include <vector>
 
+// The crash recorder of a worker (native/recorder.cpp); null in any other process.
+extern "C" {
+[[gnu::weak]] void recorder_add_teller(int (*tell)(const void* of, const char** kernel, uint32_t* at), const void* of);
+[[gnu::weak]] void recorder_remove_teller(const void* of);
+}
+
 namespace cuda_cpu {
 namespace CUDA_CPU_OURS {
 constexpr unsigned kWarp = 32, kMostThreads = 1024;
@@ -130,6 +136,10 @@ class Block {
   // The threads of this thread of the CPU are used again for every block that it runs.
   static Block& here();
 
+  Block();
+  Block(const Block&) = delete;
+  ~Block();
+
   void run(const Launch& launch_, uint64_t number_, void (*body)(void*), void* context);
 
   // Ends the launch. The stack of the thread is left as it is: nothing that a kernel holds needs to be given back.
@@ -178,6 +188,8 @@ class Block {
 #endif
 
  private:
+  // In a signal handler: which of its threads runs, for the crash recorder.
+  CUDA_CPU_PLAIN static int tell(const void* of, const char** kernel, uint32_t* at);
   // On a fiber: run threads until none is left that has not begun.
   CUDA_CPU_PLAIN void work();
   CUDA_CPU_PLAIN void enter(Fiber* fiber, Lane* self);
@@ -209,6 +221,7 @@ class Block {
   // No thread can go on: some wait for lanes of their warp that never come.
   CUDA_CPU_COLD void stuck();
 
+  Lane* volatile* const current_ = &lane;  // of this thread of the CPU
   void (*body_)(void*);
   void* context_;
   unsigned next_, cursor_, count_ = 0, at_block_, ended_;

@@ -21,6 +21,24 @@ Block& Block::here() {
   return block;
 }
 
+Block::Block() {
+  if (recorder_add_teller) recorder_add_teller(&Block::tell, this);
+}
+
+Block::~Block() {
+  if (recorder_remove_teller) recorder_remove_teller(this);
+}
+
+CUDA_CPU_PLAIN int Block::tell(const void* of, const char** kernel, uint32_t* at) {
+  const Block& self = *static_cast<const Block*>(of);
+  const Lane* const one = *self.current_;
+  if (!one) return 0;
+  *kernel = self.launch->kernel;
+  const unsigned places[] = {self.index.x, self.index.y, self.index.z, one->thread.x, one->thread.y, one->thread.z};
+  for (int i = 0; i < 6; ++i) at[i] = places[i];
+  return 1;
+}
+
 void Block::run(const Launch& launch_, uint64_t number_, void (*body)(void*), void* context) {
   launch = &launch_;
   number = number_;
@@ -237,19 +255,26 @@ CUDA_CPU_PLAIN void Block::release_block() {
 }
 
 CUDA_CPU_COLD std::string Launch::fault() const {
-  const auto over = [](const char* what, uint64_t got, uint64_t most) {
-    return std::string(what) + " is " + std::to_string(got) + ", and a GPU takes 1 to " + std::to_string(most);
+  const auto over = [](const char* what, uint64_t got, uint64_t most, const char* less) {
+    return std::string(what) + " is " + std::to_string(got) + ", and a GPU takes 1 to " + std::to_string(most) +
+           (got ? less : ". Round the division up, and launch nothing where there is nothing to do");
   };
-  if (threads() == 0 || threads() > kMostThreads) return over("the number of threads in a block", threads(), kMostThreads);
-  if (block.z > 64) return over("the z size of a block", block.z, 64);
-  if (grid.x == 0 || grid.x > 0x7fffffff) return over("the x size of the grid", grid.x, 0x7fffffff);
-  if (grid.y == 0 || grid.y > 65535) return over("the y size of the grid", grid.y, 65535);
-  if (grid.z == 0 || grid.z > 65535) return over("the z size of the grid", grid.z, 65535);
-  if (shared > 227 * 1024) return over("the dynamic shared memory in bytes", shared, 227 * 1024);
+  const char* const blocks = ". Launch more blocks, of fewer threads";
+  const char* const x_axis = ". Use the x axis for the longest extent, or let each thread do more";
+  const char* const part = ". Let each block work on a smaller part at a time";
+  if (threads() == 0 || threads() > kMostThreads) {
+    return over("the number of threads in a block", threads(), kMostThreads, blocks);
+  }
+  if (block.z > 64) return over("the z size of a block", block.z, 64, blocks);
+  if (grid.x == 0 || grid.x > 0x7fffffff) return over("the x size of the grid", grid.x, 0x7fffffff, x_axis);
+  if (grid.y == 0 || grid.y > 65535) return over("the y size of the grid", grid.y, 65535, x_axis);
+  if (grid.z == 0 || grid.z > 65535) return over("the z size of the grid", grid.z, 65535, x_axis);
+  if (shared > 227 * 1024) return over("the dynamic shared memory in bytes", shared, 227 * 1024, part);
   if (shared > most_shared) {
     return "the dynamic shared memory is " + std::to_string(shared) + " bytes, and a kernel gets " +
            std::to_string(most_shared) +
-           " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) has asked for more";
+           " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) has asked for more. "
+           "Call that ahead of the launch, or take less";
   }
   return "";
 }
@@ -344,13 +369,16 @@ __attribute__((noinline)) CUDA_CPU_PLAIN void* kernel_memset(void* to, int value
     std::abort();
   }
   const OffDevice off;
-  off.self->block->fail(std::string(what) + " at " + place(file, line), off.self);
+  off.self->block->fail(
+      std::string(what) + " at " + place(file, line) + ". Print the values that led there with printf, in the line before",
+      off.self);
 }
 
 [[noreturn]] CUDA_CPU_COLD void fail_unasked(const char* function) {
   throw std::runtime_error(
       std::exchange(last_fault(), "") + ". Nobody has asked cudaGetLastError() when " + function +
-      " returns, and what the kernel should have done is missing");
+      " returns, and what the kernel should have done is missing. Test what such a call returns, and "
+      "cudaGetLastError() after a launch");
 }
 
 }  // namespace CUDA_CPU_OURS

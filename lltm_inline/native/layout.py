@@ -8,12 +8,13 @@ from __future__ import annotations
 import ctypes
 
 #: What a record holds at most, and the flags with which the recorder is compiled to know it.
-FRAMES, OBJECTS, PATH_BYTES, TEXT_BYTES = 64, 16, 1024, 4096
+FRAMES, OBJECTS, PATH_BYTES, TEXT_BYTES, KERNEL_BYTES = 64, 16, 1024, 4096, 256
 LIMITS = (
     f"-DMOST_FRAMES={FRAMES}",
     f"-DMOST_OBJECTS={OBJECTS}",
     f"-DPATH_BYTES={PATH_BYTES}",
     f"-DTEXT_BYTES={TEXT_BYTES}",
+    f"-DKERNEL_BYTES={KERNEL_BYTES}",
 )
 #: `enum Kind`: how a process ended, in the order of its numbers; nothing for 0.
 KINDS = ("", "signal", "terminate", "exit", "where")
@@ -76,6 +77,8 @@ class Record(ctypes.Structure):
         ("has_region", ctypes.c_int8),
         ("done", ctypes.c_int8),
         ("region", RegionRecord),
+        ("cuda_kernel", ctypes.c_char * KERNEL_BYTES),
+        ("cuda_at", ctypes.c_uint32 * 6),
         ("exception", ctypes.c_char * TEXT_BYTES),
         ("message", ctypes.c_char * TEXT_BYTES),
         ("frame_count", ctypes.c_int64),

@@ -42,6 +42,15 @@ char* stack_top;  // of the main thread
 std::atomic<int (*)(uintptr_t, Region*)> finder;
 std::terminate_handler terminate_before;
 
+// Who knows which CUDA thread runs on a thread of the CPU; they stay, as a handler may be walking along them.
+struct Teller {
+  std::atomic<int64_t> thread;  // 0 for one that is gone
+  int (*tell)(const void* of, const char** kernel, uint32_t* at);
+  const void* of;
+  Teller* next;
+};
+std::atomic<Teller*> tellers;
+
 struct AbortMessage {  // as glibc keeps it for debuggers
   unsigned size;
   char text[1];
@@ -62,8 +71,17 @@ void begin(Record& record, int signal, int code) {
   record.main_thread = thread_id() == getpid();
   record.cpu = processor_seconds();
   record.has_region = 0;
+  record.cuda_kernel[0] = 0;
   record.exception[0] = record.message[0] = 0;
   record.frame_count = record.object_count = 0;
+}
+
+void add_cuda_thread(Record& record) {
+  const int64_t self = thread_id();
+  for (const Teller* one = tellers; one; one = one->next) {
+    const char* kernel = nullptr;
+    if (one->thread == self && one->tell(one->of, &kernel, record.cuda_at)) copy_text(record.cuda_kernel, kernel, kKernel);
+  }
 }
 
 void add_interrupted(Record& record, const Interrupted& at, const siginfo_t& info, Kind kind) {
@@ -87,6 +105,9 @@ void add_interrupted(Record& record, const Interrupted& at, const siginfo_t& inf
       record.overflow = 0;
     }
   }
+  add_cuda_thread(record);
+  // Its stack is a small one, and not that of the thread of the CPU.
+  if (record.cuda_kernel[0] && record.address >= at.sp + (128 << 10)) record.overflow = 0;
   add_stack_behind(record, at.pc);
   if (record.frame_count > 1 || object_of(at.pc)) return;
   // A call through a pointer to no function: nothing is known of the place, but the return address is where the call left it.
@@ -246,6 +267,20 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
 // Ask for the tensor around an address, in signal handlers; the function returns 0 for none.
 PUBLIC void recorder_set_finder(int (*function)(uintptr_t, Region*)) {
   finder = function;
+}
+
+// From now on a function tells of crashes of this thread, in signal handlers: its kernel, and its block and thread in `at`; or
+// it returns 0, where no CUDA thread runs. `cuda_cpu/block.h` declares both of these.
+PUBLIC void recorder_add_teller(int (*tell)(const void* of, const char** kernel, uint32_t* at), const void* of) {
+  auto* const one = new Teller{thread_id(), tell, of, tellers};
+  while (!tellers.compare_exchange_weak(one->next, one)) {
+  }
+}
+
+PUBLIC void recorder_remove_teller(const void* of) {
+  for (Teller* one = tellers; one; one = one->next) {
+    if (one->of == of) one->thread = 0;
+  }
 }
 
 PUBLIC uint64_t recorder_size() {

@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr int kFrames = MOST_FRAMES, kObjects = MOST_OBJECTS, kPath = PATH_BYTES, kText = TEXT_BYTES;
+constexpr int kFrames = MOST_FRAMES, kObjects = MOST_OBJECTS, kPath = PATH_BYTES, kText = TEXT_BYTES, kKernel = KERNEL_BYTES;
 enum Kind : int32_t { kNothing, kSignal, kTerminate, kExit, kWhere };
 
 struct Frame {
@@ -35,6 +35,8 @@ struct Record {
   int8_t has_address, write, main_thread, overflow, jump, waiting, still;
   std::atomic<int8_t> has_region, done;
   Region region;
+  char cuda_kernel[kKernel];  // of device cuda-cpu; empty for none
+  uint32_t cuda_at[6];        // its block and its thread: x, y, z of each
   char exception[kText], message[kText];
   std::atomic<int64_t> frame_count, object_count;
   Frame frames[kFrames];

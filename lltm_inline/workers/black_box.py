@@ -106,6 +106,7 @@ class Evidence:
         message: its text; of an abort what the C library said, `"free(): double free detected in tcache 2"`.
         frames: the innermost first.
         region: the tensor around the address, where one is known.
+        cuda_thread: of device `cuda-cpu`, `"kernel k, block (0, 0, 0), thread (5, 0, 0)"`; empty where none ran.
         main_thread: whether it happened on the thread that called the kernel.
         overflow: the address is where the stack would have grown to.
         jump: the address was jumped to: a call through a pointer to no function.
@@ -124,6 +125,7 @@ class Evidence:
     message: str = ""
     frames: tuple[Frame, ...] = ()
     region: Region | None = None
+    cuda_thread: str = ""
     main_thread: bool = True
     overflow: bool = False
     jump: bool = False
@@ -276,6 +278,7 @@ def _as_evidence(record: Record) -> Evidence | None:
         message=_text(record.message).partition("\nException raised from ")[0].rstrip(),
         frames=_frames(record),
         region=_region(record.region) if record.has_region else None,
+        cuda_thread=_cuda_thread(record),
         main_thread=bool(record.main_thread),
         overflow=bool(record.overflow),
         jump=bool(record.jump),
@@ -297,6 +300,11 @@ def _frames(record: Record) -> tuple[Frame, ...]:
     )
 
 
+def _cuda_thread(record: Record) -> str:
+    block, thread = tuple(record.cuda_at[:3]), tuple(record.cuda_at[3:])
+    return f"kernel {_text(record.cuda_kernel)}, block {block}, thread {thread}" if record.cuda_kernel else ""
+
+
 def _region(record: RegionRecord) -> Region:
     shape = tuple(record.shape[: max(0, record.ndim)])
     return Region(_text(record.name), record.base, record.nbytes, record.itemsize, shape, _text(record.dtype))
@@ -314,7 +322,7 @@ class Recorder:
     """
 
     def __init__(self, library: Path | str, black_box: BlackBox) -> None:
-        self._library = loaded = ctypes.CDLL(str(library))
+        self._library = loaded = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)  # for cuda_cpu/block.h
         loaded.recorder_size.restype = ctypes.c_uint64
         loaded.recorder_install.argtypes = (ctypes.c_int, ctypes.c_int64)
         loaded.recorder_set_finder.argtypes, loaded.recorder_set_finder.restype = (ctypes.c_void_p,), None

@@ -22,6 +22,7 @@ def test_a_sum_without_a_gpu() -> None:
     block_sum = li.load("block_sum/cuda", device="cuda-cpu", trust=True, cflags=["-O0"])
     torch.testing.assert_close(block_sum(x), x.sum(1))
     assert torch.equal(gradients(block_sum, [x])[0], torch.ones(3, 300).double())
+    assert torch.autograd.gradcheck(block_sum, randn(2, 5).requires_grad_())
 
 
 @pytest.mark.full

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import shutil
@@ -19,7 +20,7 @@ from lltm_inline.build.header import torch_cflags
 from lltm_inline.build.job import make_job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.cuda_cpu import rewrite
-from lltm_inline.errors import BuildError, TemplateError
+from lltm_inline.errors import BuildError, CrashError, TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.template import CUDA_PRELUDE, prelude_text, render
 from tests.conftest import Watched
@@ -163,7 +164,7 @@ def require_numbers(planted: list[Planted], run: Callable[[torch.Tensor, int], t
 @pytest.mark.full
 @pytest.mark.falls(*(path.stem for path in sorted((PLACE / "wrong").glob("*.cu"))))
 def test_wrong_kernels(op: Op) -> None:
-    """Each is reported for its own reason, at its own line, and with its kernel."""
+    """Each is reported for its own reason, at its own line, with its kernel, block and thread, and with advice."""
     planted, text = together("wrong")
     require_reports(planted, loaded(text))
 
@@ -207,7 +208,10 @@ def require_reports(planted: list[Planted], run: Callable[[torch.Tensor, int], t
         except RuntimeError as error:
             said = str(error)
         at = any(re.search(rf"(?:line |planted/all:){line}\b", said) for line in one.lines)
-        if not re.search(one.said("report"), said) or not at or not re.search("[Kk]ernel ", said):
+        of_a_thread = not re.search(r"impossible launch: |unwritten: | gives cudaError", said)
+        names = r"Kernel .*, block \(\d+, \d+, \d+\), thread \(\d+, \d+, \d+\)" if of_a_thread else "[Kk]ernel "
+        advice = r"\. (?!Kernel |Nobody )[A-Z_]"
+        if not at or not all(re.search(pattern, said) for pattern in (one.said("report"), names, advice)):
             missed[one.name] = f"{said}; want {one.lines}"
     assert planted and not missed, "\n".join(f"{name}: {what}" for name, what in missed.items())
 
@@ -220,6 +224,23 @@ def test_right_kernels_compile_for_a_gpu(op: Op, kind: str) -> None:
     _, text = together(kind)
     text = text.replace("::cuda_cpu::thread_order = which / 100;", "")
     li.build(Kernel("planted/all", cuda=text), device="cuda", compile_only=True)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason=f"torch {torch.__version__} finds no GPU on this machine")
+@pytest.mark.parametrize("kind", ["right", "teaching"])
+def test_right_kernels_on_a_gpu(op: Op, kind: str) -> None:
+    """A GPU gives the numbers that PyTorch and `cuda-cpu` give, from the same texts."""
+    planted, text = together(kind)
+    text = text.replace("::cuda_cpu::thread_order = which / 100;", "")
+    on_gpu, on_cpu = (li.load(Kernel("planted/all", cuda=text), device=one, trust=True) for one in ("cuda", "cuda-cpu"))
+    wrong = {}
+    for which, one in enumerate(planted):
+        y = on_gpu.forward(one.x.cuda(), which)[0].cpu()
+        for other in (eval(one.said("y"), {"x": one.x, "torch": torch}), on_cpu.forward(one.x, which)[0]):
+            if not torch.allclose(y, other, rtol=1e-4, atol=1e-4):
+                wrong[one.name] = f"{y}, want {other}"
+    assert not wrong, wrong
 
 
 @pytest.mark.long
@@ -327,6 +348,11 @@ def test_nvcc_agrees(text: str, refused: bool, tmp_path: Path) -> None:
             KERNEL + "__device__ __nv_fp8_e4m3 v;",
             r"line 2: .* cannot run numbers of 8 bits and fewer \(__nv_fp8_e4m3\)",
         ),
+        (
+            KERNEL + "__device__ float f(cudaTextureObject_t t) { return 0; }",
+            r"line 2: .* cannot run textures and surfaces \(cudaTextureObject_t\)",
+        ),
+        ("#include <mma.h>\n" + KERNEL, r"line 1: device 'cuda-cpu' cannot run tensor cores \(wmma\)"),
         (KERNEL + "__device__ cuFloatComplex v;", r"line 2: .* cannot run CUDA's complex numbers \(cuFloatComplex\)"),
         ("#include <cuComplex.h>\n" + KERNEL, "line 1: .* cannot run CUDA's complex numbers"),
         (KERNEL + "int r = (k<<<1, 1>>>(nullptr), 1);", "line 2: a launch stands in a function"),
@@ -371,8 +397,9 @@ COPY = "__global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadI
         ),
         (
             COPY + FORWARD.replace("<<<1, 32>>>", "<<<x.numel() - 32, 32>>>"),
-            r"impossible launch: the x size of the grid is 0, .* Kernel k, launched at planted/all:8. "
-            r"Nobody has asked cudaGetLastError\(\) when forward returns",
+            r"impossible launch: the x size of the grid is 0, and a GPU takes 1 to 2147483647\. Round the division up, and launch "
+            r"nothing where there is nothing to do\. Kernel k, launched at planted/all:8\. Nobody has asked cudaGetLastError\(\) "
+            r"when forward returns, and what the kernel should have done is missing\. Test what such a call returns",
         ),
         (
             COPY + FORWARD.replace("  return", "  cudaGetLastError();\n  cudaSetDevice(1);\n  return"),
@@ -385,6 +412,41 @@ def test_bad_input(op: Op, text: str, message: str) -> None:
     kernel = Kernel("planted/all", cuda=LIGHT + text)
     with pytest.raises((BuildError, RuntimeError), match=message):
         li.load(kernel, device="cuda-cpu", cflags=["-O0"], trust=True).forward(torch.ones(32), 0)
+
+
+DIES = """__global__ void k(const float* x, float* y, int n, int64_t which) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (which && i == n - 27) {
+    if (which == 1) x -= int64_t(1) << 30;
+    if (which == 2) n = 0;
+  }
+  __syncthreads();
+  y[i] = x[i] + n % (which == 2 ? n : 1);  // <-
+}
+at::Tensor forward(const at::Tensor& x, int64_t which) {
+  at::Tensor y = at::empty_like(x);
+  k<<<x.numel() / 32, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel(), which);
+  return y;
+}
+"""
+
+
+@pytest.mark.full
+def test_a_crash_names_block_and_thread(op: Op) -> None:
+    """Without a check, too: what kills the worker is told with kernel, block and thread, also where other threads run its blocks."""
+    kernel, x = Kernel("planted/dies", cuda=LIGHT + DIES), torch.ones(2**14)
+    run = functools.partial(li.call, kernel, x, device="cuda-cpu")
+    assert torch.equal(run(0), x)
+    line = 1 + next(i for i, row in enumerate(kernel.cuda.split("\n")) if row.endswith("// <-"))
+    last = "kernel k, block (511, 0, 0), thread (5, 0, 0)"
+    for which, what, detail in (
+        (1, "SIGSEGV (segmentation fault)", f"which belongs to no tensor; {last}"),
+        (2, "SIGFPE (integer division by zero)", last),
+    ):
+        with pytest.raises(CrashError) as caught:
+            run(which)
+        crash = caught.value.crash
+        assert crash.what == what and crash.detail.endswith(detail) and crash.place == f"planted/dies:{line}", crash
 
 
 def test_an_edit_costs_little() -> None:
@@ -496,7 +558,7 @@ at::Tensor backward(const at::Tensor& d_y, const at::Tensor& x, const at::Tensor
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["axpy/cuda", "lltm/cuda_accessor"])
+@pytest.mark.parametrize("name", ["axpy/cuda", "lltm/cuda", "lltm/cuda_accessor", "lltm/cuda_extern"])
 def test_ops_run_as_they_are(name: str) -> None:
     """The CUDA kernels that ship are right on the CPU, their gradients included, from the text that nvcc takes."""
     report = li.check(name, device="cuda-cpu")

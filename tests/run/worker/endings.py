@@ -203,6 +203,15 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
             "memory that was given back long ago"
         ),
     ),
+    "wild address in a CUDA kernel": (
+        fault(0x123456789000, code=1, cuda_thread="kernel k, block (1, 0, 0), thread (5, 0, 0)", main_thread=False),
+        "SIGSEGV (segmentation fault)",
+        "it reads address 0x123456789000, which belongs to no tensor; kernel k, block (1, 0, 0), thread (5, 0, 0)",
+        (
+            "an index is far out of bounds, or a pointer was never set: li.check with device='cuda-cpu' names the array, its "
+            "size and the index"
+        ),
+    ),
     "address of all ones": (
         fault(2**64 - 8, code=1),
         "SIGSEGV (segmentation fault)",

@@ -1,6 +1,6 @@
 // The kernel's own assertion.
 // x = torch.randn(8)
-// report: assertion failed: n % 32 == 0
+// report: assertion failed: n % 32 == 0 at planted/all:\d+\. Print the values that led there with printf
 __global__ void copy(const float* x, float* y, int n) {
   assert(n % 32 == 0);  // <-
   y[threadIdx.x] = x[threadIdx.x];
