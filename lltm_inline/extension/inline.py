@@ -30,7 +30,7 @@ from ..source.signature import Function, aliases_in, closing, find_functions, ma
 from .classic import adapter_text, flags_of
 from .example import Example, call, common_dtype, explore, of_one_shape, sizes_of, tensors_in, words
 from .matching import match_functions, of_gradient, unqualified
-from .reading import Unclear, body_of, find_modules, result_of
+from .reading import Unclear, body_of, find_modules, result_of, used_by
 
 #: Arguments of `load_inline` that ask for what does not exist here.
 _SYCL = ("sycl_sources", "extra_sycl_cflags", "with_sycl")
@@ -374,7 +374,9 @@ def _made(
     names, space, masked = unqualified(names, _masked(own), where)
     found = {kind: _defined(masked, name, where) for kind, name in names.items()}
     arguments = _arguments(found["forward"], masked, where)
-    op = _op(_op_name(snippet, key, forward), found, arguments, masked, given, inputs, where)
+    op = _op(
+        _op_name(snippet, key, forward), found, arguments, used_by(names.values(), own, masked), given, inputs, where
+    )
     match = match_functions(op, names, masked, where, space, counted=True)
     taken_names = {one for one, _ in find_functions(masked)} & {"forward", "backward"}
     called = ("called_forward", "called_backward") if taken_names else ("forward", "backward")
@@ -556,7 +558,7 @@ def _op(
     inputs: Any,
     where: str,
 ) -> Op:
-    """Make the op that a function computes."""
+    """Make the op that a function computes; what it does not use is blank in the text."""
     function_, backward = found["forward"], found.get("backward")
     maker = inputs if callable(inputs) else None
     if maker is not None:
