@@ -28,7 +28,7 @@ from ..run.compare import dtype_name
 from ..run.function import each
 from ..source.signature import Function, aliases_in, closing, find_functions, mask, meant, taken
 from .classic import adapter_text, flags_of
-from .example import Example, call, common_dtype, explore, of_one_shape, sizes_of, tensors_in, words
+from .example import Example, call, common_dtype, drawn, explore, of_one_shape, sizes_of, tensors_in, words
 from .matching import match_functions, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of, used_by
 
@@ -562,7 +562,7 @@ def _op(
     function_, backward = found["forward"], found.get("backward")
     maker = inputs if callable(inputs) else None
     if maker is not None:
-        inputs = _drawn(maker, sizes_of(maker, where), where)
+        inputs = drawn(maker, sizes_of(maker, where), where)
     lacks = [what for what, value in (("reference", given), ("inputs", inputs)) if value is None]
     if inputs is None:  # whatever it takes; nothing can be made up to call it with
         given, inputs = None, (None,) * len(arguments)
@@ -589,8 +589,8 @@ def _op(
         for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
     ]
     shapes = {
-        argument.name: known.shape(tensors_in([value])[0]) if of_one_shape(value) else "?"
-        for argument, value in zip(arguments, inputs, strict=True)
+        argument.name: known.shape_of_input(place, where) if of_one_shape(value) else "?"
+        for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
         if argument.type in ("Tensor", "Tensor?", LIST)
     }
     outputs = []
@@ -622,22 +622,6 @@ def _op(
     return replace(
         op, benchmark_sizes=(in_order(own),) if tensors_in(inputs) else (), check_size=in_order(small) if small else ()
     )
-
-
-def _drawn(maker: Callable[..., Any], sizes: Mapping[str, int], where: str) -> Any:
-    """Make example inputs by the user's function.
-
-    Raises:
-        DefinitionError: it fails.
-    """
-    generator = torch.Generator().manual_seed(0)
-    try:
-        return maker(lambda *shape: torch.randn(shape, generator=generator), **sizes)
-    except Exception as error:
-        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise DefinitionError(
-            f"{where}: inputs(randn, {', '.join(f'{k}={v}' for k, v in sizes.items())}) failed: {said}"
-        ) from error
 
 
 def _op_name(snippet: _Snippet, key: str, forward: str) -> str:
