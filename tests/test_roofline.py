@@ -39,7 +39,9 @@ def under(*rows: Row) -> Roofline:
     return Roofline(Timings(rows, "axpy/cpp"), (ONE, TWO))
 
 
-FROM_L2 = "its data lie in L2, at least in part; 25% of the roof above it, bytes from L2 (50% of the roof of one thread)"
+FROM_L2 = (
+    "its data lie in L2, at least in part; 25% of the roof above it, bytes from L2 (50% of the roof of one thread)"
+)
 
 
 @pytest.mark.parametrize(

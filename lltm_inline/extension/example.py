@@ -34,6 +34,8 @@ _STEPS, _TOGETHER = (1, 3), (2, 3, 5, 7, 11, 13)
 _SMALL = 16
 #: An axis of an argument: the place of that, and the axis.
 _Axis = tuple[int, int]
+#: An axis of an argument, by the name of that; None for each of its axes.
+End = tuple[str, int | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,9 +438,7 @@ def drawn(maker: Callable[..., Any], sizes: Mapping[str, int], where: str) -> An
         return maker(lambda *shape: torch.randn(shape, generator=generator), **sizes)
     except Exception as error:
         said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise DefinitionError(
-            f"{where}: inputs(randn, {_at(sizes)}) failed: {said}"
-        ) from error
+        raise DefinitionError(f"{where}: inputs(randn, {_at(sizes)}) failed: {said}") from error
 
 
 def explore(
@@ -448,6 +448,7 @@ def explore(
     asked: Callable[[str, int, int], bool],
     reference: Callable[..., Any] | None,
     maker: Callable[..., Any] | None = None,
+    ties: Sequence[tuple[End, End]] = (),
 ) -> Example:
     """Find out which extents of an example may be others.
 
@@ -458,6 +459,7 @@ def explore(
         asked: whether a text asks for the extent of an argument along an axis, of so many; what it never asks for is fixed.
         reference: of the op, or None.
         maker: has made the example, with the extents of `sizes_of`, where the user said how.
+        ties: what the function wants to be of one size.
 
     Raises:
         DefinitionError: the reference does not take the example.
@@ -465,7 +467,7 @@ def explore(
     """
     chance: dict[int, int] = {}
     if reference is not None and maker is None:
-        values, chance = _told_apart(names, values, asked, reference)
+        values, chance = _told_apart(names, values, asked, reference, ties)
     extents: dict[int, None] = {}
     bound: dict[str, Sequence[int]] = {}
     single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
@@ -535,6 +537,7 @@ def _told_apart(
     values: Sequence[Any],
     asked: Callable[[str, int, int], bool],
     reference: Callable[..., Any],
+    ties: Sequence[tuple[End, End]],
 ) -> tuple[Sequence[Any], dict[int, int]]:
     """Give axes that have one extent by chance extents of their own: a kernel that takes one for the other is right for squares.
 
@@ -572,13 +575,36 @@ def _told_apart(
             if part and {*part} <= {*left} and all(takes(dict.fromkeys(part, extent + step)) for step in _STEPS):
                 parts.append([*part])
                 left = [axis for axis in left if axis not in part]
-        for part in _told(parts + [left] * bool(left), names, values, asked)[:-1]:
+        parts = _tied(parts + [left] * bool(left), names, values, ties)
+        for part in _told(parts, names, values, asked)[:-1]:
             # A multiple: what a text asks of the one, as 128 % 4 == 0, the other has as well.
             new = next(number for number in count(2 * extent, extent) if number not in used)
             used.add(new)
             chance[new] = extent
             apart |= dict.fromkeys(part, new)
     return (moved(apart), chance) if apart and takes(apart) else (values, {})
+
+
+def _tied(
+    parts: list[list[_Axis]], names: Sequence[str], values: Sequence[Any], ties: Sequence[tuple[End, End]]
+) -> list[list[_Axis]]:
+    """Join parts that a function wants to be of one extent."""
+    for (one, i), (other, j) in ties:
+        if one not in names or other not in names:
+            continue
+        first, second = names.index(one), names.index(other)
+        ranks = [values[place].dim() if isinstance(values[place], Tensor) else 0 for place in (first, second)]
+        if not all(ranks):
+            continue
+        pairs = (
+            [(axis, axis) for axis in range(min(ranks))] if i is None or j is None else [(i % ranks[0], j % ranks[1])]
+        )
+        for a, b in pairs:
+            ends = {(first, a), (second, b)}
+            joined = [part for part in parts if ends & {*part}]
+            if ends <= {axis for part in joined for axis in part}:
+                parts = [part for part in parts if part not in joined] + [sum(joined, [])]
+    return parts
 
 
 def _told(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from ast import literal_eval
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..run.compare import dtype_name
 from ..run.function import each
 from ..source.signature import Function, aliases_in, closing, find_functions, mask, meant, taken
 from .classic import adapter_text, flags_of
-from .example import Example, call, common_dtype, drawn, explore, of_one_shape, sizes_of, tensors_in, words
+from .example import End, Example, call, common_dtype, drawn, explore, of_one_shape, sizes_of, tensors_in, words
 from .matching import match_functions, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of, used_by
 
@@ -57,6 +57,11 @@ _EXTENT = re.compile(r"\b(\w+)\s*\.\s*(?:size|sizes|numel)\s*\(\s*([^()]*?)\s*\)
 #: What has the extents of another tensor.
 _COPY = re.compile(
     r"\b(\w+)\s*=\s*(?:\w+::\w+_like\s*\(\s*)?(\w+)\b(?=\s*(?:;|,|\)|\.\s*(?:contiguous|clone|accessor|packed_accessor\w*|to)\b))"
+)
+#: Two tensors, or an axis of each, that a text wants to be of one size.
+_TIE = re.compile(
+    r"([-+*/%]\s*)?\b(\w+)\s*\.\s*size(?:s\(\s*\)|\((-?\d+)\))\s*[!=]=\s*"
+    r"(\w+)\s*\.\s*size(?:s\(\s*\)|\((-?\d+)\))(\s*[-+*/%])?"
 )
 _DISPATCH = re.compile(r"AT_DISPATCH_(?:FLOATING|ALL)_TYPES(\w*\s*\([^;{\[]*)")
 
@@ -574,7 +579,10 @@ def _op(
     if given is not None and void:
         reference = replace(reference, places=_places(given, arguments, inputs, where))
     asked = _asker(masked, function_, arguments)
-    known = explore(where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker)
+    ties = list(_ties(masked, function_, arguments))
+    known = explore(
+        where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker, ties
+    )
     inputs, changed = known.values, _changed(known, arguments, void)
     main = common_dtype(inputs)
     for argument, value in zip(arguments, inputs, strict=True):
@@ -667,9 +675,7 @@ def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Call
     if not _POINTERS.search(body):
         return lambda name, axis, rank: True
     lists = {argument.name for argument in arguments if argument.is_list}  # of which a loop has another name
-    owners: dict[str, str] = {argument.own: argument.name for argument in arguments}
-    for new, old in _COPY.findall(body):
-        owners.setdefault(new, owners.get(old, ""))
+    owners = _owners(body, arguments)
     asked: dict[str, list[str]] = {}
     for own, argument, index in _EXTENT.findall(body):
         asked.setdefault(owners.get(own, ""), []).append(index or argument)
@@ -680,6 +686,23 @@ def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Call
         )
 
     return asks
+
+
+def _owners(body: str, arguments: Sequence[_Argument]) -> dict[str, str]:
+    """Say of which argument of the op the variables of a function have the extents."""
+    owners: dict[str, str] = {argument.own: argument.name for argument in arguments}
+    for new, old in _COPY.findall(body):
+        owners.setdefault(new, owners.get(old, ""))
+    return owners
+
+
+def _ties(masked: str, found: Function, arguments: Sequence[_Argument]) -> Iterator[tuple[End, End]]:
+    """List what a function compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`."""
+    body = body_of(masked, found)
+    owners = _owners(body, arguments)
+    for before, one, i, other, j, behind in _TIE.findall(body):
+        if not before and not behind and bool(i) == bool(j):
+            yield (owners.get(one, ""), int(i) if i else None), (owners.get(other, ""), int(j) if j else None)
 
 
 def _places(
