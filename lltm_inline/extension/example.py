@@ -602,8 +602,9 @@ def _tied(
         for a, b in pairs:
             ends = {(first, a), (second, b)}
             joined = [part for part in parts if ends & {*part}]
-            if ends <= {axis for part in joined for axis in part}:
-                parts = [part for part in parts if part not in joined] + [sum(joined, [])]
+            if len(joined) == 2:
+                early, late = joined
+                parts = [[*early, *late] if part is late else part for part in parts if part is not early]
     return parts
 
 
