@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..base.progress import emit, say
 from ..model.op import of_dtype
@@ -34,11 +37,13 @@ from .interface import interface
 from .opcheck import is_operator, opcheck
 from .purity import purity
 from .report import Report, Section
-from .runner import Matrix, Part, Runner, fill, laboratory, matrix_of, runner_of
+from .runner import RAISES, Matrix, Part, Runner, fill, laboratory, matrix_of, runner_of
 from .safety import safety
 
 #: Extent of one letter in the cases about layout: whole vectors and a rest, in both dtypes.
 _VECTOR_AND_REST = 19
+#: How torch says that it is not the dtype that it wants, which a text asks for by `data_ptr<float>`, say.
+_OF_DTYPES = re.compile(r"\b(?:dtypes?|scalar_?.?types?)\b|can't be cast")
 #: In which a report has the sections.
 _ORDER = ("interface", "parity", "purity", "gradcheck", "opcheck", "safety")
 
@@ -62,6 +67,7 @@ class Examination(Task):
         with laboratory():
             if not self.sizes:
                 _tie(runner)
+            _narrow(runner)
             return (_gradcheck if self.gradients_only else _check)(runner, self.sizes)
 
 
@@ -74,28 +80,67 @@ def _tie(runner: Runner) -> None:
     op = runner.op
     if op.corners or not op.check_size or not op.benchmark_sizes:
         return
-    own, size = op.benchmark_sizes[0], op.check_size
-    twins = [(i, own.index(extent)) for i, extent in enumerate(own) if size[own.index(extent)] != size[i]]
-    if not twins or not _refuses(runner, size):
+    own, size = (op.named(one) for one in (op.benchmark_sizes[0], op.check_size))
+    first = {extent: letter for letter, extent in reversed(own.items())}
+    twins = [(letter, first[extent]) for letter, extent in own.items() if size[first[extent]] != size[letter]]
+    if not twins or not _refusal(runner, op, _own_dtype(op)):
         return
     for chosen in [*([twin] for twin in twins), *([twins] if len(twins) > 1 else [])]:
-        tied = list(size)
-        for letter, other in chosen:
-            tied[letter] = size[other]
-        if op.allows(tied) and not _refuses(runner, tuple(tied)):
-            runner.op = replace(op, check_size=tuple(tied))
+        tied = _as_one(op, dict(chosen))
+        if tied.allows(tied.check_size) and not _refusal(runner, tied, _own_dtype(op)):
+            runner.op = tied
             return
 
 
-def _refuses(runner: Runner, size: Size) -> bool:
-    """Tell whether a kernel refuses a size in words of its own."""
+def _as_one(op: Op, twins: Mapping[str, str]) -> Op:
+    """Write other letters in place of some, in the shapes of an op that is made of an example."""
+    letters = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(twins)})(?![A-Za-z_0-9])")
+    shapes = {
+        name: letters.sub(lambda found: twins[found[0]], shape) if isinstance(shape, str) else shape
+        for name, shape in op.shapes.items()
+    }
+    draw = op.inputs
+
+    def inputs(randn: Callable[..., Tensor], **sizes: int) -> Any:
+        assert draw is not None
+        return draw(randn, **sizes, **{letter: sizes[other] for letter, other in twins.items()})
+
+    tied = replace(op, shapes=shapes, inputs=draw and inputs, check_size=(), benchmark_sizes=())
+    own, size = (op.named(one) for one in (op.benchmark_sizes[0], op.check_size))
+    return replace(
+        tied,
+        benchmark_sizes=(tuple(own[letter] for letter in tied.letters),),
+        check_size=tuple(size[letter] for letter in tied.letters),
+    )
+
+
+def _narrow(runner: Runner) -> None:
+    """Leave out the dtypes that a snippet refuses at the size of its example, where it takes that in the example's own."""
     op = runner.op
-    runner.op = replace(op, check_size=())  # no size must be taken
+    if op.corners or op.first.dtype:
+        return
+    refused = {name: _refusal(runner, op, getattr(torch, name).to_real()) for name in op.dtypes[1:]}
+    if not any(refused.values()) or _refusal(runner, op, _own_dtype(op)):
+        return
+    runner.op = replace(op, dtypes=tuple(name for name in op.dtypes if not refused.get(name)))
+    runner.untaken = [f"{name}: the kernel refuses it ({said})" for name, said in refused.items() if said]
+
+
+def _own_dtype(op: Op) -> torch.dtype:
+    """Return the dtype of the example that an op is made of."""
+    return dtypes_of(op)[0] if op.first.dtype else getattr(torch, op.dtypes[0]).to_real()
+
+
+def _refusal(runner: Runner, op: Op, dtype: torch.dtype) -> str:
+    """Return what a kernel says where it refuses the size of an example, in words of its own, or a dtype."""
+    before = runner.op
+    runner.op = replace(op, check_size=prime_size(op))  # so that it is called and raises
     try:
-        result = runner.run_again(Case("", size, dtypes_of(op)[0]))
+        wrong = runner.run_again(Case("", prime_size(op), dtype)).wrong.get("forward")
     finally:
-        runner.op = op
-    return bool(result.skipped) and not result.refused
+        runner.op = before
+    said = wrong.sentence.removeprefix("forward raises ") if wrong is not None and wrong.cell == RAISES else ""
+    return said if runner.refuses(said) or (dtype != _own_dtype(op) and _OF_DTYPES.search(said)) else ""
 
 
 def _require_op(op: Op, size: Sequence[int]) -> None:
@@ -179,7 +224,8 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
             ran += 1
             fill(matrix, case.group, result, runner.outputs)
             column, cells = case.group, {name: row[case.group] for name, row in matrix.items()}
-    return Part(ran, findings_of(runner, cases, structural=False), [*skipped, *([untried] if untried else [])])
+    skipped += [untried] if untried else []
+    return Part(ran, findings_of(runner, cases, structural=False), [*runner.untaken, *skipped])
 
 
 def _safety(runner: Runner, sizes: Sequence[Size] | None) -> Part:

@@ -187,6 +187,7 @@ class Runner:
         self.threads = torch.get_num_threads()
         self.settings = settings()
         self.exhausted: Case | None = None
+        self.untaken: list[str] = []
         self._results: dict[Case, CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
 

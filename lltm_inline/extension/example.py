@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import combinations, count, permutations, product
+from itertools import combinations, count, cycle, permutations, product
 from typing import Any
 
 import torch
@@ -34,6 +34,8 @@ _STEPS, _TOGETHER = (1, 3), (2, 3, 5, 7, 11, 13)
 _SMALL = 16
 #: An axis of an argument: the place of that, and the axis.
 _Axis = tuple[int, int]
+#: An axis of an argument, by the name of that; None for each of its axes.
+End = tuple[str, int | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +180,7 @@ class Example:
         maker: makes inputs, where the user said how.
         bound: numbers that are an extent of the example, or a product of some, by name.
         chance: for extents that the user's own example has not, what it has in their place.
+        made: by the maker at several sizes, those of the example first.
     """
 
     names: tuple[str, ...]
@@ -188,6 +191,7 @@ class Example:
     maker: Callable[..., Any] | None = None
     bound: Mapping[str, Sequence[int]] = field(default_factory=dict)
     chance: Mapping[int, int] = field(default_factory=dict)
+    made: Sequence[tuple[dict[str, int], Sequence[Any]]] = ()
 
     @cached_property
     def inputs(self) -> Callable[..., Any]:
@@ -221,11 +225,34 @@ class Example:
         """Write the shape of a tensor in letters."""
         return self._written(value.shape)
 
+    def shape_of_input(self, place: int, where: str) -> str:
+        """Write the shape of an argument that is a tensor, or a list of such.
+
+        Raises:
+            DefinitionError: the user's function gives it extents that are no sums of letters.
+        """
+        if self.maker is None:
+            return self.shape(tensors_in([self.values[place]])[0])
+        shapes = [(sizes, tensors_in([values[place]])[0].shape) for sizes, values in self.made]
+        words = [
+            self._linear([(sizes, shape[axis]) for sizes, shape in shapes])
+            for axis in range(min(len(shape) for _, shape in shapes))
+        ]
+        if None in words or len({len(shape) for _, shape in shapes}) > 1:
+            raise DefinitionError(
+                f"{where}: inputs() gives {self.names[place]} the shapes "
+                f"{' and '.join(f'{tuple(shape)} at {_at(sizes)}' for sizes, shape in (shapes[0], shapes[-1]))}, want extents that are "
+                "sums of letters and numbers, such as B, 2*D or T+4. Give what is none a letter of its own"
+            )
+        return " ".join(map(str, words))
+
     def _written(self, extents: Sequence[int]) -> str:
         return " ".join(str(self.free.get(extent, extent)) for extent in extents)
 
     def small(self, most: int) -> tuple[int, ...]:
         """Scale the example down to so many elements, by one factor, so that different extents stay different; () if it cannot be."""
+        if self.maker is not None:  # its sizes are prime
+            return tuple(self.sizes.values()) * (sum(tensor.numel() for tensor in tensors_in(self.values)) <= most)
         for factor in (1, 2, 4, 8, 16, 32, 64, 128):
             sizes = {letter: extent if extent < _SMALL else extent // factor for letter, extent in self.sizes.items()}
             if any(extent >= _SMALL and extent % factor for extent in self.sizes.values()):
@@ -335,6 +362,10 @@ class Example:
         return "".join(words).removeprefix("+")
 
 
+def _at(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{letter}={size}" for letter, size in sizes.items())
+
+
 def tensors_in(values: Sequence[Any]) -> list[Tensor]:
     """List the tensors among values, those of lists among them."""
     return [
@@ -396,6 +427,20 @@ def sizes_of(maker: Callable[..., Any], where: str) -> dict[str, int]:
     return dict(zip(names[1:], (29, 31, 37, 41, 43, 47, 53, 59, 61, 67), strict=False))
 
 
+def drawn(maker: Callable[..., Any], sizes: Mapping[str, int], where: str) -> Any:
+    """Make example inputs by the user's function, at these sizes.
+
+    Raises:
+        DefinitionError: it fails.
+    """
+    generator = torch.Generator().manual_seed(0)
+    try:
+        return maker(lambda *shape: torch.randn(shape, generator=generator), **sizes)
+    except Exception as error:
+        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        raise DefinitionError(f"{where}: inputs(randn, {_at(sizes)}) failed: {said}") from error
+
+
 def explore(
     where: str,
     names: Sequence[str],
@@ -403,6 +448,7 @@ def explore(
     asked: Callable[[str, int, int], bool],
     reference: Callable[..., Any] | None,
     maker: Callable[..., Any] | None = None,
+    ties: Sequence[tuple[End, End]] = (),
 ) -> Example:
     """Find out which extents of an example may be others.
 
@@ -413,6 +459,7 @@ def explore(
         asked: whether a text asks for the extent of an argument along an axis, of so many; what it never asks for is fixed.
         reference: of the op, or None.
         maker: has made the example, with the extents of `sizes_of`, where the user said how.
+        ties: what the function wants to be of one size.
 
     Raises:
         DefinitionError: the reference does not take the example.
@@ -420,7 +467,7 @@ def explore(
     """
     chance: dict[int, int] = {}
     if reference is not None and maker is None:
-        values, chance = _told_apart(names, values, asked, reference)
+        values, chance = _told_apart(names, values, asked, reference, ties)
     extents: dict[int, None] = {}
     bound: dict[str, Sequence[int]] = {}
     single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
@@ -454,9 +501,19 @@ def explore(
                 f"It is called as the function is: ({', '.join(names)})"
             ) from error
     letters = dict(zip(extents, _LETTERS, strict=False))
+    made: list[tuple[dict[str, int], Sequence[Any]]] = []
     if maker is not None:
-        letters = {extent: letter for letter, extent in sizes_of(maker, where).items()}
-    example = Example(tuple(names), tuple(values), letters, reference, first, maker, bound, chance)
+        sizes = sizes_of(maker, where)
+        letters = {extent: letter for letter, extent in sizes.items()}
+        made.append((sizes, values))
+        for steps in (*({letter: 1} for letter in sizes), dict(zip(sizes, cycle(_TOGETHER), strict=False))):
+            other = {letter: size + steps.get(letter, 0) for letter, size in sizes.items()}
+            inputs = drawn(maker, other, where)
+            made.append((other, [inputs] if isinstance(inputs, Tensor) else inputs))
+        # A number that is another at other sizes is made, and nobody chooses it.
+        moves = zip(names, zip(*(inputs for _, inputs in made), strict=False), strict=False)
+        bound = {name: () for name, those in moves if _is_number(those[0]) and len({*those}) > 1}
+    example = Example(tuple(names), tuple(values), letters, reference, first, maker, bound, chance, made)
     if reference is None or maker is not None:
         return example
     taken = [extent for extent in extents if _moves(example, extent)]
@@ -480,6 +537,7 @@ def _told_apart(
     values: Sequence[Any],
     asked: Callable[[str, int, int], bool],
     reference: Callable[..., Any],
+    ties: Sequence[tuple[End, End]],
 ) -> tuple[Sequence[Any], dict[int, int]]:
     """Give axes that have one extent by chance extents of their own: a kernel that takes one for the other is right for squares.
 
@@ -517,13 +575,37 @@ def _told_apart(
             if part and {*part} <= {*left} and all(takes(dict.fromkeys(part, extent + step)) for step in _STEPS):
                 parts.append([*part])
                 left = [axis for axis in left if axis not in part]
-        for part in _told(parts + [left] * bool(left), names, values, asked)[:-1]:
+        parts = _tied(parts + [left] * bool(left), names, values, ties)
+        for part in _told(parts, names, values, asked)[:-1]:
             # A multiple: what a text asks of the one, as 128 % 4 == 0, the other has as well.
             new = next(number for number in count(2 * extent, extent) if number not in used)
             used.add(new)
             chance[new] = extent
             apart |= dict.fromkeys(part, new)
     return (moved(apart), chance) if apart and takes(apart) else (values, {})
+
+
+def _tied(
+    parts: list[list[_Axis]], names: Sequence[str], values: Sequence[Any], ties: Sequence[tuple[End, End]]
+) -> list[list[_Axis]]:
+    """Join parts that a function wants to be of one extent."""
+    for (one, i), (other, j) in ties:
+        if one not in names or other not in names:
+            continue
+        first, second = names.index(one), names.index(other)
+        ranks = [values[place].dim() if isinstance(values[place], Tensor) else 0 for place in (first, second)]
+        if not all(ranks):
+            continue
+        pairs = (
+            [(axis, axis) for axis in range(min(ranks))] if i is None or j is None else [(i % ranks[0], j % ranks[1])]
+        )
+        for a, b in pairs:
+            ends = {(first, a), (second, b)}
+            joined = [part for part in parts if ends & {*part}]
+            if len(joined) == 2:
+                early, late = joined
+                parts = [[*early, *late] if part is late else part for part in parts if part is not early]
+    return parts
 
 
 def _told(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from ast import literal_eval
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,9 +28,9 @@ from ..run.compare import dtype_name
 from ..run.function import each
 from ..source.signature import Function, aliases_in, closing, find_functions, mask, meant, taken
 from .classic import adapter_text, flags_of
-from .example import Example, call, common_dtype, explore, of_one_shape, sizes_of, tensors_in, words
+from .example import End, Example, call, common_dtype, drawn, explore, of_one_shape, sizes_of, tensors_in, words
 from .matching import match_functions, of_gradient, unqualified
-from .reading import Unclear, body_of, find_modules, result_of
+from .reading import Unclear, body_of, find_modules, result_of, used_by
 
 #: Arguments of `load_inline` that ask for what does not exist here.
 _SYCL = ("sycl_sources", "extra_sycl_cflags", "with_sycl")
@@ -57,6 +57,11 @@ _EXTENT = re.compile(r"\b(\w+)\s*\.\s*(?:size|sizes|numel)\s*\(\s*([^()]*?)\s*\)
 #: What has the extents of another tensor.
 _COPY = re.compile(
     r"\b(\w+)\s*=\s*(?:\w+::\w+_like\s*\(\s*)?(\w+)\b(?=\s*(?:;|,|\)|\.\s*(?:contiguous|clone|accessor|packed_accessor\w*|to)\b))"
+)
+#: Two tensors, or an axis of each, that a text wants to be of one size.
+_TIE = re.compile(
+    r"([-+*/%]\s*)?\b(\w+)\s*\.\s*size(?:s\(\s*\)|\((-?\d+)\))\s*[!=]=\s*"
+    r"(\w+)\s*\.\s*size(?:s\(\s*\)|\((-?\d+)\))(\s*[-+*/%])?"
 )
 _DISPATCH = re.compile(r"AT_DISPATCH_(?:FLOATING|ALL)_TYPES(\w*\s*\([^;{\[]*)")
 
@@ -374,7 +379,9 @@ def _made(
     names, space, masked = unqualified(names, _masked(own), where)
     found = {kind: _defined(masked, name, where) for kind, name in names.items()}
     arguments = _arguments(found["forward"], masked, where)
-    op = _op(_op_name(snippet, key, forward), found, arguments, masked, given, inputs, where)
+    op = _op(
+        _op_name(snippet, key, forward), found, arguments, used_by(names.values(), own, masked), given, inputs, where
+    )
     match = match_functions(op, names, masked, where, space, counted=True)
     taken_names = {one for one, _ in find_functions(masked)} & {"forward", "backward"}
     called = ("called_forward", "called_backward") if taken_names else ("forward", "backward")
@@ -556,11 +563,11 @@ def _op(
     inputs: Any,
     where: str,
 ) -> Op:
-    """Make the op that a function computes."""
+    """Make the op that a function computes; what it does not use is blank in the text."""
     function_, backward = found["forward"], found.get("backward")
     maker = inputs if callable(inputs) else None
     if maker is not None:
-        inputs = _drawn(maker, sizes_of(maker, where), where)
+        inputs = drawn(maker, sizes_of(maker, where), where)
     lacks = [what for what, value in (("reference", given), ("inputs", inputs)) if value is None]
     if inputs is None:  # whatever it takes; nothing can be made up to call it with
         given, inputs = None, (None,) * len(arguments)
@@ -572,7 +579,10 @@ def _op(
     if given is not None and void:
         reference = replace(reference, places=_places(given, arguments, inputs, where))
     asked = _asker(masked, function_, arguments)
-    known = explore(where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker)
+    ties = list(_ties(masked, function_, arguments))
+    known = explore(
+        where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker, ties
+    )
     inputs, changed = known.values, _changed(known, arguments, void)
     main = common_dtype(inputs)
     for argument, value in zip(arguments, inputs, strict=True):
@@ -587,8 +597,8 @@ def _op(
         for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
     ]
     shapes = {
-        argument.name: known.shape(tensors_in([value])[0]) if of_one_shape(value) else "?"
-        for argument, value in zip(arguments, inputs, strict=True)
+        argument.name: known.shape_of_input(place, where) if of_one_shape(value) else "?"
+        for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
         if argument.type in ("Tensor", "Tensor?", LIST)
     }
     outputs = []
@@ -620,22 +630,6 @@ def _op(
     return replace(
         op, benchmark_sizes=(in_order(own),) if tensors_in(inputs) else (), check_size=in_order(small) if small else ()
     )
-
-
-def _drawn(maker: Callable[..., Any], sizes: Mapping[str, int], where: str) -> Any:
-    """Make example inputs by the user's function.
-
-    Raises:
-        DefinitionError: it fails.
-    """
-    generator = torch.Generator().manual_seed(0)
-    try:
-        return maker(lambda *shape: torch.randn(shape, generator=generator), **sizes)
-    except Exception as error:
-        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise DefinitionError(
-            f"{where}: inputs(randn, {', '.join(f'{k}={v}' for k, v in sizes.items())}) failed: {said}"
-        ) from error
 
 
 def _op_name(snippet: _Snippet, key: str, forward: str) -> str:
@@ -681,9 +675,7 @@ def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Call
     if not _POINTERS.search(body):
         return lambda name, axis, rank: True
     lists = {argument.name for argument in arguments if argument.is_list}  # of which a loop has another name
-    owners: dict[str, str] = {argument.own: argument.name for argument in arguments}
-    for new, old in _COPY.findall(body):
-        owners.setdefault(new, owners.get(old, ""))
+    owners = _owners(body, arguments)
     asked: dict[str, list[str]] = {}
     for own, argument, index in _EXTENT.findall(body):
         asked.setdefault(owners.get(own, ""), []).append(index or argument)
@@ -694,6 +686,23 @@ def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Call
         )
 
     return asks
+
+
+def _owners(body: str, arguments: Sequence[_Argument]) -> dict[str, str]:
+    """Say of which argument of the op the variables of a function have the extents."""
+    owners: dict[str, str] = {argument.own: argument.name for argument in arguments}
+    for new, old in _COPY.findall(body):
+        owners.setdefault(new, owners.get(old, ""))
+    return owners
+
+
+def _ties(masked: str, found: Function, arguments: Sequence[_Argument]) -> Iterator[tuple[End, End]]:
+    """List what a function compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`."""
+    body = body_of(masked, found)
+    owners = _owners(body, arguments)
+    for before, one, i, other, j, behind in _TIE.findall(body):
+        if not before and not behind and bool(i) == bool(j):
+            yield (owners.get(one, ""), int(i) if i else None), (owners.get(other, ""), int(j) if j else None)
 
 
 def _places(

@@ -278,9 +278,11 @@ class _Matching:
             found |= dict(zip([name for name in tensors if name not in found], nameless, strict=False))
         missing = [name for name in tensors if name not in found]
         if missing:
+            some = tuple(name for name in tensors if name in found)
+            cure = f", or make an op without that gradient: Op(..., differentiable={some})" * bool(some)
             raise self.error(
                 f"{backward.name!r} returns {_listed(names)}, and none of them is d_{missing[0]} or grad_{missing[0]}, the "
-                f"gradient of {missing[0]!r}: give it that name where it is returned"
+                f"gradient of {missing[0]!r}: give it that name where it is returned{cure}"
             )
         return {name: found[name] for name in tensors}
 

@@ -6,10 +6,10 @@ As in `signature`, this is no C++ parser: it looks at functions at file scope, w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ..source.signature import Function, closing, find_function, mask, split
+from ..source.signature import Function, closing, find_function, find_functions, mask, split
 
 _MODULE = re.compile(r"\b(?:PYBIND11_MODULE|TORCH_LIBRARY(?:_IMPL|_FRAGMENT)?)\s*\(\s*\w+\s*,\s*(\w+)")
 #: Keys of the dispatcher under which a function computes nothing of its own.
@@ -25,6 +25,8 @@ _LIST = re.compile(
     re.DOTALL,
 )
 _CALL = re.compile(r"(\w+)\s*\((.*)\)\Z", re.DOTALL)
+#: A line of the preprocessor, with those that it goes on in.
+_MACRO = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 _NAME = re.compile(r"(?:std::move\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\Z")
 
 
@@ -143,5 +145,43 @@ def _returned(masked: str, function: Function) -> Iterator[str]:
 
 def body_of(masked: str, function: Function) -> str:
     """Return the text between the braces of a function."""
+    return masked[slice(*_inside(masked, function))]
+
+
+def _inside(masked: str, function: Function) -> tuple[int, int]:
+    """Say where the text between the braces of a function begins and ends."""
     opening = masked.index("{", closing(masked, masked.index("(", function.offset)))
-    return masked[opening + 1 : closing(masked, opening) - 1]
+    return opening + 1, closing(masked, opening) - 1
+
+
+def used_by(names: Iterable[str], text: str, masked: str) -> str:
+    """Blank the bodies of functions that these do not use, so that what stands there is not taken for theirs.
+
+    A function uses whatever it names, and so on. What stands outside of functions, such as classes and macros, belongs to all of them.
+
+    Args:
+        names: of functions at file scope.
+        text: in which the macros stand.
+        masked: the text, masked.
+
+    Example:
+        >>> text = "int a() { return 1; } int b() { return 2; } int c() { return a(); }"
+        >>> used_by(["c"], text, text)
+        'int a() { return 1; } int b() {           } int c() { return a(); }'
+    """
+    bodies = [(name, *_inside(masked, function)) for name, function in find_functions(masked)]
+    outside = masked
+    for _, start, end in bodies:
+        outside = outside[:start] + " " * (end - start) + outside[end:]
+    used, new, depth = set[str](), {*names, *re.findall(r"\w+", " ".join(_MACRO.findall(text)))}, 0
+    for token in re.finditer(r"[{}]|(\w+)(\s*\()?", outside):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if token[1] and (depth or not token[2]):  # at file scope a name with brackets declares a function
+            new.add(token[1])
+    while new:
+        used |= new
+        new = {w for name, start, end in bodies if name in new for w in re.findall(r"\w+", masked[start:end])} - used
+    for name, start, end in bodies:
+        if name not in used:
+            masked = masked[:start] + re.sub(r"[^\n]", " ", masked[start:end]) + masked[end:]
+    return masked

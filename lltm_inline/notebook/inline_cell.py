@@ -10,10 +10,12 @@ from typing import Any
 from ..base.arguments import shown
 from ..errors import InputError
 from ..extension.inline import from_load_inline
+from ..extension.reading import find_modules
 from ..model.kernel import Kernel
 from ..model.registry import registry
 from ..run.setting import Setting
 from ..source.choose import usual_device
+from ..source.signature import find_functions, mask, taken
 from .cell import Outcome, is_cuda, show_all, text_of
 from .live import Notebook, Terminal
 from .options import Option, laid_out, suggestion
@@ -67,13 +69,27 @@ def run(
             raise InputError(f"%%load_inline: {name} needs a value: {known[name].usage}")
     text = text_of(body, lines_ahead, "%%load_inline")
     kind = "cuda_sources" if is_cuda(text) else "cpp_sources"
-    values: dict[str, Any] = {
-        name: evaluate(given[f"--{name}"]) for name in ("reference", "inputs") if f"--{name}" in given
-    }
-    made = from_load_inline(functions=words.split() or None, gradient=given.get("--gradient"), **{kind: text, **values})
+    functions = [_unquoted(word) for word in words.split()]
+    if not functions and not any(module.functions for module in find_modules(text)):
+        defined = list(dict.fromkeys(name for name, _ in find_functions(mask(taken(text)))))
+        listed = f"Its functions: {', '.join(defined)}" if defined else "It defines no function"
+        raise InputError(f"%%load_inline: which function of the text? Write %%load_inline FUNCTION. {listed}")
+    values: dict[str, Any] = {}
+    for name in ("reference", "inputs"):
+        if f"--{name}" in given:
+            value = evaluate(given[f"--{name}"])
+            values[name] = evaluate(value) if isinstance(value, str) else value  # in quotes, as for a shell
+    gradient = _unquoted(given["--gradient"]) if "--gradient" in given else None
+    made = from_load_inline(functions=functions or None, gradient=gradient, **{kind: text, **values})
     kernels = made if isinstance(made, tuple) else (made,)
     for kernel in kernels:
-        setting = Setting(given.get("--device", usual_device(kernel)), progress=screen.progress)
+        device = _unquoted(given["--device"]) if "--device" in given else usual_device(kernel)
+        setting = Setting(device, progress=screen.progress)
         order = Order(kernel, setting, check=not registry.op_of(kernel).lacks)
         show_all(order, screen, partial(Outcome, kernel.label, note=kernel.doc))
     return kernels
+
+
+def _unquoted(word: str) -> str:
+    """Take the quotes around a name away, as a shell does."""
+    return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"" else word

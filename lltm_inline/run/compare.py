@@ -193,8 +193,8 @@ def hints(mismatch: Mismatch, peers: Mapping[str, Tensor]) -> list[str]:
     if not bad.isfinite().all():
         count = int((~bad.isfinite()).sum())
         return [
-            f"{count} of them NaN or infinite: an overflow, memory that was never written, or a read outside a tensor "
-            "(the check fills both with NaN)"
+            f"{count} of them NaN or infinite: an overflow, a division by zero, memory that was never written, or a read outside "
+            "a tensor (the check fills both with NaN)"
         ]
     rounding = _rounding(got.dtype, bad, good, want)
     if rounding:

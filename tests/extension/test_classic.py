@@ -285,6 +285,22 @@ def test_files_and_functions_that_somebody_names(tiny: Any, tmp_path: Path) -> N
     assert kernel.label == "tiny/plain" and "// From include/two.h." in kernel.cpp
 
 
+@pytest.mark.full
+def test_an_extension_of_torch_library(tiny: Any, tmp_path: Path) -> None:
+    """Its own TORCH_LIBRARY stays outside, what that binds is the kernel, and the check is right."""
+    library = """
+TORCH_LIBRARY(tiny_ext, m) { m.def("twice(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(tiny_ext, CPU, m) { m.impl("twice", &twice); }
+TORCH_LIBRARY_IMPL(tiny_ext, Meta, m) { m.impl("twice", &like); }
+"""
+    text = "#include <ATen/ATen.h>\n#include <torch/library.h>\n" + PLAIN.replace("two()", "2")
+    extension(tmp_path, text + "at::Tensor like(const at::Tensor& x) { return at::empty_like(x); }\n" + library)
+    (kernel,) = registry.import_extension(tmp_path, op="tiny", forward="twice")
+    assert "TORCH_LIBRARY" not in kernel.cpp and "(twice)(x)" in kernel.cpp
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok, str(report)
+
+
 def test_names_that_make_no_sense(tiny: Any, tmp_path: Path) -> None:
     """Files that are no list, functions that are not there: each is said."""
     extension(tmp_path, "int two() { return 2; }\n" + PLAIN)

@@ -113,8 +113,10 @@ def test_each_is_told_right_from_wrong(snippet: Wild) -> None:
 
 
 def test_table_in_the_docs() -> None:
-    """docs/wild.md holds the table of the snippets as they are."""
-    assert table() in (Path(__file__).parents[2] / "docs" / "wild.md").read_text()
+    """docs/wild.md holds the table of the snippets as they are, and README says how many."""
+    root = Path(__file__).parents[2]
+    assert table() in (root / "docs" / "wild.md").read_text()
+    assert f"[{len(SNIPPETS)} snippets](docs/wild.md)" in (root / "README.md").read_text()
     unchanged = [snippet for snippet in SNIPPETS.values() if not snippet.refused and not snippet.shim]
     assert len(SNIPPETS) >= 40 and len(unchanged) >= 0.9 * len(SNIPPETS)
 
@@ -594,7 +596,102 @@ def test_what_a_snippet_wants_to_be_equal() -> None:
     op = registry.ops[kernel.op]
     assert op.named(op.benchmark_sizes[0])["S" if "2S" in op.shapes["x"] else op.shapes["x"][-1]] == 4, op
     report = li.check(kernel, compiler=QUICK)
-    assert report.ok and "the kernel refuses it (RuntimeError: a and b must be of one size)" in str(report), str(report)
+    assert report.ok and "the kernel refuses" not in str(report), str(report)
+    assert [op.shapes[name] for name in "ab"] == ["L K"] * 2 or op.shapes["a"] == op.shapes["b"], op.shapes
+    # Where the text does not say it in words that are read, the kernel says it when it is called.
+    hidden = li.from_load_inline(
+        "e", text.replace("a.sizes() == b.sizes()", "a.is_same_size(b)"), functions=["f"], reference=f, inputs=inputs
+    )
+    op = registry.ops[hidden.op]
+    assert op.shapes["a"] != op.shapes["b"]
+    report = li.check(hidden, compiler=QUICK)
+    parity = str(report).partition("parity")[2].partition("purity")[0]
+    assert report.ok and "the kernel refuses" not in parity, str(report)
+
+
+TWO = """
+torch::Tensor wide(torch::Tensor x) {
+  auto y = torch::empty_like(x);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "wide", [&] {
+    for (int64_t i = 0; i < x.numel(); ++i) y.data_ptr<scalar_t>()[i] = 2 * x.data_ptr<scalar_t>()[i];
+  });
+  return y;
+}
+static torch::Tensor inner(torch::Tensor x) {
+  auto y = torch::empty_like(x);
+  for (int64_t i = 0; i < x.numel(); ++i) y.data_ptr<float>()[i] = 2 * x.data_ptr<float>()[i];
+  return y;
+}
+torch::Tensor narrow(torch::Tensor x) { return inner(x); }
+#define CALL inner
+torch::Tensor plain(torch::Tensor x) { return 2 * x; }
+torch::Tensor single(torch::Tensor x) {
+  TORCH_CHECK(x.scalar_type() == torch::kFloat, "float32 only");
+  return 2 * x;
+}
+torch::Tensor mixed(torch::Tensor x) { return x.reshape({-1, 1}).mm(torch::full({1, 1}, 2.0)).view_as(x); }
+"""
+
+
+def test_dtypes_are_those_of_the_function() -> None:
+    """What a function takes follows from its text and from what that uses, and not from other functions of the snippet."""
+    for text, want in (
+        (TWO, {"wide": 2, "narrow": 1, "plain": 1, "inner": 1}),  # what a macro calls may be used by all of them
+        (TWO.replace("#define", "//"), {"wide": 2, "narrow": 1, "plain": 2, "inner": 1}),
+    ):
+        for name, count in want.items():
+            kernel = li.from_load_inline("e", text, functions=[name], reference=lambda x: 2 * x, inputs=X)
+            op = registry.op_of(kernel)
+            assert (op.dtypes, op.differentiable) == (("float32", "float64")[:count], name == "plain" and count == 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("single", "RuntimeError: float32 only"), ("mixed", "RuntimeError: expected m1 and m2 to have the same dtype")],
+)
+def test_a_dtype_that_a_snippet_refuses(name: str, said: str) -> None:
+    """A dtype that nobody has said it takes, and that it refuses at the size of the example, is not tried at any size, which is said."""
+    given: dict[str, Any] = {"functions": [name], "reference": lambda x: 2 * x, "inputs": X}
+    report = li.check(li.from_load_inline("e", TWO.replace("#define", "//"), **given), compiler=QUICK)
+    assert report.ok and str(report).count(f"float64: the kernel refuses it ({said}") == 1, str(report)
+    never = TWO.replace("#define", "//").replace("== torch::kFloat", "== torch::kInt").replace("full({1", "full({7")
+    report = li.check(li.from_load_inline("e", never, **given), compiler=QUICK)
+    assert not report.ok and "forward raises RuntimeError" in report.headline, str(report)
+
+
+def test_inputs_of_derived_sizes() -> None:
+    """The shapes that a function gives its inputs are read from calls at several sizes; what they do not tell is refused."""
+    text = (
+        "torch::Tensor f(torch::Tensor x, torch::Tensor t, int64_t n) { return x + t.slice(0, 0, n).repeat({1, 2}); }"
+    )
+    given: dict[str, Any] = {"functions": ["f"], "reference": lambda x, t, n: x + t[:n].repeat(1, 2)}
+    kernel = li.from_load_inline(
+        "e", text, **given, inputs=lambda randn, T, D: (randn(T, 2 * D), randn(T + 4, D), T)
+    )  # fmt: skip
+    op = registry.op_of(kernel)
+    assert op.shapes == {"x": "T 2D", "t": "T+4 D", "output": "T 2D"}
+    assert op.make_inputs(torch.randn, (3, 5))[2] == 3
+    for inputs, message in (
+        (
+            lambda randn, T, D: (randn(T, 2 * D), randn(T * T, D), T),
+            r"gives t the shapes \(841, 31\) at T=29, D=31 and \(961, 34\) at T=31, D=34, want extents that are sums of",
+        ),
+        (
+            lambda randn, T, D: (randn(T, 2 * D), randn(T + 4, D).view(33, -1), T),
+            r"inputs\(randn, T=30, D=31\) failed: RuntimeError: shape '\[33, -1\]' is invalid",
+        ),
+    ):
+        with pytest.raises(DefinitionError, match=message):
+            li.from_load_inline("e", text, **given, inputs=inputs)
+
+
+def test_what_a_snippet_may_hold() -> None:
+    """A static function, and one that the text registers in a library of its own, go in as any other."""
+    fragment = 'TORCH_LIBRARY_FRAGMENT(mine, m) { m.def("square", &square); }\n'
+    for text, functions in (("static " + SQUARE, ["square"]), (SQUARE + fragment, None)):
+        kernel = li.from_load_inline("e", text, functions=functions, reference=torch.square, inputs=X)
+        assert kernel.label.startswith("square/inline") and "TORCH_LIBRARY" not in kernel.cpp
+        assert li.check(kernel, compiler=QUICK).ok
 
 
 class _Once(torch.autograd.Function):
@@ -671,6 +768,14 @@ def test_magic(capsys: pytest.CaptureFixture[str], quick_compiler: None, monkeyp
     )
     assert kernel.cpp.split("\n")[1] == SQUARE.strip()
     assert "right" in capsys.readouterr().out
+    for line in ("square --reference 'torch.square' --inputs \"(torch.ones(3, 5),)\" --device 'cpu'", "'square'"):
+        (kernel,) = run(line, SQUARE, lambda text: eval(text, names), Terminal())
+        assert kernel.label.startswith("square/inline")
+    with pytest.raises(
+        InputError,
+        match=r"^%%load_inline: which function of the text\? .* %%load_inline FUNCTION\. Its functions: square$",
+    ):
+        run("--reference torch.square", SQUARE, lambda text: eval(text, names), Terminal())
     with pytest.raises(InputError, match=r"%%load_inline: no option '--refrence'. Did you mean --reference\?"):
         run("square --refrence torch.square", SQUARE, lambda text: eval(text, names), Terminal())
     cells: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -25,11 +26,11 @@ BACKWARD = "Tensors gate_backward(Tensor grad_y, Tensor grad_n, Tensor z, Tensor
 MODULE = 'PYBIND11_MODULE(a, m) { m.def("forward", &gate_forward); m.def("backward", &gate_backward); }\n'
 
 
-def matched(text: str) -> Match:
-    """Match the functions of a text with the op."""
+def matched(text: str, op: Op = OP) -> Match:
+    """Match the functions of a text with an op."""
     (module,) = find_modules(text)
     bound = bound_of(module.functions, "gate", "extension 'gate'")
-    return match_functions(OP, bound, mask(text), "extension 'gate'")
+    return match_functions(op, bound, mask(text), "extension 'gate'")
 
 
 def test_names_decide() -> None:
@@ -64,6 +65,13 @@ def test_nameless_gradients_are_taken_in_order() -> None:
     assert match.gradients == {"w": 0, "x": 1}
     one_named = "Tensors gate_backward(Tensor grad_y, Tensor grad_n) { return {2 * grad_y, grad_w}; }\n" + MODULE
     assert matched(FORWARD + one_named).gradients == {"x": 0, "w": 1}
+
+
+def test_some_gradients_only() -> None:
+    """An op that says which inputs have a gradient takes a backward that returns these alone."""
+    op = replace(OP, differentiable=("x",))
+    assert matched(FORWARD + BACKWARD.replace("d_x, d_w", "d_x") + MODULE, op).gradients == {"x": 0}
+    assert matched(FORWARD + BACKWARD + MODULE, op).gradients == {"x": 0}
 
 
 def test_positions_decide_where_names_say_nothing() -> None:
@@ -177,7 +185,8 @@ def test_adapters_of_one_tensor() -> None:
         ),
         (
             FORWARD + BACKWARD.replace("d_w", "dw") + MODULE,
-            "'gate_backward' returns d_x, dw, and none of them is d_w or grad_w, the gradient of 'w': give it that name where",
+            "'gate_backward' returns d_x, dw, and none of them is d_w or grad_w, the gradient of 'w': give it that name where "
+            "it is returned, or make an op without that gradient: Op(..., differentiable=('x',)).",
         ),
         (FORWARD + BACKWARD.replace("d_w", "x * 2, z") + MODULE, "'gate_backward' returns d_x, (a nameless one), z, and none of them"),
     ],
