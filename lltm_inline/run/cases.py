@@ -119,7 +119,7 @@ VALUES = {
     "-1e4": Values("inputs all -1e4", 1e4, _fixed(-1e4), mixed=False),
     "+-1e4": Values("1e4 and -1e4 among the inputs", 1e4, _fixed(1e4, -1e4)),
     "extremes": Values("the largest and the smallest normal numbers among the inputs", 1e4, _extremes),
-    "roots": Values("numbers among the inputs the squares of whose products overflow", 1e4, _fourth_roots),
+    "roots": Values("numbers among the inputs whose products overflow when squared", 1e4, _fourth_roots),
     "inf": Values(
         "inf among the inputs", 1, _fixed(math.inf, *[1.0] * 6), "the reference has an answer for infinity, too"
     ),

@@ -294,7 +294,7 @@ _ALL = (
     _rare("rare_softmax", overflows, "exp() overflows", "parity", "y", "wrong with inputs all 100", "overflows on the way"),
     _rare("rare_softplus", overflows_too, "exp() overflows", "parity", "y", "wrong with inputs all 100"),
     _rare("rare_scale", overflows_late, "a product on the way", "parity", "y", "the largest and the smallest normal numbers"),
-    _rare("rare_length", overflows_squared, "a product is squared", "parity", "y", "the squares of whose products overflow"),
+    _rare("rare_length", overflows_squared, "a product is squared", "parity", "y", "whose products overflow when squared"),
     _rare(
         "rare_exp", largest_for_infinity, "a number for infinity", "parity", "y",
         "infinite or NaN in the reference", "the same infinity",
