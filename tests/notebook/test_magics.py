@@ -40,8 +40,9 @@ CRASH = BODY.replace("return times(x, FACTOR)", "*(volatile int*)nullptr = 1; re
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Give one kernel for the whole file, with the magics and a throwaway op."""
-    with session(tmp_path_factory.mktemp("jupyter"), "/lessons/first.ipynb", [BEGIN]) as running:
+    """Give one kernel for the whole file, with the magics and a throwaway op; each worker of pytest edits a notebook of its own."""
+    folder = tmp_path_factory.mktemp("jupyter")
+    with session(folder, str(folder / "first.ipynb"), [BEGIN]) as running:
         yield running
 
 
@@ -291,7 +292,7 @@ def test_second_notebook_is_told_of_the_first(book: Session, tmp_path: Path) -> 
     """Who edits in a second notebook what is open in a first one is told once, by that one's name; both keep their numbers."""
     cell = ("%%kernel tiny/shared --params FACTOR=2", BODY)
     assert book.run(*cell).ok and not book.run(cell[0], BROKEN).ok
-    with session(tmp_path, "/lessons/second.ipynb", [BEGIN]) as second:
+    with session(tmp_path, str(tmp_path / "second.ipynb"), [BEGIN]) as second:
         told = second.run(*cell)
         assert told.ok and "tiny/shared is being edited in first.ipynb too" in told.printed
         assert "first.ipynb" not in second.run(cell[0], BODY + "\n// more").printed
