@@ -9,7 +9,7 @@ from .advice_tensors import in_place_of_tensor
 from .compiler_log import Record
 from .names import arguments, nearest, split_arguments
 from .rules import Rules
-from .source_text import definition, heads_around, mask, position
+from .source_text import definition, heads_around, mask, offset_of, position
 
 rules = Rules()
 
@@ -144,8 +144,7 @@ def _launch_arguments(match: re.Match[str], record: Record) -> str:
 def _to_argument(record: Record, index: int) -> None:
     """Move a record from a launch to one of its arguments, which may stand lines below."""
     code = mask(record.text)
-    start = sum(len(line) + 1 for line in code.split("\n")[: record.line - 1])
-    opened = re.compile(r"[^;]*?>>>\s*\(").match(code, start)
+    opened = re.compile(r"[^;]*?>>>\s*\(").match(code, offset_of(code, record.line))
     if opened is None:
         return
     given = split_arguments(code[opened.end() : code.find(";", opened.end())])

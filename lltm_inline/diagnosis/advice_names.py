@@ -37,6 +37,7 @@ from .source_text import (
     function_around,
     heads_around,
     mask,
+    offset_of,
     position,
     strange_character,
     words,
@@ -543,9 +544,9 @@ def _expression(match: re.Match[str], record: Record) -> str:
     if re.search(r"\"\s*\[[&=]\]", record.row):
         return "Ahead of the lambda a ',' is missing."
     text = mask(record.text)
-    start = sum(len(row) + 1 for row in text.split("\n")[: record.line - 1]) + max(record.column - 1, 0)
-    if here.startswith((")", "]")) and text[:start].rstrip().endswith(","):
-        record.line, record.column = position(text, len(text[:start].rstrip()) - 1)
+    ahead = text[: offset_of(text, record.line, max(record.column, 1))].rstrip()
+    if here.startswith((")", "]")) and ahead.endswith(","):
+        record.line, record.column = position(text, len(ahead) - 1)
         return "Take this ',' away: behind the last argument of a call C++ has none."
     if here.startswith((")", "]", ",", ";", "/", "%", "<", ">", "|", "?")):
         return "Something is missing here: an argument, or what stands behind an operator."

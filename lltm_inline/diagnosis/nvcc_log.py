@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .compiler_log import plain_name
-from .source_text import line_of, mask
+from .source_text import line_of, mask, offset_of
 
 _PLACE = re.compile(
     r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?P<severity>(?:catastrophic |internal )?error|warning|note|remark)"
@@ -220,7 +220,7 @@ def _place(block: _Block, sources: Mapping[str, str]) -> tuple[int, int]:
 
 def _macro_call(text: str, number: int) -> str:
     """Return the lines of a macro's call that begins in a line and goes on behind it, or nothing."""
-    start = sum(len(line) + 1 for line in text.split("\n")[: number - 1])
+    start = offset_of(text, number)
     code = mask(text)
     called = re.match(r"\s*[A-Z][A-Z0-9_]+\s*\(", code[start:])
     depth = 0

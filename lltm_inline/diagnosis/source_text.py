@@ -178,7 +178,7 @@ def uses(text: str, name: str) -> list[tuple[int, int]]:
     return sorted(places, key=lambda place: place in declared)
 
 
-def _offset(text: str, line: int, column: int) -> int:
+def offset_of(text: str, line: int, column: int = 1) -> int:
     """Return where a place stands, counted from the start of the text; `position` is the way back."""
     return sum(len(row) + 1 for row in text.split("\n")[: line - 1]) + column - 1
 
@@ -191,7 +191,7 @@ def heads_around(text: str, line: int, column: int = 1) -> list[str]:
         ['namespace a ', '\\nvoid f() ']
     """
     code = mask(text)
-    here = _offset(code, line, column)
+    here = offset_of(code, line, column)
     stack: list[int] = []
     for match in re.finditer(r"[{}]", code[:here]):
         if match[0] == "{":
@@ -212,7 +212,7 @@ def function_around(text: str, line: int, column: int = 1) -> str:
     heads = heads_around(text, line, column)
     if not heads:
         code = mask(text)
-        here = _offset(code, line, column)
+        here = offset_of(code, line, column)
         body = code.find("{", here)
         head = re.split(r"[;{}]", code[: max(body, 0)])[-1]
         heads = [head] if len(head) > body - here else []
