@@ -203,7 +203,7 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
         returned=returned_type((*op.signature.outputs, *extras), "aten"),
         gradients_returned=tuple_of(len(op.gradients), "aten"),
         # A changed input that is returned is that itself, and not what the function got in its place.
-        values=[itself.get(output.alias) or match.forward.value(index) for output, index in returned]
+        values=[itself.get(output.alias) or match.forward.value(index, output.type) for output, index in returned]
         + [match.forward.value(index) for index in match.extras.values()],
         parameters=[f"{types[argument.name]} {argument.name}" for argument in inputs],
         variables={name: (type_, handed(name, dense and name in tensors)) for name, type_ in variables.items()},

@@ -11,6 +11,7 @@ import re
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -28,9 +29,22 @@ from ..run.compare import dtype_name
 from ..run.function import each
 from ..source.signature import Function, aliases_in, closing, find_functions, mask, meant, taken
 from .classic import adapter_text, flags_of
-from .example import End, Example, call, common_dtype, drawn, explore, of_one_shape, sizes_of, tensors_in, words
+from .example import (
+    Call,
+    End,
+    Example,
+    call,
+    common_dtype,
+    drawn,
+    explore,
+    of_one_shape,
+    sizes_of,
+    tensors_in,
+    words,
+)
 from .matching import match_functions, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of, used_by
+from .trial import COUNT, COUNTS, Trial, seen
 
 #: Arguments of `load_inline` that ask for what does not exist here.
 _SYCL = ("sycl_sources", "extra_sycl_cflags", "with_sycl")
@@ -130,6 +144,7 @@ no_implicit_headers: accepted, and of no effect.
         reference: the same in PyTorch: a function that takes what the snippet's takes. What the snippet changes in place it
             changes too, or returns. A dict by name where the snippet has several functions.
         inputs: the arguments of one call. Extents that differ in it, or that reference and text take apart, are independent.
+            Without a reference the function itself is built and run on them, in the worker, to see what it returns.
             Others are drawn for a check: without signs, between 0 and 1, or 0 and 1 alone (labels), where those given are so.
             Or, as for `Op`, `inputs(randn, **letters)`, which makes them. A dict by name where the snippet has several functions.
         gradient: which function is the backward of which, `{"foo": "foo_grad"}`, where the names do not say it.
@@ -141,6 +156,8 @@ no_implicit_headers: accepted, and of no effect.
     Raises:
         InputError: an argument that makes no sense, or that asks for what is not here.
         DefinitionError: a snippet, reference or example that does not go in; it says what would.
+        CrashError: there is no reference, and the function crashes on the example; BuildError: likewise, nothing but a run tells
+            how many tensors it returns, and it does not compile.
 
     Example:
         >>> import torch
@@ -379,26 +396,32 @@ def _made(
     names, space, masked = unqualified(names, _masked(own), where)
     found = {kind: _defined(masked, name, where) for kind, name in names.items()}
     arguments = _arguments(found["forward"], masked, where)
-    op = _op(
-        _op_name(snippet, key, forward), found, arguments, used_by(names.values(), own, masked), given, inputs, where
-    )
-    match = match_functions(op, names, masked, where, space, counted=True)
-    taken_names = {one for one, _ in find_functions(masked)} & {"forward", "backward"}
-    called = ("called_forward", "called_backward") if taken_names else ("forward", "backward")
-    text = "\n\n".join([own.rstrip(), _IMPLICIT, adapter_text(op, match, bool(_DENSE.search(own)), called)])
-    kind = "cuda" if snippet.cuda else "cpp"
-    texts: dict[str, Any] = {kind: escaped(text)}
-    registry.register(op)
-    return registry.register(
-        Kernel(
+    maker, values = _example_of(inputs, arguments, where)
+    used = used_by(names.values(), own, masked)
+    op_of = partial(_op, _op_name(snippet, key, forward), found, arguments, used, given, values, maker, where)
+
+    def kernel_of(op: Op) -> Kernel:
+        bound = {"forward": names["forward"]} if op.signature.outputs == COUNTS else names
+        match = match_functions(op, bound, masked, where, space, counted=True)
+        taken_names = {one for one, _ in find_functions(masked)} & {"forward", "backward"}
+        called = ("called_forward", "called_backward") if taken_names else ("forward", "backward")
+        text = "\n\n".join([own.rstrip(), _IMPLICIT, adapter_text(op, match, bool(_DENSE.search(own)), called)])
+        kind = "cuda" if snippet.cuda else "cpp"
+        texts: dict[str, Any] = {kind: escaped(text)}
+        return Kernel(
             f"{op.name}/inline",
             **texts,
             saves=match.saves,
-            functions=called[: len(names)] if taken_names else called,
+            functions=called[: len(bound)] if taken_names else called,
             flags=flags,
             doc=_doc(op, kind),
         )
-    )
+
+    op = op_of()
+    if given is None and values is not None and op.signature.outputs:
+        op = seen(op, op_of, kernel_of, values, where)
+    registry.register(op)
+    return registry.register(kernel_of(op))
 
 
 def _without_modules(text: str) -> str:
@@ -554,25 +577,48 @@ def _rounded(value: Any) -> Any:
     return value if value is None else torch.tensor(value, dtype=torch.float32).item()
 
 
+def _example_of(
+    inputs: Any, arguments: Sequence[_Argument], where: str
+) -> tuple[Callable[..., Any] | None, tuple[Any, ...] | None]:
+    """Return the user's function that makes inputs, if it is one, and the arguments of the example call, if there is one."""
+    maker = inputs if callable(inputs) else None
+    if maker is not None:
+        inputs = drawn(maker, sizes_of(maker, where), where)
+    return maker, None if inputs is None else _values(inputs, arguments, where)
+
+
 def _op(
     name: str,
     found: Mapping[str, Function],
     arguments: Sequence[_Argument],
     masked: str,
     given: Any,
-    inputs: Any,
+    inputs: tuple[Any, ...] | None,
+    maker: Callable[..., Any] | None,
     where: str,
+    *,
+    count: int = 0,
+    trial: tuple[Trial, Call] | None = None,
 ) -> Op:
-    """Make the op that a function computes; what it does not use is blank in the text."""
+    """Make the op that a function computes; what it does not use is blank in the text.
+
+    Args:
+        name: of the op.
+        found: the function, and its backward.
+        arguments: of the function.
+        masked: the text.
+        given: the reference.
+        inputs: the arguments of the example call.
+        maker: made them, where the user said how.
+        where: for messages.
+        count: how many tensors a run has shown it to return.
+        trial: the function itself, where there is no reference, and its call with the example.
+    """
     function_, backward = found["forward"], found.get("backward")
-    maker = inputs if callable(inputs) else None
-    if maker is not None:
-        inputs = drawn(maker, sizes_of(maker, where), where)
     lacks = [what for what, value in (("reference", given), ("inputs", inputs)) if value is None]
+    is_called = inputs is not None
     if inputs is None:  # whatever it takes; nothing can be made up to call it with
         given, inputs = None, (None,) * len(arguments)
-    else:
-        inputs = _values(inputs, arguments, where)
     void = function_.returns == "void"
     missing = f"op {name!r} has no {' and no '.join(lacks)}: from_load_inline(..., {', '.join(f'{what}=...' for what in lacks)})"
     reference = Reference(given, missing * bool(lacks))
@@ -583,6 +629,9 @@ def _op(
     known = explore(
         where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker, ties
     )
+    differentiable = _differentiable(known, arguments, backward, masked, bool(_changed(known, arguments, void)))
+    if trial is not None:
+        known = replace(known, reference=trial[0], first=trial[1])
     inputs, changed = known.values, _changed(known, arguments, void)
     main = common_dtype(inputs)
     for argument, value in zip(arguments, inputs, strict=True):
@@ -602,10 +651,11 @@ def _op(
         if argument.type in ("Tensor", "Tensor?", LIST)
     }
     outputs = []
-    for place, output in enumerate([] if void else _outputs(known, function_, masked, where)):
+    names = [] if void else _outputs(known, function_, masked, where, count, is_called)
+    for place, output in enumerate(names):
         result = known.first.results[place] if known.first else None
         returned = known.first.returned[place] if known.first else None
-        kind = _kind(result, function_.returns, where)
+        kind = "int" if names == [COUNT] else _kind(result, function_.returns, where)
         if kind == "Tensor":
             shapes[output] = known.shape_of(place) if known.first else "?"
             kind = _spelled(kind, result, main, "" if returned is None else changed.get(returned, ""))
@@ -619,7 +669,7 @@ def _op(
         shapes,
         None if known.is_plain else known.inputs,
         dtypes=_dtypes(masked, main, known),
-        differentiable=_differentiable(known, arguments, backward, masked, bool(changed)),
+        differentiable=differentiable,
         corners=False,
         doc="Made of a snippet for load_inline.",
     )
@@ -746,8 +796,14 @@ def _changed(known: Example, arguments: Sequence[_Argument], void: bool) -> dict
     return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
 
 
-def _outputs(known: Example, found: Function, masked: str, where: str) -> list[str]:
+def _outputs(
+    known: Example, found: Function, masked: str, where: str, told: int = 0, is_called: bool = False
+) -> list[str]:
     """Name the outputs: as the function calls what it returns, where these are names of their own.
+
+    Args:
+        told: how many there are, where a run has shown it.
+        is_called: there is an example to run it on, for their number where nothing tells it.
 
     Raises:
         DefinitionError: the function returns something else than the reference, or what cannot be counted.
@@ -756,11 +812,13 @@ def _outputs(known: Example, found: Function, masked: str, where: str) -> list[s
         returned = list(result_of(masked, found, "").names)
     except Unclear as error:
         returned = []
-        if known.first is None and "vector" in found.returns:
+        if known.first is None and not told and "vector" in found.returns:
+            if is_called:
+                return [COUNT]
             raise DefinitionError(
-                f"{where}: {error}: give a reference, which says how many tensors it returns"
+                f"{where}: {error}: give inputs, to see in a call how many tensors it returns"
             ) from None
-    count = len(known.first.results) if known.first else max(len(returned), 1)
+    count = len(known.first.results) if known.first else told or max(len(returned), 1)
     if known.first is not None and not count and not known.first.changed:
         raise DefinitionError(f"{where}: the reference returns nothing, and changes none of its arguments")
     if known.first is not None and (

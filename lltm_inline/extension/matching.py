@@ -38,8 +38,10 @@ class Called:
         """Its name where it is called."""
         return self.space + self.name
 
-    def value(self, index: int) -> str:
-        """Spell one of the returned tensors, where `returned` holds what the function gives."""
+    def value(self, index: int, kind: str = "Tensor") -> str:
+        """Spell one of the returned tensors, where `returned` holds what the function gives; as a number, how many a vector holds."""
+        if kind == "int" and re.search(r"\bvector\s*<[^<>]*Tensor", self.function.returns):
+            return "static_cast<int64_t>(returned.size())"
         if self.is_single:
             return "returned"
         return (

@@ -296,6 +296,19 @@ class Registry(Mapping[str, Kernel], Shown):
         """Take an op in place of any other of that name: in a worker, where the caller's process knows best."""
         self._ops[op.name] = self._adopted[op.name] = op
 
+    @contextmanager
+    def lent(self, op: Op) -> Iterator[None]:
+        """Let an op stand for its name for a while, so that a kernel can run of which nobody is told."""
+        before = self._ops.get(op.name)
+        self._ops[op.name] = op
+        try:
+            yield
+        finally:
+            if before is None:
+                del self._ops[op.name]
+            else:
+                self._ops[op.name] = before
+
     def snapshot(self) -> tuple[Mapping[str, Op], Mapping[str, Kernel], Mapping[str, Kernel]]:
         """Return what is registered now, for `restore`."""
         return dict(self._ops), dict(self._first), dict(self._current)

@@ -189,14 +189,67 @@ def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
         assert not report.findings and report["interface"].notes == notes
 
 
-def test_called_without_a_reference() -> None:
+def test_called_without_a_reference(quick_compiler: None) -> None:
     """Without a reference a snippet can be built, loaded and called; a check says that it needs one."""
     kernel = li.from_load_inline("ext", SQUARE, functions=["square"], inputs=(torch.ones(3, 5),))
     x = torch.randn(4, 7)
-    assert torch.equal(li.load(kernel, compiler=QUICK)(x), x * x)
+    assert torch.equal(li.load(kernel)(x), x * x)
     assert "reference" in kernel.doc
     with pytest.raises(DefinitionError, match=r"op 'square' has no reference: from_load_inline\(\.\.\., reference="):
-        li.check(kernel, compiler=QUICK)
+        li.check(kernel)
+
+
+ITSELF = """
+torch::Tensor pool(torch::Tensor x, int k, int s) {
+  TORCH_CHECK(x.scalar_type() == torch::kFloat, "want float");
+  return torch::max_pool1d(x, k, s);
+}
+std::vector<torch::Tensor> means(torch::Tensor x, int64_t n) {
+  std::vector<torch::Tensor> found;
+  for (int64_t i = 0; i < n; ++i) found.push_back(x.mean(0) * i);
+  found.push_back((x > 0).nonzero());
+  return found;
+}
+torch::Tensor crash(torch::Tensor x) {
+  int* nowhere = nullptr;
+  *nowhere = 1;
+  return x;
+}
+"""
+
+
+def test_the_function_itself_tells_its_shapes(quick_compiler: None) -> None:
+    """Without a reference it runs on the example, in the worker; so it can be traced, and what it refuses is said at once."""
+    x = torch.randn(2, 3, 19)
+    kernel = li.from_load_inline("e", ITSELF, functions=["pool"], inputs=(x, 3, 2))
+    op = registry.op_of(kernel)
+    assert (op.shapes["output"], op.dtypes) == ("N M (K-k)/s+1", ("float32",))
+    assert kernel.label == "pool/inline" and registry["pool/inline"] is kernel
+    with pytest.raises(
+        DefinitionError,
+        match=r"'pool': it fails on the example inputs \(float64 \(2, 3, 19\), 3, 2\): RuntimeError: want float",
+    ):
+        li.from_load_inline("e", ITSELF, functions=["pool"], inputs=(x.double(), 3, 2))
+    assert registry["pool/inline"] is kernel
+
+
+@pytest.mark.full
+def test_the_function_itself_tells_what_it_returns(quick_compiler: None) -> None:
+    """How many tensors are in its vector, and their dtypes; what follows from the values has no shape; one that crashes is refused."""
+    given: dict[str, Any] = {"functions": ["means"]}
+    with pytest.raises(DefinitionError, match="give inputs, to see in a call how many tensors it returns"):
+        li.from_load_inline("e", ITSELF, **given)
+    kernel = li.from_load_inline("e", ITSELF, **given, inputs=(torch.randn(3, 5), 2))
+    op = registry.op_of(kernel)
+    assert op.schema == "(Tensor x, int n) -> (Tensor output0, Tensor output1, Tensor[int64] output2)"
+    assert [op.shapes[f"output{place}"] for place in range(3)] == ["M", "M", "?"]
+    assert [one.shape for one in li.load(kernel)(torch.ones(2, 4), 2)] == [(4,), (4,), (8, 2)]
+    with pytest.raises(CrashError, match="crash/inline:14: it writes to address 0x0, a null pointer") as crashed:
+        li.from_load_inline("e", ITSELF, functions=["crash"], inputs=X)
+    assert crashed.value.__notes__ == [
+        "from_load_inline('e'), 'crash': it ran on the example inputs (float32 (3, 5)). Give it such as it takes, or mend it."
+    ]
+    assert "crash/inline" not in registry and "crash" not in registry.ops
 
 
 def test_called_without_inputs() -> None:
@@ -209,11 +262,11 @@ def test_called_without_inputs() -> None:
         li.check(kernel, compiler=QUICK)
 
 
-def test_errors_at_the_lines_of_the_snippet() -> None:
+def test_errors_at_the_lines_of_the_snippet(quick_compiler: None) -> None:
     """A message counts in the user's own text, whose includes and line ends may be any."""
     text = "#include <torch/extension.h>\r\n\r\ntorch::Tensor square(torch::Tensor x) {\r\n  return x * y;\r\n}\r\n"
     with pytest.raises(BuildError) as failed:
-        li.build(li.from_load_inline("ext", text, functions=["square"], inputs=(torch.ones(3),)), compiler=QUICK)
+        li.build(li.from_load_inline("ext", text, functions=["square"], inputs=(torch.ones(3),)))
     assert [(one.line, one.column) for one in failed.value.diagnostics] == [(4, 14)]
 
 
@@ -249,9 +302,9 @@ def test_a_cell_runs_again() -> None:
     assert li.from_load_inline("ext", SQUARE, **given) == first
     changed = li.from_load_inline("ext", SQUARE.replace("x * x", "x * x * x"), **given)
     assert isinstance(changed, Kernel) and changed.label == "square/inline@1"
-    assert li.from_load_inline(
-        "ext", SQUARE.replace("square", "linear"), functions=["linear"], inputs=(torch.ones(3),)
-    ).name == ("linear_inline/inline")
+    assert li.from_load_inline("ext", SQUARE.replace("square", "linear"), functions=["linear"]).name == (
+        "linear_inline/inline"
+    )
 
 
 def test_several_functions() -> None:
@@ -404,7 +457,7 @@ auto odd(torch::Tensor&& x, Names& k, std::string& mode, int& n, c10::optional<t
 
 
 @pytest.mark.full
-def test_arguments_that_are_no_values() -> None:
+def test_arguments_that_are_no_values(quick_compiler: None) -> None:
     """What takes references gets variables, a function without a name for its return type or namespace goes in; none of it is our error."""
     x = torch.ones(2, 3)
     inputs = (x, [1], "add", 2, x, 3.0)
@@ -425,7 +478,11 @@ def test_defaults() -> None:
     torch::Tensor scaled(torch::Tensor x, double by = 2., double slope = kSlope) { return x; }
     """
     leak, scaled = li.from_load_inline(
-        "e", text, functions=["leak", "scaled"], inputs={"leak": X, "scaled": (*X, 2.0, 3.0)}
+        "e",
+        text,
+        functions=["leak", "scaled"],
+        reference={"leak": lambda x, *_: +x, "scaled": lambda x, *_: +x},
+        inputs={"leak": X, "scaled": (*X, 2.0, 3.0)},
     )
     assert (
         registry.op_of(leak).schema == "(Tensor x, float slope=1e-2, bool on=True, float? top=None) -> (Tensor output)"
@@ -530,7 +587,7 @@ def _halves(x: torch.Tensor) -> torch.Tensor:
     return x / 2
 
 
-def test_it_leaves_as_any_other(tmp_path: Path) -> None:
+def test_it_leaves_as_any_other(tmp_path: Path, quick_compiler: None) -> None:
     """An export has the user's own reference; of what has none it is said before anything is written."""
     text = "torch::Tensor halves(torch::Tensor x) { return x / 2; }"
     kernel = li.from_load_inline("ext", text, functions=["halves"], reference=_halves, inputs=(torch.randn(3, 5),))
@@ -542,16 +599,16 @@ def test_it_leaves_as_any_other(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_timed_without_a_reference() -> None:
+def test_timed_without_a_reference(quick_compiler: None) -> None:
     """There is nothing to compare it with, which one has to say that one knows."""
     kernel = li.from_load_inline("ext", SQUARE, functions=["square"], inputs=X)
     assert "timed unchecked: li.benchmark('square/inline', check=False)" in kernel.doc
     with pytest.raises(DefinitionError, match=r"reference=\.\.\.\)\. To time it unchecked: check=False$"):
         li.benchmark(kernel)
-    timings = li.benchmark(kernel, check=False, seconds=0.01, compiler=QUICK)
+    timings = li.benchmark(kernel, check=False, seconds=0.01)
     assert [(row.direction, row.size) for row in timings.rows] == [("forward", {"N": 3, "M": 5})]
     with pytest.raises(InputError, match="only forward can be timed"):
-        li.benchmark(kernel, check=False, directions=["backward"], compiler=QUICK)
+        li.benchmark(kernel, check=False, directions=["backward"])
     with pytest.raises(DefinitionError, match=r"has no reference and no inputs: from_load_inline\(.*\)$"):
         li.benchmark(li.from_load_inline("ext", SQUARE, functions=["square"]), check=False)
 
