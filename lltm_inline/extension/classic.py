@@ -152,7 +152,7 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
     changed = [argument.name for argument in op.signature.changed]
     optional = [argument.name for argument in op.signature.tensors if argument.type == "Tensor?"]
     by_reference = re.compile(r"(?!.*\bconst\b).*&")
-    own = dict(zip(match.taken, match.forward.function.types, strict=True))
+    own = dict(zip(match.taken, match.forward.types, strict=True))
     # What is changed, and what a function could change, is a variable.
     variables = {
         a.name: "at::Tensor" if a.type == "Tensor" else own[a.name].replace("&", "").strip()
@@ -210,7 +210,9 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
         changed=changed if dense else [],  # back into what was copied, to be contiguous
         lists=lists,
         dense=dense,
-        handed=[given(name) for name in match.taken],
+        made=match.made,
+        made_behind=match.made_behind,
+        handed=match.forward.arguments([given(name) for name in match.taken]),
         gradients={
             f"d_{name}": backward.value(index) + ".flatten()" * (name in match.rows)
             for name, index in match.gradients.items()
@@ -223,11 +225,15 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
             f"std::array<bool, {len(op.gradients)}> wanted",
         ],
         # Incoming gradients may be expanded, those of sum() are.
-        handed_back=[
-            handed(
-                name, backward.takes_tensor(position) and (name in incoming or (dense and types.get(name) == tensor))
-            )
-            for position, name in enumerate(match.handed)
-            if backward is not None
-        ],
+        handed_back=backward.arguments(
+            [
+                handed(
+                    name,
+                    backward.takes_tensor(position) and (name in incoming or (dense and types.get(name) == tensor)),
+                )
+                for position, name in enumerate(match.handed)
+            ]
+        )
+        if backward is not None
+        else [],
     )

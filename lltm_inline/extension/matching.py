@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ..base.arguments import plural
 from ..errors import DefinitionError
-from ..model.registry import Op
-from ..source.signature import Function, aliases_in, closing, find_function, meant
+from ..model.registry import Argument, Op
+from ..model.shapes import solve
+from ..source.signature import CPP_DTYPES, Function, aliases_in, closing, find_function, meant
 from .reading import Result, Unclear, result_of
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
 _TENSOR = re.compile(r"(?:const )?(?:(?:::)?(?:at|torch)::)?Tensor\b")
+#: What a function returns that leaves its results in tensors that it is given; an integer is how it went.
+_NOTHING = re.compile(r"(?:static |inline )*(?:void|bool|int|long|int64_t)")
+#: What such a tensor is called, where neither the op nor the other arguments say it.
+_FILLED = re.compile(r"_?(?:out\w*|\w+_out|dst|dest|res(?:ult)?s?|y|z)_?")
 _BY_HAND = "Or write 'forward' and 'backward' by hand, and take the file with li.Kernel.from_files"
 
 
@@ -26,12 +32,14 @@ class Called:
         function: as it is defined in the text.
         result: what it returns.
         space: the namespace that it is in, `"extension::"`.
+        filled: those of its arguments that are its results: tensors that the caller gives.
     """
 
     name: str
     function: Function
     result: Result
     space: str = ""
+    filled: tuple[str, ...] = ()
 
     @property
     def called(self) -> str:
@@ -40,6 +48,8 @@ class Called:
 
     def value(self, index: int, kind: str = "Tensor") -> str:
         """Spell one of the returned tensors, where `returned` holds what the function gives; as a number, how many a vector holds."""
+        if self.filled:
+            return made(self.result.names[index])
         if kind == "int" and re.search(r"\bvector\s*<[^<>]*Tensor", self.function.returns):
             return "static_cast<int64_t>(returned.size())"
         if self.is_single:
@@ -53,13 +63,41 @@ class Called:
     @property
     def is_single(self) -> bool:
         """Whether it returns a tensor or a number, and no list of them."""
+        if self.filled or not self.result.names:
+            return False
         if self.function.returns == "auto":
             return len(self.result.names) == 1
         return re.search(r"(?<!\w)(?:Tensor|double|float|bool|int|long|int64_t)\Z", self.function.returns) is not None
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether what it returns is looked at."""
+        return not self.filled and self.function.returns.rpartition(" ")[2] != "void"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its arguments, less those that it fills."""
+        return tuple(name for name in self.function.names if name not in self.filled)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Their types."""
+        pairs = zip(self.function.names, self.function.types, strict=True)
+        return tuple(type_ for name, type_ in pairs if name not in self.filled)
+
     def takes_tensor(self, position: int) -> bool:
         """Whether an argument is a tensor, and no number and nothing optional."""
-        return _TENSOR.match(self.function.types[position]) is not None
+        return _TENSOR.match(self.types[position]) is not None
+
+    def arguments(self, taken: Sequence[str]) -> list[str]:
+        """Put what it fills between the arguments that it takes."""
+        left = iter(taken)
+        return [made(name) if name in self.filled else next(left) for name in self.function.names]
+
+
+def made(name: str) -> str:
+    """Name the variable of what a function fills."""
+    return f"made_{name.strip('_')}"
 
 
 @dataclass(frozen=True)
@@ -75,6 +113,7 @@ class Match:
         handed: what `backward` takes, in order: gradients `d_NAME`, saved values and extra tensors by name.
         gradients: by tensor input of the op, where its gradient stands in what `backward` returns.
         rows: those inputs whose gradient is a matrix of one row, and should be that row.
+        made, made_behind: the expression of each tensor that forward fills, and of those that backward does, by its variable.
     """
 
     forward: Called
@@ -86,6 +125,8 @@ class Match:
     handed: tuple[str, ...]
     gradients: dict[str, int]
     rows: tuple[str, ...] = ()
+    made: Mapping[str, str] = field(default_factory=dict)
+    made_behind: Mapping[str, str] = field(default_factory=dict)
 
 
 def match_functions(
@@ -105,17 +146,19 @@ def match_functions(
         DefinitionError: what cannot be matched, by name.
     """
     matching = _Matching(op, masked, where, space, counted)
-    forward = matching.called(bound["forward"], len(matching.returned))
+    forward = matching.called(bound["forward"], len(matching.returned), matching.filled_forward)
     taken = matching.taken(forward)
     outputs = matching.outputs(forward)
+    made_ahead = matching.made_ahead(forward, outputs)
     if "backward" not in bound:
-        return Match(forward, None, taken, outputs, {}, (), (), {})
-    backward = matching.called(bound["backward"], len(op.gradients))
+        return Match(forward, None, taken, outputs, {}, (), (), {}, made=made_ahead)
+    names = dict(zip(forward.names, taken, strict=True))
+    backward = matching.called(bound["backward"], len(op.gradients), partial(matching.filled_backward, names))
     known = matching.known(forward, taken, outputs)
     nameless = [name for index, name in zip(outputs, matching.returned, strict=True) if not forward.result.names[index]]
     handed = matching.handed(backward, known, nameless)
-    saves = [name for name in handed if name in matching.values]
-    gradients = matching.gradients(backward, dict(zip(forward.function.names, taken, strict=True)))
+    gradients = matching.gradients(backward, names)
+    saves = [name for name in (*handed, *gradients) if name in matching.values and (name in handed or backward.filled)]
     extras = {matching.spelled(name): index for name, index in known.items() if isinstance(index, int)}
     return Match(
         forward,
@@ -127,6 +170,10 @@ def match_functions(
         handed,
         gradients,
         tuple(name for name, index in gradients.items() if matching.is_row(name, backward.result.names[index])),
+        made_ahead,
+        {backward.value(index): f"at::zeros({x}.sizes(), {x}.options())" for x, index in gradients.items()}
+        if backward.filled
+        else {},
     )
 
 
@@ -169,8 +216,8 @@ class _Matching:
     def error(self, what: str) -> DefinitionError:
         return DefinitionError(f"{self.where}: {what}. {_BY_HAND}")
 
-    def called(self, name: str, count: int) -> Called:
-        """Find a function that is bound, and what it returns: so many tensors, where they are counted."""
+    def called(self, name: str, count: int, filled_of: Callable[[Function], tuple[str, ...]]) -> Called:
+        """Find a function that is bound, and what it returns: so many tensors, where they are counted, or those that it fills."""
         if name.startswith("["):
             raise self.error("binds a lambda: want a function with a name")
         function = find_function(self.masked, name) if name.isidentifier() else None
@@ -184,11 +231,68 @@ class _Matching:
         except Unclear as error:
             if self.counted:
                 return Called(name, function, Result(("",) * count), self.space)
+            if _NOTHING.fullmatch(function.returns):
+                filled = filled_of(function)
+                changed = {argument.alias: argument.name for argument in self.op.signature.changed}
+                itself = [changed[output.alias] for output in self.op.signature.outputs if output.alias]
+                return Called(name, function, Result(filled or tuple(itself)), self.space, filled)
             raise self.error(f"{name!r} {error}") from None
+
+    def filled_forward(self, function: Function) -> tuple[str, ...]:
+        """List the arguments that a forward which returns nothing fills: as many as it has beyond the op's inputs."""
+        names, count = function.names, len(function.names) - len(self.inputs)
+        if count <= 0:
+            return ()
+        for found in (
+            [name for name in names if name in self.returned],
+            [name for name in names if name not in self.inputs],
+            [name for name in names if _FILLED.fullmatch(name)],
+        ):
+            if len(found) == count:
+                return tuple(found)
+        return names[-count:]
+
+    def filled_backward(self, own: Mapping[str, str], function: Function) -> tuple[str, ...]:
+        """List the arguments that a backward which returns nothing fills: those that are called gradients of inputs."""
+        wanted = {argument.name for argument in self.op.gradients}
+        wanted |= {name for name, taken in own.items() if taken in wanted}
+        return tuple(name for name in function.names if of_gradient(name) in wanted)
+
+    def made_ahead(self, forward: Called, outputs: Sequence[int]) -> dict[str, str]:
+        """Write how the tensors are made that forward fills: zeros, as many of them only add to what is there."""
+        if not forward.filled:
+            return {}
+        if len(forward.filled) > len(outputs):
+            more = [name for index, name in enumerate(forward.filled) if index not in outputs]
+            raise self.error(
+                f"{forward.name!r} fills {_listed(more)}, which is no output of op {self.op.name!r}: nothing says its shape. Make an "
+                "op of which it is one"
+            )
+        pairs = zip(self.op.signature.outputs, outputs, strict=True)
+        return {forward.value(index): self.zeros(output, forward) for output, index in pairs}
+
+    def zeros(self, output: Argument, forward: Called) -> str:
+        """Write a tensor of zeros of the shape of an output, which follows from the inputs."""
+        shape, first = self.op.shape_of[output.name], self.op.first
+        options = f"{first.told}.options()"
+        if output.dtype:
+            options += f".dtype(at::ScalarType::{CPP_DTYPES[output.dtype]})"
+        if shape.any_rank:
+            return f"at::zeros({self.op.any_shape}.sizes(), {options})"
+        tensors = [argument for argument in self.op.required if not argument.is_list]
+        tells = solve([self.op.shape_of[argument.name] for argument in tensors])
+        extents = {letter: f"{tensors[w].name}.size({axis})" for letter, (w, axis, dim) in tells.items() if dim.letter}
+        if shape.function or shape.untold or not {*shape.letters} <= {*extents}:
+            raise self.error(
+                f"{forward.name!r} fills {output.name!r}, whose shape is {shape}: only the caller knows it. Make an op that is given it, "
+                f"({', '.join(map(str, self.op.signature.inputs))}, Tensor(a!) {output.name}) -> ()"
+            )
+        words = [re.sub(r"\b[A-Z]\b", lambda one: extents[one[0]], str(dim).replace("//", "/")) for dim in shape.dims]
+        return f"at::zeros({{{', '.join(words)}}}, {options})"
 
     def taken(self, forward: Called) -> tuple[str, ...]:
         """Match the arguments of forward: by name where these are the op's, else by position."""
-        names = forward.function.names
+        names = forward.names
         if sorted(names) == sorted(self.inputs):
             return names
         if len(names) != len(self.inputs):
@@ -205,21 +309,21 @@ class _Matching:
         return tuple(self.inputs)
 
     def outputs(self, forward: Called) -> tuple[int, ...]:
-        """Match the outputs: by name where all are there, else they come first."""
+        """Match the outputs: by name where it is there; the others come first of what is left."""
         names = forward.result.names
         if len(names) < len(self.returned):
             raise self.error(
                 f"{forward.name!r} returns {_listed(names)}, op {self.op.name!r} has {len(self.returned)} outputs: "
                 f"{', '.join(self.returned)}"
             )
-        if set(self.returned) <= set(names):
-            return tuple(map(names.index, self.returned))
-        return tuple(range(len(self.returned)))
+        named = {name: names.index(name) for name in self.returned if name in names}
+        left = iter([index for index in range(len(names)) if index not in named.values()])
+        return tuple(named[name] if name in named else next(left) for name in self.returned)
 
     def known(self, forward: Called, taken: Sequence[str], outputs: Sequence[int]) -> dict[str, str | int]:
         """List what backward may ask for by name: inputs and outputs as the op calls them, extra tensors by their place."""
         known: dict[str, str | int] = {name: name for name in (*self.inputs, *self.returned)}
-        known |= dict(zip(forward.function.names, taken, strict=True))
+        known |= dict(zip(forward.names, taken, strict=True))
         for index, name in enumerate(forward.result.names):
             if name and index not in outputs:
                 known[name] = index
@@ -233,24 +337,24 @@ class _Matching:
     def handed(self, backward: Called, known: dict[str, str | int], nameless: Sequence[str]) -> tuple[str, ...]:
         """Match the arguments of backward: what forward took and returned by name, the gradients by position."""
         other = {own: taken for taken, own in backward.result.aliases.items()}
-        handed = [next((n for n in (name, other.get(name, "")) if n in known), "") for name in backward.function.names]
+        handed = [next((n for n in (name, other.get(name, "")) if n in known), "") for name in backward.names]
         left = [position for position, name in enumerate(handed) if not name]
-        gradients = [p for p in left if _GRADIENT.fullmatch(backward.function.names[p])] or left[: len(self.returned)]
+        gradients = [p for p in left if _GRADIENT.fullmatch(backward.names[p])] or left[: len(self.returned)]
         # What forward returns without a name may be called anything here.
         others = [p for p in left if p not in gradients]
         for position, output in zip(others, nameless, strict=False):
             handed[position] = output
         if len(gradients) != len(self.returned):
             raise self.error(
-                f"{backward.name!r} takes {_listed([backward.function.names[p] for p in gradients])} as gradients, "
+                f"{backward.name!r} takes {_listed([backward.names[p] for p in gradients])} as gradients, "
                 f"op {self.op.name!r} has {len(self.returned)} outputs: {', '.join(self.returned)}"
             )
-        if unknown := [backward.function.names[p] for p in others if not handed[p]]:
+        if unknown := [backward.names[p] for p in others if not handed[p]]:
             raise self.error(
                 f"argument {unknown[0]!r} of {backward.name!r} is none of what the forward takes or returns: "
                 f"{', '.join(known)}. Give both the same name; take a number that is the size of a tensor from that tensor"
             )
-        exact = {of_gradient(backward.function.names[position]): position for position in gradients}
+        exact = {of_gradient(backward.names[position]): position for position in gradients}
         in_order = [exact[name] for name in self.returned] if set(exact) == set(self.returned) else gradients
         for position, output in zip(in_order, self.returned, strict=True):
             handed[position] = f"d_{output}"

@@ -301,6 +301,36 @@ TORCH_LIBRARY_IMPL(tiny_ext, Meta, m) { m.impl("twice", &like); }
     assert report.ok, str(report)
 
 
+@pytest.mark.full
+def test_outputs_as_arguments(tiny: Any, tmp_path: Path) -> None:
+    """An extension that fills what its caller gives is right, gradients included; through the op's own out= form, too."""
+    text = """
+#include <ATen/ATen.h>
+void tiny_fw(at::Tensor x, at::Tensor& out) { out.add_(x, 2); }
+int tiny_bw(at::Tensor grad_out, at::Tensor grad_x) { grad_x.copy_(grad_out * 2); return 1; }
+PYBIND11_MODULE(x, m) { m.def("tiny_fw", &tiny_fw); m.def("tiny_bw", &tiny_bw); }
+"""
+    (kernel,) = registry.import_extension(extension(tmp_path, text), op="tiny", variant="fills")
+    assert kernel.saves == ("x",)
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok, str(report)
+    wrong = li.check(kernel.edit("grad_out * 2", "grad_out * 3"), compiler=QUICK)
+    assert "d_x" in wrong.headline, str(wrong)
+    out = li.Op(
+        "tiny_out",
+        "(Tensor x, Tensor(a!) out) -> ()",
+        lambda x, out: [out.copy_(x + out)][1:] or None,
+        {"x": "N", "out": "N"},
+        differentiable=False,
+    )
+    registry.register(out)
+    (given,) = registry.import_extension(tmp_path, op="tiny_out", variant="fills", forward="tiny_fw")
+    x, y = torch.ones(3), torch.ones(3)
+    li.load(given, compiler=QUICK)(x, y)
+    assert y.tolist() == [3.0] * 3
+    assert "out (" in li.check(given, compiler=QUICK).headline  # it adds twice x
+
+
 def test_names_that_make_no_sense(tiny: Any, tmp_path: Path) -> None:
     """Files that are no list, functions that are not there: each is said."""
     extension(tmp_path, "int two() { return 2; }\n" + PLAIN)

@@ -147,6 +147,84 @@ def test_adapters_of_one_tensor() -> None:
     )
 
 
+ONLY_FORWARD = 'PYBIND11_MODULE(a, m) { m.def("forward", &gate_forward); }\n'
+FILLING = (
+    "void gate_forward(Tensor x, Tensor w, double c, Tensor& sum, Tensor y) { go(x, w, c, sum, y); }\n"
+    "int gate_backward(Tensor grad_y, Tensor grad_sum, Tensor sum, Tensor w, Tensor grad_x, Tensor grad_w) { return 1; }\n"
+)
+
+
+def test_outputs_as_arguments() -> None:
+    """What a function fills is made ahead of it, of the shape that the op says, and is no argument of the op; of gradients likewise."""
+    assert adapter_text(OP, matched(FILLING + MODULE), dense=False) == (
+        "// What the playground calls: gate_forward and gate_backward, with arguments and results in the order of op 'gate'.\n"
+        "std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& x, const at::Tensor& w, double c) {\n"
+        "  at::Tensor made_y = at::zeros({x.size(0)}, x.options());\n"
+        "  at::Tensor made_sum = at::zeros({x.size(0)}, x.options());\n"
+        "  (gate_forward)(x, w, c, made_sum, made_y);\n"
+        "  return {made_y, made_sum};\n"
+        "}\n"
+        "\n"
+        "std::tuple<at::Tensor, at::Tensor> backward(\n"
+        "    const at::Tensor& d_y, const at::Tensor& d_n, const at::Tensor& n, const at::Tensor& w, const at::Tensor& x,\n"
+        "    std::array<bool, 2> wanted) {\n"
+        "  at::Tensor made_grad_x = at::zeros(x.sizes(), x.options());\n"
+        "  at::Tensor made_grad_w = at::zeros(w.sizes(), w.options());\n"
+        "  (gate_backward)(d_y.contiguous(), d_n.contiguous(), n, w, made_grad_x, made_grad_w);\n"
+        "  at::Tensor d_x, d_w;\n"
+        "  if (wanted[0]) d_x = made_grad_x;\n"
+        "  if (wanted[1]) d_w = made_grad_w;\n"
+        "  return {d_x, d_w};\n"
+        "}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "taken", "zeros"),
+    [
+        ("2N-1 M", "Tensor x, Tensor out", "{2 * x.size(0) - 1, x.size(1)}, x.options()"),
+        ("(N+c)/2", "Tensor output, Tensor x, int64_t c", "{(x.size(0) + c) / 2}, x.options()"),
+        ("N", "Tensor x, int64_t c, Tensor anything", "{x.size(0)}, x.options()"),
+    ],
+)
+def test_shapes_of_what_is_filled(shape: str, taken: str, zeros: str) -> None:
+    """They are those of the op; which argument it is follows from its name, or it is the last one."""
+    schema = "(Tensor x, int c=2) -> Tensor y" if "c" in taken.split() or " c" in taken else "(Tensor x) -> Tensor y"
+    op = Op("gate", schema, lambda x, c=2: x, {"x": "N M", "y": shape})
+    text = f"void gate_forward({taken}) {{ go(); }}\n" + ONLY_FORWARD
+    assert f" = at::zeros({zeros});" in adapter_text(op, matched(text, op), dense=False)
+
+
+def test_an_output_that_the_caller_gives() -> None:
+    """An op whose schema has it, as a changed input, is called as the extension is; what it may return is that tensor itself."""
+    text = "void gate_forward(Tensor x, Tensor out) { go(x, out); }\n" + ONLY_FORWARD
+    for returned, shapes in (("()", {}), ("Tensor(a!) same", {"same": "N"})):
+        schema = f"(Tensor x, Tensor(a!) out) -> {returned}"
+        op = Op("gate", schema, lambda x, out: out.copy_(x), {"x": "N", "out": "N"} | shapes)
+        written = adapter_text(op, matched(text, op), dense=False)
+        assert "  (gate_forward)(x, out);\n" in written and ("return out;" in written) == bool(shapes)
+
+
+def test_what_nobody_can_make() -> None:
+    """An output whose shape only the caller knows, and a tensor that is no output: each is refused with what would go in."""
+    text = "void gate_forward(Tensor x, Tensor out) { go(); }\n" + ONLY_FORWARD
+    for shape, more, message in (
+        (
+            "?",
+            "",
+            r"fills 'y', whose shape is \(\?\): only the caller knows it. .*, \(Tensor x, Tensor\(a!\) y\) -> \(\)",
+        ),
+        (
+            "N",
+            ", Tensor rest",
+            "fills rest, which is no output of op 'gate': nothing says its shape. Make an op of which",
+        ),
+    ):
+        op = Op("gate", "(Tensor x) -> Tensor y", lambda x: x, {"x": "N", "y": shape})
+        with pytest.raises(DefinitionError, match=message):
+            matched(text.replace("out)", f"out{more})"), op)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
