@@ -77,19 +77,39 @@ class Like:
             kept = f"share({drawn}).round()" if low < high and is_yes_or_no(value) else kept
             return f"{kept}.to({self.dtype})" if self.dtype else kept
         end = f"min({', '.join(self.below)})" if len(self.below) > 1 else "".join(self.below)
+        marks = _marks(value)
+        if marks.any():
+            real, part, mark = int(value[~marks].max()) + 1, round(marks.double().mean().item(), 3), int(low)
+            index = f"whole(share({drawn}), 0, {end or real})"
+            return f"marked({index}, share({drawn}), {part}, {mark}).to({value.dtype})"
         if _begins_rows(value):
             return f"row_starts(share({drawn}), {end or int(high)}).to({value.dtype})"
         return f"whole(share({drawn}), {0 if end else int(low)}, {end or int(high) + 1}).to({value.dtype})"
 
 
 def share(drawn: Tensor) -> Tensor:
-    """Make of normal numbers such as lie between 0 and 1, everywhere as many."""
-    return 0.5 * (1 + torch.erf(drawn / math.sqrt(2)))
+    """Make of normal numbers such as lie between 0 and 1, everywhere as many, and neither 0 nor 1: a logarithm of those is infinite."""
+    least = torch.finfo(drawn.dtype).eps
+    return (0.5 * (1 + torch.erf(drawn / math.sqrt(2)))).clamp(least, 1 - least)
 
 
 def whole(even: Tensor, low: int, high: int) -> Tensor:
     """Make of numbers between 0 and 1 whole ones from `low` to below `high`."""
     return low + (even.double() * (high - low)).floor().clamp(max=max(high - low - 1, 0))
+
+
+def marked(value: Tensor, even: Tensor, part: float, mark: int) -> Tensor:
+    """Put a mark, as -100 is of labels that do not count, in the place of a part of whole numbers; the first one stays."""
+    places = even < part
+    places.view(-1)[:1] = False
+    return torch.where(places, mark, value)
+
+
+def _marks(value: Tensor) -> Tensor:
+    """Tell where indices are none but a mark: the only negative number among them."""
+    negative = value < 0 if value.dtype in (torch.int64, torch.int32) else torch.zeros_like(value, dtype=torch.bool)
+    is_mark = len(value[negative].unique()) == 1 and not negative.all()
+    return negative if is_mark else torch.zeros_like(negative)
 
 
 def row_starts(even: Tensor, end: int) -> Tensor:
@@ -98,7 +118,7 @@ def row_starts(even: Tensor, end: int) -> Tensor:
 
 
 #: The functions that the text of inputs names.
-DRAWN_BY = {function.__name__: function for function in (share, whole, row_starts)}
+DRAWN_BY = {function.__name__: function for function in (share, whole, marked, row_starts)}
 
 
 def _begins_rows(value: Tensor) -> bool:
@@ -212,7 +232,8 @@ class Example:
         if not isinstance(value, Tensor):
             return Like(value, "".join(map(self.shape, tensors_in([value])[:1])))
         below: list[str] = []
-        if value.dtype in (torch.int64, torch.int32) and value.numel() and value.min() >= 0:
+        is_index = value.dtype in (torch.int64, torch.int32) and value.numel()
+        if is_index and (value.min() >= 0 or _marks(value).any()):
             # One of the extents that no index reaches is meant; below all of them is right whichever that is.
             top, ends = int(value.max()), _begins_rows(value)
             numbers = [v for v in self.values if isinstance(v, int)]

@@ -27,11 +27,14 @@ from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.verbs import perform
 from tests import tiny
 from tests.quick import QUICK
-from tests.wild import Wild, every, table
+from tests.wild import KINDS, Wild, every, has_backward, table, table_of_kinds
 
 SNIPPETS = {snippet.name: snippet for snippet in every()}
 #: One of each kind, which CI runs, and of these what `make test` runs; the others are a part of `make test-all`.
-FIRST = ("sin_add", "mean_last_dim", "sgd_step_", "softmax_forward", "embedding_forward", "add_noise", "quantize_rows")
+FIRST = (
+    *("sin_add", "mean_last_dim", "sgd_step_", "softmax_forward", "embedding_forward", "add_noise", "quantize_rows"),
+    *("fake_quant", "gumbel_argmax"),
+)
 AT_ONCE = ("sin_add", "sgd_step_")
 SQUARE = "torch::Tensor square(torch::Tensor x) { return x * x; }\n"
 
@@ -118,7 +121,19 @@ def test_table_in_the_docs() -> None:
     assert table() in (root / "docs" / "wild.md").read_text()
     assert f"[{len(SNIPPETS)} snippets](docs/wild.md)" in (root / "README.md").read_text()
     unchanged = [snippet for snippet in SNIPPETS.values() if not snippet.refused and not snippet.shim]
+    refused = sum(bool(snippet.refused) for snippet in SNIPPETS.values())
+    said = f"Of {len(SNIPPETS)} snippets {len(SNIPPETS) - refused} go in, {len(unchanged)} of them unchanged but for the reference"
+    assert said in (root / "docs" / "wild.md").read_text()
     assert len(SNIPPETS) >= 40 and len(unchanged) >= 0.9 * len(SNIPPETS)
+
+
+def test_kinds_in_the_docs() -> None:
+    """docs/wild.md names for each kind of kernel one on the CPU, one in CUDA and one with a backward, and these are that."""
+    assert table_of_kinds() in (Path(__file__).parents[2] / "docs" / "wild.md").read_text()
+    for names in KINDS.values():
+        assert [SNIPPETS[name].device for name in names[:2]] == ["cpu", "cuda-cpu"]
+        assert not any(SNIPPETS[name].refused or SNIPPETS[name].shim for name in names if name)
+        assert not names[2] or has_backward(SNIPPETS[names[2]])
 
 
 @pytest.mark.full

@@ -74,12 +74,46 @@ def table() -> str:
     rows = ["| snippet | family | device | backward | goes in |", "|---|---|---|---|---|"]
     for snippet in every():
         family = next(module.name for module in iter_modules(__path__) if _holds(module.name, snippet))
-        text = f"{snippet.given['cpp_sources']}{snippet.given.get('cuda_sources', '')}"
-        backward = "yes" if re.search(r"\b(?:\w+_)?(?:backward|bwd|bw|grad)\s*\(", text) else "no"
+        backward = "yes" if has_backward(snippet) else "no"
         needs = f"no: {snippet.refused}" if snippet.refused else "unchanged, with a reference"
         needs += f" and {snippet.shim} lines" * bool(snippet.shim)
         rows.append(f"| `{snippet.name}` | {family.replace('_', ' ')} | {snippet.device} | {backward} | {needs} |")
     return "\n".join(rows) + "\n"
+
+
+#: Kinds of kernels that people write, and a snippet of each on the CPU, in CUDA and with a backward; none where no gradient makes sense.
+KINDS = {
+    "elementwise": ("my_gelu", "leaky_relu_cuda", "fused_bias_tanh"),
+    "reductions": ("row_max", "reduce_sum", "masked_mean_fwd"),
+    "softmax": ("log_softmax_rows", "softmax_cuda", "softmax_forward"),
+    "layer norm": ("fused_add_rms_norm", "layer_norm_cuda", "layernorm_fw"),
+    "matmul tiles": ("matmul_cpu", "matmul", "linear_relu"),
+    "attention": ("attention_cpu", "flash_attention", "sdpa_forward"),
+    "embeddings": ("embedding_forward", "gather_rows", "embedding_forward"),
+    "histograms": ("weighted_histogram", "histogram", ""),
+    "sampling": ("gumbel_argmax", "sample_rows", ""),
+    "quantisation": ("quantize_rows", "dequantize", "fake_quant"),
+    "RoPE": ("rope_forward", "rotary_embedding", "rope_forward"),
+    "optimiser steps in place": ("sgd_step_", "fused_adam", ""),
+    "RoI and NMS": ("nms", "roi_align_forward", "roi_align_forward"),
+    "losses": ("cross_entropy_forward", "mse_loss_cuda", "smooth_l1"),
+    "graph ops": ("spmm_csr", "scatter_sum", "propagate_forward"),
+}
+
+
+def table_of_kinds() -> str:
+    """Write the other table of docs/wild.md: for each kind a snippet of each sort."""
+    rows = ["| kind | CPU | CUDA | with a backward |", "|---|---|---|---|"]
+    rows += [
+        f"| {kind} | {' | '.join(f'`{name}`' if name else '' for name in names)} |" for kind, names in KINDS.items()
+    ]
+    return "\n".join(rows).replace("|  |", "| |") + "\n"
+
+
+def has_backward(snippet: Wild) -> bool:
+    """Tell whether a snippet has a function that computes gradients."""
+    text = f"{snippet.given['cpp_sources']}{snippet.given.get('cuda_sources', '')}"
+    return re.search(r"\b(?:\w+_)?(?:backward|bwd|bw|grad)\s*\(", text) is not None
 
 
 def _holds(module: str, snippet: Wild) -> bool:

@@ -316,4 +316,36 @@ torch::Tensor outer_sum(torch::Tensor a, torch::Tensor b) {
     ("a[i] + b[j]", "a[i] * b[j]"),
 )
 
-SNIPPETS = [MATMUL, TILED, MATMUL_CPU, LINEAR_RELU, FLASH, MASKED, ACCUMULATE]
+SDPA = Wild(
+    "sdpa_forward",
+    {
+        "name": "sdpa",
+        "cpp_sources": """
+#include <torch/extension.h>
+#include <vector>
+// (batch, heads, tokens, features); the weights are kept for backward.
+std::vector<at::Tensor> sdpa_forward(at::Tensor q, at::Tensor k, at::Tensor v) {
+  const double scale = 1.0 / std::sqrt(q.size(-1));
+  auto scores = at::matmul(q, k.transpose(-2, -1)).mul_(scale);
+  auto p = at::softmax(scores, -1);
+  auto out = at::matmul(p, v);
+  return {out, p};
+}
+std::vector<at::Tensor> sdpa_backward(at::Tensor grad_out, at::Tensor q, at::Tensor k, at::Tensor v, at::Tensor p) {
+  const double scale = 1.0 / std::sqrt(q.size(-1));
+  auto grad_v = at::matmul(p.transpose(-2, -1), grad_out);
+  auto dp = at::matmul(grad_out, v.transpose(-2, -1));
+  auto ds = p * (dp - (dp * p).sum(-1, true)) * scale;
+  auto grad_q = at::matmul(ds, k);
+  auto grad_k = at::matmul(ds.transpose(-2, -1), q);
+  return {grad_q, grad_k, grad_v};
+}
+""",
+        "functions": ["sdpa_forward", "sdpa_backward"],
+    },
+    lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v),
+    (seeded(2, 3, 5, 4), seeded(2, 3, 7, 4), seeded(2, 3, 7, 11)),
+    ("at::matmul(ds.transpose(-2, -1), q)", "at::matmul(dp.transpose(-2, -1), q)"),
+)
+
+SNIPPETS = [MATMUL, TILED, MATMUL_CPU, LINEAR_RELU, FLASH, MASKED, ACCUMULATE, SDPA]

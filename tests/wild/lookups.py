@@ -390,6 +390,124 @@ at::Tensor pack_bits(at::Tensor mask) {
     ("j & 7", "j & 3"),
 )
 
+WEIGHTED = Wild(
+    "weighted_histogram",
+    {
+        "name": "histc",
+        "cpp_sources": """
+#include <torch/extension.h>
+// As np.histogram(x, bins, (lo, hi), weights=w): the last bin has its right edge, too.
+torch::Tensor weighted_histogram(torch::Tensor x, torch::Tensor w, int64_t bins, double lo, double hi) {
+  TORCH_CHECK(x.scalar_type() == torch::kFloat32, "x must be float32");
+  auto hist = torch::zeros({bins}, w.options());
+  const float* xp = x.data_ptr<float>();
+  const float* wp = w.data_ptr<float>();
+  float* hp = hist.data_ptr<float>();
+  const double width = (hi - lo) / bins;
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    if (xp[i] < lo || xp[i] > hi) continue;
+    int64_t b = (int64_t)((xp[i] - lo) / width);
+    if (b == bins) --b;
+    hp[b] += wp[i];
+  }
+  return hist;
+}
+""",
+        "functions": ["weighted_histogram"],
+    },
+    lambda x, w, bins, lo, hi: torch.histogram(x.flatten(), bins, range=(lo, hi), weight=w.flatten()).hist,
+    (seeded(211), seeded(211, shift=1).abs(), 8, -2.0, 2.0),
+    ("xp[i] < lo ||", "xp[i] < 0 ||"),
+)
+
+GUMBEL = Wild(
+    "gumbel_argmax",
+    {
+        "name": "gumbel",
+        "cpp_sources": """
+#include <torch/extension.h>
+#include <limits>
+// Draw a token for each row; u are uniform numbers, so that a run can be repeated.
+torch::Tensor gumbel_argmax(torch::Tensor logits, torch::Tensor u, double temperature = 1.0) {
+  const auto rows = logits.size(0), vocab = logits.size(1);
+  auto out = torch::empty({rows}, logits.options().dtype(torch::kInt64));
+  auto l = logits.accessor<float, 2>();
+  auto r = u.accessor<float, 2>();
+  for (int64_t i = 0; i < rows; ++i) {
+    float best = -std::numeric_limits<float>::infinity();
+    int64_t pick = 0;
+    for (int64_t j = 0; j < vocab; ++j) {
+      const float g = l[i][j] / (float)temperature - std::log(-std::log(r[i][j]));
+      if (g > best) { best = g; pick = j; }
+    }
+    out.data_ptr<int64_t>()[i] = pick;
+  }
+  return out;
+}
+""",
+        "functions": ["gumbel_argmax"],
+    },
+    lambda logits, u, temperature=1.0: (logits / temperature - torch.log(-torch.log(u))).argmax(1),
+    (seeded(5, 13), torch.sigmoid(seeded(5, 13, shift=1)), 0.7),
+    ("/ (float)temperature", "* (float)temperature"),
+)
+
+FAKE_QUANT = Wild(
+    "fake_quant",
+    {
+        "name": "fake_quant",
+        "cpp_sources": """
+#include <torch/extension.h>
+at::Tensor fake_quant(at::Tensor x, double scale, int64_t bits) {
+  const double top = (1 << (bits - 1)) - 1;
+  return at::round(x / scale).clamp_(-top - 1, top).mul_(scale);
+}
+// Straight through: what is clipped gets nothing.
+at::Tensor fake_quant_backward(at::Tensor grad_out, at::Tensor x, double scale, int64_t bits) {
+  const double top = (1 << (bits - 1)) - 1;
+  auto q = at::round(x / scale);
+  return grad_out * q.ge(-top - 1).logical_and_(q.le(top));
+}
+""",
+        "functions": ["fake_quant", "fake_quant_backward"],
+    },
+    lambda x, scale, bits: torch.fake_quantize_per_tensor_affine(x, scale, 0, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1),
+    (seeded(5, 7), 0.25, 4),
+    ("q.le(top)", "q.lt(top)"),
+)
+
+
+def rotate_half(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """Rotate the first half of the features with the second, as LLaMA has them."""
+    low, high = x.chunk(2, -1)
+    return torch.cat([low * cos - high * sin, high * cos + low * sin], -1)
+
+
+ROPE_CPU = Wild(
+    "rope_forward",
+    {
+        "name": "rope",
+        "cpp_sources": """
+#include <torch/extension.h>
+static torch::Tensor rotated(const torch::Tensor& x, const torch::Tensor& cos, const torch::Tensor& sin, double sign) {
+  auto halves = x.chunk(2, -1);
+  auto a = halves[0] * cos - sign * (halves[1] * sin);
+  auto b = halves[1] * cos + sign * (halves[0] * sin);
+  return torch::cat({a, b}, -1);
+}
+torch::Tensor rope_forward(torch::Tensor x, torch::Tensor cos, torch::Tensor sin) { return rotated(x, cos, sin, 1.0); }
+torch::Tensor rope_backward(torch::Tensor grad_out, torch::Tensor cos, torch::Tensor sin) {
+  auto grad_x = rotated(grad_out, cos, sin, -1.0);
+  return grad_x;
+}
+""",
+        "functions": ["rope_forward", "rope_backward"],
+    },
+    rotate_half,
+    (seeded(3, 5, 8), torch.cos(seeded(5, 4)), torch.sin(seeded(5, 4))),
+    ("cos, sin, -1.0", "cos, sin, 1.0"),
+)
+
 SNIPPETS = [
     EMBEDDING,
     HISTOGRAM,
@@ -405,4 +523,8 @@ SNIPPETS = [
     ROPE,
     CURAND,
     PACK_BITS,
+    WEIGHTED,
+    GUMBEL,
+    FAKE_QUANT,
+    ROPE_CPU,
 ]

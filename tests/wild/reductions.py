@@ -379,6 +379,40 @@ std::vector<torch::Tensor> layernorm_bw(torch::Tensor d_y, torch::Tensor x, torc
     ("- g.mean(1, true) ", ""),
 )
 
+MASKED_MEAN = Wild(
+    "masked_mean_fwd",
+    {
+        "name": "masked_mean",
+        "cpp_sources": """
+#include <torch/extension.h>
+torch::Tensor masked_mean_fwd(const torch::Tensor& x, const torch::Tensor& mask) {
+  TORCH_CHECK(x.dim() == 2 && mask.sizes() == x.sizes(), "x and mask must be matrices of one size");
+  auto out = torch::zeros({x.size(0)}, x.options());
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "masked_mean_fwd", [&] {
+    auto xa = x.accessor<scalar_t, 2>();
+    auto ma = mask.accessor<bool, 2>();
+    auto oa = out.accessor<scalar_t, 1>();
+    for (int64_t i = 0; i < x.size(0); ++i) {
+      int64_t count = 0;
+      for (int64_t j = 0; j < x.size(1); ++j)
+        if (ma[i][j]) { oa[i] += xa[i][j]; ++count; }
+      oa[i] /= std::max<int64_t>(count, 1);
+    }
+  });
+  return out;
+}
+torch::Tensor masked_mean_bwd(const torch::Tensor& grad, const torch::Tensor& mask) {
+  auto count = mask.sum(1, /*keepdim=*/true).clamp_min(1);
+  return (grad.unsqueeze(1) / count) * mask;
+}
+""",
+        "functions": ["masked_mean_fwd", "masked_mean_bwd"],
+    },
+    lambda x, mask: (x * mask).sum(1) / mask.sum(1).clamp(min=1),
+    (seeded(5, 7), seeded(5, 7, shift=1) > 0),
+    ("(grad.unsqueeze(1) / count) * mask", "grad.unsqueeze(1) / count * torch::ones_like(mask)"),
+)
+
 SNIPPETS = [
     SUM,
     ROW_MEAN,
@@ -391,4 +425,5 @@ SNIPPETS = [
     RMS_NORM,
     FUSED_ADD,
     LAYER_NORM_CPU,
+    MASKED_MEAN,
 ]

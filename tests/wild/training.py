@@ -389,7 +389,43 @@ std::vector<torch::Tensor> my_dropout(torch::Tensor input, float p, bool trainin
     (" / (1.0 - p)", ""),
 )
 
+MESSAGES = Wild(
+    "propagate_forward",
+    {
+        "name": "propagate",
+        "cpp_sources": """
+#include <torch/extension.h>
+torch::Tensor propagate_forward(torch::Tensor x, torch::Tensor src, torch::Tensor dst);
+torch::Tensor propagate_backward(torch::Tensor grad_out, torch::Tensor src, torch::Tensor dst);
+""",
+        "cuda_sources": """
+// One edge for each row of threads: out[to] += in[from].
+__global__ void edges_kernel(const float* in, const int64_t* from, const int64_t* to, float* out, int edges, int d) {
+  int e = blockIdx.x * blockDim.y + threadIdx.y;
+  if (e >= edges) return;
+  for (int k = threadIdx.x; k < d; k += blockDim.x) atomicAdd(&out[to[e] * d + k], in[from[e] * d + k]);
+}
+static torch::Tensor along(torch::Tensor in, torch::Tensor from, torch::Tensor to) {
+  auto out = torch::zeros_like(in);
+  const int edges = from.numel(), d = in.size(1);
+  edges_kernel<<<(edges + 7) / 8, dim3(16, 8)>>>(
+      in.data_ptr<float>(), from.data_ptr<int64_t>(), to.data_ptr<int64_t>(), out.data_ptr<float>(), edges, d);
+  return out;
+}
+torch::Tensor propagate_forward(torch::Tensor x, torch::Tensor src, torch::Tensor dst) { return along(x, src, dst); }
+torch::Tensor propagate_backward(torch::Tensor grad_out, torch::Tensor src, torch::Tensor dst) {
+  return along(grad_out.contiguous(), dst, src);
+}
+""",
+        "functions": ["propagate_forward", "propagate_backward"],
+    },
+    lambda x, src, dst: torch.zeros_like(x).index_add(0, dst, x[src]),
+    (seeded(6, 3), indices(17, 6), indices(19, 6)[:17]),
+    ("grad_out.contiguous(), dst, src", "grad_out.contiguous(), src, dst"),
+)
+
 SNIPPETS = [
     *(SGD, ADAM, MULTI, EMA, CROSS_ENTROPY, MSE, SMOOTH_L1, SCATTER, SPMM),
     *(CSR, CLIP_GRADS, DROPOUT),
+    MESSAGES,
 ]

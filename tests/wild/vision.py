@@ -277,4 +277,74 @@ torch::Tensor roi_max(torch::Tensor image, torch::Tensor rois) {
     shim=4,
 )
 
-SNIPPETS = [MAX_POOL, CONV1D, UPSAMPLE, IOU, NMS, CHAMFER, ROI_POOL]
+
+def sample(image: Any, rois: Any, P: Any) -> Any:
+    """Take P times P values from each box, between pixels."""
+    H, W = image.shape[1:]
+    size = (rois[:, 2:] - rois[:, :2]).clamp(min=1.0) / P
+    at = rois[:, :2, None] + (torch.arange(P, dtype=rois.dtype) + 0.5) * size[..., None]
+    x, y = (at[:, 0].clamp(0, W - 1)[:, None, :], at[:, 1].clamp(0, H - 1)[:, :, None])
+    x0, y0 = x.floor().long(), y.floor().long()
+    x1, y1 = (x0 + 1).clamp(max=W - 1), (y0 + 1).clamp(max=H - 1)
+    fx, fy = x - x0, y - y0
+    top = image[:, y0, x0] * (1 - fx) + image[:, y0, x1] * fx
+    low = image[:, y1, x0] * (1 - fx) + image[:, y1, x1] * fx
+    return (top * (1 - fy) + low * fy).transpose(0, 1)
+
+
+ROI_ALIGN = Wild(
+    "roi_align_forward",
+    {
+        "name": "roi_align",
+        "cpp_sources": """
+#include <torch/extension.h>
+torch::Tensor roi_align_forward(torch::Tensor image, torch::Tensor rois, int64_t pooled);
+torch::Tensor roi_align_backward(torch::Tensor grad_out, torch::Tensor image, torch::Tensor rois, int64_t pooled);
+""",
+        "cuda_sources": """
+// One thread for each value; forward reads the four pixels around it, backward adds to them. Boxes are (x1, y1, x2, y2).
+template <bool kBackward>
+__global__ void roi_kernel(float* image, const float* rois, float* out, int C, int H, int W, int P, int total) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= total) return;
+  const int px = i % P, py = i / P % P, c = i / P / P % C, r = i / P / P / C;
+  const float* box = rois + 4 * r;
+  const float x = fminf(fmaxf(box[0] + (px + 0.5f) * fmaxf(box[2] - box[0], 1.f) / P, 0.f), W - 1.f);
+  const float y = fminf(fmaxf(box[1] + (py + 0.5f) * fmaxf(box[3] - box[1], 1.f) / P, 0.f), H - 1.f);
+  const int x0 = (int)x, y0 = (int)y, x1 = min(x0 + 1, W - 1), y1 = min(y0 + 1, H - 1);
+  const float fx = x - x0, fy = y - y0;
+  float* p = image + c * H * W;
+  if (kBackward) {
+    atomicAdd(p + y0 * W + x0, out[i] * (1 - fy) * (1 - fx));
+    atomicAdd(p + y0 * W + x1, out[i] * (1 - fy) * fx);
+    atomicAdd(p + y1 * W + x0, out[i] * fy * (1 - fx));
+    atomicAdd(p + y1 * W + x1, out[i] * fy * fx);
+  } else {
+    out[i] = (1 - fy) * ((1 - fx) * p[y0 * W + x0] + fx * p[y0 * W + x1]) + fy * ((1 - fx) * p[y1 * W + x0] + fx * p[y1 * W + x1]);
+  }
+}
+torch::Tensor roi_align_forward(torch::Tensor image, torch::Tensor rois, int64_t pooled) {
+  const int C = image.size(0), H = image.size(1), W = image.size(2), P = pooled;
+  auto out = torch::empty({rois.size(0), C, P, P}, image.options());
+  const int total = out.numel();
+  roi_kernel<false><<<(total + 127) / 128, 128>>>(
+      image.data_ptr<float>(), rois.data_ptr<float>(), out.data_ptr<float>(), C, H, W, P, total);
+  return out;
+}
+torch::Tensor roi_align_backward(torch::Tensor grad_out, torch::Tensor image, torch::Tensor rois, int64_t pooled) {
+  const int C = image.size(0), H = image.size(1), W = image.size(2), P = pooled;
+  auto grad_image = torch::zeros_like(image);
+  const int total = grad_out.numel();
+  roi_kernel<true><<<(total + 127) / 128, 128>>>(
+      grad_image.data_ptr<float>(), rois.data_ptr<float>(), grad_out.data_ptr<float>(), C, H, W, P, total);
+  return grad_image;
+}
+""",
+        "functions": ["roi_align_forward", "roi_align_backward"],
+    },
+    sample,
+    (seeded(2, 9, 11), torch.cat([seeded(3, 2).abs(), seeded(3, 2).abs() + 3], 1), 2),
+    ("out[i] * fy * fx", "out[i] * fy"),
+)
+
+SNIPPETS = [MAX_POOL, CONV1D, UPSAMPLE, IOU, NMS, CHAMFER, ROI_POOL, ROI_ALIGN]
