@@ -422,9 +422,16 @@ def _formulas(letters: Mapping[str, int], numbers: Sequence[str]) -> Iterator[tu
         for divisor in (2, 3, 4, 8, 16, 32, 64):
             yield f"{letter}/{divisor}", lambda k, a=letter, d=divisor: k[a] // d
             yield f"({letter}+{divisor - 1})/{divisor}", lambda k, a=letter, d=divisor: (k[a] + d - 1) // d
-    for letter, size, stride in product(letters, numbers, numbers):
-        if size != stride:
+    for letter, size, stride in product(letters, (*numbers, *letters), numbers):  # windows that move over an axis
+        if len({letter, size, stride}) == 3:
             yield f"({letter}-{size})/{stride}+1", lambda k, a=letter, n=size, s=stride: (k[a] - k[n]) // k[s] + 1
+    for letter, size, pad in product(letters, (*numbers, *letters), numbers):
+        if len({letter, size, pad}) == 3:
+            yield f"{letter}-{size}+2*{pad}+1", lambda k, a=letter, n=size, p=pad: k[a] - k[n] + 2 * k[p] + 1
+    for letter, size, stride, pad in product(letters, (*numbers, *letters), numbers, numbers):
+        if len({letter, size, stride, pad}) == 4:
+            text = f"({letter}-{size}+2*{pad})/{stride}+1"
+            yield text, lambda k, a=letter, n=size, s=stride, p=pad: (k[a] - k[n] + 2 * k[p]) // k[s] + 1
 
 
 def _value(formula: Callable[..., int], known: Mapping[str, int]) -> int | None:

@@ -183,6 +183,19 @@ def test_labels_stay_labels() -> None:
         assert report.ok == right, str(report)
 
 
+def test_indices_with_a_mark() -> None:
+    """What is -100 in the place of an index in the example is so in a check, and of a label nothing else is negative."""
+    text = "torch::Tensor f(torch::Tensor x, torch::Tensor t) { return x; }"
+    labels = torch.tensor([1, 4, -100, 0, 2, 3, -100, 3])
+    kernel = li.from_load_inline(
+        "e", text, functions=["f"], reference=torch.nn.functional.cross_entropy, inputs=(torch.randn(8, 5), labels)
+    )
+    op = registry.op_of(kernel)
+    drawn = op.make_inputs(torch.randn, (600, 7))[1]
+    assert drawn.unique().tolist() == [-100, *range(7)] and 0.15 < (drawn < 0).double().mean() < 0.35
+    assert op.make_inputs(torch.randn, (1, 7))[1].min() >= 0
+
+
 @pytest.mark.full
 def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
     """Its inputs are made contiguous ahead of it, which the report says; of one that takes them as they are it does not."""
@@ -807,6 +820,30 @@ def test_a_function_of_autograd_in_cpp() -> None:
     }  # fmt: skip
     report = li.check(li.from_load_inline("e", text, **given), compiler=QUICK)
     assert report.ok and "torch.compile refuses its C++ where sizes change: Cannot call numel()" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("taken", "reference", "inputs", "shape"),
+    [
+        (
+            "torch::Tensor x, torch::Tensor w, int stride, int pad",
+            lambda x, w, stride, pad: torch.conv2d(x, w, stride=stride, padding=pad),
+            (torch.randn(2, 3, 10, 12), torch.randn(4, 3, 5, 5), 2, 1),
+            "N P (K-Q+2*pad)/stride+1 (L-Q+2*pad)/stride+1",
+        ),
+        (
+            "torch::Tensor x, int k, int pad",
+            lambda x, k, pad: torch.avg_pool1d(x, k, 1, pad),
+            (torch.randn(2, 3, 19), 5, 2),
+            "N M K-k+2*pad+1",
+        ),
+    ],
+)
+def test_windows(taken: str, reference: Any, inputs: tuple[Any, ...], shape: str) -> None:
+    """What a window with stride and padding leaves of an axis is written as a formula, so that it can be traced."""
+    text = f"torch::Tensor f({taken}) {{ return x; }}"
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=reference, inputs=inputs)
+    assert registry.op_of(kernel).shapes["output"] == shape
 
 
 def test_integers_that_are_one_off() -> None:

@@ -508,6 +508,44 @@ torch::Tensor rope_backward(torch::Tensor grad_out, torch::Tensor cos, torch::Te
     ("cos, sin, -1.0", "cos, sin, 1.0"),
 )
 
+
+def keep_top(scores: torch.Tensor, k: int) -> torch.Tensor:
+    """Put -inf in the place of all but the k largest of each row."""
+    values, places = scores.topk(k, -1)
+    return torch.full_like(scores, float("-inf")).scatter(-1, places, values)
+
+
+TOPK_MASK = Wild(
+    "topk_mask",
+    {
+        "name": "topk",
+        "cpp_sources": """
+#include <torch/extension.h>
+#include <algorithm>
+#include <vector>
+// Which of equal scores are kept is open.
+torch::Tensor topk_mask(torch::Tensor scores, int k) {
+    auto s = scores.contiguous();
+    int B = s.size(0), V = s.size(1);
+    auto out = torch::full_like(s, -INFINITY);
+    float* sp = s.data_ptr<float>();
+    float* op = out.data_ptr<float>();
+    std::vector<int> idx(V);
+    for (int b = 0; b < B; ++b) {
+        for (int v = 0; v < V; ++v) idx[v] = v;
+        std::partial_sort(idx.begin(), idx.begin() + k, idx.end(), [&](int i, int j) { return sp[b*V+i] > sp[b*V+j]; });
+        for (int i = 0; i < k; ++i) op[b*V+idx[i]] = sp[b*V+idx[i]];
+    }
+    return out;
+}
+""",
+        "functions": ["topk_mask"],
+    },
+    keep_top,
+    (seeded(3, 11), 4),
+    ("sp[b*V+i] > sp[b*V+j]", "sp[i] > sp[j]"),
+)
+
 SNIPPETS = [
     EMBEDDING,
     HISTOGRAM,
@@ -527,4 +565,5 @@ SNIPPETS = [
     GUMBEL,
     FAKE_QUANT,
     ROPE_CPU,
+    TOPK_MASK,
 ]

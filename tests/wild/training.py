@@ -424,8 +424,38 @@ torch::Tensor propagate_backward(torch::Tensor grad_out, torch::Tensor src, torc
     ("grad_out.contiguous(), dst, src", "grad_out.contiguous(), src, dst"),
 )
 
+IGNORED = Wild(
+    "xent_forward",
+    {
+        "name": "xent",
+        "cpp_sources": """
+#include <torch/extension.h>
+#include <vector>
+std::vector<torch::Tensor> xent_forward(torch::Tensor logits, torch::Tensor labels, int64_t ignore_index) {
+  auto lse = torch::logsumexp(logits, 1);
+  auto valid = labels.ne(ignore_index);
+  auto picked = logits.gather(1, labels.clamp_min(0).unsqueeze(1)).squeeze(1);
+  auto loss = ((lse - picked) * valid).sum() / valid.sum();
+  return {loss, lse};
+}
+torch::Tensor xent_backward(torch::Tensor grad_loss, torch::Tensor logits, torch::Tensor labels, torch::Tensor lse,
+                            int64_t ignore_index) {
+  auto valid = labels.ne(ignore_index);
+  auto p = (logits - lse.unsqueeze(1)).exp();
+  auto hot = torch::zeros_like(p).scatter_(1, labels.clamp_min(0).unsqueeze(1), 1.0);
+  return (p - hot) * valid.unsqueeze(1) / valid.sum() * grad_loss;
+}
+""",
+        "functions": ["xent_forward", "xent_backward"],
+    },
+    lambda logits, labels, ignore_index: torch.nn.functional.cross_entropy(logits, labels, ignore_index=ignore_index),
+    (seeded(7, 5), torch.tensor([1, 4, -100, 0, 2, 3, 3]), -100),
+    ("* valid.unsqueeze(1) / valid.sum()", "/ valid.sum()"),
+)
+
 SNIPPETS = [
     *(SGD, ADAM, MULTI, EMA, CROSS_ENTROPY, MSE, SMOOTH_L1, SCATTER, SPMM),
     *(CSR, CLIP_GRADS, DROPOUT),
     MESSAGES,
+    IGNORED,
 ]
