@@ -26,6 +26,7 @@ from ..run.cases import (
     seeded,
     size_cases,
     subset_cases,
+    tolerance,
     with_extent,
 )
 from ..run.compare import dtype_name
@@ -115,15 +116,38 @@ def _as_one(op: Op, twins: Mapping[str, str]) -> Op:
 
 
 def _narrow(runner: Runner) -> None:
-    """Leave out the dtypes that a snippet refuses at the size of its example, where it takes that in the example's own."""
+    """Leave out the dtypes that a snippet refuses at the size of its example, or computes in single precision alone.
+
+    In the example's own dtype it takes that size.
+    """
     op = runner.op
     if op.corners or op.first.dtype:
         return
-    refused = {name: _refusal(runner, op, getattr(torch, name).to_real()) for name in op.dtypes[1:]}
-    if not any(refused.values()) or _refusal(runner, op, _own_dtype(op)):
+    found = {name: _refusal(runner, op, getattr(torch, name).to_real()) for name in op.dtypes[1:]}
+    untaken = {name: f"the kernel refuses it ({said})" for name, said in found.items() if said}
+    if "float64" in op.dtypes[1:] and "float64" not in untaken and _is_single(runner, op):
+        untaken["float64"] = "the text computes it in single precision, so it is compared in float32 alone"
+    if not untaken or _refusal(runner, op, _own_dtype(op)):
         return
-    runner.op = replace(op, dtypes=tuple(name for name in op.dtypes if not refused.get(name)))
-    runner.untaken = [f"{name}: the kernel refuses it ({said})" for name, said in refused.items() if said]
+    runner.op = replace(op, dtypes=tuple(name for name in op.dtypes if name not in untaken))
+    runner.untaken = [f"{name}: {why}" for name, why in untaken.items()]
+
+
+def _is_single(runner: Runner, op: Op) -> bool:
+    """Tell whether results in float64, at the size of the example, are off by the roundings of float32, and by no more than in float32."""
+    if _own_dtype(op) != torch.float32:
+        return False
+    wide, narrow = (Case("", prime_size(op), dtype) for dtype in (torch.float64, torch.float32))
+    strict = {*runner.run_again(wide).wrong}
+    if not strict:
+        return False
+    single = tolerance(op, narrow)
+    runner.op = replace(op, tolerances={**op.tolerances, "float64": (single.rtol, single.atol)})
+    try:
+        loose = {*runner.run_again(wide).wrong}
+    finally:
+        runner.op = op
+    return loose < strict and loose <= {*runner.run_again(narrow).wrong}
 
 
 def _own_dtype(op: Op) -> torch.dtype:

@@ -506,7 +506,10 @@ class Expected:
         assert want is not None
         one, other = (value.to(want.dtype).flatten().sort().values for value in (got, want))
         near = partial(torch.allclose, rtol=_JUMP, atol=_LEAST_JUMP, equal_nan=True)
-        return near(one, other) and not all(near(moved[name], want) for moved in self.apart)
+        if not near(one, other):
+            return False
+        moved = [found for run in self.apart if (found := run[name]) is not None]
+        return not all(near(value, want) for value in moved)
 
     def own_error(self, name: str) -> float:
         """How far the reference itself is off: in the case's own dtype; and in a gradient that terms of both signs cancel to.

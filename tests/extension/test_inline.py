@@ -744,6 +744,30 @@ def test_a_dtype_that_a_snippet_refuses(name: str, said: str) -> None:
     assert not report.ok and "forward raises RuntimeError" in report.headline, str(report)
 
 
+@pytest.mark.full
+def test_a_dtype_in_which_a_snippet_is_less_exact() -> None:
+    """A text that holds doubles in a float is right, and the report says where it was not compared; one that is wrong is so."""
+    text = """
+    torch::Tensor f(torch::Tensor x) {
+      auto y = torch::empty_like(x);
+      AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", [&] {
+        for (int64_t i = 0; i < x.numel(); ++i) {
+          float v = x.data_ptr<scalar_t>()[i];
+          y.data_ptr<scalar_t>()[i] = v / (1.0f + std::exp(-v));
+        }
+      });
+      return y;
+    }
+    """
+    given: dict[str, Any] = {"functions": ["f"], "reference": torch.nn.functional.silu}
+    x = torch.randn(3, 5)
+    report = li.check(li.from_load_inline("e", text, **given, inputs=(x,)), compiler=QUICK)
+    assert report.ok and "float64: the text computes it in single precision, so it is compared" in str(report)
+    for wrong, inputs in ((text.replace("1.0f", "1.01f"), x), (text, x.double())):  # the example itself has doubles
+        report = li.check(li.from_load_inline("e", wrong, **given, inputs=(inputs,)), compiler=QUICK)
+        assert not report.ok and "float64 differs" in report.headline
+
+
 def test_inputs_of_derived_sizes() -> None:
     """The shapes that a function gives its inputs are read from calls at several sizes; what they do not tell is refused."""
     text = (
