@@ -62,10 +62,10 @@ _PAIRS = (
     (r"(.*)", r"{}_(?:backward|bwd|bw)"),
 )
 _FORWARD = re.compile(r"_?(?:forward|fwd|fw)\Z")
-_POINTERS = re.compile(r"\bdata_ptr\b|\baccessor\b|packed_accessor|\.\s*data\s*<")
+_POINTERS = re.compile(r"\b(?:const_|mutable_)?data_ptr\b|\baccessor\b|packed_accessor|\.\s*data\s*<")
 #: What goes by memory: pointers, and random numbers, which are drawn in its order.
 _DENSE = re.compile(
-    r"\bdata_ptr\b|\.\s*data\s*<|is_contiguous|\brandn?(?:_like)?\b|\bbernoulli|\b(?:normal|uniform)_\b"
+    r"\b(?:const_|mutable_)?data_ptr\b|\.\s*data\s*<|is_contiguous|\brandn?(?:_like)?\b|\bbernoulli|\b(?:normal|uniform)_\b"
 )
 _EXTENT = re.compile(r"\b(\w+)\s*\.\s*(?:size|sizes|numel)\s*\(\s*([^()]*?)\s*\)\s*(?:\[([^\]]*)\])?")
 #: What has the extents of another tensor.

@@ -390,6 +390,13 @@ LISTED: dict[str, Any] = {"cpp_sources": SUMMED, "reference": lambda xs, y: xs[0
             {"cpp_sources": SQUARE.replace("torch::Tensor square", "c10::optional<torch::Tensor> square")},
             "'square' returns 'c10::optional<torch::Tensor>', want tensors or numbers: one, several in a std::tuple",
         ),
+        (
+            {
+                "cpp_sources": SQUARE + 'PYBIND11_MODULE(x, m) { m.def("f", [](torch::Tensor x) { return x; }); }\n',
+                "functions": None,
+            },
+            "it binds a lambda, want a function with a name",
+        ),
         ({"sycl_sources": "kernel"}, "sycl_sources='kernel': there is no SYCL here"),
         (
             {"device": "cuda"},
@@ -616,11 +623,20 @@ def _halves(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_it_leaves_as_any_other(tmp_path: Path, quick_compiler: None) -> None:
-    """An export has the user's own reference; of what has none it is said before anything is written."""
+    """An export has the user's own reference, and brings the op back; of what has none it is said before anything is written."""
     text = "torch::Tensor halves(torch::Tensor x) { return x / 2; }"
     kernel = li.from_load_inline("ext", text, functions=["halves"], reference=_halves, inputs=(torch.randn(3, 5),))
     exported = li.export(kernel, tmp_path / "halves", name="halved", check=False)
     assert "def _halves(x: torch.Tensor)" in "".join(path.read_text() for path in Path(exported.path).rglob("*.py"))
+    op = registry.op_of(kernel)
+    tiny.forget(op.name)
+    (back,) = registry.import_extension(exported.path)
+    assert (
+        back == kernel
+        and registry.op_of(back).shapes == op.shapes
+        and registry.op_of(back).reference is not op.reference
+    )
+    tiny.forget(op.name)
     lacking = li.from_load_inline("ext", text, functions=["halves"], inputs=(torch.randn(3, 5),))
     with pytest.raises(InputError, match="op 'halves' cannot be exported: op 'halves' has no reference"):
         li.export(lacking, tmp_path / "none", check=False)
@@ -728,6 +744,17 @@ def test_dtypes_are_those_of_the_function() -> None:
             kernel = li.from_load_inline("e", text, functions=[name], reference=lambda x: 2 * x, inputs=X)
             op = registry.op_of(kernel)
             assert (op.dtypes, op.differentiable) == (("float32", "float64")[:count], name == "plain" and count == 2)
+
+
+@pytest.mark.parametrize(
+    "how", ["data_ptr<float>()", "const_data_ptr<float>()", "mutable_data_ptr<float>()", "data<float>()"]
+)
+def test_texts_that_go_by_memory(how: str) -> None:
+    """However a text asks for a pointer, its inputs are made contiguous, and it has no gradients of its own."""
+    text = f"torch::Tensor f(torch::Tensor x) {{ auto y = torch::empty_like(x); go(x.{how}, y); return y; }}"
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=lambda x: 2 * x, inputs=X)
+    op = registry.op_of(kernel)
+    assert "(f)(x.contiguous())" in kernel.cpp and (op.differentiable, op.dtypes) == (False, ("float32",))
 
 
 @pytest.mark.parametrize(
