@@ -32,9 +32,17 @@ from .runner import Call, CaseResult, Part, Runner, one_line
 
 #: What stands in the adapter of a text from elsewhere (`export/templates/adapter.cpp.jinja`), and what that means for a check.
 _DENSE = "// It makes inputs contiguous, as the text goes by how they lie in memory.\n"
-_NOT_SHOWN = "inputs are made contiguous before they reach the text: that it is right for others by itself is not shown"
+_NOT_SHOWN = (
+    "inputs are made contiguous before they reach the text: that it is right for others by itself, or for a view that begins "
+    "within 16 bytes of memory, is not shown"
+)
 
 _CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 (corners=False: nobody says what they give)"
+
+
+def is_dense(runner: Runner) -> bool:
+    """Tell whether this is a text from elsewhere that goes by how its inputs lie in memory."""
+    return any(_DENSE in text for text in runner.kernel.sources.values())
 
 
 def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
@@ -46,8 +54,7 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     looked_at = sum(runner.run(case).came_back for case in cases)
     tried, lenient = _sizes_refused(runner, cases)
     new = [*_undeclared_shapes(runner, cases), *(finding for finding in raw if finding.quantity not in known)]
-    dense = any(_DENSE in text for text in runner.kernel.sources.values())
-    notes += (_NOT_SHOWN,) * dense
+    notes += (_NOT_SHOWN,) * is_dense(runner)
     skipped = [*skipped, *[_CORNERS] * (not runner.op.corners)]
     return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped, notes)
 

@@ -462,7 +462,7 @@ __global__ void relu_vec4_kernel(const float4* __restrict__ x, float4* __restric
   y[i] = v;
 }
 torch::Tensor relu_vec4(torch::Tensor x) {
-  TORCH_CHECK(x.size(1) % 4 == 0, "number of columns must be a multiple of 4");
+  TORCH_CHECK(x.numel() % 4 == 0, "number of elements must be a multiple of 4");
   auto y = torch::empty_like(x);
   int n4 = x.numel() / 4;
   relu_vec4_kernel<<<(n4 + 255) / 256, 256>>>(
