@@ -63,6 +63,8 @@ _PAIRS = (
 )
 _FORWARD = re.compile(r"_?(?:forward|fwd|fw)\Z")
 _POINTERS = re.compile(r"\b(?:const_|mutable_)?data_ptr\b|\baccessor\b|packed_accessor|\.\s*data\s*<")
+#: What may change a tensor that was given.
+_IN_PLACE = re.compile(r"\.\s*\w*[a-z]_\s*\(|[-+*/]=")
 #: What goes by memory: pointers, and random numbers, which are drawn in its order.
 _DENSE = re.compile(
     r"\b(?:const_|mutable_)?data_ptr\b|\.\s*data\s*<|is_contiguous|\brandn?(?:_like)?\b|\bbernoulli|\b(?:normal|uniform)_\b"
@@ -632,7 +634,9 @@ def _op(
     differentiable = _differentiable(known, arguments, backward, masked, bool(_changed(known, arguments, void)))
     if trial is not None:
         known = replace(known, reference=trial[0], first=trial[1])
-    inputs, changed = known.values, _changed(known, arguments, void)
+    # What a run without a reference may change has to come back from it, to be seen.
+    may_change = void or (is_called and not count and _IN_PLACE.search(body_of(masked, function_)) is not None)
+    inputs, changed = known.values, _changed(known, arguments, may_change)
     main = common_dtype(inputs)
     for argument, value in zip(arguments, inputs, strict=True):
         if main is not None and argument.is_list and value and value[0].dtype != main:
@@ -787,12 +791,12 @@ def _places(
     return tuple(places[: len(shapes)])
 
 
-def _changed(known: Example, arguments: Sequence[_Argument], void: bool) -> dict[int, str]:
-    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be."""
+def _changed(known: Example, arguments: Sequence[_Argument], may: bool) -> dict[int, str]:
+    """Give a letter to each argument that is changed in place: by the reference, or, without one, whatever may be if any may."""
     places: Sequence[int] = known.first.changed if known.first else ()
-    if known.first is None and void:  # what a list that is const holds may be changed
-        may = [argument.is_list or (argument.open and argument.type == "Tensor") for argument in arguments]
-        places = [place for place, one in enumerate(may) if one]
+    if known.first is None and may:  # what a list that is const holds may be changed
+        open_ = [argument.is_list or (argument.open and argument.type == "Tensor") for argument in arguments]
+        places = [place for place, one in enumerate(open_) if one]
     return {place: f"{letter}!" for place, letter in zip(places, "abcdefghijklmnopqrstuvwxyz", strict=False)}
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from ..base.device import DEVICES
 from ..calling import call as call_in_worker
 from ..errors import BuildError, CrashError, DefinitionError, LltmInlineError, SignatureError, ToolchainError
@@ -12,7 +15,7 @@ from ..model.kernel import Kernel
 from ..model.registry import Argument, Op, registry
 from ..run.function import as_tuple, each
 from ..source.choose import usual_device
-from .example import Call, call, words
+from .example import Call, call, tensors_in, words
 
 #: The output of an op that is called to see how many tensors a function returns.
 COUNT = "count_of_tensors"
@@ -38,6 +41,7 @@ class Trial:
         """
         if self.crash is not None:
             raise self.crash
+        before = [each(value, Tensor.clone) for value in values]
         there = [each(value, lambda one: one.to(DEVICES[self.device].tensors)) for value in values]
         try:
             with registry.lent(self.op):
@@ -45,7 +49,10 @@ class Trial:
         except CrashError as crash:
             self.crash = crash
             raise
-        results = [each(one, lambda tensor: tensor.cpu()) for one in as_tuple(returned)]
+        for value, other in zip(tensors_in(values), tensors_in(there), strict=True):
+            value.copy_(other)
+        changed = [v for v, b in zip(values, before, strict=True) if isinstance(v, Tensor) and not torch.equal(v, b)]
+        results = [each(one, lambda tensor: _itself(tensor.cpu(), changed)) for one in as_tuple(returned)]
         return results[0] if len(results) == 1 else tuple(results)
 
     def first(self, values: Sequence[Any], where: str) -> Call:
@@ -67,6 +74,12 @@ class Trial:
             raise DefinitionError(
                 f"{where}: it fails on the example inputs {example}: {said}. Give inputs that it takes"
             ) from error
+
+
+def _itself(result: Tensor, changed: Sequence[Tensor]) -> Tensor:
+    """Return the argument that a result is: one that was changed, and holds what was returned."""
+    same = [one for one in changed if one.dtype == result.dtype and torch.equal(one, result)]
+    return same[0] if same else result
 
 
 def seen(op: Op, op_of: Callable[..., Op], kernel_of: Callable[[Op], Kernel], values: Sequence[Any], where: str) -> Op:

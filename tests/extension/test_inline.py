@@ -283,6 +283,34 @@ def test_the_function_itself_tells_what_it_returns(quick_compiler: None) -> None
     assert "crash/inline" not in registry and "crash" not in registry.ops
 
 
+@pytest.mark.full
+def test_the_function_itself_tells_what_it_changes(quick_compiler: None) -> None:
+    """Without a reference a change of an input is seen in the run, and comes back from the worker; what only looks so is none."""
+    text = """
+    torch::Tensor floor_(torch::Tensor x) { x.clamp_min_(0); return x; }
+    torch::Tensor scale_(std::vector<torch::Tensor> gs, double by) {
+      auto norm = gs[0].norm();
+      for (auto& g : gs) g.mul_(by);
+      return norm;
+    }
+    torch::Tensor plus(torch::Tensor x) { auto y = x.clone(); y.add_(1); return y; }
+    """
+    names = ["floor_", "scale_", "plus"]
+    kernels = li.from_load_inline(
+        "e", text, functions=names, inputs={"floor_": -X[0], "scale_": ([*X, *X], 2.0), "plus": X}
+    )
+    floor, scale, plus = kernels
+    assert [registry.op_of(one).schema for one in kernels] == [
+        "(Tensor(a!) x) -> (Tensor(a!) output)",
+        "(Tensor(a!)[] gs, float by) -> (Tensor norm)",
+        "(Tensor x) -> (Tensor y)",
+    ]
+    x = torch.full((2, 3), -1.0)
+    assert li.call(floor, x) is x and x.eq(0).all() and li.call(plus, x).eq(1).all() and x.eq(0).all()
+    ones = [torch.ones(2, 3)]
+    assert li.call(scale, ones, 2.0) == pytest.approx(6**0.5) and ones[0].eq(2).all()
+
+
 def test_called_without_inputs() -> None:
     """Without example inputs tensors may have any shape."""
     kernel = li.from_load_inline("ext", SQUARE, functions=["square"])
