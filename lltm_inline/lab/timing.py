@@ -24,7 +24,7 @@ from ..errors import InfraError
 from ..measure import stats
 from ..model.op import of_dtype
 from ..model.registry import Op
-from ..run.cases import Case, elements, generator, run_reference, tolerance, widen
+from ..run.cases import Case, elements, generator, run_reference, seeded, tolerance, widen
 from ..run.compare import dtype_name
 from ..run.function import each
 from .inside import Ask
@@ -130,8 +130,7 @@ def _drawn(
     def randn(*shape: int) -> Tensor:
         return of_dtype(torch.randn(shape, dtype=torch.float32, generator=draw), dtype_name(dtype))
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(draw.initial_seed())
+    with seeded(seed=draw.initial_seed()):
         inputs = op.make_inputs(randn, size)
     with torch.no_grad():
         outputs = op.run_reference(*inputs)
