@@ -199,6 +199,7 @@ li.registry.register(li.Kernel("gate/wrong", python=lambda x: 3 * x))
 """
 
 
+@pytest.mark.full
 def test_check_of_a_file_of_ones_own(tmp_path: Path) -> None:
     """Its kernels are checked by name, or all of them but the reference, and nothing is written beside it."""
     (tmp_path / "my_ops.py").write_text(OWN)

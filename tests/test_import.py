@@ -64,6 +64,7 @@ def test_import_is_light(tmp_path: Path) -> None:
         ("import lltm_inline, os; os.system('true')", "started"),
     ],
 )
+@pytest.mark.full
 def test_the_light_test_can_fail(statement: str, kind: str, tmp_path: Path) -> None:
     """The probe of the test above does notice a heavy module and a started program."""
     assert probe(statement, tmp_path / "cache")[kind]

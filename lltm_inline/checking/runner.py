@@ -191,6 +191,12 @@ class Runner:
         self._results: dict[Case, CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
 
+    @property
+    def mistaken(self) -> bool:
+        """Whether a case has given a wrong result; one that is missing, or a call that raises, has given none."""
+        found = (wrong.cell for result in self._results.values() for wrong in result.wrong.values())
+        return any(cell not in (RAISES, "missing") for cell in found)
+
     def run(self, case: Case) -> CaseResult:
         """Run a case, once; the result is remembered."""
         result = self._results.get(case)

@@ -115,6 +115,7 @@ def test_back_and_forth_and_new_process(tiny: Any, fresh_cache: Path, watched: A
     assert watched.calls == before
 
 
+@pytest.mark.full
 def test_several_at_once(tiny: Any, fresh_cache: Path, watched: Any) -> None:
     """A list is built in its order, in parallel, each text once however often it is named."""
     kernels = [tiny(2), tiny(3), tiny(2), tiny(4)]
@@ -256,6 +257,7 @@ def test_builds_from_several_threads(tiny: Any, fresh_cache: Path, watched: Any)
     assert watched.compilations == 2
 
 
+@pytest.mark.full
 def test_two_compilers_in_two_threads(tiny: Any, fresh_cache: Path) -> None:
     """Builds with different compilers do not get into each other's way."""
     if not shutil.which("clang++"):
@@ -325,6 +327,7 @@ def test_failed_header_is_not_tried_again(tiny: Any, fresh_cache: Path, monkeypa
     assert not header.wait(toolchain, "stable", 1)
 
 
+@pytest.mark.full
 def test_killed_header_is_tried_again(
     tiny: Any, fresh_cache: Path, watched: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

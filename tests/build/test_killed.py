@@ -219,6 +219,7 @@ def test_cache_removed_while_the_compiler_runs(tiny: Any, fresh_cache: Path, wat
     assert build(tiny(), progress=False).cached
 
 
+@pytest.mark.full
 def test_cache_removed_between_build_and_load(tiny: Any, fresh_cache: Path) -> None:
     """A library that is gone when it is to be loaded is called that, and built again when it is asked for again."""
     found = build(tiny(), progress=False)
@@ -232,6 +233,7 @@ def test_cache_removed_between_build_and_load(tiny: Any, fresh_cache: Path) -> N
     verify(again)
 
 
+@pytest.mark.full
 def test_orphans_of_a_killed_build_are_ended(tiny: Any, fresh_cache: Path, watched: Any, start: Any) -> None:
     """A compiler that outlives its killed build is ended by the next build, whichever kernel that is of."""
     watched.slow()

@@ -151,6 +151,7 @@ def test_digest_holds_what_nvcc_depends_on(tiny: Any, monkeypatch: pytest.Monkey
     assert len({*keys, key()}) == 6
 
 
+@pytest.mark.full
 @needs_nvcc
 def test_architectures(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """TORCH_CUDA_ARCH_LIST decides, its oldest one for PTX; without it the oldest that there is; nonsense is refused."""

@@ -285,6 +285,7 @@ def test_stable_setup() -> None:
     assert "install_requires" in files("lltm/fused", "setuptools")["setup.py"]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(torch.version.cuda is not None, reason="this torch has CUDA")
 def test_setup_without_cuda(tmp_path: Path) -> None:
     """Where torch has no CUDA, a kernel for GPUs is refused; one for both is built without, and says so."""
@@ -341,6 +342,7 @@ def test_import_of_a_broken_library(tmp_path: Path) -> None:
         runpy.run_path(str(package / "_library.py"))
 
 
+@pytest.mark.full
 def test_benchmark(tmp_path: Path) -> None:
     """The script prints a line for each size and direction, and refuses to time what is wrong."""
     from lltm_inline.export.python import python_files

@@ -331,6 +331,7 @@ def test_history_has_no_points_of_a_sweep(noted: Any) -> None:
     assert [row.label for row in revisions_of(li.registry.history("tiny/stable"))] == ["tiny/stable", edited.label]
 
 
+@pytest.mark.full
 def test_flags_that_stay_are_told(noted: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """Flags and saved names from an earlier cell are named, with the revision that brought them and what takes them away."""
     run(parse("tiny/flagged --params FACTOR=2 --flags -O1"), STABLE[1:], Terminal())
@@ -452,6 +453,7 @@ def test_revision_table_shows_itself(op: Any) -> None:
     assert "<caption" in page and 'scope="row"' in page and "WRONG" in page and "current" in page
 
 
+@pytest.mark.full
 def test_magics_work_in_a_terminal(tmp_path: Path) -> None:
     """In IPython without a notebook results are printed, and an error says all there is."""
     script = (

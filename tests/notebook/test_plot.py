@@ -178,6 +178,7 @@ def test_a_notebook_gets_a_picture_with_words_and_files_can_be_written(tmp_path)
         assert (tmp_path / name).stat().st_size > 1000
 
 
+@pytest.mark.full
 def test_plotting_does_not_touch_pyplot():
     """No global figure list, no backend choice: importing and using the module leaves pyplot unimported."""
     code = (

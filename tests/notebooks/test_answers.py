@@ -620,9 +620,12 @@ def test_03_3() -> None:
 
 
 def first_at_once(*answers: tuple[Any, ...]) -> list[Any]:
-    """Leave all answers but the first to `make test-all`: each has to be built."""
+    """Leave answers to `make test-all`, since each has to be built, and all but the first to one that takes its time."""
     later = pytest.mark.full, pytest.mark.long
-    return [pytest.param(*answers[0]), *(pytest.param(*answer, marks=later) for answer in answers[1:])]
+    return [
+        pytest.param(*answers[0], marks=pytest.mark.full),
+        *(pytest.param(*answer, marks=later) for answer in answers[1:]),
+    ]
 
 
 @pytest.fixture
@@ -857,7 +860,6 @@ def lesson_17(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
 RATE_OF_TURN = "0.002f / (1 - std::pow(0.9f, t)) * new_m[i]"
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     first_at_once(
@@ -901,7 +903,6 @@ COLUMNS = ALONG.replace("int64_t t = 0; t < T; ++t", "!").replace(
 SLOW_WALK = "It is right, but takes one float at a time: is s the inner loop?"
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("body", "said"),
     first_at_once(
@@ -928,7 +929,6 @@ EACH = "for (int64_t i = part * n / parts; i < (part + 1) * n / parts; ++i)"
 STILL_WRITES = "It is right, but its loop still writes to memory in each turn."
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("body", "said"),
     first_at_once(

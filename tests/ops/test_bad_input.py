@@ -31,6 +31,11 @@ from lltm_inline.run.function import as_tuple, differentiable
 from lltm_inline.source.template import devices_of
 
 TEXTS = [name for name, kernel in li.registry.items() if kernel.python is None and "cpu" in devices_of(kernel)]
+#: One kernel of each op, since what is refused is read from the op's schema; `make test-all` takes them all.
+FIRST = {li.registry[name].op: name for name in reversed(TEXTS)}.values()
+each_text = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.full) for name in TEXTS]
+)
 PYTHON = [name for name, kernel in li.registry.items() if kernel.python is not None]
 SPELLED = {
     torch.float64: "Double",
@@ -41,9 +46,10 @@ SPELLED = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> Iterator[None]:
-    """Build every kernel that has a text for the CPU, several compilers beside each other; then compute on one thread."""
-    li.build(TEXTS, progress=False)
+def built(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Build the kernels that are asked for, several compilers beside each other; then compute on one thread."""
+    asked = {item.callspec.params.get("name") for item in request.session.items if hasattr(item, "callspec")}
+    li.build([name for name in TEXTS if name in asked], progress=False)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -111,7 +117,7 @@ def same(op: Op, name: str, inputs: Sequence[Any], finite: bool = False) -> None
 # What makes no sense
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_shape_that_fits_no_size_is_refused(name: str) -> None:
     """An axis more, an axis less, an extent more: the message has the name of a tensor, its shape, and the shape it wants."""
     op = li.registry.op_of(li.registry[name])
@@ -131,7 +137,7 @@ def test_shape_that_fits_no_size_is_refused(name: str) -> None:
             refuses(name, bad, rf"^{name}: ({who}) has shape \([\d, ]*\), want ")
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_dtype_that_the_op_has_not_is_refused(name: str) -> None:
     """Integers, truth values and half precision are refused by the name of the first tensor, and what is wanted is said."""
     op = li.registry.op_of(li.registry[name])
@@ -152,7 +158,7 @@ def test_dtype_that_the_op_has_not_is_refused(name: str) -> None:
         refuses(name, bad, rf"^{name}: {first} is {words}, want ({'|'.join(SPELLED.values())})")
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_tensors_of_two_dtypes_are_refused(name: str) -> None:
     """One tensor in double precision or of integers among others is named, with both dtypes."""
     op = li.registry.op_of(li.registry[name])
@@ -164,7 +170,7 @@ def test_tensors_of_two_dtypes_are_refused(name: str) -> None:
             refuses(name, bad, rf"^{name}: {argument} is {words}, but {first} is Float$")
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_tensors_on_two_devices_are_refused(name: str) -> None:
     """One tensor on the meta device among others on the CPU is told by name; the first one makes the others the strangers."""
     op = li.registry.op_of(li.registry[name])
@@ -180,7 +186,7 @@ def test_tensors_on_two_devices_are_refused(name: str) -> None:
         refuses(name, using(inputs, index, inputs[index].to("meta")), rf"^{name}: ({words})$")
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_none_for_a_required_tensor_is_refused(name: str) -> None:
     """None in the place of each required tensor is told by name, and a missing optional one is none of this."""
     op = li.registry.op_of(li.registry[name])
@@ -194,7 +200,7 @@ def test_none_for_a_required_tensor_is_refused(name: str) -> None:
     refuses(name, required, rf"^{name}: \w+ is None, want a Tensor$")
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_what_is_no_tensor_is_refused(name: str) -> None:
     """A number, a list, a text or an array of NumPy in the place of a tensor is a TypeError with argument and op's signature."""
     op = li.registry.op_of(li.registry[name])
@@ -207,7 +213,7 @@ def test_what_is_no_tensor_is_refused(name: str) -> None:
             refuses(name, using(inputs, index, value), words, TypeError)
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_arguments_that_do_not_fit_the_signature_are_refused(name: str) -> None:
     """Too few, too many and misnamed arguments are a TypeError that shows the signature, and no digest."""
     op = li.registry.op_of(li.registry[name])
@@ -234,7 +240,7 @@ def test_arguments_that_do_not_fit_the_signature_are_refused(name: str) -> None:
             refuses(name, [], rf"{start}is missing value for argument '{argument.name}'", TypeError, **less)
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_sparse_tensors_are_refused_or_right(name: str) -> None:
     """A sparse tensor is refused by its layout and name, or, by a kernel that differentiates through ATen, computed with."""
     op = li.registry.op_of(li.registry[name])
@@ -274,7 +280,7 @@ def test_kernels_in_python_refuse_with_pythons_words(name: str) -> None:
 # What is unusual and legal
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_empty_tensors_work_as_in_the_reference(name: str) -> None:
     """Each extent 0 in turn, and all of them: the reference's shapes, its gradients, or an error where it has one."""
     op = li.registry.op_of(li.registry[name])
@@ -292,7 +298,7 @@ def test_empty_tensors_work_as_in_the_reference(name: str) -> None:
             same(op, name, inputs)
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_expanded_and_overlapping_inputs(name: str) -> None:
     """Inputs whose elements share memory, with stride 0 along each axis or as a sliding window, are read by their strides."""
     op = li.registry.op_of(li.registry[name])
@@ -308,7 +314,7 @@ def test_expanded_and_overlapping_inputs(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_offsets_that_no_vector_is_aligned_to(name: str) -> None:
     """Inputs that begin one, two or three elements into their storage, and a flipped and permuted layout, change nothing."""
     op = li.registry.op_of(li.registry[name])
@@ -343,7 +349,7 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> torch.Tensor:
         pytest.skip(f"needs 32 GiB of address space: {error}")
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_strides_beyond_32_bits(name: str, far: torch.Tensor) -> None:
     """Rows, the last of which lies more than 2^31 elements behind the first, are found: no index is an int."""
     op = li.registry.op_of(li.registry[name])
@@ -357,7 +363,7 @@ def test_strides_beyond_32_bits(name: str, far: torch.Tensor) -> None:
             same(op, name, using(inputs, index, rows.copy_(value)))
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_values_that_are_not_finite(name: str) -> None:
     """One NaN in each tensor in turn goes where it goes in the reference; an infinity disturbs nothing that it does not there.
 
@@ -372,7 +378,7 @@ def test_values_that_are_not_finite(name: str) -> None:
             same(op, name, using(inputs, index, value), finite=not math.isnan(special))
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each_text
 def test_leaves_under_no_grad(name: str) -> None:
     """Where nothing is watched, inputs that require grad make outputs that do not, with the same bits."""
     op = li.registry.op_of(li.registry[name])

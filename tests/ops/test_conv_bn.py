@@ -108,6 +108,7 @@ def test_fused_keeps_three_numbers_per_channel_and_unfused_an_image_more() -> No
     assert kept == {"conv_bn/unfused": [(2, 4, 4, 5), (3, 4)], "conv_bn/fused": [(3, 4)]}
 
 
+@pytest.mark.full
 def test_saving_y_needs_no_second_convolution() -> None:
     """What the page says one may try is right: with y saved, backward neither keeps z nor computes it again."""
     kernel = li.registry["conv_bn/fused"]

@@ -147,6 +147,7 @@ def products(function, size: tuple[int, int, int], wanted: tuple[bool, ...]) -> 
     return total
 
 
+@pytest.mark.full
 def test_unwanted_gradients_are_what_made_the_tutorial_slow() -> None:
     """With w and b wanted, `aten` multiplies as often as PyTorch does; the tutorial's way, three times as often."""
     size, wanted = (60, 6, 2), (False, False, True, True)

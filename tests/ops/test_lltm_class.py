@@ -20,6 +20,8 @@ from tests.ops.rooms import assert_right
 
 OP = li.registry.ops["lltm"]
 B, F, S = 3, 17, 5
+# It includes all of torch's custom classes, which takes g++ twenty seconds; `test_bad_input.py` builds it with g++.
+pytestmark = pytest.mark.usefixtures("quick_compiler")
 
 
 def inputs(dtype: torch.dtype = torch.float64, seed: int = 0) -> list[torch.Tensor]:
@@ -29,7 +31,7 @@ def inputs(dtype: torch.dtype = torch.float64, seed: int = 0) -> list[torch.Tens
 
 
 @pytest.fixture(scope="module")
-def LLTMCell() -> Any:
+def LLTMCell(quick_compiler: None) -> Any:
     """The class of the kernel as it ships."""
     return cell_class(li.load("lltm/class", progress=False))
 

@@ -347,6 +347,7 @@ def test_late_output_is_not_the_next_kernels(worker: Worker) -> None:
     assert worker.run(jobs.add, 1, 1).output == ""
 
 
+@pytest.mark.full
 def test_many_open_files_are_no_obstacle() -> None:
     """File descriptors above 1023 work: `select` would fail for them."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -396,6 +397,7 @@ def test_calls_from_two_threads_do_not_wait_for_each_other(worker: Worker) -> No
     assert sorted(map(str, seen)) == ["2", "died"]
 
 
+@pytest.mark.full
 def test_fork_server_killed_from_outside_is_replaced() -> None:
     """Whoever kills it ends its worker with it; the next call starts a new one, by itself."""
     one = Worker()
@@ -429,6 +431,7 @@ def test_a_renewed_worker_is_another_process(worker: Worker) -> None:
     assert worker.pid is None and worker.run(os.getpid).value != first
 
 
+@pytest.mark.full
 def test_a_copy_of_the_caller_has_a_worker_of_its_own(worker: Worker) -> None:
     """A process that was made by fork must not talk on its parent's sockets."""
     mine = worker.run(os.getpid).value

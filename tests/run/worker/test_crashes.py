@@ -67,7 +67,7 @@ Tensor forward(const Tensor& x) {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build all rows at once."""
     build_all()
 
