@@ -34,7 +34,6 @@ from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, build_all
 from ..run.executor import prepare
 from ..run.setting import Setting, choose_sizes
-from ..source.signature import mask
 from ..source.template import devices_of, is_torch_free, require_text
 from . import ptx, sass
 from .hot import Hot, hot_of
@@ -49,6 +48,7 @@ from .remarks import (
     because_of_calls,
     because_of_sqrt,
     extents,
+    has_threads,
     remarks_of,
 )
 
@@ -98,8 +98,6 @@ _ONE_PLACE = (
 )
 _NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each other besides)"
 _ATOMIC = ", an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"
-#: What hands work to threads.
-_THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 _DIVIDES = ", divides whole numbers (idiv), which takes as long as ten additions or more"
 _ADDS_ONE = re.compile(r"v?adds[sd]")
 _IN_ORDER = ", adds up in order, one number at a time"
@@ -611,7 +609,7 @@ def _assembly_of(built: Built, version: str) -> Assembly:
     kernel, kind = built.kernel, DEVICES[built.device].text
     routines, elsewhere = _routines(built.library.path, _file_of(kernel, kind))
     text = kernel.sources[kind]
-    if _THREADS.search(mask(text)):
+    if has_threads(text):
         routines = [
             replace(one, loops=tuple(replace(loop, has_threads=True) for loop in one.loops)) for one in routines
         ]

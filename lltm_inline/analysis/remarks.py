@@ -23,6 +23,8 @@ _DEFINED = re.compile(
     r"(?<![\w:.>])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
 )
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
+#: What hands work to threads.
+_THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 #: What was done, as either compiler says it.
 _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
@@ -178,6 +180,16 @@ def extents(text: str) -> dict[int, int]:
         line = masked.count("\n", 0, head.start()) + 1
         found[line] = max(found.get(line, 0), masked.count("\n", 0, at) + 1)
     return found
+
+
+def has_threads(text: str) -> bool:
+    """Tell whether a text hands work to threads.
+
+    Example:
+        >>> has_threads("at::parallel_for(0, n, 1, f);"), has_threads("f();  // no parallel_for")
+        (True, False)
+    """
+    return _THREADS.search(mask(text)) is not None
 
 
 def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:

@@ -58,12 +58,17 @@ def _asked(shown: Assembly) -> list[object]:
         parts.append(_remarks(shown.remarks, shown.text))
     if shown.hot is not None:
         rows = [
-            [f"{share:.0%}", bar(share), line, tag("code", text, cls="li-code") if line else text]
+            [f"{share:.0%}", bar(share), *(_linked(line, text) if line else ("", text))]
             for share, line, text in shown.hot.rows(shown.text.split("\n"))
         ]
         head = (Cell("share", span=2), "line", "text")
         parts.append(table(head, rows, caption=shown.hot.headline) if rows else note("plain", shown.hot.headline))
     return parts
+
+
+def _linked(line: str, text: object) -> tuple[Html, Html]:
+    """Give the cells of a line, its number and its text, for the panel to light up beside its editor."""
+    return tag("span", line, data_line=line), tag("code", text, cls="li-code", data_line=line)
 
 
 def _head(shown: Assembly) -> list[object]:
@@ -109,8 +114,7 @@ def _remarks(shown: tuple[Remark, ...], text: str) -> Html:
     kinds = {True: "good", False: "plain"}
     rows: list[list[object]] = [
         [
-            str(one.line),
-            tag("code", lines[one.line - 1], cls="li-code"),
+            *_linked(str(one.line), lines[one.line - 1]),
             join([badge(one.what, kinds[not one.help]), f" {one.how}"]),
             one.help,
         ]
@@ -139,6 +143,7 @@ def roofline(shown: Roofline) -> Html:
     return join(
         [
             table(head, rows, caption=shown.title),
+            *(note("plain", doubt) for doubt in shown.doubts),
             fold("the roofs", table(names, roofs, caption=f"measured: {shown.roofs[-1].name}")),
             fold("conditions", paragraph(shown.timings.conditions(), cls="li-faint")),
         ]
