@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline.analysis import sass
+from lltm_inline.analysis import assembly, sass
 from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
 from lltm_inline.analysis.hot import Hot
 from lltm_inline.analysis.remarks import told_in
@@ -447,10 +447,22 @@ NONE = "no calculation with floats or doubles"
         ("lock add DWORD PTR [rdx],1|inc ecx|jne 0",
          f"{NONE}, an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"),
         ("lock sub DWORD PTR [rdx+rcx*4],1|inc rcx|call 99 <at::select>|jne 0", NONE),
+        ("vcomiss xmm0,xmm1|ja 90|vmulss xmm0,xmm0,xmm2|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
+        ("vcomiss xmm0,xmm1|vmovaps xmm3,xmm2|jbe 90|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
+        ("vcomiss xmm0,xmm1|seta dl|add rax,4|jne 0", "one float at a time"),
+        ("vucomiss xmm1,xmm0|ja 90|vsqrtss xmm0,xmm0,xmm0|add rax,4|jne 0", "one float at a time"),
+        ("mov rdx,QWORD PTR [rax]|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,8|jne 0", f"one float at a time{assembly._GATHERS}"),
+        ("movsxd rdx,DWORD PTR [rax]|imul rdx,r8|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,4|jne 0",
+         f"one float at a time{assembly._GATHERS}"),
+        ("vgatherqps ymm0{k1},DWORD PTR [rcx+zmm1*4]|vaddps ymm0,ymm0,ymm2|add rax,8|jne 0", f"8 floats at a time{assembly._GATHERS}"),
+        ("mov rdx,QWORD PTR [rdi]|vaddss xmm0,xmm1,DWORD PTR [rdx+rax*4]|add rax,1|jne 0", "one float at a time"),
+        ("mov rdx,QWORD PTR [rsp+rax*8]|vaddss xmm0,xmm1,DWORD PTR [rdx]|add rax,1|jne 0", "one float at a time"),
+        ("mov rdx,QWORD PTR [rax]|mov rdx,rsi|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,8|jne 0", "one float at a time"),
     ],
 )  # fmt: skip
 def test_what_is_said_of_a_loop(texts: str, pace: str) -> None:
-    """Comparisons are work on floats; a division of whole numbers, a sum in order and an atomic operation are named."""
+    """Comparisons are work on floats; a division of whole numbers, a sum in order, an atomic operation, a jump by a number and a table that
+    is read by an index are named; a pointer that is read again, and the stack, are no index."""
     assert looped(texts).pace == pace
 
 

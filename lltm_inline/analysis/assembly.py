@@ -79,7 +79,9 @@ _PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|si
 _SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX|SETP)(2?)(?:\.\w+)*$")
 _SQRT = re.compile(r"v?sqrts[sd]")
 #: What takes memory from the system.
-_ALLOCATES = re.compile(r"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu")
+_ALLOCATES = re.compile(
+    r"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu|.*::_M_(?:realloc|range|fill|default)_(?:insert|append)"
+)
 #: From float to double, and back.
 _WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
 _CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
@@ -98,6 +100,19 @@ _ONE_PLACE = (
 )
 _NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each other besides)"
 _ATOMIC = ", an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"
+_COMPARES = re.compile(r"v?u?comis[sd]")
+#: What else sets the flags by which a jump goes.
+_FLAGS = re.compile(r"cmp|test|add|sub|inc|dec|and|or|xor|sh[lr]")
+_BRANCHES = (
+    ", goes one way or another by a number: where these are random, each wrong guess of the processor costs some twenty clocks "
+    "(`a ? b : c` can do without)"
+)
+_GATHERS = (
+    ", reads places that numbers give which it has just read, as table[index[i]]: where these lie far apart, in more than a cache holds, "
+    "each is a wait for memory"
+)
+#: What fetches a number from memory into a register of the processor's own.
+_FETCHES = re.compile(r"mov(?:sxd?|zx)? +(\w+),(?:\w+ PTR )\[(.+?)\]")
 _DIVIDES = ", divides whole numbers (idiv), which takes as long as ten additions or more"
 _ADDS_ONE = re.compile(r"v?adds[sd]")
 _IN_ORDER = ", adds up in order, one number at a time"
@@ -203,6 +218,7 @@ class Loop:
         names = [one.name for one in self.instructions]
         converts = any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names))
         words += _CONVERTS * converts + _DIVIDES * self.divides + _IN_ORDER * self.adds_in_order
+        words += _BRANCHES * self.branches + _GATHERS * self.gathers
         if self.is_atomic:
             return words + _ATOMIC
         return words + (_ONE_PLACE + _NEIGHBOURS * self.has_threads) * self.writes_one_place
@@ -216,6 +232,36 @@ class Loop:
     def divides(self) -> bool:
         """Whether it divides whole numbers; on x86."""
         return any(one.name in ("idiv", "div") for one in self.instructions)
+
+    @property
+    def branches(self) -> bool:
+        """Whether it jumps by a comparison of floats; but for what each square root asks, as no number is negative as a rule; on x86."""
+        names, jumps = [one.name for one in self.instructions], 0
+        for at, name in enumerate(names):
+            if _COMPARES.fullmatch(name):
+                after = next((each for each in names[at + 1 :] if _JUMP.match(each) or _FLAGS.match(each)), "")
+                jumps += bool(_JUMP.match(after))
+        return jumps > sum(map(bool, map(_SQRT.fullmatch, names)))
+
+    @property
+    def gathers(self) -> bool:
+        """Whether it reads places that numbers give which it has just read; on x86."""
+        changed, known = self._stored_and_changed()[1], set[str]()
+        for one in self.instructions:
+            operands = one.text.partition(one.name)[2]
+            first, _, others = operands.partition(",")
+            if "lea" not in one.name and any(
+                _registers(place) & known for place in re.findall(r"PTR \[(.+?)\]", one.text)
+            ):
+                return True
+            fetched = _FETCHES.fullmatch(one.text)
+            if fetched and _registers(fetched[2]) & changed and not _registers(fetched[2]) & {"sp", "bp"}:
+                known |= _registers(first)
+            elif _registers(others) & known:
+                known |= _registers(first) if "[" not in first else set()
+            elif one.name.startswith(("mov", "lea")):
+                known -= _registers(first)
+        return any("gather" in one.name for one in self.instructions)
 
     @property
     def adds_in_order(self) -> bool:
@@ -404,9 +450,15 @@ class Assembly(Shown):
         own = sum(bool(one.line) for routine in self.routines for one in routine.instructions)
         return f"assembly of {self.kernel} by {self.compiler}: {plural(own, 'instruction')} of its text, {plural(len(self.loops), 'loop')}"
 
+    @property
+    def threads(self) -> str:
+        """That its loops run on one thread, where a C++ text hands nothing to others."""
+        alone = self.loops and "__global__" not in self.text and not has_threads(self.text)
+        return "Its loops run on one thread: the text hands nothing to others (at::parallel_for)." if alone else ""
+
     def __str__(self) -> str:
         texts, left = self.text.split("\n"), self.MOST
-        rows = [self.headline, *filter(None, [self.note])]
+        rows = [self.headline, *filter(None, [self.threads, self.note])]
         if self.other is not None:
             rows += ["", *self.differences]
         for routine in self.routines:

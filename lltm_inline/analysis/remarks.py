@@ -76,6 +76,9 @@ _DECISIVE = (
      "the loop."),
     (r"relevant stmt not supported: \S+ = \S+ [/%] ", *DIVISION),
 )  # fmt: skip
+_BY_ADDRESS = (
+    "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
+)
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
@@ -151,6 +154,7 @@ def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[R
 def because_of_calls(one: Remark, calls: Sequence[str]) -> Remark:
     """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
     how, help = _REASONS[1][1:]
+    help = _BY_ADDRESS if any("address" in name for name in calls) else help
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help) if calls and one.what == "not vectorised" else one
 
 

@@ -74,7 +74,7 @@ def _linked(line: str, text: object) -> tuple[Html, Html]:
 def _head(shown: Assembly) -> list[object]:
     """Say what it is of, what is missing, and what is different from another revision."""
     parts: list[object] = [paragraph(tag("b", shown.headline))]
-    parts += [paragraph(shown.note, cls="li-faint")] if shown.note else []
+    parts += [paragraph(said, cls="li-faint") for said in (shown.threads, shown.note) if said]
     for said in shown.differences[:1]:
         same = [loop for loop in shown.differences[1:] if loop.endswith(", as before")]
         parts += [paragraph(said), _bullets([loop for loop in shown.differences[1:] if loop not in same])]
