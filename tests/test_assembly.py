@@ -351,6 +351,13 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
     )
 
 
+def test_nothing_is_said_of_what_is_generated() -> None:
+    """The function that calls a snippet stands behind it, and is nobody's to mend."""
+    text = "float f() {}\n// What the playground calls: f, with\nfloat forward() { f(); }\n"
+    assert told_in("a/b:1:1: optimized: loop vectorized using 32 byte vectors", "a/b", text)
+    assert not told_in("a/b:3:1: optimized: loop vectorized using 32 byte vectors", "a/b", text)
+
+
 def test_what_only_gcc_understands_is_told_in_a_sentence() -> None:
     """Of a loop around others, and of one with several ways through it."""
     for said, how in (

@@ -5,6 +5,7 @@ They come from a compile of their own (`Job.only == "remarks"`), which is made w
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,8 @@ _PLACE = re.compile(r".+: note: could not determine the original source location
 _DEFINED = re.compile(
     r"(?<![\w:.>])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
 )
+#: Where what is generated begins, behind a text of `from_load_inline`: nobody can mend that.
+_GENERATED = re.compile(r"^// What the playground calls: ", re.MULTILINE)
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What hands work to threads.
 _THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
@@ -208,9 +211,11 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
         >>> told_in("a/b:3:9: optimized: loop vectorized using 32 byte vectors", "a/b", "")
         (Remark(line=3, what='vectorised', how='32 bytes at a time', help=''),)
     """
+    generated = _GENERATED.search(text)
+    ends = text.count("\n", 0, generated.start()) if generated else math.inf
     masked = mask(text)
     own = {*_DEFINED.findall(masked)} - {"forward", "backward"}
-    found = list(dict.fromkeys(_remarks(printed, name, own)))
+    found = [one for one in dict.fromkeys(_remarks(printed, name, own)) if one.line <= ends]
     widest: dict[int, int] = {}
     for one in found:
         if one.what == "vectorised":
