@@ -38,6 +38,8 @@ _DONE = (
 )  # fmt: skip
 _ALIASING = re.compile(r"loop versioned for vectorization because of possible aliasing.*")
 _VERSIONS = "in two versions, of which each call chooses one by whether the arrays overlap"
+#: g++ does not believe it of a local variable.
+_APART = "It costs a test a call; `float* __restrict y` as a parameter of a function says that they do not."
 _UNROLLED_MORE = re.compile(r"loop unrolled (\d+) times.*")
 #: What g++ says of a loop, behind all that it found out about it; clang++ gives the reason alone, at its own line.
 _BARE = "couldn't vectorize loop"
@@ -99,10 +101,10 @@ _REASONS = (
      "For a sum, `#pragma omp simd reduction(+:sum)` above the loop allows another order."),
     (r"unsafe dependent memory|reorder memory|possible dependence between",
      "a turn may need what the one before it has written",
-     "Where no turn does, say so: `float* __restrict y`, or `#pragma omp simd` above the loop."),
+     "Where no turn does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"dependence|alias",
      "a turn may need what the one before it has written",
-     "Where that is not so, say it: `float* __restrict y`, or `#pragma omp simd` above the loop."),
+     "Where that is not so, say it: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
      "the compiler does not see which elements a turn reads and writes",
      "Copy pointers and sizes into locals before the loop, and step through memory one element at a time."),
@@ -288,7 +290,10 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
         yield Remark(line, "unrolled", f"{int(more[1]) + 1} turns in one")
     if _ALIASING.fullmatch(said):
         yield Remark(
-            line, "vectorised", _VERSIONS, "It costs a test a call; `float* __restrict y` says that they do not."
+            line,
+            "vectorised",
+            _VERSIONS,
+            _APART,
         )
     if called := _INLINED.match(said):
         yield from (Remark(line, "inlined", one) for one in _own(called[1] or called[2], own))
