@@ -16,7 +16,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate, chain, groupby, repeat, starmap
 from pathlib import Path
 from typing import Any, ClassVar
@@ -172,7 +172,7 @@ class Loop:
         """The lines of the text of which there is something in it, in order."""
         return tuple(sorted({one.line for one in self.instructions if one.line}))
 
-    @property
+    @cached_property
     def widths(self) -> Mapping[str, int]:
         """How many floats and doubles it calculates with at a time; of those that it calculates with."""
         return _widths(self.instructions)
@@ -182,7 +182,7 @@ class Loop:
         """The largest of these; 0 where it calculates with none."""
         return max(self.widths.values(), default=0)
 
-    @property
+    @cached_property
     def calls(self) -> tuple[str, ...]:
         """The functions that it calls, each turn anew; but for that of a square root, which is called for negative numbers alone."""
         rare = ("sqrt", "sqrtf") if self.has_sqrt else ()
@@ -211,7 +211,7 @@ class Loop:
         lines = self.lines
         return f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
 
-    @property
+    @cached_property
     def pace(self) -> str:
         """How many numbers it calculates with at a time, in words."""
         words = ", ".join(starmap(words_of_width, self.widths.items())) or "no calculation with floats or doubles"
@@ -246,7 +246,7 @@ class Loop:
     @property
     def gathers(self) -> bool:
         """Whether it reads places that numbers give which it has just read; on x86."""
-        changed, known = self._stored_and_changed()[1], set[str]()
+        changed, known = self._stored_and_changed[1], set[str]()
         for one in self.instructions:
             operands = one.text.partition(one.name)[2]
             first, _, others = operands.partition(",")
@@ -284,7 +284,7 @@ class Loop:
         """Whether a turn reads or writes so far from the one before it as a register says, not beside it; on x86."""
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
-        changed, used = self._stored_and_changed()[1], set[str]().union(*map(_registers, self._places()))
+        changed, used = self._stored_and_changed[1], set[str]().union(*map(_registers, self._places()))
         return any(_registers(which) <= used and not _registers(step) & changed for which, step in by)
 
     @property
@@ -297,7 +297,7 @@ class Loop:
             re.match(r"(?:mov|set\w+) +BYTE PTR \[", one.text) and not _registers(one.text) & {"sp", "bp"}
             for one in self.instructions
         )
-        changed = self._stored_and_changed()[1]
+        changed = self._stored_and_changed[1]
         again = (
             _registers(place[1])
             for one in self.instructions
@@ -313,9 +313,10 @@ class Loop:
     @property
     def writes_one_place(self) -> bool:
         """Whether each turn writes to memory where the one before it has written, but for the stack; on x86."""
-        stored, changed = self._stored_and_changed()
+        stored, changed = self._stored_and_changed
         return any(not place & (changed | {"sp", "bp"}) for place in stored)
 
+    @cached_property
     def _stored_and_changed(self) -> tuple[list[set[str]], set[str]]:
         """Return the registers of the address of each store, and those that a turn changes."""
         stored, changed = list[set[str]](), set[str]()
