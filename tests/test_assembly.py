@@ -721,8 +721,19 @@ def test_of_very_much_code_the_beginning_is_listed() -> None:
         in shown
     )
     assert shown.count("li-looped") == 5 and not read(shown).problems
-    long = li.Assembly("tiny/long", "g++ 12", "text", (Routine("f(int)", (), (Loop(many), Loop(many), Loop(many))),))
+    loops = Loop(many[1:]), Loop(many), Loop((*many, many[0]))
+    long = li.Assembly("tiny/long", "g++ 12", "text", (Routine("f(int)", (), loops),))
     left_out = "Here are 4000 of 9000 instructions: li.assembly('tiny/long').of_line(N) has those of line N."
-    assert str(long).count(" nop ") == 4000 and left_out in str(long) and str(long).count("3000 instructions") == 3
+    assert str(long).count(" nop ") == 4000 and left_out in str(long) and "3001 instructions" in str(long)
     html = long._repr_html_()
     assert html.count(">nop<") == 4000 and "Here are 4000 of 9000 instructions" in html and not read(html).problems
+
+
+def test_copies_of_a_loop_are_told_once() -> None:
+    """A compiler makes several of one line that do the same: the first is listed, with how many there are."""
+    loop = looped("vaddss xmm0,xmm0,DWORD PTR [rdi]|add rdi,4|jne 0")
+    shown = li.Assembly(
+        "tiny/copies", "clang++ 14", "text", (Routine("f()", (), (loop, loop, looped("inc rax|jne 0"))),)
+    )
+    for said in (str(shown), shown._repr_html_()):
+        assert said.count("(2 such loops)") == 1 and said.count("vaddss") == 1

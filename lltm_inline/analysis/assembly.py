@@ -362,6 +362,14 @@ class Routine:
         """The name without arguments."""
         return _short(self.name)
 
+    @property
+    def kinds(self) -> list[tuple[Loop, str]]:
+        """Its loops, one of each of which the same is said (a compiler makes copies), and how many those are, in words."""
+        alike: dict[tuple[tuple[int, ...], str], list[Loop]] = {}
+        for loop in self.loops:
+            alike.setdefault((loop.lines, loop.said), []).append(loop)
+        return [(loops[0], f" ({len(loops)} such loops)" if len(loops) > 1 else "") for loops in alike.values()]
+
     def by_loop(self) -> Iterator[tuple[Loop | None, list[Instruction]]]:
         """Yield the instructions in order, those together that belong to one loop, or to none."""
         loops = {one.address: loop for loop in self.loops for one in loop.instructions}
@@ -466,8 +474,8 @@ class Assembly(Shown):
             rows += (
                 ["", ": ".join(filter(None, [routine.short, routine.uses]))] if routine.loops or routine.uses else []
             )
-            for loop in routine.loops:
-                rows.append(f"  {loop}")
+            for loop, many in routine.kinds:
+                rows.append(f"  {loop}{many}")
                 for line, instructions in loop.by_line(left):
                     source = f"{line:4} | {texts[line - 1].strip()}" if 0 < line <= len(texts) else ""
                     beside = chain([source[:_SOURCE]], repeat(""))
@@ -476,7 +484,7 @@ class Assembly(Shown):
                     ]
                 left = max(0, left - len(loop.instructions))
         rows += [] if self.loops else ["", self.without_loops]
-        rows += self.left_out(self.loops)
+        rows += self.left_out([loop for routine in self.routines for loop, _ in routine.kinds])
         if self.remarks is not None:
             rows += [
                 "",

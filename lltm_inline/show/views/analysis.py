@@ -27,10 +27,12 @@ def assembly(shown: Assembly) -> Html:
     for routine in shown.routines:
         if routine.loops or routine.uses:
             parts.append(paragraph(*_named(routine)))
-        for loop in routine.loops:
-            parts.append(fold(_summary(loop), _beside(loop, lines, left)))
+        for loop, many in routine.kinds:
+            parts.append(fold(_summary(loop, many), _beside(loop, lines, left)))
             left = max(0, left - len(loop.instructions))
-    parts += [note("plain", said) for said in shown.left_out(shown.loops)]
+    parts += [
+        note("plain", said) for said in shown.left_out([loop for each in shown.routines for loop, _ in each.kinds])
+    ]
     if not shown.loops:
         parts.append(note("plain", shown.without_loops))
     parts += _asked(shown)
@@ -163,8 +165,8 @@ def _without(text: str, names: Sequence[str]) -> str:
     return next((text.removeprefix(name) for name in names if text.startswith(name)), text)
 
 
-def _summary(loop: Loop) -> Html:
-    return join([f"{loop.where}: ", tag("b", loop.pace), f", {loop.rest}"])
+def _summary(loop: Loop, many: str) -> Html:
+    return join([f"{loop.where}: ", tag("b", loop.pace), f", {loop.rest}{many}"])
 
 
 def _code(listed: Sequence[Instruction]) -> Html:
