@@ -640,7 +640,8 @@ def _all_of(
             )
             more = dict.fromkeys(place for routine in one.routines for place in _allocated(routine.instructions))
             taken = (Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more)
-            one = replace(one, remarks=tuple(sorted([*told, *taken], key=lambda each: each.line)))
+            # Two reasons of a compiler's may have become one of the machine code.
+            one = replace(one, remarks=tuple(sorted(dict.fromkeys([*told, *taken]), key=lambda each: each.line)))
         found.append(replace(one, hot=hot_of(built, sizes[built.op.name], setting)) if sizes else one)
     return found
 
