@@ -464,6 +464,10 @@ NONE = "no calculation with floats or doubles"
         ("vgatherqps ymm0{k1},DWORD PTR [rcx+zmm1*4]|vaddps ymm0,ymm0,ymm2|add rax,8|jne 0", f"8 floats at a time{assembly._GATHERS}"),
         ("mov rdx,QWORD PTR [rdi]|vaddss xmm0,xmm1,DWORD PTR [rdx+rax*4]|add rax,1|jne 0", "one float at a time"),
         ("mov rdx,QWORD PTR [rsp+rax*8]|vaddss xmm0,xmm1,DWORD PTR [rdx]|add rax,1|jne 0", "one float at a time"),
+        ("mov rax,QWORD PTR [r12+0x8]|mov rax,QWORD PTR [rax]|vaddss xmm0,xmm1,DWORD PTR [rax+rbx*4]|call 9 <f>|add rbx,1|jne 0",
+         "one float at a time"),
+        ("mov rax,QWORD PTR [r12]|add rax,rbx|mov rcx,QWORD PTR [r13]|vaddss xmm0,xmm1,DWORD PTR [rax+rcx*1]|add rbx,4|jne 0",
+         "one float at a time"),
         ("mov rdx,QWORD PTR [rax]|mov rdx,rsi|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,8|jne 0", "one float at a time"),
     ],
 )  # fmt: skip

@@ -111,6 +111,8 @@ _GATHERS = (
     ", reads places that numbers give which it has just read, as table[index[i]]: where these lie far apart, in more than a cache holds, "
     "each is a wait for memory"
 )
+#: What is in a register: what changes from turn to turn as a counter does, or what was read at a place that such a one gives.
+_TURNS, _READ = "turns", "read"
 #: What fetches a number from memory into a register of the processor's own.
 _FETCHES = re.compile(r"mov(?:sxd?|zx)? +(\w+),(?:\w+ PTR )\[(.+?)\]")
 _DIVIDES = ", divides whole numbers (idiv), which takes as long as ten additions or more"
@@ -245,23 +247,34 @@ class Loop:
 
     @property
     def gathers(self) -> bool:
-        """Whether it reads places that numbers give which it has just read; on x86."""
-        changed, known = self._stored_and_changed[1], set[str]()
+        """Whether it reads places that numbers give which it has just read, and not a pointer that it reads again; on x86."""
+        known = dict.fromkeys(self._counters, _TURNS)
         for one in self.instructions:
-            operands = one.text.partition(one.name)[2]
-            first, _, others = operands.partition(",")
-            if "lea" not in one.name and any(
-                _registers(place) & known for place in re.findall(r"PTR \[(.+?)\]", one.text)
-            ):
+            first, _, others = one.text.partition(one.name)[2].partition(",")
+            target = set[str]() if "[" in first or _KEEPS.fullmatch(one.name) else _registers(first)
+            places = [_registers(place) for place in re.findall(r"PTR \[(.+?)\]", one.text)]
+            if _READ in {known.get(register) for place in places for register in place}:
                 return True
-            fetched = _FETCHES.fullmatch(one.text)
-            if fetched and _registers(fetched[2]) & changed and not _registers(fetched[2]) & {"sp", "bp"}:
-                known |= _registers(first)
-            elif _registers(others) & known:
-                known |= _registers(first) if "[" not in first else set()
-            elif one.name.startswith(("mov", "lea")):
-                known -= _registers(first)
+            read = _registers(others) if one.name.startswith(("mov", "lea")) else _registers(others) | target
+            states = {known.get(register) for register in read}
+            if _FETCHES.fullmatch(one.text):
+                said = _READ if _TURNS in states and not read & {"sp", "bp"} else ""
+            else:
+                said = next((state for state in (_READ, _TURNS) if state in states), "")
+            changed = target.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
+            known.update(dict.fromkeys(changed, said))
         return any("gather" in one.name for one in self.instructions)
+
+    @property
+    def _counters(self) -> set[str]:
+        """The registers that a turn takes on from the one before it: what it does first with them is to add to them."""
+        found, seen = set[str](), set[str]()
+        for one in self.instructions:
+            written = _registers(one.text.partition(one.name)[2].partition(",")[0])
+            if not _KEEPS.fullmatch(one.name) and "[" not in one.text.partition(",")[0]:
+                found |= written - seen if one.name in ("add", "sub", "inc", "dec") else set()
+                seen |= written
+        return found
 
     @property
     def adds_in_order(self) -> bool:
