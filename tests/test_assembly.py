@@ -16,7 +16,7 @@ import lltm_inline as li
 from lltm_inline.analysis import assembly, sass
 from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
 from lltm_inline.analysis.hot import Hot
-from lltm_inline.analysis.remarks import told_in
+from lltm_inline.analysis.remarks import Remark, because_of_calls, told_in
 from lltm_inline.base.packages import pip_command
 from lltm_inline.build.nvcc import find_cuda, find_nvcc
 from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError
@@ -349,6 +349,20 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
     assert [one.line for one in told_in(printed.replace(":4:", ":2:"), "a/b", text)] == [2], (
         "line 3 has no loop of its own"
     )
+
+
+@pytest.mark.parametrize(
+    ("calls", "help"),
+    [
+        (("expf",), "Write out what it computes"),
+        (("a function by its address",), "What a std::function, a pointer or a virtual function calls is not inlined"),
+        (("at::Tensor::item", "a function by its address"), "A call of ATen's takes a microsecond or so"),
+    ],
+)
+def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, ...], help: str) -> None:
+    """A function that is known by its address alone, and one of ATen's, have cures of their own."""
+    said = because_of_calls(Remark(3, "not vectorised", "why"), calls)
+    assert ", ".join(calls) in said.how and said.help.startswith(help)
 
 
 def test_nothing_is_said_of_what_is_generated() -> None:

@@ -220,7 +220,7 @@ class Loop:
         names = [one.name for one in self.instructions]
         converts = any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names))
         words += _CONVERTS * converts + _DIVIDES * self.divides + _IN_ORDER * self.adds_in_order
-        words += _BRANCHES * self.branches + _GATHERS * self.gathers
+        words += _BRANCHES * self.branches + _GATHERS * (not self.calls and self.gathers)
         if self.is_atomic:
             return words + _ATOMIC
         return words + (_ONE_PLACE + _NEIGHBOURS * self.has_threads) * self.writes_one_place

@@ -84,6 +84,7 @@ _DECISIVE = (
 _BY_ADDRESS = (
     "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
 )
+_OF_ATEN = "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once, for what all turns need."
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
@@ -159,7 +160,10 @@ def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[R
 def because_of_calls(one: Remark, calls: Sequence[str]) -> Remark:
     """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
     how, help = _REASONS[1][1:]
-    help = _BY_ADDRESS if any("address" in name for name in calls) else help
+    if any(name.startswith("at::") for name in calls):
+        help = _OF_ATEN
+    elif calls and all("address" in name for name in calls):
+        help = _BY_ADDRESS
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help) if calls and one.what == "not vectorised" else one
 
 
