@@ -365,6 +365,11 @@ def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, .
     assert ", ".join(calls) in said.how and said.help.startswith(help)
 
 
+def test_a_compiler_that_says_nothing() -> None:
+    """As with -O0: there are no remarks, and that is no error."""
+    assert told_in("", "a/b", "float f();") == ()
+
+
 def test_nothing_is_said_of_what_is_generated() -> None:
     """The function that calls a snippet stands behind it, and is nobody's to mend."""
     text = "float f() {}\n// What the playground calls: f, with\nfloat forward() { f(); }\n"

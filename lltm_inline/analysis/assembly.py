@@ -542,7 +542,11 @@ class Assembly(Shown):
             for now, texts in [(loop, texts) for texts, loops in mine[start:stop] for loop in loops]:
                 alike = [each for each in left if _alike(each[1], texts)]
                 # Of a loop of vectors and the one for what is left over, the former is what a loop is compared with.
-                ranks = [(each[1] == texts, each[0].said == now.said, each[0].widest) for each in alike]
+                # And of floats and doubles that a text is made for, the one of the same.
+                ranks = [
+                    (each[1] == texts, each[0].said == now.said, [*each[0].widths] == [*now.widths], each[0].widest)
+                    for each in alike
+                ]
                 before = alike[ranks.index(max(ranks))] if alike else None
                 if before is None:
                     rows.append(f"  new: {now}")

@@ -84,7 +84,7 @@ _DECISIVE = (
 _BY_ADDRESS = (
     "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
 )
-_OF_ATEN = "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once, for what all turns need."
+_OF_ATEN = "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
@@ -252,7 +252,7 @@ def _number(one: Remark) -> int:
 def _told(printed: str) -> Iterator[tuple[str, int, str, str]]:
     """Yield file and line, what kind of remark stands there, and what it says."""
     lines = printed.splitlines()
-    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+    for line, after in zip(lines, [*lines, ""][1:], strict=True):
         if row := _REMARK.fullmatch(line):
             place = _PLACE.fullmatch(after) or row
             yield place[1], int(place[2]), row[3], row[4]
