@@ -105,7 +105,7 @@ _COMPARES = re.compile(r"v?u?comis[sd]")
 _FLAGS = re.compile(r"cmp|test|add|sub|inc|dec|and|or|xor|sh[lr]")
 _BRANCHES = (
     ", goes one way or another by a number: where these are random, each wrong guess of the processor costs some twenty clocks "
-    "(`a ? b : c` can do without)"
+    "(to compute both and choose does without)"
 )
 _GATHERS = (
     ", reads places that numbers give which it has just read, as table[index[i]]: where these lie far apart, in more than a cache holds, "
@@ -220,7 +220,8 @@ class Loop:
         names = [one.name for one in self.instructions]
         converts = any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names))
         words += _CONVERTS * converts + _DIVIDES * self.divides + _IN_ORDER * self.adds_in_order
-        words += _BRANCHES * self.branches + _GATHERS * (not self.calls and self.gathers)
+        if not self.calls:  # beside which neither counts for much
+            words += _BRANCHES * self.branches + _GATHERS * self.gathers
         if self.is_atomic:
             return words + _ATOMIC
         return words + (_ONE_PLACE + _NEIGHBOURS * self.has_threads) * self.writes_one_place
