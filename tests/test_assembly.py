@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline.analysis import sass
+from lltm_inline.analysis import assembly, sass
 from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
 from lltm_inline.analysis.hot import Hot
-from lltm_inline.analysis.remarks import told_in
+from lltm_inline.analysis.remarks import Remark, because_of_calls, told_in
 from lltm_inline.base.packages import pip_command
 from lltm_inline.build.nvcc import find_cuda, find_nvcc
 from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError
@@ -351,6 +351,32 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("calls", "help"),
+    [
+        (("expf",), "Write out what it computes"),
+        (("a function by its address",), "What a std::function, a pointer or a virtual function calls is not inlined"),
+        (("at::Tensor::item", "a function by its address"), "A call of ATen's takes a microsecond or so"),
+    ],
+)
+def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, ...], help: str) -> None:
+    """A function that is known by its address alone, and one of ATen's, have cures of their own."""
+    said = because_of_calls(Remark(3, "not vectorised", "why"), calls)
+    assert ", ".join(calls) in said.how and said.help.startswith(help)
+
+
+def test_a_compiler_that_says_nothing() -> None:
+    """As with -O0: there are no remarks, and that is no error."""
+    assert told_in("", "a/b", "float f();") == ()
+
+
+def test_nothing_is_said_of_what_is_generated() -> None:
+    """The function that calls a snippet stands behind it, and is nobody's to mend."""
+    text = "float f() {}\n// What the playground calls: f, with\nfloat forward() { f(); }\n"
+    assert told_in("a/b:1:1: optimized: loop vectorized using 32 byte vectors", "a/b", text)
+    assert not told_in("a/b:3:1: optimized: loop vectorized using 32 byte vectors", "a/b", text)
+
+
 def test_what_only_gcc_understands_is_told_in_a_sentence() -> None:
     """Of a loop around others, and of one with several ways through it."""
     for said, how in (
@@ -447,10 +473,26 @@ NONE = "no calculation with floats or doubles"
         ("lock add DWORD PTR [rdx],1|inc ecx|jne 0",
          f"{NONE}, an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"),
         ("lock sub DWORD PTR [rdx+rcx*4],1|inc rcx|call 99 <at::select>|jne 0", NONE),
+        ("vcomiss xmm0,xmm1|ja 90|vmulss xmm0,xmm0,xmm2|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
+        ("vcomiss xmm0,xmm1|vmovaps xmm3,xmm2|jbe 90|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
+        ("vcomiss xmm0,xmm1|seta dl|add rax,4|jne 0", "one float at a time"),
+        ("vucomiss xmm1,xmm0|ja 90|vsqrtss xmm0,xmm0,xmm0|add rax,4|jne 0", "one float at a time"),
+        ("mov rdx,QWORD PTR [rax]|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,8|jne 0", f"one float at a time{assembly._GATHERS}"),
+        ("movsxd rdx,DWORD PTR [rax]|imul rdx,r8|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,4|jne 0",
+         f"one float at a time{assembly._GATHERS}"),
+        ("vgatherqps ymm0{k1},DWORD PTR [rcx+zmm1*4]|vaddps ymm0,ymm0,ymm2|add rax,8|jne 0", f"8 floats at a time{assembly._GATHERS}"),
+        ("mov rdx,QWORD PTR [rdi]|vaddss xmm0,xmm1,DWORD PTR [rdx+rax*4]|add rax,1|jne 0", "one float at a time"),
+        ("mov rdx,QWORD PTR [rsp+rax*8]|vaddss xmm0,xmm1,DWORD PTR [rdx]|add rax,1|jne 0", "one float at a time"),
+        ("mov rax,QWORD PTR [r12+0x8]|mov rax,QWORD PTR [rax]|vaddss xmm0,xmm1,DWORD PTR [rax+rbx*4]|call 9 <f>|add rbx,1|jne 0",
+         "one float at a time"),
+        ("mov rax,QWORD PTR [r12]|add rax,rbx|mov rcx,QWORD PTR [r13]|vaddss xmm0,xmm1,DWORD PTR [rax+rcx*1]|add rbx,4|jne 0",
+         "one float at a time"),
+        ("mov rdx,QWORD PTR [rax]|mov rdx,rsi|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,8|jne 0", "one float at a time"),
     ],
 )  # fmt: skip
 def test_what_is_said_of_a_loop(texts: str, pace: str) -> None:
-    """Comparisons are work on floats; a division of whole numbers, a sum in order and an atomic operation are named."""
+    """Comparisons are work on floats; a division of whole numbers, a sum in order, an atomic operation, a jump by a number and a table that
+    is read by an index are named; a pointer that is read again, and the stack, are no index."""
     assert looped(texts).pace == pace
 
 
@@ -702,8 +744,19 @@ def test_of_very_much_code_the_beginning_is_listed() -> None:
         in shown
     )
     assert shown.count("li-looped") == 5 and not read(shown).problems
-    long = li.Assembly("tiny/long", "g++ 12", "text", (Routine("f(int)", (), (Loop(many), Loop(many), Loop(many))),))
+    loops = Loop(many[1:]), Loop(many), Loop((*many, many[0]))
+    long = li.Assembly("tiny/long", "g++ 12", "text", (Routine("f(int)", (), loops),))
     left_out = "Here are 4000 of 9000 instructions: li.assembly('tiny/long').of_line(N) has those of line N."
-    assert str(long).count(" nop ") == 4000 and left_out in str(long) and str(long).count("3000 instructions") == 3
+    assert str(long).count(" nop ") == 4000 and left_out in str(long) and "3001 instructions" in str(long)
     html = long._repr_html_()
     assert html.count(">nop<") == 4000 and "Here are 4000 of 9000 instructions" in html and not read(html).problems
+
+
+def test_copies_of_a_loop_are_told_once() -> None:
+    """A compiler makes several of one line that do the same: the first is listed, with how many there are."""
+    loop = looped("vaddss xmm0,xmm0,DWORD PTR [rdi]|add rdi,4|jne 0")
+    shown = li.Assembly(
+        "tiny/copies", "clang++ 14", "text", (Routine("f()", (), (loop, loop, looped("inc rax|jne 0"))),)
+    )
+    for said in (str(shown), shown._repr_html_()):
+        assert said.count("(2 such loops)") == 1 and said.count("vaddss") == 1

@@ -16,7 +16,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate, chain, groupby, repeat, starmap
 from pathlib import Path
 from typing import Any, ClassVar
@@ -34,7 +34,6 @@ from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, build_all
 from ..run.executor import prepare
 from ..run.setting import Setting, choose_sizes
-from ..source.signature import mask
 from ..source.template import devices_of, is_torch_free, require_text
 from . import ptx, sass
 from .hot import Hot, hot_of
@@ -49,6 +48,7 @@ from .remarks import (
     because_of_calls,
     because_of_sqrt,
     extents,
+    has_threads,
     remarks_of,
 )
 
@@ -79,7 +79,9 @@ _PTX = re.compile(r"(?:add|sub|mul|fma|mad|div|max|min|sqrt|rsqrt|rcp|ex2|lg2|si
 _SASS = re.compile(r"(?:(F)|D)(?:ADD|MUL|FMA|MNMX|SETP)(2?)(?:\.\w+)*$")
 _SQRT = re.compile(r"v?sqrts[sd]")
 #: What takes memory from the system.
-_ALLOCATES = re.compile(r"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu")
+_ALLOCATES = re.compile(
+    r"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu|.*::_M_(?:realloc|range|fill|default)_(?:insert|append)"
+)
 #: From float to double, and back.
 _WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
 _CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
@@ -98,8 +100,21 @@ _ONE_PLACE = (
 )
 _NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each other besides)"
 _ATOMIC = ", an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"
-#: What hands work to threads.
-_THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
+_COMPARES = re.compile(r"v?u?comis[sd]")
+#: What else sets the flags by which a jump goes.
+_FLAGS = re.compile(r"cmp|test|add|sub|inc|dec|and|or|xor|sh[lr]")
+_BRANCHES = (
+    ", goes one way or another by a number: where these are random, each wrong guess of the processor costs some twenty clocks "
+    "(to compute both and choose does without)"
+)
+_GATHERS = (
+    ", reads places that numbers give which it has just read, as table[index[i]]: where these lie far apart, in more than a cache holds, "
+    "each is a wait for memory"
+)
+#: What is in a register: what changes from turn to turn as a counter does, or what was read at a place that such a one gives.
+_TURNS, _READ = "turns", "read"
+#: What fetches a number from memory into a register of the processor's own.
+_FETCHES = re.compile(r"mov(?:sxd?|zx)? +(\w+),(?:\w+ PTR )\[(.+?)\]")
 _DIVIDES = ", divides whole numbers (idiv), which takes as long as ten additions or more"
 _ADDS_ONE = re.compile(r"v?adds[sd]")
 _IN_ORDER = ", adds up in order, one number at a time"
@@ -159,7 +174,7 @@ class Loop:
         """The lines of the text of which there is something in it, in order."""
         return tuple(sorted({one.line for one in self.instructions if one.line}))
 
-    @property
+    @cached_property
     def widths(self) -> Mapping[str, int]:
         """How many floats and doubles it calculates with at a time; of those that it calculates with."""
         return _widths(self.instructions)
@@ -169,7 +184,7 @@ class Loop:
         """The largest of these; 0 where it calculates with none."""
         return max(self.widths.values(), default=0)
 
-    @property
+    @cached_property
     def calls(self) -> tuple[str, ...]:
         """The functions that it calls, each turn anew; but for that of a square root, which is called for negative numbers alone."""
         rare = ("sqrt", "sqrtf") if self.has_sqrt else ()
@@ -198,13 +213,15 @@ class Loop:
         lines = self.lines
         return f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
 
-    @property
+    @cached_property
     def pace(self) -> str:
         """How many numbers it calculates with at a time, in words."""
         words = ", ".join(starmap(words_of_width, self.widths.items())) or "no calculation with floats or doubles"
         names = [one.name for one in self.instructions]
         converts = any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names))
         words += _CONVERTS * converts + _DIVIDES * self.divides + _IN_ORDER * self.adds_in_order
+        if not self.calls:  # beside which neither counts for much
+            words += _BRANCHES * self.branches + _GATHERS * self.gathers
         if self.is_atomic:
             return words + _ATOMIC
         return words + (_ONE_PLACE + _NEIGHBOURS * self.has_threads) * self.writes_one_place
@@ -218,6 +235,47 @@ class Loop:
     def divides(self) -> bool:
         """Whether it divides whole numbers; on x86."""
         return any(one.name in ("idiv", "div") for one in self.instructions)
+
+    @property
+    def branches(self) -> bool:
+        """Whether it jumps by a comparison of floats; but for what each square root asks, as no number is negative as a rule; on x86."""
+        names, jumps = [one.name for one in self.instructions], 0
+        for at, name in enumerate(names):
+            if _COMPARES.fullmatch(name):
+                after = next((each for each in names[at + 1 :] if _JUMP.match(each) or _FLAGS.match(each)), "")
+                jumps += bool(_JUMP.match(after))
+        return jumps > sum(map(bool, map(_SQRT.fullmatch, names)))
+
+    @property
+    def gathers(self) -> bool:
+        """Whether it reads places that numbers give which it has just read, and not a pointer that it reads again; on x86."""
+        known = dict.fromkeys(self._counters, _TURNS)
+        for one in self.instructions:
+            first, _, others = one.text.partition(one.name)[2].partition(",")
+            target = set[str]() if "[" in first or _KEEPS.fullmatch(one.name) else _registers(first)
+            places = [_registers(place) for place in re.findall(r"PTR \[(.+?)\]", one.text)]
+            if _READ in {known.get(register) for place in places for register in place}:
+                return True
+            read = _registers(others) if one.name.startswith(("mov", "lea")) else _registers(others) | target
+            states = {known.get(register) for register in read}
+            if _FETCHES.fullmatch(one.text):
+                said = _READ if _TURNS in states and not read & {"sp", "bp"} else ""
+            else:
+                said = next((state for state in (_READ, _TURNS) if state in states), "")
+            changed = target.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
+            known.update(dict.fromkeys(changed, said))
+        return any("gather" in one.name for one in self.instructions)
+
+    @property
+    def _counters(self) -> set[str]:
+        """The registers that a turn takes on from the one before it: what it does first with them is to add to them."""
+        found, seen = set[str](), set[str]()
+        for one in self.instructions:
+            written = _registers(one.text.partition(one.name)[2].partition(",")[0])
+            if not _KEEPS.fullmatch(one.name) and "[" not in one.text.partition(",")[0]:
+                found |= written - seen if one.name in ("add", "sub", "inc", "dec") else set()
+                seen |= written
+        return found
 
     @property
     def adds_in_order(self) -> bool:
@@ -240,7 +298,7 @@ class Loop:
         """Whether a turn reads or writes so far from the one before it as a register says, not beside it; on x86."""
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
-        changed, used = self._stored_and_changed()[1], set[str]().union(*map(_registers, self._places()))
+        changed, used = self._stored_and_changed[1], set[str]().union(*map(_registers, self._places()))
         return any(_registers(which) <= used and not _registers(step) & changed for which, step in by)
 
     @property
@@ -253,7 +311,7 @@ class Loop:
             re.match(r"(?:mov|set\w+) +BYTE PTR \[", one.text) and not _registers(one.text) & {"sp", "bp"}
             for one in self.instructions
         )
-        changed = self._stored_and_changed()[1]
+        changed = self._stored_and_changed[1]
         again = (
             _registers(place[1])
             for one in self.instructions
@@ -269,9 +327,10 @@ class Loop:
     @property
     def writes_one_place(self) -> bool:
         """Whether each turn writes to memory where the one before it has written, but for the stack; on x86."""
-        stored, changed = self._stored_and_changed()
+        stored, changed = self._stored_and_changed
         return any(not place & (changed | {"sp", "bp"}) for place in stored)
 
+    @cached_property
     def _stored_and_changed(self) -> tuple[list[set[str]], set[str]]:
         """Return the registers of the address of each store, and those that a turn changes."""
         stored, changed = list[set[str]](), set[str]()
@@ -316,6 +375,14 @@ class Routine:
     def short(self) -> str:
         """The name without arguments."""
         return _short(self.name)
+
+    @property
+    def kinds(self) -> list[tuple[Loop, str]]:
+        """Its loops, one of each of which the same is said (a compiler makes copies), and how many those are, in words."""
+        alike: dict[tuple[tuple[int, ...], str], list[Loop]] = {}
+        for loop in self.loops:
+            alike.setdefault((loop.lines, loop.said), []).append(loop)
+        return [(loops[0], f" ({len(loops)} such loops)" if len(loops) > 1 else "") for loops in alike.values()]
 
     def by_loop(self) -> Iterator[tuple[Loop | None, list[Instruction]]]:
         """Yield the instructions in order, those together that belong to one loop, or to none."""
@@ -406,17 +473,23 @@ class Assembly(Shown):
         own = sum(bool(one.line) for routine in self.routines for one in routine.instructions)
         return f"assembly of {self.kernel} by {self.compiler}: {plural(own, 'instruction')} of its text, {plural(len(self.loops), 'loop')}"
 
+    @property
+    def threads(self) -> str:
+        """That its loops run on one thread, where a C++ text hands nothing to others."""
+        alone = self.loops and "__global__" not in self.text and not has_threads(self.text)
+        return "Its loops run on one thread: the text hands nothing to others (at::parallel_for)." if alone else ""
+
     def __str__(self) -> str:
         texts, left = self.text.split("\n"), self.MOST
-        rows = [self.headline, *filter(None, [self.note])]
+        rows = [self.headline, *filter(None, [self.threads, self.note])]
         if self.other is not None:
             rows += ["", *self.differences]
         for routine in self.routines:
             rows += (
                 ["", ": ".join(filter(None, [routine.short, routine.uses]))] if routine.loops or routine.uses else []
             )
-            for loop in routine.loops:
-                rows.append(f"  {loop}")
+            for loop, many in routine.kinds:
+                rows.append(f"  {loop}{many}")
                 for line, instructions in loop.by_line(left):
                     source = f"{line:4} | {texts[line - 1].strip()}" if 0 < line <= len(texts) else ""
                     beside = chain([source[:_SOURCE]], repeat(""))
@@ -425,7 +498,7 @@ class Assembly(Shown):
                     ]
                 left = max(0, left - len(loop.instructions))
         rows += [] if self.loops else ["", self.without_loops]
-        rows += self.left_out(self.loops)
+        rows += self.left_out([loop for routine in self.routines for loop, _ in routine.kinds])
         if self.remarks is not None:
             rows += [
                 "",
@@ -470,7 +543,11 @@ class Assembly(Shown):
             for now, texts in [(loop, texts) for texts, loops in mine[start:stop] for loop in loops]:
                 alike = [each for each in left if _alike(each[1], texts)]
                 # Of a loop of vectors and the one for what is left over, the former is what a loop is compared with.
-                ranks = [(each[1] == texts, each[0].said == now.said, each[0].widest) for each in alike]
+                # And of floats and doubles that a text is made for, the one of the same.
+                ranks = [
+                    (each[1] == texts, each[0].said == now.said, [*each[0].widths] == [*now.widths], each[0].widest)
+                    for each in alike
+                ]
                 before = alike[ranks.index(max(ranks))] if alike else None
                 if before is None:
                     rows.append(f"  new: {now}")
@@ -581,7 +658,8 @@ def _all_of(
             )
             more = dict.fromkeys(place for routine in one.routines for place in _allocated(routine.instructions))
             taken = (Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more)
-            one = replace(one, remarks=tuple(sorted([*told, *taken], key=lambda each: each.line)))
+            # Two reasons of a compiler's may have become one of the machine code.
+            one = replace(one, remarks=tuple(sorted(dict.fromkeys([*told, *taken]), key=lambda each: each.line)))
         found.append(replace(one, hot=hot_of(built, sizes[built.op.name], setting)) if sizes else one)
     return found
 
@@ -611,7 +689,7 @@ def _assembly_of(built: Built, version: str) -> Assembly:
     kernel, kind = built.kernel, DEVICES[built.device].text
     routines, elsewhere = _routines(built.library.path, _file_of(kernel, kind))
     text = kernel.sources[kind]
-    if _THREADS.search(mask(text)):
+    if has_threads(text):
         routines = [
             replace(one, loops=tuple(replace(loop, has_threads=True) for loop in one.loops)) for one in routines
         ]

@@ -40,6 +40,8 @@ _LETTERS = 300
 _COUNTED = ("instructions", "cycles", "cache-misses", "branch-misses")
 #: Which share of the time of the busiest thread one takes that works.
 _WORKS = 0.1
+#: From this share on subnormal results are told.
+_SUBNORMAL = 0.01
 _NOT_SHARED = ": nothing is shared out (at::parallel_for), or its grain is larger than the work"
 #: How many rows are shown.
 _MOST = 12
@@ -63,6 +65,7 @@ class Hot:
         lines: of the text, each with its share of the samples; the largest first.
         others: what is not at a line of the text, likewise: the libraries that the kernel calls, and PyTorch around it.
         threads: how many of PyTorch's threads work, in words.
+        tiny: that results are so small that a processor takes long over them, in words.
         counters: instructions a cycle, cache misses and mispredicted branches a call in words, or that nobody may read them.
         missing: why there are no samples.
     """
@@ -72,6 +75,7 @@ class Hot:
     lines: tuple[tuple[int, float], ...] = ()
     others: tuple[tuple[str, float], ...] = ()
     threads: str = ""
+    tiny: str = ""
     counters: str = ""
     missing: str = ""
 
@@ -79,7 +83,7 @@ class Hot:
     def headline(self) -> str:
         """What was sampled, or why nothing was."""
         said = f"where the time goes, {self.case}, {plural(self.samples, 'sample')}"
-        return self.missing or f"{'; '.join(filter(None, (said, self.threads, self.counters)))}:"
+        return self.missing or f"{'; '.join(filter(None, (said, self.threads, self.tiny, self.counters)))}:"
 
     def rows(self, texts: Sequence[str]) -> list[tuple[float, str, str]]:
         """Return the largest shares, each with a line's number and text or with a library.
@@ -116,7 +120,7 @@ class Sampling(Task):
         dtype = torch.float32 if torch.float32 in dtypes_of(op) else dtypes_of(op)[-1]
         inputs = Ring(op, self.size, dtype=dtype, device=function.device).refill(1)[0].inputs
         with torch.no_grad():
-            function(*inputs)  # PyTorch's threads are there from now on
+            results = function(*inputs)  # PyTorch's threads are there from now on
             library = self.built[0].library
             assert library is not None
             emit("sampling", os.getpid(), *_place(Path(os.path.realpath(library.path))))
@@ -126,7 +130,23 @@ class Sampling(Task):
                 calls += 1
             took = [ticks - before.get(thread, 0) for thread, ticks in _taken().items()]
             working = sum(ticks > _WORKS * max(took) for ticks in took)
-            emit("sampled", calls, working, torch.get_num_threads())
+            emit("sampled", calls, working, torch.get_num_threads(), subnormal(results))
+
+
+def subnormal(results: object) -> float:
+    """Return the largest share of subnormal numbers in a tensor of some.
+
+    Example:
+        >>> subnormal((torch.tensor([1e-40, 0.0, 1.0, -1e-39]), 3))
+        0.5
+    """
+    tensors = results if isinstance(results, tuple | list) else [results]
+    shares = [
+        float(((each != 0) & (each.abs() < torch.finfo(each.dtype).tiny)).double().mean())
+        for each in tensors
+        if isinstance(each, torch.Tensor) and each.is_floating_point() and each.numel()
+    ]
+    return max(shares, default=0.0)
 
 
 def _taken() -> dict[str, int]:
@@ -169,7 +189,7 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
     with tempfile.TemporaryDirectory() as directory:
         file, counts = os.path.join(directory, "perf.data"), Path(directory, "counts")
         perf: list[subprocess.Popen[str]] = []
-        place, told = [0, 0], [0, 0, 0]
+        place, told = [0, 0], [0, 0, 0, 0.0]
 
         def on_event(event: Event) -> None:
             if event.kind == "sampled":
@@ -187,7 +207,7 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
             for one in perf:
                 one.send_signal(signal.SIGINT)
         said = [one.communicate()[1] for one in perf]
-        counted = _counters(counts.read_text() if counts.exists() else "", told[0])
+        counted = _counters(counts.read_text() if counts.exists() else "", int(told[0]))
         listed = subprocess.run(
             [program, "script", "-i", file, "-F", "ip,dso"], capture_output=True, text=True, errors="replace"
         ).stdout
@@ -197,7 +217,21 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
         return Hot(
             case, missing=f"perf took no samples of the worker; this system may not allow it, or is too busy: {why}"
         )
-    return replace(found, threads=_threads(*told[1:]), counters=counted)
+    threads = _threads(int(told[1]), int(told[2]))
+    return replace(found, threads=threads, tiny=_tiny(told[3]), counters=counted)
+
+
+def _tiny(share: float) -> str:
+    """Say that results are subnormal numbers, where more than a few are.
+
+    Example:
+        >>> _tiny(0.25)[:56], _tiny(0.0)
+        ('25% of a result are subnormal numbers (below 1.2e-38 in ', '')
+    """
+    said = f"{share:.0%} of a result are subnormal numbers (below 1.2e-38 in float32), over which"
+    return (
+        f"{said} a processor may take a hundred times as long: let what is so small be 0" if share >= _SUBNORMAL else ""
+    )
 
 
 def _threads(working: int, threads: int) -> str:

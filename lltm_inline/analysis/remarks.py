@@ -5,6 +5,7 @@ They come from a compile of their own (`Job.only == "remarks"`), which is made w
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,11 @@ _PLACE = re.compile(r".+: note: could not determine the original source location
 _DEFINED = re.compile(
     r"(?<![\w:.>])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
 )
+#: Where what is generated begins, behind a text of `from_load_inline`: nobody can mend that.
+_GENERATED = re.compile(r"^// What the playground calls: ", re.MULTILINE)
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
+#: What hands work to threads.
+_THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 #: What was done, as either compiler says it.
 _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
@@ -33,6 +38,8 @@ _DONE = (
 )  # fmt: skip
 _ALIASING = re.compile(r"loop versioned for vectorization because of possible aliasing.*")
 _VERSIONS = "in two versions, of which each call chooses one by whether the arrays overlap"
+#: g++ does not believe it of a local variable.
+_APART = "It costs a test a call; `float* __restrict y` as a parameter of a function says that they do not."
 _UNROLLED_MORE = re.compile(r"loop unrolled (\d+) times.*")
 #: What g++ says of a loop, behind all that it found out about it; clang++ gives the reason alone, at its own line.
 _BARE = "couldn't vectorize loop"
@@ -74,6 +81,10 @@ _DECISIVE = (
      "the loop."),
     (r"relevant stmt not supported: \S+ = \S+ [/%] ", *DIVISION),
 )  # fmt: skip
+_BY_ADDRESS = (
+    "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
+)
+_OF_ATEN = "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
@@ -91,10 +102,10 @@ _REASONS = (
      "For a sum, `#pragma omp simd reduction(+:sum)` above the loop allows another order."),
     (r"unsafe dependent memory|reorder memory|possible dependence between",
      "a turn may need what the one before it has written",
-     "Where no turn does, say so: `float* __restrict y`, or `#pragma omp simd` above the loop."),
+     "Where no turn does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"dependence|alias",
      "a turn may need what the one before it has written",
-     "Where that is not so, say it: `float* __restrict y`, or `#pragma omp simd` above the loop."),
+     "Where that is not so, say it: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
      "the compiler does not see which elements a turn reads and writes",
      "Copy pointers and sizes into locals before the loop, and step through memory one element at a time."),
@@ -149,6 +160,10 @@ def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[R
 def because_of_calls(one: Remark, calls: Sequence[str]) -> Remark:
     """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
     how, help = _REASONS[1][1:]
+    if any(name.startswith("at::") for name in calls):
+        help = _OF_ATEN
+    elif calls and all("address" in name for name in calls):
+        help = _BY_ADDRESS
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help) if calls and one.what == "not vectorised" else one
 
 
@@ -180,6 +195,16 @@ def extents(text: str) -> dict[int, int]:
     return found
 
 
+def has_threads(text: str) -> bool:
+    """Tell whether a text hands work to threads.
+
+    Example:
+        >>> has_threads("at::parallel_for(0, n, 1, f);"), has_threads("f();  // no parallel_for")
+        (True, False)
+    """
+    return _THREADS.search(mask(text)) is not None
+
+
 def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
     """Read what a compiler has printed.
 
@@ -192,9 +217,11 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
         >>> told_in("a/b:3:9: optimized: loop vectorized using 32 byte vectors", "a/b", "")
         (Remark(line=3, what='vectorised', how='32 bytes at a time', help=''),)
     """
+    generated = _GENERATED.search(text)
+    ends = text.count("\n", 0, generated.start()) if generated else math.inf
     masked = mask(text)
     own = {*_DEFINED.findall(masked)} - {"forward", "backward"}
-    found = list(dict.fromkeys(_remarks(printed, name, own)))
+    found = [one for one in dict.fromkeys(_remarks(printed, name, own)) if one.line <= ends]
     widest: dict[int, int] = {}
     for one in found:
         if one.what == "vectorised":
@@ -225,7 +252,7 @@ def _number(one: Remark) -> int:
 def _told(printed: str) -> Iterator[tuple[str, int, str, str]]:
     """Yield file and line, what kind of remark stands there, and what it says."""
     lines = printed.splitlines()
-    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+    for line, after in zip(lines, [*lines, ""][1:], strict=True):
         if row := _REMARK.fullmatch(line):
             place = _PLACE.fullmatch(after) or row
             yield place[1], int(place[2]), row[3], row[4]
@@ -267,7 +294,10 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
         yield Remark(line, "unrolled", f"{int(more[1]) + 1} turns in one")
     if _ALIASING.fullmatch(said):
         yield Remark(
-            line, "vectorised", _VERSIONS, "It costs a test a call; `float* __restrict y` says that they do not."
+            line,
+            "vectorised",
+            _VERSIONS,
+            _APART,
         )
     if called := _INLINED.match(said):
         yield from (Remark(line, "inlined", one) for one in _own(called[1] or called[2], own))

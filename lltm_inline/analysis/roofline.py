@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -11,11 +12,19 @@ from ..base.above import Shown
 from ..base.arguments import plural, refusal
 from ..base.device import DEVICES
 from ..base.progress import Progress
-from ..errors import InputError
+from ..errors import InputError, UnknownKernelError
 from ..measure.machine import machine
+from ..model.registry import registry
 from ..tables.timings import Row, Timings
 from ..tables.words import BEYOND_MEMORY, three
+from .remarks import extents, has_threads
 from .roofs import Level, Roofs, roofs
+
+_ASSUMED = (
+    "op {!r} declares no cost: each input and each result counts once here, and no operations. A tensor that is read in part counts "
+    "too much, and where arithmetic is the limit, that is not seen. Op(cost=...) says it better"
+)
+_DISTURBED = "other programs were at work while the roofs were measured: they may be higher"
 
 
 @dataclass(frozen=True)
@@ -23,7 +32,7 @@ class Roofline(Shown):
     """Timings under the roofs of the machine.
 
     Attributes:
-        timings: those rows of them whose op declares its cost.
+        timings: those rows of them of which the cost is known: declared by the op or, of forward, its inputs and results.
         roofs: with one thread, and with as many as the timings had; of a GPU one.
     """
 
@@ -43,7 +52,7 @@ class Roofline(Shown):
 
     def share(self, row: Row) -> float:
         """Return how much a row reached of what the roofs allow, with its data in that level."""
-        return (row.gflop_per_s or 0) * 1e9 / self.roofs[-1].at(intensity(row), self.level_of(row))
+        return _share(row, self.roofs[-1], self.level_of(row))
 
     def words(self, row: Row) -> str:
         """Say what a row reached, where its data may have been, and which roof is above it."""
@@ -58,17 +67,18 @@ class Roofline(Shown):
             )
         elif level is not memory:
             told += f", {rate / memory.rate:.0%} of what memory gives, but its data have room in {level.name}"
-        by_memory = intensity(row) * level.rate < roofs.flops
+        by_memory = not row.gflop_per_s or intensity(row) * level.rate < roofs.flops
         above = f"bytes from {level.name}" if by_memory else "arithmetic"
         return f"{told}; {self.share(row):.0%} of the roof above it, {above}{self._of_one_thread(row, level)}"
 
     def _of_one_thread(self, row: Row, level: Level) -> str:
-        """Say how much of one thread's roof it reached, where that is possible: a kernel may run on one of several."""
+        """Say how much of one thread's roof it reached, where that is possible: a kernel may use one of several. Its text may say so."""
         one = self.roofs[0]
         near = next((each for each in one.levels if each.name == level.name), one.levels[-1])
-        share = (row.gflop_per_s or 0) * 1e9 / one.at(intensity(row), near)
+        share = _share(row, one, near)
         possible = len(self.roofs) > 1 and share <= BEYOND_MEMORY
-        return f" ({share:.0%} of the roof of one thread)" if possible else ""
+        why = ", and its loops use no other: no at::parallel_for in the text" if _is_serial(row.kernel) else ""
+        return f" ({share:.0%} of the roof of one thread{why})" if possible else ""
 
     def verdict(self) -> str:
         """Say of each row what it reached, and which roof is above it."""
@@ -84,6 +94,13 @@ class Roofline(Shown):
             )
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why a share may not be what it seems: a cost that nobody declared, roofs that were measured while others were at work."""
+        ops = dict.fromkeys(row.op for row in self.timings.rows if not row.gflop_per_s)
+        disturbed = any(each.disturbed for each in self.roofs)
+        return (*map(_ASSUMED.format, ops), *[_DISTURBED] * disturbed)
+
+    @property
     def title(self) -> str:
         """What was timed, and on what."""
         return f"{self.timings.rows[0].subject}: under the roofs of {self.roofs[-1].name}"
@@ -91,16 +108,52 @@ class Roofline(Shown):
     def points(self) -> Iterator[tuple[str, ...]]:
         """Yield each row as texts: operations a byte, operations a second."""
         for row in self.timings.rows:
-            yield f"{three(intensity(row))} FLOP/byte", f"{three(row.gflop_per_s or 0)} GFLOP/s"
+            known = f"{three(intensity(row))} FLOP/byte", f"{three(row.gflop_per_s or 0)} GFLOP/s"
+            yield known if row.gflop_per_s else ("operations not known", "")
 
     def __str__(self) -> str:
         rows = [self.title, *("  " + ", ".join(each) for each in self.ceilings())]
         rows.append(f"  memory is the lower roof below {three(self.ridge)} FLOP/byte")
+        rows += [f"  {doubt}" for doubt in self.doubts]
         for row, point in zip(self.timings.rows, self.points(), strict=True):
-            rows += ["", f"{row.kernel}, {self.timings.case(row)}: {', '.join(point)}", f"  {self.words(row)}"]
+            known = ", ".join(filter(None, point))
+            rows += ["", f"{row.kernel}, {self.timings.case(row)}: {known}", f"  {self.words(row)}"]
         return "\n".join(rows)
 
     __repr__ = __str__
+
+
+def _share(row: Row, roofs: Roofs, level: Level) -> float:
+    """Return how much a row reached of what roofs allow with its data in a level: of the bytes alone where no operations are known."""
+    if not row.gflop_per_s:
+        return (row.gb_per_s or 0) * 1e9 / level.rate
+    return row.gflop_per_s * 1e9 / roofs.at(intensity(row), level)
+
+
+def _with_bytes(row: Row) -> Row:
+    """Count each input and each result of forward once, where the op does not say what it moves, and where the size tells their shapes."""
+    op = registry.ops.get(row.op)
+    if row.gb_per_s or row.direction != "forward" or op is None or op.untold:
+        return row
+    tensors, sizes = (*op.signature.tensors, *op.signature.results), op.named(tuple(row.size.values()))
+    if any(a.is_list for a in op.signature.inputs) or any(op.shape_of[a.name].numbers for a in tensors if a.is_tensor):
+        return row
+    usual = getattr(torch, row.dtype).itemsize
+    bytes_ = sum(
+        math.prod(op.shape_of[a.name](sizes)) * (getattr(torch, a.dtype).itemsize if a.dtype else usual)
+        for a in tensors
+        if a.is_tensor
+    )
+    return replace(row, gb_per_s=bytes_ / row.median / 1e9, gflop_per_s=0.0)
+
+
+def _is_serial(label: str) -> bool:
+    """Tell whether a kernel has loops of its own, in C++, and hands nothing to threads."""
+    try:
+        text = registry.revision_of(label).cpp
+    except UnknownKernelError:  # of another session
+        return False
+    return bool(text and extents(text)) and not has_threads(text)
 
 
 def intensity(row: Row) -> float:
@@ -120,14 +173,15 @@ def roofline(timings: Timings, *, progress: Progress | bool | None = None) -> Ro
     of PyTorch's copies and GEMM.
 
     Args:
-        timings: what `benchmark` gave, of an op that declares its cost, on this machine.
+        timings: what `benchmark` gave, on this machine. Of an op that declares no cost, each input and each result of forward counts
+            once, and no operations.
         progress: as for `build`.
 
     Returns:
         A Roofline: it says of each row what it reached and of what, and `plot` draws it.
 
     Raises:
-        InputError: no row has a cost, or they come from another machine.
+        InputError: of no row the cost is known, or they come from another machine.
         BuildError, ToolchainError: the helper that measures cannot be built.
 
     Example:
@@ -138,7 +192,7 @@ def roofline(timings: Timings, *, progress: Progress | bool | None = None) -> Ro
     """
     if not isinstance(timings, Timings):
         raise refusal("timings", timings, "what benchmark gave")
-    rows = tuple(row for row in timings.rows if row.gflop_per_s and row.gb_per_s)
+    rows = tuple(row for row in map(_with_bytes, timings.rows) if row.gb_per_s)
     if not rows:
         lacks = [
             f"op {row.op!r} declares no cost in operations and bytes: give it Op(cost=...)" for row in timings.rows

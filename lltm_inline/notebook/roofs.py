@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ..analysis.roofline import Roofline, intensity
 from ..analysis.roofs import Roofs
+from ..errors import InputError
 from ..tables.words import three
 from .figure import BASELINE_COLOUR, GREY, WHITE, open_figure, plain, set_ticks, styles_of
 
@@ -17,7 +19,9 @@ _TICKS = [step * 10.0**power for power in range(-6, 9) for step in (1, 2, 5)]
 
 def plot_roofline(found: Roofline, size: tuple[float, float] | None) -> Figure:
     """Draw operations a second over operations a byte, both logarithmic; the roofs with one thread are dashed."""
-    timings = found.timings
+    timings = replace(found.timings, rows=tuple(row for row in found.timings.rows if row.gflop_per_s))
+    if not timings.rows:
+        raise InputError(f"no picture without operations: {found.doubts[0]}")
     at = [intensity(row) for row in timings.rows]
     reached = [(row.gflop_per_s or 0) * 1e9 for row in timings.rows]
     top = found.roofs[-1]

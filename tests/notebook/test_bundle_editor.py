@@ -275,6 +275,37 @@ def test_marks_of_what_is_being_typed_are_quiet(show: Callable[..., Page]) -> No
     expect(under).to_have_count(0)
 
 
+def test_remarks_stand_at_their_lines_and_move_nothing(show: Callable[..., Page]) -> None:
+    """A sign beside the number, and all of it where one points; an error keeps its message, and typing moves a remark with its line."""
+    page = show("assembly")
+    before = source(page).bounding_box()
+    told = [
+        mark(18, severity="remark", message="not vectorised: it branches", advice="Take the `if` out."),
+        mark(15, severity="done", message="inlined: sigmoid"),
+    ]
+    tell(page, marks=told)
+    remark = page.locator(".cm-line.lltm-line-remark")
+    expect(remark).to_have_attribute("title", "not vectorised: it branches. Take the `if` out.")
+    expect(page.locator(".cm-line.lltm-line-done")).to_contain_text("const auto i")
+    expect(page.locator(".cm-gutterElement.lltm-sign-remark")).to_have_text("18")
+    expect(page.get_by_test_id("mark")).to_have_count(0)
+    assert source(page).bounding_box() == before
+    line(page, "using V").click()
+    page.keyboard.press("End")
+    page.keyboard.type("\n")
+    expect(remark).to_contain_text("const auto cell")
+    tell(page, marks=[mark(8, quiet=True, message="typed", column=8, end_column=10), *told])
+    expect(remark).to_contain_text("const auto cell")
+    expect(page.locator(".lltm-under-error")).to_have_attribute("title", "typed.")
+    tell(page, marks=[mark(7), *told])
+    expect(page.get_by_test_id("mark")).to_have_count(1)
+    row = page.get_by_test_id("assembly").locator("tr", has_text="it branches")
+    remark.hover()
+    expect(row).to_have_class("lltm-lit")
+    row.get_by_text("18").hover()
+    expect(page.locator(".cm-line.lltm-lit")).to_contain_text("const auto cell")
+
+
 def test_completion_knows_the_kernel_and_its_op(show: Callable[..., Page]) -> None:
     """Control-Space offers words of the text and those of Python; Enter takes one that was chosen, else begins a line."""
     page = show()

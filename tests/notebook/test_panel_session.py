@@ -591,6 +591,14 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
     do(session, "edit", options={"check_first": False, "remarks": True})
     do(session, "build")
     assert session.state["options"]["assembly"] and "what the compiler says of the text" in session.state["assembly"]
+    marks = session.state["marks"]
+    assert {mark["severity"] for mark in marks} <= {"remark", "done"}
+    assert "vectorised" in {mark["message"].partition(":")[0] for mark in marks}
+    misfit = li.registry["axpy/cpp"].cpp.replace(" forward(const at::Tensor& x", " forward(double x")
+    do(session, "edit", texts={"cpp": misfit})  # no compiler is asked
+    assert session.state["marks"][0]["quiet"] and session.state["marks"][1:] == marks
+    do(session, "revert")
+    assert session.state["marks"] == marks
     do(session, "edit", options={"hot_lines": True})
     assert "Where the time goes is told of a kernel that is right: Check it." in session.state["assembly"]
     do(session, "check")
@@ -599,7 +607,7 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
         said
     )
     do(session, "edit", options={"remarks": False})
-    assert "what the compiler says" not in session.state["assembly"]
+    assert "what the compiler says" not in session.state["assembly"] and session.state["marks"] == []
     do(session, "benchmark", options={"roofline": True})
     assert "under the roofs of" in session.state["timings"] and "of the roof above it" in session.state["timings"]
 

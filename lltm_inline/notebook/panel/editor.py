@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...analysis.remarks import Remark
 from ...autopsy.crash import Crash
 from ...base.device import DEVICES
 from ...diagnosis.diagnostics import Diagnostic
@@ -165,6 +166,14 @@ def mark_of_crash(kernel: Kernel, device: str, crash: Crash) -> list[dict[str, A
         return []
     told = ": ".join(part for part in (crash.sentence, crash.detail) if part)
     return [_of_line(kernel, kind, int(number), "crash", told, crash.cause)]
+
+
+def marks_of_remarks(kernel: Kernel, remarks: Iterable[Remark]) -> list[dict[str, Any]]:
+    """Make a mark of each thing that the compiler says of a line of the C++ text; those that something would help are `remark`."""
+    return [
+        _of_line(kernel, "cpp", one.line, "remark" if one.help else "done", f"{one.what}: {one.how}", one.help)
+        for one in remarks
+    ]
 
 
 def marks_of_words(kernel: Kernel, message: str) -> list[dict[str, Any]]:

@@ -88,7 +88,7 @@ class Session(Board):
         #: Kernels that this panel has seen to be right, by device.
         self.right: set[tuple[Kernel, str]] = set()
         self.width = width_of(None, 0)
-        #: What was last said of a revision, by label: its report and marks.
+        #: What was last said of a revision, by label: its report, its marks, and what the compiler remarks of its lines.
         self._outcomes: dict[str, dict[str, Any]] = {}
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -350,6 +350,7 @@ class Session(Board):
                 self._do_beside("assembly", self._base)
             else:
                 self.tell(assembly="")
+                self.remark(self._base, [])
 
     def _read_draft(self) -> None:
         """Have the compiler's front end read what is being typed, while nothing is built; nvcc has none that is quick enough."""
@@ -359,7 +360,7 @@ class Session(Board):
             with contextlib.suppress(DefinitionError):  # no text at all
                 self._do_beside("read", replace(self._base, **self._fields()))
         elif any("quiet" in mark for mark in self.state["marks"]):
-            self.tell(marks=self._outcomes.get(self._base.label, {"marks": []})["marks"])
+            self.tell(marks=self._marks())
 
     def _do_beside(self, verb: str, kernel: Kernel) -> None:
         """Do something in a thread of its own, whatever the verb that runs is doing."""
@@ -431,7 +432,7 @@ class Session(Board):
         registry.register(kernel)
         journal.drop_draft(kernel.name)
         self._base = kernel
-        self.tell(diff="", report=self._outcomes.get(kernel.label, {"report": ""})["report"])
+        self.tell(diff="", report=self._known(kernel)["report"])
         self.tell(dirty=self._differs())
 
     def _run(self, work: Callable[[], None], stop: threading.Event) -> None:
@@ -475,10 +476,25 @@ class Session(Board):
         Lines are marked only while its text is in the editor: another may have been put there meanwhile.
         """
         with self.lock:
-            self._outcomes.setdefault(kernel.label, {"report": "", "marks": []}).update(values)
-            if kernel.label != self._base.label:
-                values.pop("marks", None)
+            self._known(kernel).update(values)
+            if "marks" in values:
+                values["marks"] = self._marks() if kernel.label == self._base.label else self.state["marks"]
             self.tell(**values)
+
+    def remark(self, kernel: Kernel, remarks: list[dict[str, Any]]) -> None:
+        """Mark what the compiler says of the lines of a revision, beside what is wrong with them."""
+        with self.lock:
+            known = self._known(kernel)
+            before, known["remarks"] = known["remarks"], remarks
+            if kernel.label == self._base.label:
+                self.tell(marks=[*(mark for mark in self.state["marks"] if mark not in before), *remarks])
+
+    def _known(self, kernel: Kernel) -> dict[str, Any]:
+        return self._outcomes.setdefault(kernel.label, {"report": "", "marks": [], "remarks": []})
+
+    def _marks(self) -> list[dict[str, Any]]:
+        known = self._known(self._base)
+        return [*known["marks"], *known["remarks"]]
 
     def read(self, kernel: Kernel, marks: list[dict[str, Any]]) -> None:
         """Mark what is wrong with a text that is being typed, if it still stands in the editor.
@@ -489,7 +505,8 @@ class Session(Board):
             if self.running or kernel.sources != self.state["texts"]:
                 return
             loud = {(mark["text"], mark["message"]) for mark in self.state["marks"] if not mark.get("quiet")}
-            self.tell(marks=[{**mark, "quiet": (mark["text"], mark["message"]) not in loud} for mark in marks])
+            typed = [{**mark, "quiet": (mark["text"], mark["message"]) not in loud} for mark in marks]
+            self.tell(marks=[*typed, *self._known(self._base)["remarks"]])
 
     def _show(self, kernel: Kernel, device: str | None, *, draft: bool = True) -> None:
         """Put a kernel into the editor, with its draft if there is one that is not a revision yet."""
@@ -500,7 +517,6 @@ class Session(Board):
         self._choose_device(kernel, device)
         self._base = kernel
         texts, params = texts_of(kernel), dict(kernel.params)
-        known = self._outcomes.get(kernel.label, {"report": "", "marks": []})
         if found is not None:
             texts |= found.texts
             params |= {name: number for name, number in found.params.items() if name in params}
@@ -509,8 +525,8 @@ class Session(Board):
             params=params,
             controls=controls_of(kernel, params),
             generation=self.state["generation"] + 1,
-            report=known["report"],
-            marks=known["marks"],
+            report=self._known(kernel)["report"],
+            marks=self._marks(),
             diff="",
             details="",
             variants=variants_of(self.op),

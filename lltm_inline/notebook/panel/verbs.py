@@ -45,7 +45,7 @@ from ..bars import picture
 from ..pipeline import Began, Order, carry_out
 from ..plot import plot
 from .board import card_of, in_html
-from .editor import mark_of_crash, marks_of, marks_of_words, without_place
+from .editor import mark_of_crash, marks_of, marks_of_remarks, marks_of_words, without_place
 from .session import Session
 
 #: The revisions that were right, beside the one in the editor, that a benchmark times.
@@ -143,13 +143,15 @@ class _Work:
                     found, hot=Hot("", missing="Where the time goes is told of a kernel that is right: Check it.")
                 )
             shown: str = page(listing(found))
+            remarks = found.remarks or ()
         except KeyboardInterrupt:  # it was ended
             return
         except LltmInlineError as error:
-            shown = card_of(error)
+            shown, remarks = card_of(error), ()
         with session.lock:
             if (self.kernel.label, self.device) == (session.state["current"]["label"], session.device):
                 session.tell(assembly=shown)
+                session.remark(self.kernel, marks_of_remarks(self.kernel, remarks))
 
     def _parent(self) -> Assembly | None:
         """List the machine code of what the kernel was edited from, if the cache has it: it is worth no compiler."""

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ...analysis.remarks import Remark
     from ...analysis.roofline import Roofline
 
+#: Of a bar, in pixels: in a page, and in a pane beside the text.
+_WIDE, _NARROW = 150, 60
+
 
 def assembly(shown: Assembly) -> Html:
     """Show the loops of a kernel: what each does at a time, and, folded, each line of the text beside its instructions."""
@@ -24,10 +27,12 @@ def assembly(shown: Assembly) -> Html:
     for routine in shown.routines:
         if routine.loops or routine.uses:
             parts.append(paragraph(*_named(routine)))
-        for loop in routine.loops:
-            parts.append(fold(_summary(loop), _beside(loop, lines, left)))
+        for loop, many in routine.kinds:
+            parts.append(fold(_summary(loop, many), _beside(loop, lines, left)))
             left = max(0, left - len(loop.instructions))
-    parts += [note("plain", said) for said in shown.left_out(shown.loops)]
+    parts += [
+        note("plain", said) for said in shown.left_out([loop for each in shown.routines for loop, _ in each.kinds])
+    ]
     if not shown.loops:
         parts.append(note("plain", shown.without_loops))
     parts += _asked(shown)
@@ -39,7 +44,7 @@ def listing(shown: Assembly) -> Html:
 
     A function without a loop is folded.
     """
-    parts, left = [*_head(shown), *_asked(shown)], shown.MOST
+    parts, left = [*_head(shown), *_asked(shown, is_beside=True)], shown.MOST
     for routine in sorted(shown.routines, key=lambda each: not each.loops):
         count = len(routine.instructions)
         title = join([*_named(routine), f", {plural(count, 'instruction')}"])
@@ -51,14 +56,18 @@ def listing(shown: Assembly) -> Html:
     return join(parts)
 
 
-def _asked(shown: Assembly) -> list[object]:
-    """Lay out what else was asked for: what the compiler says, to which lines the time goes."""
+def _asked(shown: Assembly, *, is_beside: bool = False) -> list[object]:
+    """Lay out what else was asked for: what the compiler says, to which lines the time goes; narrow where the text stands beside it."""
     parts: list[object] = []
     if shown.remarks is not None:
-        parts.append(_remarks(shown.remarks, shown.text))
+        parts.append(_remarks(shown.remarks, shown.text, is_beside))
     if shown.hot is not None:
         rows = [
-            [f"{share:.0%}", bar(share), line, tag("code", text, cls="li-code") if line else text]
+            [
+                f"{share:.0%}",
+                bar(share, width=_NARROW if is_beside else _WIDE),
+                *(_linked(line, text) if line else ("", text)),
+            ]
             for share, line, text in shown.hot.rows(shown.text.split("\n"))
         ]
         head = (Cell("share", span=2), "line", "text")
@@ -66,10 +75,15 @@ def _asked(shown: Assembly) -> list[object]:
     return parts
 
 
+def _linked(line: str, text: object) -> tuple[Html, Html]:
+    """Give the cells of a line, its number and its text, for the panel to light up beside its editor."""
+    return tag("span", line, data_line=line), tag("code", text, cls="li-code", data_line=line)
+
+
 def _head(shown: Assembly) -> list[object]:
     """Say what it is of, what is missing, and what is different from another revision."""
     parts: list[object] = [paragraph(tag("b", shown.headline))]
-    parts += [paragraph(shown.note, cls="li-faint")] if shown.note else []
+    parts += [paragraph(said, cls="li-faint") for said in (shown.threads, shown.note) if said]
     for said in shown.differences[:1]:
         same = [loop for loop in shown.differences[1:] if loop.endswith(", as before")]
         parts += [paragraph(said), _bullets([loop for loop in shown.differences[1:] if loop not in same])]
@@ -103,26 +117,22 @@ def _by_line(routine: Routine, most: int) -> Html:
     return join(blocks)
 
 
-def _remarks(shown: tuple[Remark, ...], text: str) -> Html:
-    """Lay out what the compiler says: line, text, what it did or why not, and what would help."""
-    lines = coloured(text, "cpp")
-    kinds = {True: "good", False: "plain"}
-    rows: list[list[object]] = [
-        [
-            str(one.line),
-            tag("code", lines[one.line - 1], cls="li-code"),
-            join([badge(one.what, kinds[not one.help]), f" {one.how}"]),
-            one.help,
-        ]
-        for one in shown
-    ]
+def _remarks(shown: tuple[Remark, ...], text: str, is_beside: bool) -> Html:
+    """Lay out what the compiler says: line, text, what it did or why not, and what would help; without the text where that is beside it."""
+    lines, kinds = coloured(text, "cpp"), {True: "good", False: "plain"}
+    rows: list[list[object]] = []
+    for one in shown:
+        number, code = _linked(str(one.line), lines[one.line - 1])
+        said = join([badge(one.what, kinds[not one.help]), f" {one.how}"])
+        rows.append(
+            [number, join([said, ". ", one.help] if one.help else [said])]
+            if is_beside
+            else [number, code, said, one.help]
+        )
     if not rows:
         return note("plain", "The compiler says nothing of the text, good or bad.")
-    return table(
-        ("line", "text", "what the compiler says", "what would help"),
-        rows,
-        caption="what the compiler says of the text",
-    )
+    head = ("line", "what it says") if is_beside else ("line", "text", "what the compiler says", "what would help")
+    return table(head, rows, caption="what the compiler says of the text")
 
 
 def roofline(shown: Roofline) -> Html:
@@ -135,18 +145,28 @@ def roofline(shown: Roofline) -> Html:
     head: list[object] = ["kernel", "size", Cell("operations a byte", align="num"), Cell("reached", align="num")]
     head.append("of the roof above it")
     names = ("threads", "arithmetic", *(level.name for level in shown.roofs[-1].levels))
-    roofs = [[label, *(Cell(cell, align="num") for cell in cells)] for label, *cells in shown.ceilings()]
+    names_of_levels = tuple(f"{name} " for name in names)
+    roofs = [
+        [label, *(Cell(_without(cell, names_of_levels), align="num") for cell in cells)]
+        for label, *cells in shown.ceilings()
+    ]
     return join(
         [
             table(head, rows, caption=shown.title),
+            *(note("plain", doubt) for doubt in shown.doubts),
             fold("the roofs", table(names, roofs, caption=f"measured: {shown.roofs[-1].name}")),
             fold("conditions", paragraph(shown.timings.conditions(), cls="li-faint")),
         ]
     )
 
 
-def _summary(loop: Loop) -> Html:
-    return join([f"{loop.where}: ", tag("b", loop.pace), f", {loop.rest}"])
+def _without(text: str, names: Sequence[str]) -> str:
+    """Leave out the name that stands at the head of the column."""
+    return next((text.removeprefix(name) for name in names if text.startswith(name)), text)
+
+
+def _summary(loop: Loop, many: str) -> Html:
+    return join([f"{loop.where}: ", tag("b", loop.pace), f", {loop.rest}{many}"])
 
 
 def _code(listed: Sequence[Instruction]) -> Html:

@@ -64,7 +64,7 @@ const lines = (line, loop, ...rows) => `<div class="li-lines${loop ? " li-looped
 const fold = (open, name, ...blocks) => `<details${open ? " open" : ""}><summary><code>${name}</code></summary><div>${blocks.join("")}</div></details>`;
 
 /** A function with a loop, long enough to be scrolled, and one without, folded. */
-export const ASSEMBLY = `<div class="lltm-inline"><p><b>assembly of lltm/fused@3 by g++ 12.2.0: 40 instructions of its text, 1 loop</b></p>${fold(
+export const ASSEMBLY = `<div class="lltm-inline"><p><b>assembly of lltm/fused@3 by g++ 12.2.0: 40 instructions of its text, 1 loop</b></p><table><tbody><tr><th scope="row"><span data-line="18">18</span></th><td>it branches</td></tr></tbody></table>${fold(
   true,
   "row",
   lines(12, false, "push rbp", "mov rbp,rsp"),

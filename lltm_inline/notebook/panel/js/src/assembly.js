@@ -38,13 +38,13 @@ export class Assembly {
     const { element } = this;
     for (const old of element.querySelectorAll(".lltm-lit")) old.classList.remove("lltm-lit");
     const found = line ? [...element.querySelectorAll(`[data-line="${line}"]`)] : [];
-    for (const each of found) each.classList.add("lltm-lit");
+    for (const each of found) (each.closest("tr") ?? each).classList.add("lltm-lit");
     if (!reveal || !found.length) return;
     const top = (each) => each.getBoundingClientRect().top - element.getBoundingClientRect().top;
-    const open = found.filter((each) => each.closest("details").open);
+    const open = found.filter((each) => each.closest("details")?.open ?? true);
     if (open.some((each) => top(each) >= 0 && top(each) < element.clientHeight)) return;
     const target = open.find((each) => each.classList.contains("li-looped")) ?? open[0] ?? found[0];
-    target.closest("details").open = true;
+    target.closest("details")?.setAttribute("open", "");
     element.scrollTop += top(target) - element.clientHeight / 4;
   }
 }

@@ -1,6 +1,6 @@
 // The way to Python: traits, messages, drafts, and whether anybody listens. The other end is widget.py.
 
-const QUIET = 300; // ms without a key before a draft is sent
+const QUIET = 200; // ms without a key before a draft is sent
 const PATIENCE = 3000; // ms that an answer to a ping may take
 const ENDS = new Set(["dead", "terminating", "restarting", "autorestarting"]);
 

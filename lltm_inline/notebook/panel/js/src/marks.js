@@ -3,7 +3,7 @@ import { ChangeSet, RangeSet, StateEffect, StateField } from "@codemirror/state"
 import { Decoration, EditorView, GutterMarker, WidgetType, gutterLineClass } from "@codemirror/view";
 
 import { h, withCode } from "./dom.js";
-import { SEVERITIES } from "./words.js";
+import { SEVERITIES, isRemark } from "./words.js";
 
 /** The text as it stands is the one that Python is asked about: the next marks count in its lines. */
 export const textSent = StateEffect.define();
@@ -68,13 +68,18 @@ export function lineNow(state, number) {
 
 /** Show marks; each carries `index`, its place in Python's list. Those of a text that is being typed have `quiet`. */
 export function showMarks(view, marks) {
-  const typed = marks.some((mark) => mark.quiet !== undefined);
-  const { doc, changes } = typed ? { doc: view.state.doc, changes: ChangeSet.empty(view.state.doc.length) } : view.state.field(sinceSent);
-  const items = marks.map((mark) => ({ mark, at: placeOf(doc, mark) })).filter(({ at }) => at !== null);
-  const found = changes.empty ? items : follow(items, doc, changes);
-  const effects = [marksSet.of(found)];
-  const first = found.find(({ mark }) => mark.severity !== "warning") ?? found[0];
-  if (first && !typed) effects.push(EditorView.scrollIntoView(first.at, { x: "start", xMargin: 20, y: "nearest", yMargin: 90 }));
+  const { state } = view;
+  const [typed, built] = [marks.filter((mark) => mark.quiet !== undefined), marks.filter((mark) => mark.quiet === undefined)];
+  const inLines = (some, { doc, changes }) => {
+    const items = some.map((mark) => ({ mark, at: placeOf(doc, mark) })).filter(({ at }) => at !== null);
+    return changes.empty ? items : follow(items, doc, changes);
+  };
+  const found = inLines(built, state.field(sinceSent));
+  const now = { doc: state.doc, changes: ChangeSet.empty(state.doc.length) };
+  const effects = [marksSet.of([...found, ...inLines(typed, now)])];
+  const news = found.filter(({ mark }) => !isRemark(mark));
+  const first = news.find(({ mark }) => mark.severity !== "warning") ?? news[0];
+  if (first && !typed.length) effects.push(EditorView.scrollIntoView(first.at, { x: "start", xMargin: 20, y: "nearest", yMargin: 90 }));
   view.dispatch({ effects });
 }
 
@@ -160,6 +165,11 @@ function decorate(state, actions) {
   for (const item of state.field(placed)) {
     const line = state.doc.lineAt(item.at);
     const above = item.mark.line < 1;
+    if (isRemark(item.mark)) {
+      const attributes = { title: said(item.mark) };
+      found.push(Decoration.line({ class: `lltm-line-${item.mark.severity}`, attributes }).range(line.from));
+      continue;
+    }
     const mild = item.mark.quiet && underline(state.doc, item);
     if (mild) {
       found.push(mild);

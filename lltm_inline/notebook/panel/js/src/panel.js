@@ -14,7 +14,7 @@ import { Output } from "./output.js";
 import { shield } from "./shortcuts.js";
 import { drop, keep, kept } from "./stash.js";
 import { Status } from "./status.js";
-import { GONE, KINDS, SILENT } from "./words.js";
+import { GONE, KINDS, SILENT, isRemark } from "./words.js";
 
 const TRAITS = [
   ..."title variants devices current revisions texts generation params controls options marks busy log".split(" "),
@@ -186,7 +186,7 @@ class Panel {
     this.tabs.hidden = kinds.length < 2;
     this.tabs.replaceChildren(
       ...kinds.map((kind) => {
-        const count = marks.filter((mark) => mark.kind === kind).length;
+        const count = marks.filter((mark) => mark.kind === kind && !isRemark(mark)).length;
         const text = (KINDS[kind] ?? kind) + (count ? ` · ${count} ${count === 1 ? "message" : "messages"}` : "");
         const onclick = () => this.showKind(kind);
         return h("button", { type: "button", class: "lltm-tab", test: `kind-${kind}`, "aria-pressed": String(kind === this.kind), onclick }, text);
@@ -207,8 +207,9 @@ class Panel {
     if (list !== this.list) this.given = new Set();
     this.list = list;
     const marks = list.map((mark, index) => ({ ...mark, index }));
-    if (marks.length && !marks.some((mark) => mark.kind === this.kind) && this.given.size === 0) {
-      const other = marks.find((mark) => this.current.kinds?.includes(mark.kind));
+    const news = marks.filter((mark) => !isRemark(mark));
+    if (news.length && !news.some((mark) => mark.kind === this.kind) && this.given.size === 0) {
+      const other = news.find((mark) => this.current.kinds?.includes(mark.kind));
       if (other) {
         this.kind = other.kind;
         this.showText(false);
@@ -217,8 +218,8 @@ class Panel {
     if (!this.given.has(this.kind)) {
       this.given.add(this.kind);
       this.editor.setMarks(marks.filter((mark) => mark.kind === this.kind));
-      const news = marks.find((mark) => mark.quiet && mark.severity === "error");
-      if (news) this.status.say(`line ${news.line}: ${said(news)}`);
+      const typed = marks.find((mark) => mark.quiet && mark.severity === "error");
+      if (typed) this.status.say(`line ${typed.line}: ${said(typed)}`);
     }
     this.showTabs();
   }

@@ -53,7 +53,11 @@ export const HOW = "--sizes 16,32,128 --seconds 0.5 --directions both --flags -O
 /** Name an option that has no sentence of its own: "some_option" reads "some option". */
 export const optionText = (name) => OPTIONS[name] ?? name.replaceAll("_", " ");
 
-export const SEVERITIES = { error: "error", warning: "warning", crash: "crash" };
+/** The last two are what the compiler says that it did: where something would help, and where nothing need be done. */
+export const SEVERITIES = { error: "error", warning: "warning", crash: "crash", remark: "remark", done: "done" };
+
+/** Whether a mark is the compiler's word on how fast a line is, and nothing that is wrong. */
+export const isRemark = ({ severity }) => severity === "remark" || severity === "done";
 
 export const KINDS = { cpp: "C++", cuda: "CUDA", binding: "binding", python: "Python" };
 

@@ -53,13 +53,13 @@ test("several traits of one message are handled once, together", async () => {
   assert.deepEqual(told.traits, [["marks", "busy"]]);
 });
 
-test("a draft is sent after 300 ms without a key, merged into its trait", () => {
+test("a draft is sent after 200 ms without a key, merged into its trait", () => {
   link.draft("texts", { cpp: "b" });
-  clock.tick(200);
+  clock.tick(150);
   link.draft("texts", { cpp: "c", cuda: "d" });
-  clock.tick(200);
+  clock.tick(150);
   assert.equal(model.get("texts").cpp, "a");
-  clock.tick(100);
+  clock.tick(50);
   assert.deepEqual(model.get("texts"), { cpp: "c", cuda: "d" });
   assert.equal(link.unsent, false);
 });
