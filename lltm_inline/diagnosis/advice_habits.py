@@ -7,7 +7,17 @@ import re
 from .compiler_log import Record
 from .names import is_near, nearest
 from .rules import Rules
-from .source_text import at_file_scope, definition, heads_around, line_of, mask, position, words
+from .source_text import (
+    at_file_scope,
+    definition,
+    end_of_code_before,
+    heads_around,
+    line_of,
+    mask,
+    offset_of,
+    position,
+    words,
+)
 
 rules = Rules()
 
@@ -55,6 +65,10 @@ rules.table(r"""
     A block ends with '}'.
   in ^\s*include\s*(?=[<"])
     A # is missing: #include.
+  in ^\s*(pragma|define|undef|ifdef|ifndef|endif)\b(?!\s*(?:[=.;(\[]|$))
+    A # is missing: #\1.
+  in \b(?:if|while)\s*\(\s*(?:not\s+)?[\w.]+\s+(?:not\s+)?in\s+(\w+)\s*\)
+    'in' is Python: std::find(\1.begin(), \1.end(), value) != \1.end(), with #include <algorithm>, tells whether it is there.
   line (?<![\w"'])[fF]"
     f"..." is Python: in TORCH_CHECK commas stand between the parts, elsewhere + and std::to_string(x).
 'int'|character constant too long|multi-character
@@ -183,6 +197,9 @@ capture list$
   in \bdelete\s+(\w+)\s*\[\s*\]
     The brackets stand behind delete: delete[] \1.
 ^expected identifier before|^expected unqualified-id before '\['|^brackets are not allowed here|^expected an identifier
+^structured binding declaration cannot have type
+  in \b(float|double|int|int64_t|bool|scalar_t)\s*\[\s*\]\s*(\w+)\s*=\s*new\b
+    The brackets of an array stand behind its name, and new gives a pointer: std::vector<\1> \2(n) holds n values.
   in \b(float|double|int|int64_t|bool)\s*\[\w*\]\s*\w+\s*\(
     A function cannot return an array: it returns a std::array<\1, 3>, or writes through a pointer.
   in \b(float|double|int|int64_t|bool)\s*\[(\w*)\]\s*(\w+)
@@ -231,7 +248,7 @@ rules.table(
     A lambda begins with its brackets: [&]\1 { return ...; }.
   in ^\s*(function|func|fn|fun|async|final|procedure)\s+[\w:]+[*&]*(?:\s+\w+)?\s*\(
     C++ has no '\1' ahead of a function: its first word is the type that it returns.
-  in ^\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
+  in (?:^|[{;])\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
     In C++ no '\1' stands ahead of a function or a variable; in a struct '\1:' has a line of its own.
   in \b(float|double|int|int64_t)\.(max|min|lowest|epsilon|infinity)\b
     A type has no members: write std::numeric_limits<\1>::\2(), with #include <limits>.
@@ -255,13 +272,17 @@ _OPERATORS = {
     "!==": "!=",
     "<>": "!=",
     "=*": "*=",
+    "~=": "!=",
     "=/": "/=",
 }
 
 
-@rules.rule(r"^expected (?:primary-)?expression|^expected an expression|^expected (?:',' or )?';'|unary '\*'")
+@rules.rule(
+    r"^expected (?:primary-)?expression|^expected an expression|^expected (?:',' or )?';'|unary '\*'|^expected '?\)|to 'bool'"
+    r"|operator=="
+)
 def _operator_misspelt(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(?<=[\w)\] ])(===|!==|!>|!<|=<|=>|<>|=/|=\*(?= ))\s*[\w(-]", record.code)
+    found = re.search(r"(?<=[\w)\] ])(===|!==|!>|!<|=<|=>|<>|=/|~=|=\*(?= ))\s*[\w(-]", record.code)
     return f"C++ writes {_OPERATORS[found[1]]}, not {found[1]}." if found else ""
 
 
@@ -426,14 +447,86 @@ def _outside(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 ^expected unqualified-id|^expected an identifier
-  in [=(,]\s*-?(\d+),(\d+)
+  in [-+*/=(,]\s*(\d+),(\d+)f?\s*[-+*/;)]
     Write the number with a point: \1.\2.
+expected nested-name-specifier|^using declaration requires|^expected unqualified-id|^expected an? (?:qualified|identifier)
+qualified name|^expected .*'<'
+  in \busing\s+(float|double|int|long|bool|unsigned|int64_t)\s*=\s*(\w+)\s*;
+    using has the new name first: using \2 = \1;
+  in ^\s*using\s+(?!namespace\b)(\w+)\s*;
+    All names of a namespace are brought in by using namespace \1;
+  in ^\s*using\s+(?!namespace\b)(n\w+)\s+([\w:]+)\s*;
+    Did you mean using namespace \2;?
+  in ^\s*template\s*\(?\s*(typename|class)\s+(\w+)
+    The parameters of a template stand between < and >: template <\1 \2>.
+as array of references
+    Take the & away: a parameter with [ ] is a pointer to the first element.
+^expected '\{'
+  in \)\s*(?:noexcept\s*)?:\s*\w+\s*[({][^(){}]*[)}](?:\s*,\s*\w+\s*[({][^(){}]*[)}])*\s+(\w+)\s*[({]
+    Ahead of '\1' a ',' is missing: it stands between the members that a constructor gives a value.
+^expected class[- ]name
+  in \b(?:struct|class)\s+\w+\s*(?:final\s*)?:\s*(?:(?:public|private|virtual)\s+)*([\w:]+)
+    There is no struct '\1' ahead of this line: declare it first, or check its name.
+must have either (?:zero or one|one or two) arg|must be a (?:unary or )?binary operator
+    Inside its struct an operator takes what stands on its right alone; outside of it both sides.
+must have an argument of class|must have at least one parameter of class
+    What operators do with plain numbers and pointers cannot be changed: write a function with a name of its own.
+^multiple default labels
+    A switch has one default: take the other one away.
+^(?:case|default) label .*not within|^'(?:case|default)' (?:statement|label) not (?:in|within)
+    case and default stand inside the { } of a switch.
 """)
 
 
 @rules.rule(
+    r"^expected '\}'|^expected '= constant-expression'|^expected ',' or '\}'|^expected an? .*enumerator|^expected identifier before ';'"
+)
+def _in_enum(match: re.Match[str], record: Record) -> str:
+    ahead = mask(record.text)[: offset_of(record.text, record.line, record.column)]
+    inside = re.search(r"\benum\b[^{};]*\{[^{}]*$", ahead)
+    return (
+        "The values of an enum are separated by ','."
+        if inside and record.code[record.column - 1 :].startswith(";")
+        else ""
+    )
+
+
+@rules.rule(r"^expected 'while'")
+def _end_of_do(match: re.Match[str], record: Record) -> str:
+    if place := end_of_code_before(record.text, record.line):
+        record.line, record.column = place
+    return "A do { } ends with its condition: while (...);"
+
+
+@rules.rule(r"^'else' without a previous 'if'|^expected (?:an )?expression|^expected a statement|^else without")
+def _else_alone(match: re.Match[str], record: Record) -> str:
+    """Find the if whose ( ) ends with a ';': that is all it guards, and the else stands alone."""
+    code = mask(record.text)
+    here = offset_of(record.text, record.line, max(record.column, 1))
+    if not code[here:].lstrip().startswith("else"):
+        return ""
+    for found in reversed([*re.finditer(r"\bif\s*(?:constexpr\s*)?\(", code[:here])]):
+        end = _closing(code, found.end() - 1)
+        if re.match(r"\s*;", code[end:here]) and code[end:here].count("{") == code[end:here].count("}"):
+            record.line, record.column = position(code, code.index(";", end))
+            return "Take this ';' away: it ends the if, which then guards nothing, and the else behind it has none."
+        break
+    return ""
+
+
+def _closing(code: str, opening: int) -> int:
+    """Return the place behind the bracket that closes the round one at `opening`."""
+    depth = 0
+    for at in range(opening, len(code)):
+        depth += (code[at] == "(") - (code[at] == ")")
+        if depth == 0:
+            return at + 1
+    return len(code)
+
+
+@rules.rule(
     r"unable to find numeric literal|no matching literal operator|invalid suffix '|user-defined literal operator not found"
-    r"|^invalid digit '[fFd]' in decimal"
+    r"|^invalid digit '\w' in decimal"
 )
 def _number_on_name(match: re.Match[str], record: Record) -> str:
     text = record.text
@@ -488,6 +581,17 @@ def _side_by_side(match: re.Match[str], record: Record) -> str:
 # Functions
 
 
+@rules.rule(r"forbids declaration of '(\w+)' with no type|requires a type specifier")
+def _constructor_of_another(match: re.Match[str], record: Record) -> str:
+    """Tell of a constructor that is not called as its struct is."""
+    around = heads_around(record.text, record.line, record.column)
+    own = re.search(r"\b(?:struct|class)\s+(\w+)[^()]*$", around[-1]) if around else None
+    found = re.search(rf"(?<![\w~])({match[1] or '[A-Za-z_]' + chr(92) + 'w*'})\s*\([^()]*\)\s*(:(?!:))?", record.code)
+    if own is None or found is None or found[1] == own[1] or not (found[2] or is_near(found[1], own[1])):
+        return ""
+    return f"A constructor has the name of its struct: {own[1]}, not {found[1]}."
+
+
 rules.table(r"""
 function[- ]definition is not allowed here
   in (\w+)\s*\(([^()]*)\)\s*\{
@@ -498,7 +602,7 @@ forbids declaration of '\w+' with no type
   in .
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 requires a type specifier|^no template named '(?:forward|backward)'
-  in ^\s*(?:template\s*<[^<>]*>\s*)?\w+\s*\(
+  in (?:^|[{;}])\s*(?:template\s*<[^<>]*>\s*)?(?:(?:static|inline|extern|constexpr|virtual)\s+)*\w+\s*\(
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
@@ -556,8 +660,6 @@ break statement used with OpenMP|'break' statement cannot be used in OpenMP
     Braces hold the values of an array, float a[] = {1, 2, 3}, and not of a pointer or a number.
 ^too many initializers for|^excess elements in array|^too many initializer values
     The braces hold more values than there are elements: make the array longer, or take values away.
-^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization
-    A variable of one case would be seen by the next: put { } around the statements of the case that declares it.
 """)
 
 
@@ -570,6 +672,32 @@ def _private(match: re.Match[str], record: Record) -> str:
     if not line:
         return "It is private to its class: only what the class has as public can be used from outside."
     return f"The members of a class are private: write public: ahead of line {line}, or struct in place of class."
+
+
+@rules.rule(r"\babstract (?:class|type)\b")
+def _abstract(match: re.Match[str], record: Record) -> str:
+    """Name the function that a struct has not filled in."""
+    name = re.search(r"type '(?:class |struct )?([\w:]+)'|type \"([\w:]+)\"|^variable type '([\w:]+)'", match.string)
+    lacks = re.search(r"pure virtual method '(\w+)'|'virtual [^(']*?(\w+)\(|function '[^(']*?(\w+)\(", record.said)
+    what = next((group for group in lacks.groups() if group), "") if lacks else ""
+    whose = f"'{next(group for group in name.groups() if group)}'" if name else "this struct"
+    if not what:
+        return "A struct with a function = 0 has no objects: make one of a struct that has a body for it."
+    return (
+        f"There is no object of {whose}, as it has no body for '{what}': write it with the same parameters and const as "
+        f"in the base, or make an object of a struct that has it."
+    )
+
+
+@rules.rule(r"^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization")
+def _jump_to_case(match: re.Match[str], record: Record) -> str:
+    """Show the variable that a case declares without braces of its own."""
+    passed = next((note for note in record.notes if re.search("crosses init|bypasses variable", note.message)), None)
+    if passed and passed.file == record.file:
+        record.line, record.column = passed.line, passed.column
+    elif said := re.search(r"declared at line (\d+)", record.message):
+        record.line, record.column = int(said[1]), 0
+    return "The next case would see a variable of this one: put { } around the statements of the case that declares it."
 
 
 @rules.rule(r"^jump to label|^cannot jump from this goto")
@@ -633,6 +761,8 @@ def _number_of_get(match: re.Match[str], record: Record) -> str:
 @rules.rule(r"use of deleted function '([^']*)::[^':]*\(const |deleted (?:copy )?constructor of '(?:const )?([^']*)'")
 def _not_copied(match: re.Match[str], record: Record) -> str:
     what = re.sub(r" \[with .*", "", match[1] or match[2])
+    if held := re.search(r"\[with _\w+ = ([^;\]]*)", match.string):  # g++ names the parameters of the template
+        what = re.sub(r"<_\w+.*", f"<{held[1]}>", what)
     if re.search(r"\[\s*[=\w][^\[\]&]*\]\s*[({]", record.code):
         return f"A lambda that begins with [=] or a name copies it, and a {what} cannot be copied: begin it with [&]."
     moves = "" if re.search("atomic|mutex", what) else ", or hand it on, std::move(p)"
@@ -640,6 +770,18 @@ def _not_copied(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+^designator order for field
+    Fields are named in the order in which the struct declares them.
+^either all initializer clauses should be designated|^mixture of designated
+    Name all of these values, {.a = 1, .b = 2}, or none of them.
+'this' was not captured|^'this' cannot be (?:implicitly )?captured|this.*not captured
+    The lambda does not see the members of its object: begin it with [this], or with [&].
+marked 'override', but does not override|marked 'override' but does not override
+^(?:non-)?virtual member function marked 'override' hides|member function declared with 'override' does not override
+    No virtual function of the base has exactly this form: its name, its parameters and its const must be the same here.
+to bit-complement|^invalid argument type '(?:float|double|scalar_t)' to unary
+  in ~
+    ~ turns the bits of a whole number: the opposite of a condition is !a.
 left operand of comma operator has no effect
     A comma in plain ( ) only drops what is ahead of it: several values stand in braces, as in at::cat({a, b}, 1).
 ^not enough (?:perfectly )?nested loops|^not enough (?:perfectly nested|for) loops

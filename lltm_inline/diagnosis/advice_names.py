@@ -20,6 +20,7 @@ from .names import (
     OLD_MACROS,
     PYTHON,
     PYTHON_MODULES,
+    QUALIFIED,
     STD,
     TENSOR_MEMBERS,
     VECTOR_MEMBERS,
@@ -36,6 +37,7 @@ from .source_text import (
     definition,
     function_around,
     heads_around,
+    is_tensor,
     mask,
     offset_of,
     position,
@@ -145,6 +147,8 @@ def _macro(match: re.Match[str], record: Record) -> str:
     r"|namespace 'torch'|not a member of 'torch'|'torch' does not name a type"
 )
 def _torch(match: re.Match[str], record: Record) -> str:
+    if re.search(r"(?<![\w.])torch\.", record.code) and "torch::" not in record.code:
+        return ""
     name = re.search(r"'(\w+)' is not a member|named '(\w+)'", record.message)
     asked = (name[1] or name[2]) if name else ""
     if dtype := DTYPES.get(asked.removeprefix("k").lower()):
@@ -247,6 +251,24 @@ def _in_at(match: re.Match[str], record: Record) -> str:
     return f"No header that is included has {space}::{name}: check its spelling, or include its header."
 
 
+#: What people call without the tensor that it is a method of.
+_METHODS = frozenset(
+    [
+        "size",
+        "stride",
+        "numel",
+        "dim",
+        "sizes",
+        "strides",
+        "item",
+        "data_ptr",
+        "contiguous",
+        "view",
+        "reshape",
+        "defined",
+        "is_contiguous",
+    ]
+)
 _UNKNOWN = (
     r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type)"
     r"|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'|no template named '(\w+)'"
@@ -257,7 +279,7 @@ _UNKNOWN = (
 @rules.rule(_UNKNOWN)
 def _unknown(match: re.Match[str], record: Record) -> str:
     name = next(group for group in match.groups() if group)
-    text = record.text
+    text, code = record.text, record.code
     if name in PYTHON_MODULES and f"{name}." in record.row:
         return f"'{name}.' is Python: write {PYTHON_MODULES[name]}."
     if name in FOREIGN_MODULES and f"{name}." in record.row:
@@ -270,6 +292,10 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return f"'{name}' is Python: {PYTHON[name]}."
     if name in AT_TYPES:
         return f"Did you mean 'at::{name}'?"
+    if name in QUALIFIED and not definition(text, name):
+        whole, header = QUALIFIED[name]
+        included = re.search(rf"#\s*include\s*<{header}>", text)
+        return f"Did you mean '{whole}'?" + ("" if included else f" It needs #include <{header}>.")
     if re.search("(?i)dispat?ch", name):
         return f"Did you mean '{nearest(name, MACROS) or 'AT_DISPATCH_FLOATING_TYPES'}'?"
     if "AT_DISPATCH" in record.row and re.search(rf",\s*{name}\s*,", record.row):
@@ -286,10 +312,13 @@ def _unknown(match: re.Match[str], record: Record) -> str:
     header = _header_of(name, record) or C_MACROS.get(name)
     if header:
         return f"Add #include <{header}> at the top."
+    if re.search(rf"\w\s*\((?:[^;{{}}]*,)?\s*{name}\s*(?:=[^=]|:[^:])", code) and not re.search(
+        r"\b(?:for|if|while)\b", code
+    ):
+        return "C++ has no named arguments: pass the value alone, at its place."
     elsewhere = _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
     if elsewhere:
         return elsewhere
-    code = record.code
     if enum := re.search(rf"\benum\s+(?:class|struct)\s+(\w+)[^{{;]*\{{[^}}]*\b{name}\b", mask(text)):
         return f"'{name}' belongs to the enum class {enum[1]}: write {enum[1]}::{name}."
     if re.search(rf"\btemplate\s*<[^>]*(?<!\w ){name}\b", code):
@@ -307,8 +336,6 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return "Add #include <omp.h> at the top."
     if name in FOREIGN:
         return f"Did you mean '{FOREIGN[name]}'?"
-    if re.search(rf"[(,]\s*{name}\s*(?:=[^=]|:[^:])", record.row) and not re.search(r"\b(?:for|if|while)\b", code):
-        return "C++ has no named arguments: pass the value alone, at its place."
     if re.search(rf"\bfor\s*\(\s*{name}\s*=", record.row):
         return f"Say its type where the loop begins: for (int64_t {name} = ..."
     around = at_file_scope(text, record.line) and function_around(text, record.line, record.column)
@@ -322,6 +349,9 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return f"Did you mean 'std::{name}'?" + ("" if included else f" It needs #include <{STD[name]}>.")
     tensors = "at::" in text or "torch" in text
     if called and tensors and name in aten_functions():
+        given = re.search(rf"\b{name}\s*\(\s*(-?\d+|[A-Za-z_]\w*)?\s*[,)]", code)
+        if given and name in _METHODS and not (given[1] and is_tensor(text, given[1])):
+            return f"'{name}' belongs to a tensor: write x.{name}(...), with the tensor's name and a dot."
         return f"Did you mean 'at::{name}'?"
     if called and not tensors and name in NOT_IN_STD:
         return f"C++ has no function '{name}': write {NOT_IN_STD[name]}."
@@ -416,9 +446,10 @@ def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
 @rules.rule(
     r"has no member named '(\w+)'|no member named '(\w+)' in '([^']*)'|'(\w+)' is not a member of '([^']*)'"
     r"|not have any field named '(\w+)'|^member initializer '(\w+)' does not name"
+    r"|has no non-static data member named '(\w+)'|^field designator '(\w+)' does not refer"
 )
 def _member(match: re.Match[str], record: Record) -> str:
-    name = match[1] or match[2] or match[4] or match[6] or match[7]
+    name = match[1] or match[2] or match[4] or match[6] or match[7] or match[8] or match[9]
     if "ScalarType" in record.message and (dtype := DTYPES.get(name.lower())):
         return f"This dtype is at::{dtype} in C++."
     if "std::array<" in record.message:
@@ -440,7 +471,7 @@ def _member(match: re.Match[str], record: Record) -> str:
     if tensor and name in aten_functions():
         return f"It is a function, not a member: write at::{name}(...)."
     own = re.search(
-        r"'(?:const )?(?:struct |class )?(\w+)(?:<[^']*)?' has no|(?:in|of) '(?:const )?(\w+)(?:<[^']*)?'",
+        r"'(?:const )?(?:struct |class )?(\w+)(?:<[^']*)?' has no|(?:in|of|type) '(?:const )?(\w+)(?:<[^']*)?'",
         record.message,
     )
     kind = (own[1] or own[2]) if own else ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from .advice_tensors import LOGICAL, in_place_of_tensor
-from .compiler_log import Record
-from .names import arguments, count_arguments
+from .compiler_log import Record, plain_name
+from .names import STD, arguments, count_arguments
 from .rules import Rules, without_aka
-from .source_text import definition, heads_around, mask, parameters
+from .source_text import definition, heads_around, is_tensor, mask, parameters
 
 rules = Rules()
 
@@ -24,6 +24,7 @@ _PAIR = re.compile(
     r"|assigning to '(?P<h>[^']*)' from (?:incompatible type )?'(?P<g>[^']*)'"
     r"|(?:invalid 'static_cast'|static_cast|C-style cast) from (?:type )?'(?P<k>[^']*)' to (?:type )?'(?P<l>[^']*)'"
     r"|initialization of reference of type '(?P<n>[^']*)' from expression of type '(?P<m>[^']*)'"
+    r"|reference to type '(?P<r>[^']*)' could not bind to an? [lr]value of type '(?P<q>[^']*)'"
     r"|(?:mismatched types|could not match) '(?P<p>[^']*)' (?:and|against) '(?P<o>[^']*)'"
     r"|no viable conversion from (?:returned value of type )?'(?P<i>[^']*)' to (?:function return type )?'(?P<j>[^']*)'"
 )
@@ -40,6 +41,8 @@ _ROWS = "The rows of an array are no pointers: take it as float (*a)[4], say, or
 _LIST = "It is a list with a length: keep it as at::IntArrayRef s = x.sizes(), or one extent as int64_t n = x.size(0)."
 #: What is given, what is wanted, and the cure: the first pair that fits is told.
 _GIVEN_FOR = (
+    (r"^const char ?(?:\*|\[)", _TENSOR, 'A text is no tensor: TORCH_CHECK(condition, "text") stops with a text.'),
+    (r"lambda", r"std::function<", "The lambda takes or returns other types than this std::function names between < and >."),
     (r"optional<", r"^(?!.*optional)", _OPTIONAL),
     (r"ArrayRef|TensorList", r"^(?:const )?std::vector<", "It only looks at values elsewhere: .vec() makes a std::vector of them."),
     (r"^(?!.*TensorAccessor).*ArrayRef", rf"^{NUMBER}$", _EXTENTS),
@@ -92,7 +95,7 @@ def pair_in(message: str) -> tuple[str, str] | None:
     if match is None:
         return None
     given, wanted = (
-        next(match[name] for name in names if match[name] is not None) for names in ("acegikmo", "bdfhjlnp")
+        next(match[name] for name in names if match[name] is not None) for names in ("acegikmoq", "bdfhjlnpr")
     )
     return _types(given), _types(wanted)
 
@@ -107,6 +110,12 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         callee: the function of which it is an argument.
     """
     line, text = record.code, mask(record.text)
+    if (
+        re.fullmatch(rf"(?:const )?{NUMBER}&?", given)
+        and re.search(_TENSOR, wanted)
+        and (cure := _of_a_number(callee, record))
+    ):
+        return cure
     for left, right, cure in _GIVEN_FOR:
         if re.search(left, given) and re.search(right, wanted):
             return cure
@@ -141,11 +150,21 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         return f"'{set_to[1]}' is a pointer: the value behind it is set by {set_to[1]}[0] = ..."
     if given.removeprefix("const ") == _pointee(wanted) and wanted.endswith("*"):
         return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
+    if re.fullmatch(NUMBER, given) and re.fullmatch(rf"{NUMBER}&", wanted):
+        return f"The function may change what it is given: put it into a variable of type {plain} first, or let it take {plain} without &."
     if re.fullmatch(NUMBER, given) and re.search(rf"\benum\b[^;{{]*\b{re.escape(plain)}\b", text):
         return f"A number becomes a value of an enum by static_cast<{plain}>(...)."
     if re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(given)}\b", text) and re.fullmatch(NUMBER, plain):
         return f"A value of an enum class is no number by itself: write static_cast<{plain}>(...)."
     return ""
+
+
+def _of_a_number(callee: str, record: Record) -> str:
+    """Send a number that was given to a function of `at` to the one of std that has the same name."""
+    name = plain_name(callee or record.called)
+    if STD.get(name) != "cmath" or not re.search(rf"\b(?:at|torch)::{name}\s*\(", record.code):
+        return ""
+    return f"at::{name} is for tensors, and this is a number: write std::{name}, with #include <cmath>."
 
 
 def _two_pointers(given: str, wanted: str, record: Record, callee: str) -> str:
@@ -280,8 +299,8 @@ def _operator(match: re.Match[str], record: Record) -> str:
         )
     if operator.startswith("^"):
         return "^ is not a power: write std::pow(a, b), or x * x."
-    if operator.startswith("*") and line_has_power(line):
-        return "C++ has no **: write std::pow(a, b), or x * x."
+    if operator.startswith("*") and (cure := power(record)):
+        return cure
     if operator == "=" and len(types) == 2:
         return of_pair(types[1], types[0], record) or f"A value of type {types[1]} stands where {types[0]} is wanted."
     tensors = [bool(re.fullmatch(r"(?:const )?at::Tensor ?&?", item)) for item in types]
@@ -330,9 +349,24 @@ def _operator(match: re.Match[str], record: Record) -> str:
         return f"{_types(pointer)} is a pointer, where all the values begin: one of them is taken with [ ], as in x[i]."
     if operator.startswith("%"):
         return "% is for whole numbers: write std::fmod(a, b)."
+    if (
+        operator in _OF_BITS
+        and types
+        and all(re.fullmatch(NUMBER, item.removeprefix("const ").rstrip("&")) for item in types)
+    ):
+        return _OF_BITS[operator]
+    if operator == "*" and any("char" in item for item in types):
+        return "A text is not repeated by *: std::string(3, '-') holds a character three times."
     return f"There is no '{operator}' for these types." if types and operator else ""
 
 
+#: Operators that numbers with a point do not have.
+_OF_BITS = {
+    "&": "& is for the bits of whole numbers: two conditions are combined by &&.",
+    "|": "| is for the bits of whole numbers: two conditions are combined by ||.",
+    "<<": "<< shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and * multiplies.",
+    ">>": ">> shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and / divides.",
+}
 #: A type that an operator does not take, and the cure.
 _OPERANDS = (
     (r"optional<", _OPTIONAL),
@@ -347,9 +381,13 @@ _OPERANDS = (
 )  # fmt: skip
 
 
-def line_has_power(line: str) -> bool:
-    """Tell whether a line has Python's power operator."""
-    return bool(re.search(r"[\w)\]]\s*\*\*\s*[-\w(.]", line))
+def power(record: Record) -> str:
+    """Tell of Python's power operator, if the line has it."""
+    found = re.search(r"(\w*)[\w)\]]\s*\*\*\s*[-\w(.]", record.row)
+    base = re.search(r"(\w+)\s*\*\*", record.code)
+    if base and is_tensor(record.text, base[1]):
+        return f"C++ has no **: write at::pow({base[1]}, 2), say, or {base[1]} * {base[1]}."
+    return "C++ has no **: write std::pow(a, b), or x * x." if found else ""
 
 
 @rules.rule(
@@ -357,6 +395,9 @@ def line_has_power(line: str) -> bool:
 )
 def _choice(match: re.Match[str], record: Record) -> str:
     types = [_types(group) for group in match.groups() if group]
+    tensors = [bool(re.match(_TENSOR, one)) for one in types]
+    if any(tensors) and any(re.fullmatch(rf"(?:const )?{NUMBER}", one) for one in types):
+        return "Both values of a choice have one type: at::scalar_tensor(v, x.options()) makes a tensor of the number."
     return f"Both values of a choice have one type, and these are {types[0]} and {types[1]}: convert one to the other's type."
 
 
@@ -398,6 +439,8 @@ def _arguments(match: re.Match[str], record: Record) -> str:
             if least or len(wants) == 1
             else " or ".join(map(str, wants)) + " arguments"
         )
+        if not any(wants):
+            told = "no arguments"
         return f"'{name}' takes {told}, this call gives {gives}.{declared_as(name, record)}"
     pairs = {pair for one in found if one[0] is None and (pair := pair_in(one[2]))}
     if len(pairs) == 1 and sum(one[0] is None for one in found) == 1:

@@ -22,13 +22,13 @@ _TENSOR = r"'(?:const )?at::Tensor(?: ?&)?'"
 def _dispatch(match: re.Match[str], record: Record) -> str:
     """Look at the first argument of a dispatch, and at how its body begins."""
     code, text = record.code, mask(record.text)
-    head = (heads_around(text, record.line) or [""])[-1]
-    if record.severity == "error" and (
-        bare := re.match(r"\s*(AT_DISPATCH_\w+|(?:at::)?parallel_for)\s*\([^\[]*$", head)
-    ):
-        record.line, record.column = position(text, text.index(head) + len(head))
-        start = "[&](int64_t begin, int64_t end)" if "parallel_for" in bare[1] else "[&]"
-        return f"The body of {bare[1]} is a lambda: put {start} in front of its '{{'."
+    opened = [heads[-1] for column in (record.column, 1) if (heads := heads_around(text, record.line, max(column, 1)))]
+    pattern = re.compile(r"\s*(AT_DISPATCH_\w+|(?:at::)?parallel_for)\s*\([^\[]*$")
+    for head in opened if record.severity == "error" else ():
+        if bare := pattern.match(head):
+            record.line, record.column = position(text, text.index(head) + len(head))
+            start = "[&](int64_t begin, int64_t end)" if "parallel_for" in bare[1] else "[&]"
+            return f"The body of {bare[1]} is a lambda: put {start} in front of its '{{'."
     tensor = re.search(r"\bAT_DISPATCH_\w+\s*\(\s*(\w+)\s*,", code)
     if tensor and "at::Tensor" in record.said and re.search(r"[sS]calar_?[tT]ype", record.said):
         return f"A dispatch takes the dtype, not the tensor: {tensor[1]}.scalar_type()."
@@ -97,7 +97,7 @@ def in_place_of_tensor(target: str, record: Record) -> str:
         return (
             "A tensor is no condition: x.defined() asks whether there is one, x.item<bool>() takes one truth out of it."
         )
-    if re.search(r"\w\s*\[", record.code):
+    if re.search(r"\w\s*\[", re.sub(r"^\s*[\w.]+\s*(?:\[[^\[\]]*\]\s*)+=(?!=)", "", record.code)):
         return (
             f"An element of a tensor is a tensor too: read numbers through x.const_data_ptr<{plain}>(), "
             f"or one by x[0].item<{plain}>()."
@@ -201,6 +201,9 @@ def _negated(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+no matching (?:member )?function for call to|^too many arguments (?:to|in) function
+  in (\w+)\.(size|stride)s\s*\(\s*(-?\w+)\s*\)
+    \2s() gives all of them, and takes no number: one is \1.\2(\3).
 at::Tensor(?:Base)?::size\(\)|single argument 'dim' was not specified|too few arguments in function call
   in (\w+)\.size\(\)
     Say which extent: \1.size(0); all elements are \1.numel().

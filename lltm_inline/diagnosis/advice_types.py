@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from .advice_names import not_a_template
-from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair
+from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair, power
 from .compiler_log import Record, plain_name
-from .names import STD, arguments, count_arguments, is_near, nearest, split_arguments
+from .names import STD, arguments, aten_functions, count_arguments, is_near, nearest, split_arguments
 from .rules import Rules, without_aka
-from .source_text import declarations, definition, heads_around, is_pointer, line_of, mask, position
+from .source_text import declarations, definition, heads_around, is_pointer, line_of, mask, offset_of, position
 
 rules = Rules()
 
@@ -148,7 +148,8 @@ def _binding(match: re.Match[str], record: Record) -> str:
 def _argument_count(match: re.Match[str], record: Record) -> str:
     if match[3]:
         least = "at least " if "at least" in match[0] else "at most " if "at most" in match[0] else ""
-        told = f"It takes {least}{arguments(int(match[4] or 1))}, this call gives {match[5] or 'none'}."
+        takes = int(match[4] or 1)
+        told = f"It takes {f'{least}{arguments(takes)}' if takes else 'no arguments'}, this call gives {match[5] or 'none'}."
         return told + declared_as(record.called, record)
     takes = count_arguments(match[2])
     name = re.search(r"(\w+)\(", match[2])
@@ -156,7 +157,8 @@ def _argument_count(match: re.Match[str], record: Record) -> str:
         return ""
     most = "up to " if "at::" in match[2] else ""
     gives = "fewer" if match[1] == "few" else "more"
-    return f"'{name[1]}' takes {most}{arguments(takes)}, this call gives {gives}.{declared_as(name[1], record)}"
+    told = f"{most}{arguments(takes)}" if takes else "no arguments"
+    return f"'{name[1]}' takes {told}, this call gives {gives}.{declared_as(name[1], record)}"
 
 
 @rules.rule(r"^too (few|many) arguments in function call$")
@@ -201,8 +203,8 @@ def _no_match(match: re.Match[str], record: Record) -> str:
     if "conflicting types" in said:
         both = re.search(r"\('([\w ]+)'(?: vs\.| and) '([\w ]+)'\)", without_aka(said))
         if both and name in ("max", "min", "clamp"):
-            wider = next((kind for kind in ("double", "float") if kind in both.groups()), "int64_t")
-            if wider != "int64_t" and in_dispatch(record):
+            wider = next((kind for kind in ("scalar_t", "double", "float") if kind in both.groups()), "int64_t")
+            if wider in ("double", "float") and in_dispatch(record):
                 wider = "scalar_t"
             return f"The arguments have two types, {both[1]} and {both[2]}; name the one: std::{name}<{wider}>(...)."
         return "The arguments have two types where the template wants one: convert one of them with static_cast."
@@ -211,8 +213,12 @@ def _no_match(match: re.Match[str], record: Record) -> str:
     if given and own and len(split_arguments(given[1])) > len(split_arguments(own[1])):
         return f"'{name}' is declared with template <{own[1]}>, and more than that stands between < and > here."
     left = re.search(r"couldn't (?:deduce template parameter|infer template argument) '(\w+)'", said)
-    if left and len(candidates(record)) == 1:
-        return f"The arguments do not tell the template's {left[1]}: name it, {name}<...>(...)."
+    tried = candidates(record)
+    if left and (
+        len(tried) == 1 or (name in ("make_shared", "make_unique") and not re.search(rf"\b{name}\s*<", record.code))
+    ):
+        told = "" if left[1].startswith("_") else f"'s {left[1]}"
+        return f"The arguments do not tell the template{told}: name it, {name}<...>(...)."
     if re.search(
         r"invalid explicitly-specified|usable in a constant|wrong number of template arg|type/value mismatch", said
     ):
@@ -241,7 +247,13 @@ def _in_dispatch(record: Record) -> str:
 def _hidden(match: re.Match[str], record: Record) -> str:
     """Tell of a variable that has the name of a function."""
     name = match[1] or record.called
-    places = [line for line, _ in declarations(record.text, name) if line <= record.line] if name in STD else []
+    known = name in STD or name in aten_functions() or definition(record.text, name)
+    code = mask(record.text).split("\n")
+    places = [
+        line
+        for line, column in (declarations(record.text, name) if known else [])
+        if line <= record.line and not code[line - 1][column - 1 + len(name) :].lstrip().startswith("(")
+    ]
     if not places:
         return ""
     return f"The variable '{name}' of line {places[-1]} hides the function of that name: give it another name."
@@ -287,6 +299,20 @@ def _loses_const(match: re.Match[str], record: Record) -> str:
     return keeps_const(record, lost[1] or lost[2], callee) if lost and known else ""
 
 
+def _of_a_copy(name: str, record: Record) -> str:
+    """Show the lambda that only has a copy of what it would change."""
+    used, code = record.line, mask(record.text)
+    changed = re.finditer(r"(\w+)\s*(?:[-+*/]?=(?!=)|\+\+|--)|(?:\+\+|--)\s*(\w+)", record.code)
+    ahead = [found[1] or found[2] for found in changed if found.start() < record.column]
+    name = name or (ahead[-1] if ahead else "it")
+    here = offset_of(code, record.line, max(record.column, 1))
+    begins = list(re.finditer(r"(?<![\w\])])(?<![\w\])] )\[\s*[=\w][^\[\]&]*\](?=\s*[({])", code[:here]))
+    if begins:
+        record.line, record.column = position(code, begins[-1].start())
+    where = "" if record.line == used else f", which line {used} would change"
+    return f"The lambda has only a copy of '{name}'{where}: begin it with [&]."
+
+
 @rules.rule(
     r"discards qualifiers|but function is not marked const|(?:assignment|increment|decrement) of (?:read-only|data-member|member)"
     r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '[-+*/]?='|captured by copy"
@@ -306,7 +332,7 @@ def _constant(match: re.Match[str], record: Record) -> str:
     variable = re.search(r"read-only variable '(\w+)'", record.message)
     mine = variable and not re.search(rf"\bconst\b[^;(){{}}]*\b{variable[1]}\b", mask(record.text))
     if "captured by copy" in record.message or (copies and mine):
-        return "The lambda only has a copy of it, which it cannot change: begin the lambda with [&]."
+        return _of_a_copy(variable[1] if variable else "", record)
     method = re.search(
         r"in call to '.*?(~?\w+|operator\S+)\([^']*'|member function (?:for call to )?'(\w+|operator\S+)'", said
     )
@@ -345,10 +371,15 @@ def _constant(match: re.Match[str], record: Record) -> str:
     return f"{what}: drop the const where it is declared if it has to change, else write to another variable."
 
 
+@rules.rule(
+    r"invalid type argument of unary '\*'|indirection requires pointer operand|^operand of '\*' must be a pointer"
+)
+def _power(match: re.Match[str], record: Record) -> str:
+    return power(record)
+
+
 rules.table(r"""
 invalid type argument of unary '\*'|indirection requires pointer operand
-  in [\w)\]]\s*\*\*\s*[-\w(.]
-    C++ has no **: write std::pow(a, b), or x * x.
   in .
     Only a pointer can have a * in front.
 which is of pointer type|is a pointer; did you mean to use '->'
@@ -460,8 +491,9 @@ return.statement with a value, in function returning 'void'|void function '.*' s
   in .
     The function is declared void: put the type of what it returns in place of void, or return nothing.
 no return statement in function returning|non-void function does not return|control reaches end of non-void
-return-statement with no value|non-void function .* should return
     The function promises a result: add a return statement, on every way through it.
+return-statement with no value|non-void function .* should return
+    The function promises a result: what it gives back stands behind return, as in return y;
 redefinition of default argument|^default argument given for parameter
     The default value of a parameter stands once only, where the function is first declared: leave it out here.
 ^ambiguating new declaration|^functions that differ only in their return type
@@ -549,6 +581,17 @@ embedding a #pragma directive within macro arguments
 # Link, load, machine
 
 
+def _other_types(name: str, symbol: str, record: Record) -> str:
+    """Show the body that a function of this name has for other parameters than it was declared with."""
+    code = mask(record.sources[record.file])
+    body = re.search(rf"(?<![\w.>:]){name}\s*\(([^(){{}};]*)\)\s*(?:const\s*)?(?:noexcept\s*)?\{{", code)
+    wanted = re.search(r"\(.*\)", symbol)
+    if body is None or wanted is None or "::" in symbol.partition("(")[0]:
+        return ""
+    record.line, record.column = position(code, body.start())
+    return f"This body takes ({body[1].strip()}), and what is declared and called is {name}{wanted[0]}: both need the same types."
+
+
 @rules.rule(r"defined nowhere")
 def _undefined(match: re.Match[str], record: Record) -> str:
     symbol = record.symbol
@@ -566,6 +609,8 @@ def _undefined(match: re.Match[str], record: Record) -> str:
     if record.file in record.sources:
         text = mask(record.sources[record.file])
         near = nearest(name, set(re.findall(r"\w+(?=\s*\([^;{}]*\)\s*\{)", text)) - {name, "if", "for", "while"})
+        if cure := _other_types(name, symbol, record):
+            return cure
     if near:
         return f"Did you mean '{near}', which has a body?"
     return "Write its body, with exactly these parameter types, or link the library that has it."
