@@ -44,7 +44,7 @@ def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
 # Python
 
 rules.table(r"""
-^expected |was not declared|undeclared|unknown type|does not name|with deduced type|has no initializer
+^expected |was not declared|undeclared|unknown type|does not name|with deduced type|has no initializer|requires a type spec
   in \bPYBIND11_MODULE\b
     The binding is generated from the op: leave out this block of PYBIND11_MODULE.
   in \bis\s+(?:not\s+)?None\b
@@ -55,8 +55,14 @@ rules.table(r"""
     A condition is checked with TORCH_CHECK(condition, "text").
   in \bif\s*\(.*\)\s*then\b
     C++ has no then: behind the ( ) of an if comes what is to be done, in { }.
-  in \bfor\s*\(\s*(?:const\s+)?[\w:]+[&*]*\s+(\w+)\s+in\s+([\w.]+)
-    'in' is Python: write for (const auto& \1 : \2).
+  in \bfor(?:each)?\s*\(\s*(?:(?:const\s+)?[\w:]+[&*]*\s+)?(\w+)\s+(?:in|of)\s+([\w.]+)
+    C++ goes through values with a colon: for (const auto& \1 : \2).
+  in (\w+)\s*:=
+    C++ has no ':=': where the name is new, auto \1 = ..., and later \1 = ...
+  in ^\s*(?:static\s+)?(const|constexpr|static)\s+(\w+)\s*=(?!=)
+    The type is missing: \1 auto \2 = ... takes that of the value.
+  in [\w)\]]\s+for\s+\w+\s+in\b
+    C++ has no 'for' behind a value: write a loop, for (int64_t i = 0; i < n; ++i) { ... }.
   in (?:^|\})\s*except\b
     C++ has no except: write catch (const std::exception& e) { ... }.
   in \}\s*finally\b
@@ -207,9 +213,15 @@ capture list$
 comparison between pointer and integer|operand types are incompatible
   line [=!]=\s*"(\\?[^"])"
     A single character stands in single quotes: '\1'.
+comparison between pointer and integer
+  in .
+    A pointer is compared with a number here: one of the values that it leads to is taken with [ ], as in p[i].
 stray '@'|unexpected character|unrecognized token|^expected
   in [\w)\]]\s*@\s*[\w(]
     C++ has no @ for matrices: write at::matmul(a, b).
+was not declared|undeclared|^expected (?:body of|variable name|'\{'|identifier)
+  in ^\s*\[\s*(\w+(?:\s*,\s*\w+)+)\s*\]\s*=(?!=)
+    Several values are taken apart with auto ahead of the brackets: auto [\1] = ...
 has no initializer|requires an initializer|cannot deduce 'auto' type|was not declared|undeclared|^expected '\)'
   in (?:\bauto\s+\(?|^\s*\(?)(\w+(?:\s*,\s*\w+)+)\)?\s*=
     Several values are taken apart with brackets: auto [\1] = ...
@@ -258,6 +270,8 @@ rules.table(
     The '\3' stands ahead of the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
+^'long long long'
+    Whole numbers have 64 bits at most: long long, or int64_t.
 ^'(\w+)' specified with '(\w+)'|^'(\w+)' cannot be signed or unsigned|^'(?:long|short) (\w+)' is invalid
     These words make no type: of numbers with a point there are float and double.
 """.replace("TYPE", _TYPE)
@@ -396,6 +410,8 @@ rules.table(
 ^expected |declar|^invalid parameter name|literal operator|invalid suffix|invalid digit|keyword
   in TYPE\s+[*&]*(WORDS)\s*[=;,)\[]
     '\1' is a word of C++ itself: choose another name.
+  in \b(?:float|double|bool|int|int64_t|at::Tensor)\s+[*&]*(float|double|bool|char|short|signed)\s*[=;,)]
+    '\1' is a word of C++ itself: choose another name.
   in TYPE\s+[*&]*\d+[A-Za-z_]\w*\s*[=;,)\[]
     A name does not begin with a digit.
   in TYPE\s+[*&]*(\w+)\s*[-.+]\s*(\w+)\s*=(?!=)
@@ -533,12 +549,19 @@ def _number_on_name(match: re.Match[str], record: Record) -> str:
     if found := re.search(r"(?<!\w)(\d+)_(\d+)", record.code):
         return f"The digits of a number are grouped with ', not with _: {found[1]}'{found[2]}."
     for number, name in re.findall(r"(?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)", record.code):
+        if comma := re.search(rf"(?<![\w.,])(\d+),{number}[fF]?\s*[-+*/;)]", record.code):
+            return f"Write the number with a point: {comma[1]}.{number}{name if name in 'fF' else ''}."
         if name in ("f", "F", "d"):
             whole = number.partition(".")[0]
             return f"A float has a point ahead of its f, as in 1.0f; a double has no letter: {whole}.0."
-        if name in words(text):
+        if name in words(text.replace(f"{number}{name}", "")):
             return f"A product needs its *: {number} * {name}."
-    return ""
+    ending = re.search(r"(?:operator\"\"|suffix ')([A-Za-z_]\w*)'", record.message)
+    return (
+        f"No number ends with '{ending[1]}': a float ends with f, as in 1.0f, a whole number with nothing."
+        if ending
+        else ""
+    )
 
 
 @rules.rule(_STUCK + r"|was not declared|undeclared")
@@ -658,7 +681,7 @@ break statement used with OpenMP|'break' statement cannot be used in OpenMP
     A loop of OpenMP cannot be left: its iterations run at the same time. Take the pragma away, or what leaves the loop.
 ^scalar object '\w+' requires one element|^excess elements in scalar
     Braces hold the values of an array, float a[] = {1, 2, 3}, and not of a pointer or a number.
-^too many initializers for|^excess elements in array|^too many initializer values
+^too many initializers for|^excess elements in (?:array|struct)|^too many initializer values
     The braces hold more values than there are elements: make the array longer, or take values away.
 """)
 
@@ -770,6 +793,20 @@ def _not_copied(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+cannot be used as a member pointer|non-pointer-to-member type
+    C++ has no .* for elements: in a loop two of them are multiplied by *, and so are two tensors as a whole.
+invalid cast from type '(?:float|double|int|int64_t|long int)' to type|^reinterpret_cast from '(?:float|double|int|int64_t|long)'
+  in \breinterpret_cast<\s*([\w:]+)\s*>
+    reinterpret_cast is for pointers: static_cast<\1>(v) converts a number.
+cannot bind rvalue reference|^no matching function for call to
+  in \bstd::(make_pair|make_tuple)\s*<
+    The values tell the types: std::\1(a, b), without < >.
+cannot bind rvalue reference of type
+  in .
+    What is taken here by && may be moved away, and this is a variable: hand over std::move(v), or a copy.
+forming (?:pointer|reference) to (?:reference|void)|pointer to a reference|form a reference to 'void'
+  in (std::\w+)<\s*(?:const\s+)?([\w:]+)\s*&\s*>
+    \1 holds values, and no references: \1<\2>, or pointers, \1<\2*>.
 ^designator order for field
     Fields are named in the order in which the struct declares them.
 ^either all initializer clauses should be designated|^mixture of designated
@@ -827,7 +864,7 @@ tuple index (?:must be in range|is out of)|index out of range in std::tuple
     An array does not take its type from its values: write float, int or another type in place of auto.
 ^variable or field '.*' declared void|^variable has incomplete type 'void'
     void says that a function returns nothing: give the variable the type of its value.
-^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'|lvalue of type 'void'
+^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'|lvalue of type 'void'|^incomplete type 'void' is not assignable
     Behind a void* stands nothing that has a type: take x.data_ptr<float>(), or static_cast<float*>(p).
 ^non-member function .*cannot have
     Outside of its struct a method says whose it is, Gate::get() const; a plain function has no const behind its ( ).
@@ -846,6 +883,9 @@ template declaration cannot appear at block scope|^templates can only be declare
     printf takes plain numbers: x.item<float>() takes the one out of a tensor.
 ^array size missing in|^storage size of .* isn't known|needs an explicit size or an initializer
     Say how many values there are, float a[8], or take std::vector<float> a(n) for a number that varies.
+a converted constant expression|is not implicitly convertible to|could not convert .* to '(?:int64_t|int|long)
+  in \bcase\b
+    A case names a whole number, or a value of an enum: compare all else with if (...) ... else if (...).
 size of array .*has non-integral type|size of array has non-integer type|a converted constant expression
     The size of an array is a whole number: static_cast<int64_t>(v) makes one of a float.
 given to 'delete', expected pointer|^cannot delete expression of type
@@ -857,8 +897,15 @@ given to 'delete', expected pointer|^cannot delete expression of type
     A '<' of a template is never closed: add the '>' behind its types.
 two or more data types in declaration|multiple types in one declaration|^cannot combine with previous
     Two types stand side by side: take one away; between two declarations a ';' is missing.
-^too many decimal points|^invalid suffix '\.
+^too many decimal points|^invalid suffix '\.|literal operator 'operator""\.
+  in \bfor\s+(\w+)\s+in\b
+    A loop over numbers is: for (int64_t \1 = 0; \1 < n; ++\1) { ... }.
+  in \bcase\b
+    A case names one value: several stand one behind the other, case 1: case 2:
+  in .
     A number has one point.
+^invalid digit ['"]\d['"] in binary
+    The digits behind 0b are 0 and 1.
 ^exponent has no digits
     Behind the e of a number stands its exponent, as in 1e-5f.
 ^invalid digit ['"][89]['"] in octal

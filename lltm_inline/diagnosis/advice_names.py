@@ -14,6 +14,7 @@ from .names import (
     FOREIGN,
     FOREIGN_MODULES,
     INDEXING,
+    LIMITS,
     MACRO_HEADERS,
     MACROS,
     NOT_IN_STD,
@@ -212,7 +213,9 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
     name = next((group for group in match.groups() if group), "")
     if not name and (found := re.search(r"std::(\w+)", record.row)):
         name = found[1]
-    if name in STD:
+    if name == "function" and re.search(r"\bfunction<[^<>()]*>", record.code):
+        return "A std::function names what it returns, and in ( ) what it takes: std::function<float(float)>."
+    if name in STD and not re.search(rf"#\s*include\s*<{STD[name]}>", record.text):
         return f"Add #include <{STD[name]}> at the top: so far '{name}' is only declared."
     own = re.search(r"incomplete type.*?'(?:struct |class )?(\w+)'|'(\w+) \w+' has incomplete", record.message)
     name = (own[1] or own[2]) if own else ""
@@ -350,12 +353,16 @@ def _unknown(match: re.Match[str], record: Record) -> str:
     tensors = "at::" in text or "torch" in text
     if called and tensors and name in aten_functions():
         given = re.search(rf"\b{name}\s*\(\s*(-?\d+|[A-Za-z_]\w*)?\s*[,)]", code)
+        if given and given[1] and name in NOT_IN_STD and declarations(text, given[1]) and not is_tensor(text, given[1]):
+            return f"C++ has no function '{name}' for this: write {NOT_IN_STD[name]}."
         if given and name in _METHODS and not (given[1] and is_tensor(text, given[1])):
             return f"'{name}' belongs to a tensor: write x.{name}(...), with the tensor's name and a dot."
         return f"Did you mean 'at::{name}'?"
     if called and not tensors and name in NOT_IN_STD:
         return f"C++ has no function '{name}': write {NOT_IN_STD[name]}."
     near = nearest_of_text(name, text) or (nearest(name, STD) if of_std else "")
+    if not near and name.upper() in C_MACROS:
+        near = name.upper()
     if not near and name.isupper():
         near = nearest(name, C_MACROS)
     if not near and called and tensors:
@@ -461,10 +468,14 @@ def _member(match: re.Match[str], record: Record) -> str:
     tensor = "Tensor" in record.message
     if tensor and name in TENSOR_MEMBERS:
         return f"In C++: {TENSOR_MEMBERS[name]}."
+    if "numeric_limits<" in record.message:
+        near = LIMITS.get(name) or nearest(name, ("infinity", "quiet_NaN", "epsilon", "lowest", "digits"))
+        return f"It is called '{near}', with ( ) behind it." if near else ""
     if "vector<" in record.message and name in VECTOR_MEMBERS:
         return f"For a std::vector write {VECTOR_MEMBERS[name]}."
     if "vector<" in record.message and STD.get(name) == "algorithm" and name != "clamp":
-        return f"It is a function, not a member: std::{name}(v.begin(), v.end()), with #include <algorithm>."
+        more = "" if re.search("sort|reverse|element|unique|permutation", name) else ", ..."
+        return f"It is a function, not a member: std::{name}(v.begin(), v.end(){more}), with #include <algorithm>."
     guess = record.guess
     if is_near(name, guess):
         return f"Did you mean '{guess}'?"

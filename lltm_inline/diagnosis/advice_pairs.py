@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .advice_tensors import LOGICAL, in_place_of_tensor
+from .advice_tensors import LOGICAL, for_tensors, in_place_of_tensor
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, count_arguments
 from .rules import Rules, without_aka
@@ -57,7 +57,11 @@ _GIVEN_FOR = (
     (rf"^(?:const )?{NUMBER}\*$", r"[^*]\*(?: ?const)?\*$", "One pointer leads to all of it: (i, j) is p[i * columns + j]."),
     (r"\(\*\)\[|\]\[\w+\]$", r"\*\*$", _ROWS),
     (r"\[\w+\]\[\w+\]$", r"\*$", "The rows of an array lie one behind the other: &a[0][0] points to its first value."),
-    (r"__normal_iterator<", rf"^{NUMBER}$", _ITERATOR),
+    (r"__normal_iterator<|::(?:const_)?iterator$", rf"^{NUMBER}$", _ITERATOR),
+    (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::vector<", "A number in ( ) says how many values there are: std::vector<float> v(n)."),
+    (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::(?:pair|tuple)<", "Its values stand in braces: {a, b}."),
+    (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::string$", "A number becomes text with std::to_string(...)."),
+    (_TENSOR, r"^(?:const )?std::vector<at::Tensor>", "Braces make a list of tensors: {x}."),
     (r"TensorAccessor<", rf"^(?:const )?{NUMBER}$", _MORE_DIMENSIONS),
     (r"^(?!.*TensorAccessor).*ArrayRef", r"\*$", _LIST),
     (r"TensorAccessor<", r"\*$", "An accessor is no pointer: take x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write."),
@@ -73,7 +77,7 @@ _GIVEN_FOR = (
     (r"^void$", r"", "The function that is called here is declared void: it returns nothing."),
     (r"^const char ?(?:\*|\[)", r"^char$", "A single character stands in single quotes: 'a'."),
     (r"^const char ?(?:\*|\[)", rf"^{NUMBER}$", "A text is no number: leave the quotes away, or read it with std::stod(...)."),
-    (r"\(\*?\)\(|^[^()<]+ ?\(.*\)$", rf"^{NUMBER}$", _UNCALLED),
+    (r"\(\*?\)\(|^[^()<]+ ?\(.*\)(?: noexcept)?$", rf"^{NUMBER}$", _UNCALLED),
 )  # fmt: skip
 
 
@@ -124,7 +128,8 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         return f"'{callee}' takes the sizes of a tensor: hand over the tensor, or write at::{of_sizes}(sizes, x.options())."
     if "Vectorized<" in given and re.fullmatch(rf"(?:const )?(?:{NUMBER}|T)&?", wanted):
         return "A vector is several numbers: v.store(p + i) writes them all, and the loop goes on by the width of the vector."
-    if re.fullmatch(r"(?:const )?at::Tensor&?", given) and (cure := in_place_of_tensor(wanted, record)):
+    tensor = re.fullmatch(r"(?:const )?at::Tensor&?", given)
+    if tensor and (cure := for_tensors(callee, record) or in_place_of_tensor(wanted, record)):
         return cure
     if wanted.startswith("const char*") and "AT_DISPATCH" in line and "ScalarType" in given:
         return 'A dispatch takes one dtype, and then its name: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).'
@@ -170,6 +175,8 @@ def _of_a_number(callee: str, record: Record) -> str:
 def _two_pointers(given: str, wanted: str, record: Record, callee: str) -> str:
     line, plain = record.code, _pointee(wanted)
     place = definition(record.text, callee) if callee else None
+    if "_cast<" in line and given == f"const {wanted}":
+        return f"This cast does not take the const away: keep it, as {given}, or take mutable_data_ptr<{plain}>() to write."
     if "_cast<" in line and "void" not in given:
         return "A cast of a pointer does not convert the values behind it: convert each of them, or the tensor, x.to(at::kFloat)."
     if given in ("void*", "const void*"):
@@ -241,6 +248,8 @@ def _one_for_another(match: re.Match[str], record: Record) -> str:
         return cure
     if "..." in given:  # clang++ shortens what two tuples have in common
         return "The values that are returned do not fit the function's type: compare their number and their types."
+    if given.startswith("<") and "overloaded" in given:
+        return ""
     if "<" in given[:1]:
         return f"These braces make no {wanted}: compare their number and their types with what it holds."
     if passed:
@@ -329,7 +338,7 @@ def _operator(match: re.Match[str], record: Record) -> str:
     if any("ostream" in item for item in types) and not operator.startswith("<<"):
         return "Output is written with <<."
     if types and all("iterator" in item for item in types):
-        return "These iterators are compared by != alone."
+        return "These iterators are compared by != alone." if operator[:1] in ("<", ">") else ""
     for kind, cure in _OPERANDS:
         if any(re.search(kind, item) for item in types):
             return cure
@@ -375,7 +384,7 @@ _OPERANDS = (
     (r"^[^()<]+ ?\(.*\)(?: noexcept.*)?$", _UNCALLED),
     (r"TypeMeta|ScalarType", "A dtype is compared with a constant: x.scalar_type() == at::kFloat."),
     (r"^(?!.*TensorAccessor).*ArrayRef", _EXTENTS),
-    (r"__normal_iterator<|_iterator\b", _ITERATOR),
+    (r"__normal_iterator<|_iterator\b|::iterator\b", _ITERATOR),
     (r"TensorAccessor<", _MORE_DIMENSIONS),
     (r"^(?:const )?std::(?:vector|array)<", "It has no arithmetic and no output of its own: go through its elements in a loop."),
 )  # fmt: skip
@@ -414,6 +423,8 @@ def _counted(match: re.Match[str], record: Record) -> str:
     r"^invalid cast from type|cast from .* (?:is not allowed|loses precision|loses information)|^cannot cast from type"
 )
 def _cast(match: re.Match[str], record: Record) -> str:
+    if tensor := re.search(r"'(?:const )?at::Tensor' to type '([^']*)'", record.message):
+        return in_place_of_tensor(tensor[1], record)
     if not re.search(r"\*|pointer", record.message):
         return ""
     return "A pointer is no number: the value it leads to is p[i] or *p, and that can be converted."

@@ -71,7 +71,7 @@ constant expression|no matching (?:member )?function|no instance of|template arg
 @rules.rule(r"'(?:const )?at::Tensor(?: ?&)?' (?:is not contextually convertible )?to 'bool'")
 def _for_a_condition(match: re.Match[str], record: Record) -> str:
     found = re.search(r"\bstd::(\w+)\s*\(", record.code) if record.header else None
-    return _for_tensors(found[1], record) if found else in_place_of_tensor("bool", record)
+    return for_tensors(found[1], record) if found else in_place_of_tensor("bool", record)
 
 
 def in_place_of_tensor(target: str, record: Record) -> str:
@@ -133,14 +133,26 @@ def _of_numbers(match: re.Match[str], record: Record) -> str:
     """Send a tensor that was given to a function of std to the one of the same name in `at`."""
     name = record.called
     said = record.said
+    if name == "to_string" and "at::Tensor" in record.message:
+        return "std::to_string is for numbers: x.item<float>() takes the one out of a tensor, and std::cout << x prints all."
+    vector = re.search(rf"\b{name}\s*\(\s*(\w+)\s*\)", record.code)
+    if (
+        STD.get(name) == "cmath"
+        and vector
+        and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{vector[1]}\b", mask(record.text))
+    ):
+        return (
+            f"'{name}' takes one number: go through the elements, for (auto& one : {vector[1]}) one = std::{name}(one);"
+        )
     if STD.get(name) == "cmath" and re.search(r"\w\*&?[,)]", record.message):
         return "A pointer is handed over: one value of it is taken with [ ], as in p[i]."
     if "at::Tensor" not in said or re.search(rf"\bat::{name}\b", record.code):
         return ""
-    return _for_tensors(name, record)
+    return for_tensors(name, record)
 
 
-def _for_tensors(name: str, record: Record) -> str:
+def for_tensors(name: str, record: Record) -> str:
+    """Send a tensor that was given to a function of numbers to the one of the same name in `at`."""
     if STD.get(name) not in ("cmath", "algorithm") or name not in aten_functions():
         return ""
     text = record.text
@@ -232,7 +244,7 @@ def _sign_of_pointer(match: re.Match[str], record: Record) -> str:
     r"reference to non-static member function must be called|^assuming pointer to member|invalid use of (?:non-static )?member function"
     r"|cannot resolve overloaded function|unresolved overloaded function|a pointer to a bound function may only be used"
     r"|from type '[^']*\(\w[\w:<>, ]*::\*?\)\(|reference to overloaded function|address of overloaded function"
-    r"|wrong type argument to unary|invalid argument type '[^']*\(\*?\)\("
+    r"|wrong type argument to unary|invalid argument type '[^']*\(\*?\)\(|overloaded function type|^unable to deduce 'auto' from"
 )
 def _not_called(match: re.Match[str], record: Record) -> str:
     """Find the method that stands without its (): g++ points to it or to what follows."""
@@ -241,12 +253,14 @@ def _not_called(match: re.Match[str], record: Record) -> str:
     near = [item for item in found if item.start() < record.column <= item.end() + 1] or found
     if not near:
         plain = re.search(r"(?<!\w)((?:std|at)::\w+(?:<[^<>]*>::\w+)?)\s*[-+*/;,)]", record.code)
+        if plain and re.search(rf"\bfunction<[^;]*=\s*{plain[1]}\s*;|\bauto\s+\w+\s*=\s*{plain[1]}\s*;", record.code):
+            return f"'{plain[1]}' is several functions of one name: choose one by a lambda, [](float v) {{ return {plain[1]}(v); }}."
         return f"'{plain[1]}' is a function that is not called: write {plain[1]}(...)." if plain else ""
     what = near[0]
     tensor = re.search(rf"\bTensor&?\s+{re.escape(what[1])}\b", mask(record.text))
     if tensor and what[3] == "data":
         return f"The elements of a tensor are behind a pointer: {what[1]}.const_data_ptr<float>()."
-    index = (what[6] or ("0" if tensor else "")) if what[3] in ("size", "stride") else ""
+    index = (what[6] or ("0" if tensor else "")) if what[3] in ("size", "stride", "at", "select") else ""
     start = what[1].strip(")")
     if re.match(r"\s*=[^=]", record.code[what.end() :]):
         set_by = {"requires_grad": "requires_grad_(true)", "grad": "mutable_grad() = ..."}.get(what[3])

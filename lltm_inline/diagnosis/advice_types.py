@@ -175,16 +175,31 @@ _PARALLEL_FOR = "The lambda of parallel_for takes a range: [&](int64_t begin, in
 def _range(match: re.Match[str], record: Record) -> str:
     """Tell of a vector that is handed to what takes a begin and an end."""
     found = re.search(r"\bstd::(\w+)\s*\(\s*(\w+)\s*([,)])", record.code)
-    if (
-        not found
-        or STD.get(found[1]) not in ("algorithm", "numeric")
-        or found[1] in ("max", "min", "clamp", "gcd", "lcm")
-    ):
+    if not found or STD.get(found[1]) not in ("algorithm", "numeric") or found[1] in ("clamp", "gcd", "lcm"):
         return ""
     if not re.search(rf"\bstd::(?:vector|array|string)\b[^;(){{}}]*[>&\s]{found[2]}\b", mask(record.text)):
         return ""
+    if found[1] in ("max", "min"):
+        whole = f"*std::{found[1]}_element({found[2]}.begin(), {found[2]}.end())"
+        return f"std::{found[1]} compares two values: of all in '{found[2]}' it is {whole}." if found[3] == ")" else ""
     rest = ", ...)" if found[3] == "," else ")"
     return f"std::{found[1]} takes a begin and an end: std::{found[1]}({found[2]}.begin(), {found[2]}.end(){rest}."
+
+
+@rules.rule(r"no matching (?:member )?function for call to '.*\b(erase|insert)\b")
+def _place_in_vector(match: re.Match[str], record: Record) -> str:
+    """Tell of a vector that is given a number where it wants a place."""
+    found = re.search(rf"\b(\w+)\.{match[1]}\(\s*([\w.+-]+)\s*(,[^;]*)?\)", record.code)
+    if found is None or not re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{found[1]}\b", mask(record.text)):
+        return ""
+    if match[1] == "erase":
+        return (
+            ""
+            if found[3]
+            else f"A place in a vector is told by an iterator: {found[1]}.erase({found[1]}.begin() + {found[2]})."
+        )
+    rest = found[3] or f", {found[2]}"
+    return f"A place in a vector is told by an iterator: {found[1]}.insert({found[1]}.begin() + i{rest}); push_back adds at the end."
 
 
 @rules.rule(r"no match(?:ing function)? for call to '?(.*)|no matching function for call to (.*)")
@@ -200,13 +215,25 @@ def _no_match(match: re.Match[str], record: Record) -> str:
         return _in_dispatch(record)
     if re.search(r"conflicting types.*\*'(?: vs\.| and) '\w+'", said):
         return "A range is given by two pointers, its begin and its end: p, p + n."
-    if "conflicting types" in said:
-        both = re.search(r"\('([\w ]+)'(?: vs\.| and) '([\w ]+)'\)", without_aka(said))
-        if both and name in ("max", "min", "clamp"):
-            wider = next((kind for kind in ("scalar_t", "double", "float") if kind in both.groups()), "int64_t")
+    if name in ("max", "min") and (
+        several := re.search(
+            rf"\bstd::{name}\(((?:[^(),]|\([^()]*\))+(?:,(?:[^(),]|\([^()]*\))+){{2,}})\)", record.code
+        )
+    ):
+        return f"std::{name} compares two values; more of them stand in braces, all of one type: std::{name}({{{several[1]}}})."
+    pairs = re.findall(
+        r"conflicting types for parameter '[^']*' \('([^']*)'(?: vs\.| and) '([^']*)'\)", without_aka(said)
+    )
+    plain = [both for both in pairs if not re.search(r"[<>*]|lambda|iterator", "".join(both))]
+    if pairs and not plain:
+        return _of_algorithm(record)
+    if plain:
+        one, other = plain[0]
+        if name in ("max", "min", "clamp"):
+            wider = next((kind for kind in ("scalar_t", "double", "float") if kind in plain[0]), "int64_t")
             if wider in ("double", "float") and in_dispatch(record):
                 wider = "scalar_t"
-            return f"The arguments have two types, {both[1]} and {both[2]}; name the one: std::{name}<{wider}>(...)."
+            return f"The arguments have two types, {one} and {other}; name the one: std::{name}<{wider}>(...)."
         return "The arguments have two types where the template wants one: convert one of them with static_cast."
     given = re.search(rf"\b{name}\s*<([^<>;]*)>\s*\(", record.code)
     own = re.search(rf"\btemplate\s*<([^<>;{{}}]*)>\s*[^;{{}}()]*\b{name}\s*\(", mask(record.text))
@@ -229,6 +256,16 @@ def _no_match(match: re.Match[str], record: Record) -> str:
     if "expects an lvalue for" in said:
         return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
     return ""
+
+
+def _of_algorithm(record: Record) -> str:
+    """Tell of a std::transform without the place that it writes to."""
+    found = re.search(r"\bstd::transform\s*\(\s*(\w+)\.begin\(\)\s*,\s*\1\.end\(\)\s*,\s*\[", record.code)
+    return (
+        f"Ahead of the lambda std::transform wants the place that it writes to: {found[1]}.begin(), say."
+        if found
+        else ""
+    )
 
 
 def _in_dispatch(record: Record) -> str:
@@ -263,6 +300,8 @@ rules.table(r"""
 cannot be used as a function|called object type .* is not a function
   in (?:\.|->)(\w+)\s*\(\s*\)
     '\1' is a value, not a method: take its ( ) away.
+  in (?<![\w.>])(INFINITY|NAN|M_\w+|[A-Z]+_(?:MAX|MIN|EPSILON)|NULL|true|false|nullptr)\s*\(\s*\)
+    '\1' is a value, not a function: take its ( ) away.
 cannot be used as a function|called object type .* is not a function|no match
   in \bstd::(max|min)\s*\(((?:[^(),]|\([^()]*\))+(?:,(?:[^(),]|\([^()]*\))+){2,})\)
     std::\1 compares two values; more of them stand in braces: std::\1({\2}).
@@ -292,7 +331,9 @@ def _narrowing(match: re.Match[str], record: Record) -> str:
 @rules.rule(r"^binding reference of type|drops 'const' qualifier|no matching (?:member )?function for call to")
 def _loses_const(match: re.Match[str], record: Record) -> str:
     said = record.said
-    lost = re.search(r"argument \('([^']*)'\) would lose const|reference of type '[^']*' to '([^']*)'", said)
+    lost = re.search(
+        r"argument \('([^']*)'\) would lose const|reference of type '[^']*' to (?:value of type )?'([^']*)'", said
+    )
     passed = ARGUMENT.search(said)
     callee = passed[2] if passed else record.called
     known = definition(record.text, callee) or len(candidates(record)) < 2
@@ -321,6 +362,8 @@ def _of_a_copy(name: str, record: Record) -> str:
 )
 def _constant(match: re.Match[str], record: Record) -> str:
     said = record.said
+    if re.match(r"assigning to '.*\*' from", record.message):
+        return ""
     if "no matching member" in record.message and "not marked const" not in said:
         return ""
     if "overloaded '='" in record.message and "TensorAccessor<" in said:
@@ -518,6 +561,9 @@ def _twice(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+'const char ?\*
+  in \bprintf\s*\(\s*([A-Za-z_]\w*)\s*\)
+    The text with its places comes first: printf("%f\\n", \1).
 assignment used as truth value|assignment as a condition
   in .
     A single = assigns: write == to compare.

@@ -21,7 +21,7 @@ _STD_BY_HEADER = {
     "cmath": "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 "
     "fabs floor fma fmax"
     " fmin fmod hypot fdim frexp ilogb logb lrint llround lround modf nan nearbyint nextafter remainder remquo rint scalbn signbit"
-    " isnormal lerp isfinite isinf isnan ldexp lgamma log log10 log1p log2 pow round rsqrt sin sinh sqrt "
+    " isnormal lerp isfinite isinf isnan ldexp lgamma log log10 log1p log2 pow round sin sinh sqrt "
     "tan tanh tgamma trunc",
     "algorithm": "max min sort fill fill_n copy copy_n clamp transform max_element min_element any_of all_of "
     "reverse nth_element"
@@ -135,6 +135,26 @@ FOREIGN: Mapping[str, str] = {
     "final": "const",
     "readonly": "const",
     "integer": "int",
+    "int64": "int64_t",
+    "int32": "int32_t",
+    "uint8": "uint8_t",
+    "i32": "int32_t",
+    "i64": "int64_t",
+    "u8": "uint8_t",
+    "u32": "uint32_t",
+    "u64": "uint64_t",
+    "f32": "float",
+    "f64": "double",
+    "usize": "size_t",
+    "isize": "int64_t",
+    "uint": "unsigned",
+    "real": "double",
+    "number": "double",
+    "NaN": "NAN",
+    "nan": "NAN",
+    "Inf": "INFINITY",
+    "Infinity": "INFINITY",
+    "undefined": "nullptr",
 }
 
 #: What other languages have by a plain name, and std has not.
@@ -142,6 +162,17 @@ NOT_IN_STD: Mapping[str, str] = {
     "sum": "std::accumulate(p, p + n, 0.0f), with #include <numeric>",
     "relu": "x > 0 ? x : 0",
     "argmax": "std::max_element(p, p + n) - p, with #include <algorithm>",
+    "argmin": "std::min_element(p, p + n) - p, with #include <algorithm>",
+    "mean": "std::accumulate(p, p + n, 0.0f) / n, with #include <numeric>",
+    "sigmoid": "1 / (1 + std::exp(-x)), with #include <cmath>",
+    "square": "x * x",
+    "sqr": "x * x, or std::sqrt(x) for the root",
+    "pi": "M_PI, with #include <cmath>",
+    "PI": "M_PI, with #include <cmath>",
+    "infinity": "std::numeric_limits<float>::infinity(), with #include <limits>",
+    "softplus": "std::log1p(std::exp(x)), with #include <cmath>",
+    "sign": "(x > 0) - (x < 0)",
+    "rsqrt": "1 / std::sqrt(x), with #include <cmath>",
     "inf": "std::numeric_limits<float>::infinity(), with #include <limits>",
     "print": 'std::cout << x << "\\n", with #include <iostream>',
     "println": 'std::cout << x << "\\n", with #include <iostream>',
@@ -163,6 +194,11 @@ PYTHON: Mapping[str, str] = {
     "self": "a function takes its tensors by name, and a method of a struct names its members alone",
     "lambda": "write [&](float x) { return ...; }",
     "is": "write ==",
+    "del": "what is declared in a { } ends with it, so write nothing",
+    "with": "what is declared in a { } ends with it, as in { at::NoGradGuard guard; ... }",
+    "global": "what is declared ahead of all functions is seen by all of them",
+    "yield": "put the values into a std::vector, and return that",
+    "isinstance": "each variable has one type, which is known when the text is compiled",
     "in": "write for (const auto& item : items)",
 }
 #: Modules that are written with a dot in Python.
@@ -179,6 +215,9 @@ PYTHON_MODULES: Mapping[str, str] = {
 #: What other languages reach by a dot.
 FOREIGN_MODULES: Mapping[str, str] = {
     "Math": "std::, as in std::sqrt(x)",
+    "Integer": "std::numeric_limits<int>, as in std::numeric_limits<int>::max()",
+    "Float": "std::numeric_limits<float>, as in std::numeric_limits<float>::max()",
+    "Double": "std::numeric_limits<double>, as in std::numeric_limits<double>::max()",
     "console": 'std::cout << x << "\\n"',
     "Console": 'std::cout << x << "\\n"',
     "System": 'std::cout << x << "\\n"',
@@ -227,8 +266,22 @@ VECTOR_MEMBERS: Mapping[str, str] = {
     "sum": "std::accumulate(v.begin(), v.end(), 0.0f), with #include <numeric>",
     "max": "*std::max_element(v.begin(), v.end()), with #include <algorithm>",
     "min": "*std::min_element(v.begin(), v.end()), with #include <algorithm>",
+    "push": "v.push_back(value)",
+    "get": "v[i]",
+    "set": "v[i] = value",
+    "isEmpty": "v.empty()",
+    "is_empty": "v.empty()",
+    "indexOf": "std::find(v.begin(), v.end(), value) - v.begin(), with #include <algorithm>",
+    "index": "std::find(v.begin(), v.end(), value) - v.begin(), with #include <algorithm>",
+    "copy": "auto w = v;",
+    "slice": "std::vector<float>(v.begin() + a, v.begin() + b)",
     "contains": "std::find(v.begin(), v.end(), value) != v.end(), with #include <algorithm>",
 }
+#: What a std::numeric_limits has in place of a member that it has not.
+LIMITS: Mapping[str, str] = {
+    "inf": "infinity", "Inf": "infinity", "INF": "infinity", "nan": "quiet_NaN", "NaN": "quiet_NaN", "eps": "epsilon",
+    "maximum": "max", "minimum": "min", "MAX": "max", "MIN": "min", "max_value": "max", "min_value": "min",
+}  # fmt: skip
 #: Types of ATen that people write without `at::`.
 AT_TYPES = frozenset(
     _names(

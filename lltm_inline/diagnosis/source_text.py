@@ -340,6 +340,8 @@ def _mismatch(code: str, stack: list[int], here: int, suspect: BracketFault | No
     top = code[stack[-1]]
     if suspect and suspect.bracket == top == "(":
         return suspect
+    if char == "]" and top == "{":  # what stands in [ ] never goes over a whole block
+        return BracketFault(char, "", *position(code, here), position(code, here))
     if char == ")" and top == "{" and code[here + 1 : here + 2] == "}":  # `)}` for `})`
         return BracketFault(char, "", *position(code, here), position(code, here))
     if char == ")" and top == "{":
