@@ -149,7 +149,11 @@ rules.table(r"""
 @rules.rule(r"invalid preprocessing directive|unrecognized preprocessing directive")
 def _hash(match: re.Match[str], record: Record) -> str:
     found = re.match(r"\s*#\s*(\w+)", record.row)
-    near = nearest(found[1], _DIRECTIVES) if found else ""
+    near = (
+        {"elseif": "elif", "elsif": "elif", "import": "include"}.get(found[1]) or nearest(found[1], _DIRECTIVES)
+        if found
+        else ""
+    )
     return f"Did you mean #{near}?" if near else "A comment begins with //; a # begins an instruction such as #include."
 
 
@@ -256,6 +260,8 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
 rules.table(
     r"""
 ^expected |declar|does not name a type|unknown type|requires a type specifier
+  in =\s*(\(\s*TYPE\s+[*&]*\w+(?:\s*,\s*TYPE\s+[*&]*\w+)*\s*\))\s*\{
+    A lambda begins with its brackets: [&]\1 { return ...; }.
   in (\(\s*(?:TYPE\s+\w+(?:\s*,\s*TYPE\s+\w+)*|\w+\s*,[\w\s,]*)?\))\s*=>
     A lambda begins with its brackets: [&]\1 { return ...; }.
   in ^\s*(function|func|fn|fun|async|final|procedure)\s+[\w:]+[*&]*(?:\s+\w+)?\s*\(
@@ -301,7 +307,34 @@ def _operator_misspelt(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
-^expected .*':'|^expected ';' at end of declaration
+^expected|^missing template arguments|^named return values|^stray '@'|incomplete type 'struct|unary '\*'|^indirection
+  in \[[^\[\]]*\b(\w+)\s*&\s*[,\]]
+    The & stands ahead of the name: [&\1].
+  in \w\s*\([^()]*,\s*\)\s*(?:const\s*)?\{|\]\s*\([^()]*,\s*\)
+    Take the ',' ahead of the ')' away: behind the last parameter C++ has none.
+  in \]\s*\([^()]*\)\s*(?:mutable\s*)?(?:->\s*[\w:]+\s*)?return\b
+    The body of a lambda stands in { }: [&](...) { return ...; }.
+  in ^\s*(?:[\w:<>*&]+\s+)+[*&]*(?!if\b|while\b|for\b|switch\b)(\w+)\s*\([^()]*\)\s*return\b
+    The body of a function stands in { }: \1(...) { return ...; }.
+  in ^\s*(?!return\b|else\b|struct\b|class\b|enum\b|union\b|namespace\b)[\w:<>]+[*&]*\s+[*&]*(\w+)\s*\{\s*return\b
+    A function has ( ) behind its name, even without parameters: \1() { ... }.
+  in \bstd::(greater|less|plus|minus|multiplies|greater_equal|less_equal)\s*[,)]
+    It is made with its type and ( ): std::\1<float>().
+  in \btemplate\s*<[^<>]*\b(?:typename|class)\s+(\w+)\s+(?:typename|class|int)\b
+    Behind '\1' a ',' is missing: it stands between the parameters of a template.
+  in \btemplate\s*<[^<>]*;
+    The parameters of a template are separated by ','.
+  in ^\s*typename\s+(\w+)\s+\w+\s*\(
+    A template begins with its parameters: template <typename \1> \1 ...
+  in \b(struct|class)\s+(\w+)\s+(?:extends|implements)\s+(\w+)
+    In C++ a ':' stands there: \1 \2 : public \3 { ... };
+  in @\s*Override\b
+    @Override is Java: in C++ override stands behind the ( ) of the function.
+  line /\*.*/\*.*\*/.*\*/
+    Comments do not lie inside each other: the first */ ends all of it.
+  in ^[^*]*\*/
+    This */ closes no comment: comments do not lie inside each other, and the first */ has ended it.
+^expected .*':'|^expected ';' (?:at end of declaration|after expression)
   in (?:=|return)[^?;]*[^:?;]:[^:][^?;]*\?
     The '?' comes first, then the ':': condition ? value : other.
 """)
@@ -377,8 +410,12 @@ def _head_and_more(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 ^expected |^unexpected '|label
-  in \breduction\s*\((?:\s*[-+*]\s*,)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)
+  in \breduction\s*\((?:\s*[-+*]\s*,?)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)
     A reduction names its operator: reduction(+ : \1).
+  in \bschedule\s*\(\s*(\w+)\s+(\w+)\s*\)
+    Between the two a ',' is missing: schedule(\1, \2).
+  in #\s*pragma\s+omp\b.*\b(num_threads|collapse|schedule|private|shared|firstprivate|lastprivate)\s+(\w+)
+    What a clause is given stands in ( ): \1(\2).
   in \belse\s*\(.*\)\s*\{
     else takes no condition: write else if (...).
   in ^\s*(?!for\b)[\w:]+[\w:<>*&\s]*\s\w+\s*\([^()]*\w\s*;[^()]*\)\s*\{?\s*$
@@ -625,7 +662,7 @@ forbids declaration of '\w+' with no type
   in .
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 requires a type specifier|^no template named '(?:forward|backward)'
-  in (?:^|[{;}])\s*(?:template\s*<[^<>]*>\s*)?(?:(?:static|inline|extern|constexpr|virtual)\s+)*\w+\s*\(
+  in (?:^|[{;}])\s*(?:template\s*<[^<>]*>\s*)?(?:(?:static|inline|extern|constexpr|virtual|const)\s+)*\w+\s*\(
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
@@ -687,9 +724,12 @@ break statement used with OpenMP|'break' statement cannot be used in OpenMP
 
 
 @rules.rule(
-    r"\bis private within this context|is a private member of|^calling a private constructor of|\(declared at line (\d+)\) is inaccessible"
+    r"\bis (?:private|protected) within this context|is a (?:private|protected) member of"
+    r"|^calling a private constructor of|\(declared at line (\d+)\) is inaccessible"
 )
 def _private(match: re.Match[str], record: Record) -> str:
+    if "protected" in record.message:
+        return "It is protected: only a struct that inherits from this one can use it, or one with public: ahead of it."
     places = [note.line for note in record.notes if "private here" in note.message and note.file == record.file]
     line = places[0] if places else int(match[1] or 0)
     if not line:
@@ -697,11 +737,11 @@ def _private(match: re.Match[str], record: Record) -> str:
     return f"The members of a class are private: write public: ahead of line {line}, or struct in place of class."
 
 
-@rules.rule(r"\babstract (?:class|type)\b")
+@rules.rule(r"\babstract (?:class|type|return type|parameter)\b")
 def _abstract(match: re.Match[str], record: Record) -> str:
     """Name the function that a struct has not filled in."""
     name = re.search(r"type '(?:class |struct )?([\w:]+)'|type \"([\w:]+)\"|^variable type '([\w:]+)'", match.string)
-    lacks = re.search(r"pure virtual method '(\w+)'|'virtual [^(']*?(\w+)\(|function '[^(']*?(\w+)\(", record.said)
+    lacks = re.search(r"pure virtual (?:method|function) '(?:\w+::)*(\w+)|'virtual [^(']*?(\w+)\(", record.said)
     what = next((group for group in lacks.groups() if group), "") if lacks else ""
     whose = f"'{next(group for group in name.groups() if group)}'" if name else "this struct"
     if not what:
@@ -781,9 +821,13 @@ def _number_of_get(match: re.Match[str], record: Record) -> str:
     return f"The number of a std::get is known when the text is compiled, and {found[1]} is a variable: write each one out, std::get<0>(t)."
 
 
-@rules.rule(r"use of deleted function '([^']*)::[^':]*\(const |deleted (?:copy )?constructor of '(?:const )?([^']*)'")
+@rules.rule(
+    r"use of deleted function '([^']*)::[^':]*\((?:const |\)')|deleted (?:copy )?constructor of '(?:const )?([^']*)'"
+)
 def _not_copied(match: re.Match[str], record: Record) -> str:
     what = re.sub(r" \[with .*", "", match[1] or match[2])
+    if re.search(rf"\b{re.escape(what)}\s*\(\s*\)\s*=\s*delete", mask(record.text)):
+        return f"A {what} cannot be made without arguments: its constructor without them is deleted."
     if held := re.search(r"\[with _\w+ = ([^;\]]*)", match.string):  # g++ names the parameters of the template
         what = re.sub(r"<_\w+.*", f"<{held[1]}>", what)
     if re.search(r"\[\s*[=\w][^\[\]&]*\]\s*[({]", record.code):
@@ -793,6 +837,40 @@ def _not_copied(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+redundant with by-reference capture default|^'&' cannot precede a capture
+    [&] takes everything by reference already: leave the name with & out of the brackets.
+invalid use of (?:non-static )?(?:data )?member '.*' in static member function
+    A static function has no object, so it has none of its members: take static away, or hand over an object.
+^uninitialized (?:const|reference) member|must explicitly initialize the (?:const|reference) member
+    A constant or a reference in a struct gets its value ahead of the { } of the constructor: Gate(float v) : k(v) {}.
+^return type specification for constructor|^constructor cannot have a return type
+    A constructor has the name of its struct and no type ahead of it, not even void: give a function another name.
+^destructors may not have param|^destructor cannot have any param
+    A destructor takes nothing: ~Gate() { ... }.
+^multiple initializations given for
+    One member gets its value twice here: take one of the two away.
+is not a function template$|^no function template matches function template specialization
+    template <> gives one case of a template that is declared ahead of it: template <typename T> ... comes first.
+^template class without a name|^cannot declare a class template with no name
+    Behind struct or class its name is missing.
+^size of array .* is not an integral constant|^variable length array declaration not allowed|^variably modified
+    Outside of functions the size of an array is known when the text is compiled: a number, or a constexpr.
+may not appear in this context|^default argument references parameter
+    A default value cannot use another parameter: write a second function that takes less, and calls this one.
+invalid use of type 'void' in parameter|^argument may not have 'void' type|^'void' must be the first and only
+    void has no values: give the parameter another type, or leave it out.
+does not allow 'register'
+    Leave 'register' away: the compiler chooses by itself.
+^missing '\)' after "?'?defined
+    A ')' is missing behind defined(...
+^macro names? must be
+    The name of a macro begins with a letter or _.
+^no macro name given|^macro name missing
+    The name of the macro is missing behind this instruction.
+is not valid in preprocessor expressions|^invalid token at start of a preprocessor
+    #if compares whole numbers only, and no texts.
+^'#' is not followed by a macro param
+    # in a macro stands ahead of one of its parameters, and makes a text of it.
 cannot be used as a member pointer|non-pointer-to-member type
     C++ has no .* for elements: in a loop two of them are multiplied by *, and so are two tensors as a whole.
 invalid cast from type '(?:float|double|int|int64_t|long int)' to type|^reinterpret_cast from '(?:float|double|int|int64_t|long)'
@@ -811,7 +889,7 @@ forming (?:pointer|reference) to (?:reference|void)|pointer to a reference|form 
     Fields are named in the order in which the struct declares them.
 ^either all initializer clauses should be designated|^mixture of designated
     Name all of these values, {.a = 1, .b = 2}, or none of them.
-'this' was not captured|^'this' cannot be (?:implicitly )?captured|this.*not captured
+'this' was not captured|^'this' cannot be implicitly captured
     The lambda does not see the members of its object: begin it with [this], or with [&].
 marked 'override', but does not override|marked 'override' but does not override
 ^(?:non-)?virtual member function marked 'override' hides|member function declared with 'override' does not override
@@ -823,6 +901,9 @@ left operand of comma operator has no effect
     A comma in plain ( ) only drops what is ahead of it: several values stand in braces, as in at::cat({a, b}, 1).
 ^not enough (?:perfectly )?nested loops|^not enough (?:perfectly nested|for) loops
     collapse(2) joins two loops, with nothing between the head of the first and the second.
+user defined reduction not found for '(?:\w+)'|unknown reduction identifier|incorrect reduction
+  in \breduction\s*\(\s*(?!max\b|min\b)([A-Za-z]\w*)\s*:\s*(\w+)
+    A reduction has an operator, +, *, max, min, && or ||, and not '\1': reduction(+ : \2).
 user defined reduction not found for '(\w+)'|not valid for specified reduction operation
     reduction takes a variable that is one number: add up in a float of the function's own, and store that behind the loop.
 ^invalid form of '#pragma omp atomic'|^the statement for 'atomic' must be
@@ -917,7 +998,7 @@ two or more data types in declaration|multiple types in one declaration|^cannot 
 ^#include expects|^expected "FILENAME" or <FILENAME>
   in #\s*include\s+([\w./]+)
     The name of a header stands in < >: #include <\1>.
-^invalid use of 'this' in non-member|^invalid use of 'this' outside|^'this' may only be used inside
+^invalid use of 'this' in non-member|^invalid use of 'this' outside|^'this' may only be used inside|^'this' cannot be captured in this
     Only a method of a struct has a this: a function names its arguments.
 ^invalid type for iteration variable|^invalid increment expression|must be of integer or|^increment clause of OpenMP
     A parallel loop counts in whole numbers, by a fixed step: for (int64_t i = 0; i < n; ++i).

@@ -217,8 +217,16 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
         return "A std::function names what it returns, and in ( ) what it takes: std::function<float(float)>."
     if name in STD and not re.search(rf"#\s*include\s*<{STD[name]}>", record.text):
         return f"Add #include <{STD[name]}> at the top: so far '{name}' is only declared."
-    own = re.search(r"incomplete type.*?'(?:struct |class )?(\w+)'|'(\w+) \w+' has incomplete", record.message)
-    name = (own[1] or own[2]) if own else ""
+    own = re.search(
+        r"incomplete type.*?'(?:struct |class )?(\w+)'|'(\w+) \w+' has incomplete|forward declaration of '(?:struct |class )?(\w+)'",
+        record.said,
+    )
+    name = (own[1] or own[2] or own[3]) if own else ""
+    around = heads_around(record.text, record.line, record.column)
+    if re.search(rf"\b{name or '.'}\s*\(\s*\w+\s*\)\s*[{{:]", record.code):
+        return "Each parameter of a constructor has a type of its own in front."
+    if "field" in record.message and around and re.search(rf"\b(?:struct|class)\s+{name}\b", around[-1]):
+        return f"A struct cannot hold one of itself: hold a pointer, {name}*, or a std::vector<{name}>."
     if not re.search(rf"\b(?:struct|class)\s+{name}\s*;", mask(record.text)):
         return ""
     return f"So far '{name}' is only declared: its body, with all members, must stand ahead of this line."
@@ -301,6 +309,8 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return f"Did you mean '{whole}'?" + ("" if included else f" It needs #include <{header}>.")
     if re.search("(?i)dispat?ch", name):
         return f"Did you mean '{nearest(name, MACROS) or 'AT_DISPATCH_FLOATING_TYPES'}'?"
+    if depends := re.search(rf"(?<![\w:])(?<!typename )([A-Z]\w?::\w+)\s*[*&]\s*{name}\b", code):
+        return f"What this is depends on a template, so say that it is a type: typename {depends[1]}."
     if "AT_DISPATCH" in record.row and re.search(rf",\s*{name}\s*,", record.row):
         return f'The name of a dispatch stands in double quotes: "{name}".'
     if re.search(rf"\[[^\[\]]*\]\s*\((?:[^()]*,)?\s*{name}\s*[,)]", record.row):
@@ -495,6 +505,20 @@ def _member(match: re.Match[str], record: Record) -> str:
     if not near and (match[6] or match[7]):
         return f"There is no member '{name}' to begin with a value: declare it in the struct, or leave it out here."
     return f"Did you mean '{near}'?" if near else ""
+
+
+@rules.rule(
+    r"^no declaration matches '.*?(\w+)::(~?\w+)\(|^out-of-line definition of '(~?\w+)' does not match any declaration in '(\w+)'"
+)
+def _other_declaration(match: re.Match[str], record: Record) -> str:
+    kind, name = match[1] or match[4], match[2] or match[3]
+    body = re.search(rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;", mask(record.text), re.DOTALL)
+    members = re.findall(r"(\w+)\s*\(", body[1]) if body else []
+    if name not in members and (near := nearest(name, members)):
+        return f"Did you mean '{near}'?"
+    return (
+        f"'{kind}' does not declare it like this: what it returns, its parameters and its const must be the same there."
+    )
 
 
 @rules.rule(r"^variable is not captured|'(\w+)' is not captured|variable '(\w+)' cannot be implicitly captured")

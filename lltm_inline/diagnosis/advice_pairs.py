@@ -42,6 +42,7 @@ _LIST = "It is a list with a length: keep it as at::IntArrayRef s = x.sizes(), o
 #: What is given, what is wanted, and the cure: the first pair that fits is told.
 _GIVEN_FOR = (
     (r"^const char ?(?:\*|\[)", _TENSOR, 'A text is no tensor: TORCH_CHECK(condition, "text") stops with a text.'),
+    (r"lambda", rf"^{NUMBER}$", "This is a function without a name: auto f = [](...) { ... }; keeps it, and ( ) behind its '}' calls it."),
     (r"lambda", r"std::function<", "The lambda takes or returns other types than this std::function names between < and >."),
     (r"optional<", r"^(?!.*optional)", _OPTIONAL),
     (r"ArrayRef|TensorList", r"^(?:const )?std::vector<", "It only looks at values elsewhere: .vec() makes a std::vector of them."),
@@ -264,7 +265,9 @@ def _one_for_another(match: re.Match[str], record: Record) -> str:
 ARGUMENT = re.compile(r"initializing argument (\d+) of '[^(]*?([\w:]+)(?:<[^(]*>)?\(")
 
 
-@rules.rule(r"at::Tensor::Tensor\(|constructor for initialization of '(?:const )?(at::Tensor|std::tuple<[^']*>)'")
+@rules.rule(
+    r"at::Tensor::Tensor\(|constructor for initialization of '(?:const )?(at::Tensor|std::(?:tuple|pair)<[^']*>)'"
+)
 def _made_by_hand(match: re.Match[str], record: Record) -> str:
     return _braces(match[1] or "at::Tensor", record)
 
@@ -282,10 +285,10 @@ def _braces(wanted: str, record: Record) -> str:
             return "A tensor of these extents is made by a function: at::empty({rows, columns}, x.options())."
         if re.search(r"at::Tensor\s+\w+\s*[({]\s*[^\s)}]", code) and "size" in code:
             return "A tensor of these extents is made by a function: at::empty(x.sizes(), x.options())."
-    holds = count_arguments(re.sub(r"<(.*)>", r"(\1)", wanted)) if wanted.startswith("std::tuple<") else None
+    holds = count_arguments(re.sub(r"<(.*)>", r"(\1)", wanted)) if re.match(r"std::(?:tuple|pair)<", wanted) else None
     gives = count_arguments(f"({values[1]})") if values else None
     if holds and gives and holds != gives:
-        return f"The tuple holds {holds} values, and these are {gives}."
+        return f"The {wanted[5:].partition('<')[0]} holds {holds} values, and these are {gives}."
     return ""
 
 
@@ -344,6 +347,8 @@ def _operator(match: re.Match[str], record: Record) -> str:
             return cure
     if operator.startswith("+") and types and all("char" in item for item in types):
         return 'A text in quotes is no std::string: write std::string("...") + ...'
+    if operator == "*" and any("string" in item or "char" in item for item in types):
+        return "A text is not repeated by *: std::string(3, '-') holds a character three times."
     if any("string" in item for item in types) and any(re.fullmatch(NUMBER, item) for item in types):
         quotes = re.search(r"'([^'\\]{2,})'", line)
         return (
@@ -364,9 +369,23 @@ def _operator(match: re.Match[str], record: Record) -> str:
         and all(re.fullmatch(NUMBER, item.removeprefix("const ").rstrip("&")) for item in types)
     ):
         return _OF_BITS[operator]
-    if operator == "*" and any("char" in item for item in types):
-        return "A text is not repeated by *: std::string(3, '-') holds a character three times."
-    return f"There is no '{operator}' for these types." if types and operator else ""
+    return _of_own_types(operator, types, record) or (
+        f"There is no '{operator}' for these types." if types and operator else ""
+    )
+
+
+def _of_own_types(operator: str, types: list[str], record: Record) -> str:
+    """Tell of an operator between values of a struct or an enum of the text."""
+    text = mask(record.text)
+    for kind in (re.sub(r"^const |[&*]$", "", item) for item in types):
+        names = re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(kind)}\b[^;{{]*\{{\s*(\w+)", text)
+        if names:
+            return f"A value of an enum class is no number: compare it with its names, as in {kind}::{names[1]}, or use a static_cast."
+        if re.search(rf"\b(?:struct|class)\s+{re.escape(kind)}\b", text):
+            return (
+                f"'{kind}' has no {operator} of its own: use it between members, or define operator{operator} for it."
+            )
+    return ""
 
 
 #: Operators that numbers with a point do not have.
@@ -436,6 +455,13 @@ def _arguments(match: re.Match[str], record: Record) -> str:
     made = re.search(r"(\w+)(?:<.*>)?::\1\(|initialization of '(?:[\w:]*::)?(\w+)", record.message)
     said = re.search(r"call to '(?:[\w:]*::)?(\w+)", record.message)
     name = (made[1] or made[2]) if made else record.called or (said[1] if said else "it")
+    struct = re.search(
+        rf"\b(?:struct|class)\s+{re.escape(name)}\b[^;{{}}()]*\{{(.*?)\}}\s*\w*\s*;", mask(record.text), re.DOTALL
+    )
+    if made and struct and not re.search(rf"(?<!~)\b{re.escape(name)}\s*\(", struct[1]):
+        return (
+            f"'{name}' declares no constructor: its members get their values in braces, {name}{{...}}, in their order."
+        )
     found = candidates(record)
     wants = sorted({one[0] for one in found if one[0] is not None})
     gives = next((one[1] for one in found if one[1] is not None), None)

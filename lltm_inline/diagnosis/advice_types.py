@@ -253,6 +253,10 @@ def _no_match(match: re.Match[str], record: Record) -> str:
             f"'{name}' does not take what stands between < and > here: for a typename a type, for an int a number that is "
             f"known when the text is compiled."
         )
+    if "constraints not satisfied" in said:
+        return (
+            f"'{name}' takes only types that fulfil what its template asks of them between < and >, or behind requires."
+        )
     if "expects an lvalue for" in said:
         return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
     return ""
@@ -358,10 +362,12 @@ def _of_a_copy(name: str, record: Record) -> str:
     r"discards qualifiers|but function is not marked const|(?:assignment|increment|decrement) of (?:read-only|data-member|member)"
     r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '[-+*/]?='|captured by copy"
     r"|no matching member function"
-    r"|cannot assign to .*const|assignment of function|no viable overloaded operator\[\]"
+    r"|cannot assign to .*const|assignment of function|^non-object type '.*\(.*\)' is not assignable|no viable overloaded operator\[\]"
 )
 def _constant(match: re.Match[str], record: Record) -> str:
     said = record.said
+    if re.match(r"assignment of function|non-object type", record.message):
+        return "This is a function, and nothing is assigned to it: what it gives back stands behind return."
     if re.match(r"assigning to '.*\*' from", record.message):
         return ""
     if "no matching member" in record.message and "not marked const" not in said:
@@ -392,6 +398,8 @@ def _constant(match: re.Match[str], record: Record) -> str:
         return "What this call gives back can only be read: write to a copy, or to something that is not const."
     if "map<" in said and "operator[]" in said:
         return "[ ] of a map adds what is not there, and this map is const: m.at(key) only looks it up."
+    if "overloaded operator[]" in record.message and "not marked const" in said:
+        return "The object is const, and its operator[] may change it: if it does not, write const behind its ( )."
     if "overloaded operator[]" in record.message:
         tensor = re.search(r"no known conversion from '(?:const )?at::Tensor' to '.*size_type'", said)
         return "An index is a whole number: i.item<int64_t>() makes one of a tensor." if tensor else ""
@@ -437,8 +445,9 @@ def _no_members(match: re.Match[str], record: Record) -> str:
     kind = (match[1] or match[2] or "").removeprefix("const ")
     if kind.endswith("()") or "function" in match[0]:
         return "With empty ( ) behind its name it was declared as a function: take the ( ) away there."
-    found = re.search(r"(\w+)\.(\w+)\s*\(", record.row[: record.column + 40])
-    call = f": write std::{found[2]}({found[1]})" if found and STD.get(found[2]) == "cmath" else ""
+    found = re.search(r"(\w+)\.(\w+)\s*\(\s*([^()]*)", record.row[: record.column + 40])
+    rest = f", {found[3].strip()}" if found and found[3].strip() else ""
+    call = f": write std::{found[2]}({found[1]}{rest})" if found and STD.get(found[2]) == "cmath" else ""
     if re.search(r"[*\]]$", kind) or re.search(r"->(?:size|numel|sizes|length|dim)\b", record.row):
         return "A pointer or an array knows nothing of its length: ask the tensor, x.numel(), or hand the number over."
     operator = {"add": "+", "sub": "-", "mul": "*", "div": "/"}.get(found[2].rstrip("_")) if found else None
@@ -546,7 +555,7 @@ redefinition of default argument|^default argument given for parameter
 
 @rules.rule(
     r"redefinition of|redeclaration of|conflicting declaration|previously (?:declared|defined)|shadows a parameter"
-    r"|already (?:been )?defined"
+    r"|already (?:been )?defined|conflicts with a previous declaration|cannot be overloaded with|^class member cannot be redeclared"
 )
 def _twice(match: re.Match[str], record: Record) -> str:
     earlier = next((note.line for note in record.notes if note.file == record.file and note.line), 0)

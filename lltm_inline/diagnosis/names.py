@@ -155,6 +155,7 @@ FOREIGN: Mapping[str, str] = {
     "Inf": "INFINITY",
     "Infinity": "INFINITY",
     "undefined": "nullptr",
+    "interface": "struct",
 }
 
 #: What other languages have by a plain name, and std has not.
