@@ -546,7 +546,8 @@ def _in_enum(match: re.Match[str], record: Record) -> str:
 
 @rules.rule(r"^expected 'while'")
 def _end_of_do(match: re.Match[str], record: Record) -> str:
-    if place := end_of_code_before(record.text, record.line):
+    ahead = record.code[: max(record.column - 1, 0)].strip()
+    if not ahead and (place := end_of_code_before(record.text, record.line)):
         record.line, record.column = place
     return "A do { } ends with its condition: while (...);"
 
@@ -641,12 +642,15 @@ def _side_by_side(match: re.Match[str], record: Record) -> str:
 # Functions
 
 
-@rules.rule(r"forbids declaration of '(\w+)' with no type|requires a type specifier")
+@rules.rule(
+    r"forbids declaration of '(\w+)' with no type|requires a type specifier|^missing return type for function '(\w+)'"
+)
 def _constructor_of_another(match: re.Match[str], record: Record) -> str:
     """Tell of a constructor that is not called as its struct is."""
     around = heads_around(record.text, record.line, record.column)
     own = re.search(r"\b(?:struct|class)\s+(\w+)[^()]*$", around[-1]) if around else None
-    found = re.search(rf"(?<![\w~])({match[1] or '[A-Za-z_]' + chr(92) + 'w*'})\s*\([^()]*\)\s*(:(?!:))?", record.code)
+    name = match[1] or match[2] or r"[A-Za-z_]\w*"
+    found = re.search(rf"(?<![\w~])({name})\s*\([^()]*\)\s*(:(?!:))?", record.code)
     if own is None or found is None or found[1] == own[1] or not (found[2] or is_near(found[1], own[1])):
         return ""
     return f"A constructor has the name of its struct: {own[1]}, not {found[1]}."

@@ -325,7 +325,7 @@ def _unknown(match: re.Match[str], record: Record) -> str:
     header = _header_of(name, record) or C_MACROS.get(name)
     if header:
         return f"Add #include <{header}> at the top."
-    if re.search(rf"\w\s*\((?:[^;{{}}]*,)?\s*{name}\s*(?:=[^=]|:[^:])", code) and not re.search(
+    if re.search(rf"\w\s*\((?:[^;]*,)?\s*{name}\s*(?:=[^=]|:[^:])", code) and not re.search(
         r"\b(?:for|if|while)\b", code
     ):
         return "C++ has no named arguments: pass the value alone, at its place."
@@ -587,6 +587,8 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
         return "A ';' is missing at the end of this statement."
     if word and (cure := _capital(record)):
         return cure
+    if word and word[0] in ("return", "break", "continue", "if", "for", "while", "do", "switch", "case", "throw"):
+        return f"A ';' is missing ahead of '{word[0]}', where the statement before it ends."
     if word:
         return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
     if here[:1] in tuple("*/%+-<>=&|^?.:!"):
