@@ -247,6 +247,7 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
   in [\w)\]]\s*\\\s*[\w(]
     A \\ is no operator: / divides.
 ^expected|^wrong number of template arg|^too few template arg|^type name requires|^template argument list|^parse error in template
+passed \d+ arguments, but takes|^too many arguments provided to function-like macro
   in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\((?!\s*\()[^;]*(?:\w<[^<>();]*,[^<>();]*>\s*(?:::|\()|_v<[^<>();]*,[^<>();]*>)
     A macro takes the comma between < and > for one of its own: put ( ) around the whole condition.
 ^expected ':'
@@ -327,7 +328,7 @@ rules.table(r"""
   in ^\s*typename\s+(\w+)\s+\w+\s*\(
     A template begins with its parameters: template <typename \1> \1 ...
   in \b(struct|class)\s+(\w+)\s+(?:extends|implements)\s+(\w+)
-    In C++ a ':' stands there: \1 \2 : public \3 { ... };
+    In C++ a ':' stands there: \1 \2 : public \3.
   in @\s*Override\b
     @Override is Java: in C++ override stands behind the ( ) of the function.
   line /\*.*/\*.*\*/.*\*/
@@ -505,9 +506,9 @@ rules.table(r"""
 expected nested-name-specifier|^using declaration requires|^expected unqualified-id|^expected an? (?:qualified|identifier)
 qualified name|^expected .*'<'
   in \busing\s+(float|double|int|long|bool|unsigned|int64_t)\s*=\s*(\w+)\s*;
-    using has the new name first: using \2 = \1;
+    using has the new name first: using \2 = \1;.
   in ^\s*using\s+(?!namespace\b)(\w+)\s*;
-    All names of a namespace are brought in by using namespace \1;
+    All names of a namespace are brought in by using namespace \1;.
   in ^\s*using\s+(?!namespace\b)(n\w+)\s+([\w:]+)\s*;
     Did you mean using namespace \2;?
   in ^\s*template\s*\(?\s*(typename|class)\s+(\w+)
@@ -524,6 +525,12 @@ must have either (?:zero or one|one or two) arg|must be a (?:unary or )?binary o
     Inside its struct an operator takes what stands on its right alone; outside of it both sides.
 must have an argument of class|must have at least one parameter of class
     What operators do with plain numbers and pointers cannot be changed: write a function with a name of its own.
+is not a namespace-name|^expected namespace name
+    No namespace of this name is declared ahead of this line.
+^conflicting return type specified for|^virtual function '.*' has a different return type
+    A function that overrides another returns what that one returns.
+^missing ',' between enumerators
+    The values of an enum are separated by ','.
 ^multiple default labels
     A switch has one default: take the other one away.
 ^(?:case|default) label .*not within|^'(?:case|default)' (?:statement|label) not (?:in|within)
@@ -549,7 +556,7 @@ def _end_of_do(match: re.Match[str], record: Record) -> str:
     ahead = record.code[: max(record.column - 1, 0)].strip()
     if not ahead and (place := end_of_code_before(record.text, record.line)):
         record.line, record.column = place
-    return "A do { } ends with its condition: while (...);"
+    return "A do { } ends with its condition: while (...);."
 
 
 @rules.rule(r"^'else' without a previous 'if'|^expected (?:an )?expression|^expected a statement|^else without")
@@ -748,6 +755,8 @@ def _abstract(match: re.Match[str], record: Record) -> str:
     lacks = re.search(r"pure virtual (?:method|function) '(?:\w+::)*(\w+)|'virtual [^(']*?(\w+)\(", record.said)
     what = next((group for group in lacks.groups() if group), "") if lacks else ""
     whose = f"'{next(group for group in name.groups() if group)}'" if name else "this struct"
+    if "parameter" in record.message:
+        return f"A struct with a function = 0 has no objects: take {whose} by reference, with & behind its name."
     if not what:
         return "A struct with a function = 0 has no objects: make one of a struct that has a body for it."
     return (
@@ -971,6 +980,9 @@ template declaration cannot appear at block scope|^templates can only be declare
 a converted constant expression|is not implicitly convertible to|could not convert .* to '(?:int64_t|int|long)
   in \bcase\b
     A case names a whole number, or a value of an enum: compare all else with if (...) ... else if (...).
+a converted constant expression
+  in ^(?!.*\bstd::array\b)[^\[\]]*\w\s*<[^<>]*>\s*\(
+    Between < and > stands a whole number that is known when the text is compiled.
 size of array .*has non-integral type|size of array has non-integer type|a converted constant expression
     The size of an array is a whole number: static_cast<int64_t>(v) makes one of a float.
 given to 'delete', expected pointer|^cannot delete expression of type
@@ -986,7 +998,7 @@ two or more data types in declaration|multiple types in one declaration|^cannot 
   in \bfor\s+(\w+)\s+in\b
     A loop over numbers is: for (int64_t \1 = 0; \1 < n; ++\1) { ... }.
   in \bcase\b
-    A case names one value: several stand one behind the other, case 1: case 2:
+    A case names one value: for several write case 1: case 2: one behind the other.
   in .
     A number has one point.
 ^invalid digit ['"]\d['"] in binary

@@ -280,6 +280,15 @@ _METHODS = frozenset(
         "is_contiguous",
     ]
 )
+
+
+@rules.rule(r"^expected template-name before '<'")
+def _no_template(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"\bstd::(\w+)<", record.code)
+    near = nearest(found[1], STD) if found and found[1] not in STD else ""
+    return f"Did you mean 'std::{near}'?" if near else ""
+
+
 _UNKNOWN = (
     r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type)"
     r"|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'|no template named '(\w+)'"
@@ -322,8 +331,7 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return (
             f"What a loop declares is private by itself: leave '{name}' out of {private[1]}(...), or declare it ahead."
         )
-    header = _header_of(name, record) or C_MACROS.get(name)
-    if header:
+    if header := _header_of(name, record) or C_MACROS.get(name, ""):
         return f"Add #include <{header}> at the top."
     if re.search(rf"\w\s*\((?:[^;]*,)?\s*{name}\s*(?:=[^=]|:[^:])", code) and not re.search(
         r"\b(?:for|if|while)\b", code

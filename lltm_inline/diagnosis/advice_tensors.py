@@ -7,7 +7,7 @@ import re
 from .compiler_log import Record
 from .names import STD, aten_functions
 from .rules import Rules
-from .source_text import heads_around, is_pointer, mask, position
+from .source_text import heads_around, is_pointer, is_tensor, mask, position
 
 rules = Rules()
 
@@ -132,7 +132,9 @@ def _accessor(match: re.Match[str], record: Record) -> str:
 def _of_numbers(match: re.Match[str], record: Record) -> str:
     """Send a tensor that was given to a function of std to the one of the same name in `at`."""
     name = record.called
-    said = record.said
+    said = re.sub(
+        r"\w+\([^()]*\)::(?=<lambda)", "", record.said
+    )  # a lambda has the name of the function that it stands in
     if name == "to_string" and "at::Tensor" in record.message:
         return "std::to_string is for numbers: x.item<float>() takes the one out of a tensor, and std::cout << x prints all."
     vector = re.search(rf"\b{name}\s*\(\s*(\w+)\s*\)", record.code)
@@ -141,9 +143,7 @@ def _of_numbers(match: re.Match[str], record: Record) -> str:
         and vector
         and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{vector[1]}\b", mask(record.text))
     ):
-        return (
-            f"'{name}' takes one number: go through the elements, for (auto& one : {vector[1]}) one = std::{name}(one);"
-        )
+        return f"'{name}' takes one number: go through the elements, for (auto& one : {vector[1]}) one = std::{name}(one);."
     if STD.get(name) == "cmath" and re.search(r"\w\*&?[,)]", record.message):
         return "A pointer is handed over: one value of it is taken with [ ], as in p[i]."
     if "at::Tensor" not in said or re.search(rf"\bat::{name}\b", record.code):
@@ -156,6 +156,11 @@ def for_tensors(name: str, record: Record) -> str:
     if STD.get(name) not in ("cmath", "algorithm") or name not in aten_functions():
         return ""
     text = record.text
+    values = re.search(rf"\b{name}\s*\(\s*(\w+)\s*,\s*([\w.]+)\s*\)", record.code) if name in ("max", "min") else None
+    if values and is_tensor(text, values[1]) != is_tensor(text, values[2]):
+        one, other = values.groups() if is_tensor(text, values[1]) else values.groups()[::-1]
+        limit = "min" if name == "max" else "max"
+        return f"This '{name}' is for numbers: for a tensor and a number write at::clamp_{limit}({one}, {other})."
     whole = re.search(rf"#\s*include\s*<(?:ATen/ATen\.h|ATen/ops/{name}\.h|torch/\w+\.h)>", text)
     return f"This '{name}' is for numbers: for a tensor write at::{name}" + (
         "." if whole else f", with #include <ATen/ops/{name}.h>."

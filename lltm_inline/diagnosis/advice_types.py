@@ -148,8 +148,8 @@ def _binding(match: re.Match[str], record: Record) -> str:
 def _argument_count(match: re.Match[str], record: Record) -> str:
     if match[3]:
         least = "at least " if "at least" in match[0] else "at most " if "at most" in match[0] else ""
-        takes = int(match[4] or 1)
-        told = f"It takes {f'{least}{arguments(takes)}' if takes else 'no arguments'}, this call gives {match[5] or 'none'}."
+        wants = int(match[4] or 1)
+        told = f"It takes {f'{least}{arguments(wants)}' if wants else 'no arguments'}, this call gives {match[5] or 'none'}."
         return told + declared_as(record.called, record)
     takes = count_arguments(match[2])
     name = re.search(r"(\w+)\(", match[2])
@@ -217,7 +217,7 @@ def _no_match(match: re.Match[str], record: Record) -> str:
         return "A range is given by two pointers, its begin and its end: p, p + n."
     if name in ("max", "min") and (
         several := re.search(
-            rf"\bstd::{name}\(((?:[^(),]|\([^()]*\))+(?:,(?:[^(),]|\([^()]*\))+){{2,}})\)", record.code
+            rf"\bstd::{name}\(((?:[^()\[,]|\([^()]*\))+(?:,(?:[^()\[,]|\([^()]*\))+){{2,}})\)", record.code
         )
     ):
         return f"std::{name} compares two values; more of them stand in braces, all of one type: std::{name}({{{several[1]}}})."
@@ -307,7 +307,7 @@ cannot be used as a function|called object type .* is not a function
   in (?<![\w.>])(INFINITY|NAN|M_\w+|[A-Z]+_(?:MAX|MIN|EPSILON)|NULL|true|false|nullptr)\s*\(\s*\)
     '\1' is a value, not a function: take its ( ) away.
 cannot be used as a function|called object type .* is not a function|no match
-  in \bstd::(max|min)\s*\(((?:[^(),]|\([^()]*\))+(?:,(?:[^(),]|\([^()]*\))+){2,})\)
+  in \bstd::(max|min)\s*\(((?:[^()\[,]|\([^()]*\))+(?:,(?:[^()\[,]|\([^()]*\))+){2,})\)
     std::\1 compares two values; more of them stand in braces: std::\1({\2}).
 cannot be used as a function|called object type .* is not a function
     What stands ahead of the '(' is no function: to multiply, write *; to take an element, write [ ].
@@ -528,7 +528,7 @@ rules.table(r"""
 type '(?:const )?(?:std::(?:vector|array)<|at::T|TensorAccessor).* does not provide a call operator
 ^no match for call to '\((?:const )?(?:std::(?:vector|array)<|at::T|\S*TensorAccessor)
     An element is taken with [ ]: ( ) calls a function.
-does not provide a call operator|^no match for call to '\((?!.*lambda)
+does not provide a call operator|^no match for call to '\((?!.*lambda|std::function<)
     This is an object and no function: it takes ( ) only if its struct has an operator().
 lvalue required as (?:left|increment|decrement) operand|expression is not assignable
     This is a value, not a variable: it cannot be assigned to. A comparison is written ==.
@@ -545,7 +545,7 @@ return.statement with a value, in function returning 'void'|void function '.*' s
 no return statement in function returning|non-void function does not return|control reaches end of non-void
     The function promises a result: add a return statement, on every way through it.
 return-statement with no value|non-void function .* should return
-    The function promises a result: what it gives back stands behind return, as in return y;
+    The function promises a result: what it gives back stands behind return.
 redefinition of default argument|^default argument given for parameter
     The default value of a parameter stands once only, where the function is first declared: leave it out here.
 ^ambiguating new declaration|^functions that differ only in their return type
