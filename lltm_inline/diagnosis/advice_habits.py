@@ -7,7 +7,17 @@ import re
 from .compiler_log import Record
 from .names import is_near, nearest
 from .rules import Rules
-from .source_text import at_file_scope, definition, heads_around, line_of, mask, position, words
+from .source_text import (
+    at_file_scope,
+    definition,
+    end_of_code_before,
+    heads_around,
+    line_of,
+    mask,
+    offset_of,
+    position,
+    words,
+)
 
 rules = Rules()
 
@@ -34,7 +44,7 @@ def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
 # Python
 
 rules.table(r"""
-^expected |was not declared|undeclared|unknown type|does not name|with deduced type|has no initializer
+^expected |was not declared|undeclared|unknown type|does not name|with deduced type|has no initializer|requires a type spec
   in \bPYBIND11_MODULE\b
     The binding is generated from the op: leave out this block of PYBIND11_MODULE.
   in \bis\s+(?:not\s+)?None\b
@@ -45,8 +55,14 @@ rules.table(r"""
     A condition is checked with TORCH_CHECK(condition, "text").
   in \bif\s*\(.*\)\s*then\b
     C++ has no then: behind the ( ) of an if comes what is to be done, in { }.
-  in \bfor\s*\(\s*(?:const\s+)?[\w:]+[&*]*\s+(\w+)\s+in\s+([\w.]+)
-    'in' is Python: write for (const auto& \1 : \2).
+  in \bfor(?:each)?\s*\(\s*(?:(?:const\s+)?[\w:]+[&*]*\s+)?(\w+)\s+(?:in|of)\s+([\w.]+)
+    C++ goes through values with a colon: for (const auto& \1 : \2).
+  in (\w+)\s*:=
+    C++ has no ':=': where the name is new, auto \1 = ..., and later \1 = ...
+  in ^\s*(?:static\s+)?(const|constexpr|static)\s+(\w+)\s*=(?!=)
+    The type is missing: \1 auto \2 = ... takes that of the value.
+  in [\w)\]]\s+for\s+\w+\s+in\b
+    C++ has no 'for' behind a value: write a loop, for (int64_t i = 0; i < n; ++i) { ... }.
   in (?:^|\})\s*except\b
     C++ has no except: write catch (const std::exception& e) { ... }.
   in \}\s*finally\b
@@ -55,6 +71,10 @@ rules.table(r"""
     A block ends with '}'.
   in ^\s*include\s*(?=[<"])
     A # is missing: #include.
+  in ^\s*(pragma|define|undef|ifdef|ifndef|endif)\b(?!\s*(?:[=.;(\[]|$))
+    A # is missing: #\1.
+  in \b(?:if|while)\s*\(\s*(?:not\s+)?[\w.]+\s+(?:not\s+)?in\s+(\w+)\s*\)
+    'in' is Python: std::find(\1.begin(), \1.end(), value) != \1.end(), with #include <algorithm>, tells whether it is there.
   line (?<![\w"'])[fF]"
     f"..." is Python: in TORCH_CHECK commas stand between the parts, elsewhere + and std::to_string(x).
 'int'|character constant too long|multi-character
@@ -129,7 +149,11 @@ rules.table(r"""
 @rules.rule(r"invalid preprocessing directive|unrecognized preprocessing directive")
 def _hash(match: re.Match[str], record: Record) -> str:
     found = re.match(r"\s*#\s*(\w+)", record.row)
-    near = nearest(found[1], _DIRECTIVES) if found else ""
+    near = (
+        {"elseif": "elif", "elsif": "elif", "import": "include"}.get(found[1]) or nearest(found[1], _DIRECTIVES)
+        if found
+        else ""
+    )
     return f"Did you mean #{near}?" if near else "A comment begins with //; a # begins an instruction such as #include."
 
 
@@ -183,6 +207,9 @@ capture list$
   in \bdelete\s+(\w+)\s*\[\s*\]
     The brackets stand behind delete: delete[] \1.
 ^expected identifier before|^expected unqualified-id before '\['|^brackets are not allowed here|^expected an identifier
+^structured binding declaration cannot have type
+  in \b(float|double|int|int64_t|bool|scalar_t)\s*\[\s*\]\s*(\w+)\s*=\s*new\b
+    The brackets of an array stand behind its name, and new gives a pointer: std::vector<\1> \2(n) holds n values.
   in \b(float|double|int|int64_t|bool)\s*\[\w*\]\s*\w+\s*\(
     A function cannot return an array: it returns a std::array<\1, 3>, or writes through a pointer.
   in \b(float|double|int|int64_t|bool)\s*\[(\w*)\]\s*(\w+)
@@ -190,9 +217,15 @@ capture list$
 comparison between pointer and integer|operand types are incompatible
   line [=!]=\s*"(\\?[^"])"
     A single character stands in single quotes: '\1'.
+comparison between pointer and integer
+  in .
+    A pointer is compared with a number here: one of the values that it leads to is taken with [ ], as in p[i].
 stray '@'|unexpected character|unrecognized token|^expected
   in [\w)\]]\s*@\s*[\w(]
     C++ has no @ for matrices: write at::matmul(a, b).
+was not declared|undeclared|^expected (?:body of|variable name|'\{'|identifier)
+  in ^\s*\[\s*(\w+(?:\s*,\s*\w+)+)\s*\]\s*=(?!=)
+    Several values are taken apart with auto ahead of the brackets: auto [\1] = ...
 has no initializer|requires an initializer|cannot deduce 'auto' type|was not declared|undeclared|^expected '\)'
   in (?:\bauto\s+\(?|^\s*\(?)(\w+(?:\s*,\s*\w+)+)\)?\s*=
     Several values are taken apart with brackets: auto [\1] = ...
@@ -214,6 +247,7 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
   in [\w)\]]\s*\\\s*[\w(]
     A \\ is no operator: / divides.
 ^expected|^wrong number of template arg|^too few template arg|^type name requires|^template argument list|^parse error in template
+passed \d+ arguments, but takes|^too many arguments provided to function-like macro
   in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\((?!\s*\()[^;]*(?:\w<[^<>();]*,[^<>();]*>\s*(?:::|\()|_v<[^<>();]*,[^<>();]*>)
     A macro takes the comma between < and > for one of its own: put ( ) around the whole condition.
 ^expected ':'
@@ -227,11 +261,13 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
 rules.table(
     r"""
 ^expected |declar|does not name a type|unknown type|requires a type specifier
+  in =\s*(\(\s*TYPE\s+[*&]*\w+(?:\s*,\s*TYPE\s+[*&]*\w+)*\s*\))\s*\{
+    A lambda begins with its brackets: [&]\1 { return ...; }.
   in (\(\s*(?:TYPE\s+\w+(?:\s*,\s*TYPE\s+\w+)*|\w+\s*,[\w\s,]*)?\))\s*=>
     A lambda begins with its brackets: [&]\1 { return ...; }.
   in ^\s*(function|func|fn|fun|async|final|procedure)\s+[\w:]+[*&]*(?:\s+\w+)?\s*\(
     C++ has no '\1' ahead of a function: its first word is the type that it returns.
-  in ^\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
+  in (?:^|[{;])\s*(public|private|protected)\s+(?!:)[\w:]+[*&]*(?:\s+[\w:]+[*&]*)*\s+\w+\s*[(;=]
     In C++ no '\1' stands ahead of a function or a variable; in a struct '\1:' has a line of its own.
   in \b(float|double|int|int64_t)\.(max|min|lowest|epsilon|infinity)\b
     A type has no members: write std::numeric_limits<\1>::\2(), with #include <limits>.
@@ -241,6 +277,8 @@ rules.table(
     The '\3' stands ahead of the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
+^'long long long'
+    Whole numbers have 64 bits at most: long long, or int64_t.
 ^'(\w+)' specified with '(\w+)'|^'(\w+)' cannot be signed or unsigned|^'(?:long|short) (\w+)' is invalid
     These words make no type: of numbers with a point there are float and double.
 """.replace("TYPE", _TYPE)
@@ -255,18 +293,49 @@ _OPERATORS = {
     "!==": "!=",
     "<>": "!=",
     "=*": "*=",
+    "~=": "!=",
     "=/": "/=",
 }
 
 
-@rules.rule(r"^expected (?:primary-)?expression|^expected an expression|^expected (?:',' or )?';'|unary '\*'")
+@rules.rule(
+    r"^expected (?:primary-)?expression|^expected an expression|^expected (?:',' or )?';'|unary '\*'|^expected '?\)|to 'bool'"
+    r"|operator=="
+)
 def _operator_misspelt(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(?<=[\w)\] ])(===|!==|!>|!<|=<|=>|<>|=/|=\*(?= ))\s*[\w(-]", record.code)
+    found = re.search(r"(?<=[\w)\] ])(===|!==|!>|!<|=<|=>|<>|=/|~=|=\*(?= ))\s*[\w(-]", record.code)
     return f"C++ writes {_OPERATORS[found[1]]}, not {found[1]}." if found else ""
 
 
 rules.table(r"""
-^expected .*':'|^expected ';' at end of declaration
+^expected|^missing template arguments|^named return values|^stray '@'|incomplete type 'struct|unary '\*'|^indirection
+  in \[[^\[\]]*\b(\w+)\s*&\s*[,\]]
+    The & stands ahead of the name: [&\1].
+  in \w\s*\([^()]*,\s*\)\s*(?:const\s*)?\{|\]\s*\([^()]*,\s*\)
+    Take the ',' ahead of the ')' away: behind the last parameter C++ has none.
+  in \]\s*\([^()]*\)\s*(?:mutable\s*)?(?:->\s*[\w:]+\s*)?return\b
+    The body of a lambda stands in { }: [&](...) { return ...; }.
+  in ^\s*(?:[\w:<>*&]+\s+)+[*&]*(?!if\b|while\b|for\b|switch\b)(\w+)\s*\([^()]*\)\s*return\b
+    The body of a function stands in { }: \1(...) { return ...; }.
+  in ^\s*(?!return\b|else\b|struct\b|class\b|enum\b|union\b|namespace\b)[\w:<>]+[*&]*\s+[*&]*(\w+)\s*\{\s*return\b
+    A function has ( ) behind its name, even without parameters: \1() { ... }.
+  in \bstd::(greater|less|plus|minus|multiplies|greater_equal|less_equal)\s*[,)]
+    It is made with its type and ( ): std::\1<float>().
+  in \btemplate\s*<[^<>]*\b(?:typename|class)\s+(\w+)\s+(?:typename|class|int)\b
+    Behind '\1' a ',' is missing: it stands between the parameters of a template.
+  in \btemplate\s*<[^<>]*;
+    The parameters of a template are separated by ','.
+  in ^\s*typename\s+(\w+)\s+\w+\s*\(
+    A template begins with its parameters: template <typename \1> \1 ...
+  in \b(struct|class)\s+(\w+)\s+(?:extends|implements)\s+(\w+)
+    In C++ a ':' stands there: \1 \2 : public \3.
+  in @\s*Override\b
+    @Override is Java: in C++ override stands behind the ( ) of the function.
+  line /\*.*/\*.*\*/.*\*/
+    Comments do not lie inside each other: the first */ ends all of it.
+  in ^[^*]*\*/
+    This */ closes no comment: comments do not lie inside each other, and the first */ has ended it.
+^expected .*':'|^expected ';' (?:at end of declaration|after expression)
   in (?:=|return)[^?;]*[^:?;]:[^:][^?;]*\?
     The '?' comes first, then the ':': condition ? value : other.
 """)
@@ -342,8 +411,12 @@ def _head_and_more(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 ^expected |^unexpected '|label
-  in \breduction\s*\((?:\s*[-+*]\s*,)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)
+  in \breduction\s*\((?:\s*[-+*]\s*,?)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)
     A reduction names its operator: reduction(+ : \1).
+  in \bschedule\s*\(\s*(\w+)\s+(\w+)\s*\)
+    Between the two a ',' is missing: schedule(\1, \2).
+  in #\s*pragma\s+omp\b.*\b(num_threads|collapse|schedule|private|shared|firstprivate|lastprivate)\s+(\w+)
+    What a clause is given stands in ( ): \1(\2).
   in \belse\s*\(.*\)\s*\{
     else takes no condition: write else if (...).
   in ^\s*(?!for\b)[\w:]+[\w:<>*&\s]*\s\w+\s*\([^()]*\w\s*;[^()]*\)\s*\{?\s*$
@@ -374,6 +447,8 @@ rules.table(
     r"""
 ^expected |declar|^invalid parameter name|literal operator|invalid suffix|invalid digit|keyword
   in TYPE\s+[*&]*(WORDS)\s*[=;,)\[]
+    '\1' is a word of C++ itself: choose another name.
+  in \b(?:float|double|bool|int|int64_t|at::Tensor)\s+[*&]*(float|double|bool|char|short|signed)\s*[=;,)]
     '\1' is a word of C++ itself: choose another name.
   in TYPE\s+[*&]*\d+[A-Za-z_]\w*\s*[=;,)\[]
     A name does not begin with a digit.
@@ -426,26 +501,112 @@ def _outside(match: re.Match[str], record: Record) -> str:
 
 rules.table(r"""
 ^expected unqualified-id|^expected an identifier
-  in [=(,]\s*-?(\d+),(\d+)
+  in [-+*/=(,]\s*(\d+),(\d+)f?\s*[-+*/;)]
     Write the number with a point: \1.\2.
+expected nested-name-specifier|^using declaration requires|^expected unqualified-id|^expected an? (?:qualified|identifier)
+qualified name|^expected .*'<'
+  in \busing\s+(float|double|int|long|bool|unsigned|int64_t)\s*=\s*(\w+)\s*;
+    using has the new name first: using \2 = \1;.
+  in ^\s*using\s+(?!namespace\b)(\w+)\s*;
+    All names of a namespace are brought in by using namespace \1;.
+  in ^\s*using\s+(?!namespace\b)(n\w+)\s+([\w:]+)\s*;
+    Did you mean using namespace \2;?
+  in ^\s*template\s*\(?\s*(typename|class)\s+(\w+)
+    The parameters of a template stand between < and >: template <\1 \2>.
+as array of references
+    Take the & away: a parameter with [ ] is a pointer to the first element.
+^expected '\{'
+  in \)\s*(?:noexcept\s*)?:\s*\w+\s*[({][^(){}]*[)}](?:\s*,\s*\w+\s*[({][^(){}]*[)}])*\s+(\w+)\s*[({]
+    Ahead of '\1' a ',' is missing: it stands between the members that a constructor gives a value.
+^expected class[- ]name
+  in \b(?:struct|class)\s+\w+\s*(?:final\s*)?:\s*(?:(?:public|private|virtual)\s+)*([\w:]+)
+    There is no struct '\1' ahead of this line: declare it first, or check its name.
+must have either (?:zero or one|one or two) arg|must be a (?:unary or )?binary operator
+    Inside its struct an operator takes what stands on its right alone; outside of it both sides.
+must have an argument of class|must have at least one parameter of class
+    What operators do with plain numbers and pointers cannot be changed: write a function with a name of its own.
+is not a namespace-name|^expected namespace name
+    No namespace of this name is declared ahead of this line.
+^conflicting return type specified for|^virtual function '.*' has a different return type
+    A function that overrides another returns what that one returns.
+^missing ',' between enumerators
+    The values of an enum are separated by ','.
+^multiple default labels
+    A switch has one default: take the other one away.
+^(?:case|default) label .*not within|^'(?:case|default)' (?:statement|label) not (?:in|within)
+    case and default stand inside the { } of a switch.
 """)
 
 
 @rules.rule(
+    r"^expected '\}'|^expected '= constant-expression'|^expected ',' or '\}'|^expected an? .*enumerator|^expected identifier before ';'"
+)
+def _in_enum(match: re.Match[str], record: Record) -> str:
+    ahead = mask(record.text)[: offset_of(record.text, record.line, record.column)]
+    inside = re.search(r"\benum\b[^{};]*\{[^{}]*$", ahead)
+    return (
+        "The values of an enum are separated by ','."
+        if inside and record.code[record.column - 1 :].startswith(";")
+        else ""
+    )
+
+
+@rules.rule(r"^expected 'while'")
+def _end_of_do(match: re.Match[str], record: Record) -> str:
+    ahead = record.code[: max(record.column - 1, 0)].strip()
+    if not ahead and (place := end_of_code_before(record.text, record.line)):
+        record.line, record.column = place
+    return "A do { } ends with its condition: while (...);."
+
+
+@rules.rule(r"^'else' without a previous 'if'|^expected (?:an )?expression|^expected a statement|^else without")
+def _else_alone(match: re.Match[str], record: Record) -> str:
+    """Find the if whose ( ) ends with a ';': that is all it guards, and the else stands alone."""
+    code = mask(record.text)
+    here = offset_of(record.text, record.line, max(record.column, 1))
+    if not code[here:].lstrip().startswith("else"):
+        return ""
+    for found in reversed([*re.finditer(r"\bif\s*(?:constexpr\s*)?\(", code[:here])]):
+        end = _closing(code, found.end() - 1)
+        if re.match(r"\s*;", code[end:here]) and code[end:here].count("{") == code[end:here].count("}"):
+            record.line, record.column = position(code, code.index(";", end))
+            return "Take this ';' away: it ends the if, which then guards nothing, and the else behind it has none."
+        break
+    return ""
+
+
+def _closing(code: str, opening: int) -> int:
+    """Return the place behind the bracket that closes the round one at `opening`."""
+    depth = 0
+    for at in range(opening, len(code)):
+        depth += (code[at] == "(") - (code[at] == ")")
+        if depth == 0:
+            return at + 1
+    return len(code)
+
+
+@rules.rule(
     r"unable to find numeric literal|no matching literal operator|invalid suffix '|user-defined literal operator not found"
-    r"|^invalid digit '[fFd]' in decimal"
+    r"|^invalid digit '\w' in decimal"
 )
 def _number_on_name(match: re.Match[str], record: Record) -> str:
     text = record.text
     if found := re.search(r"(?<!\w)(\d+)_(\d+)", record.code):
         return f"The digits of a number are grouped with ', not with _: {found[1]}'{found[2]}."
     for number, name in re.findall(r"(?<![\w.])(\d+(?:\.\d*)?)([A-Za-z_]\w*)", record.code):
+        if comma := re.search(rf"(?<![\w.,])(\d+),{number}[fF]?\s*[-+*/;)]", record.code):
+            return f"Write the number with a point: {comma[1]}.{number}{name if name in 'fF' else ''}."
         if name in ("f", "F", "d"):
             whole = number.partition(".")[0]
             return f"A float has a point ahead of its f, as in 1.0f; a double has no letter: {whole}.0."
-        if name in words(text):
+        if name in words(text.replace(f"{number}{name}", "")):
             return f"A product needs its *: {number} * {name}."
-    return ""
+    ending = re.search(r"(?:operator\"\"|suffix ')([A-Za-z_]\w*)'", record.message)
+    return (
+        f"No number ends with '{ending[1]}': a float ends with f, as in 1.0f, a whole number with nothing."
+        if ending
+        else ""
+    )
 
 
 @rules.rule(_STUCK + r"|was not declared|undeclared")
@@ -488,6 +649,20 @@ def _side_by_side(match: re.Match[str], record: Record) -> str:
 # Functions
 
 
+@rules.rule(
+    r"forbids declaration of '(\w+)' with no type|requires a type specifier|^missing return type for function '(\w+)'"
+)
+def _constructor_of_another(match: re.Match[str], record: Record) -> str:
+    """Tell of a constructor that is not called as its struct is."""
+    around = heads_around(record.text, record.line, record.column)
+    own = re.search(r"\b(?:struct|class)\s+(\w+)[^()]*$", around[-1]) if around else None
+    name = match[1] or match[2] or r"[A-Za-z_]\w*"
+    found = re.search(rf"(?<![\w~])({name})\s*\([^()]*\)\s*(:(?!:))?", record.code)
+    if own is None or found is None or found[1] == own[1] or not (found[2] or is_near(found[1], own[1])):
+        return ""
+    return f"A constructor has the name of its struct: {own[1]}, not {found[1]}."
+
+
 rules.table(r"""
 function[- ]definition is not allowed here
   in (\w+)\s*\(([^()]*)\)\s*\{
@@ -498,7 +673,7 @@ forbids declaration of '\w+' with no type
   in .
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 requires a type specifier|^no template named '(?:forward|backward)'
-  in ^\s*(?:template\s*<[^<>]*>\s*)?\w+\s*\(
+  in (?:^|[{;}])\s*(?:template\s*<[^<>]*>\s*)?(?:(?:static|inline|extern|constexpr|virtual|const)\s+)*\w+\s*\(
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
 ^declaration of 'auto &?(\w+)' has no initializer
 variable '(\w+)' with deduced type 'auto.*' requires an initializer|cannot deduce 'auto' type
@@ -554,22 +729,51 @@ break statement used with OpenMP|'break' statement cannot be used in OpenMP
     A loop of OpenMP cannot be left: its iterations run at the same time. Take the pragma away, or what leaves the loop.
 ^scalar object '\w+' requires one element|^excess elements in scalar
     Braces hold the values of an array, float a[] = {1, 2, 3}, and not of a pointer or a number.
-^too many initializers for|^excess elements in array|^too many initializer values
+^too many initializers for|^excess elements in (?:array|struct)|^too many initializer values
     The braces hold more values than there are elements: make the array longer, or take values away.
-^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization
-    A variable of one case would be seen by the next: put { } around the statements of the case that declares it.
 """)
 
 
 @rules.rule(
-    r"\bis private within this context|is a private member of|^calling a private constructor of|\(declared at line (\d+)\) is inaccessible"
+    r"\bis (?:private|protected) within this context|is a (?:private|protected) member of"
+    r"|^calling a private constructor of|\(declared at line (\d+)\) is inaccessible"
 )
 def _private(match: re.Match[str], record: Record) -> str:
+    if "protected" in record.message:
+        return "It is protected: only a struct that inherits from this one can use it, or one with public: ahead of it."
     places = [note.line for note in record.notes if "private here" in note.message and note.file == record.file]
     line = places[0] if places else int(match[1] or 0)
     if not line:
         return "It is private to its class: only what the class has as public can be used from outside."
     return f"The members of a class are private: write public: ahead of line {line}, or struct in place of class."
+
+
+@rules.rule(r"\babstract (?:class|type|return type|parameter)\b")
+def _abstract(match: re.Match[str], record: Record) -> str:
+    """Name the function that a struct has not filled in."""
+    name = re.search(r"type '(?:class |struct )?([\w:]+)'|type \"([\w:]+)\"|^variable type '([\w:]+)'", match.string)
+    lacks = re.search(r"pure virtual (?:method|function) '(?:\w+::)*(\w+)|'virtual [^(']*?(\w+)\(", record.said)
+    what = next((group for group in lacks.groups() if group), "") if lacks else ""
+    whose = f"'{next(group for group in name.groups() if group)}'" if name else "this struct"
+    if "parameter" in record.message:
+        return f"A struct with a function = 0 has no objects: take {whose} by reference, with & behind its name."
+    if not what:
+        return "A struct with a function = 0 has no objects: make one of a struct that has a body for it."
+    return (
+        f"There is no object of {whose}, as it has no body for '{what}': write it with the same parameters and const as "
+        f"in the base, or make an object of a struct that has it."
+    )
+
+
+@rules.rule(r"^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization")
+def _jump_to_case(match: re.Match[str], record: Record) -> str:
+    """Show the variable that a case declares without braces of its own."""
+    passed = next((note for note in record.notes if re.search("crosses init|bypasses variable", note.message)), None)
+    if passed and passed.file == record.file:
+        record.line, record.column = passed.line, passed.column
+    elif said := re.search(r"declared at line (\d+)", record.message):
+        record.line, record.column = int(said[1]), 0
+    return "The next case would see a variable of this one: put { } around the statements of the case that declares it."
 
 
 @rules.rule(r"^jump to label|^cannot jump from this goto")
@@ -630,9 +834,15 @@ def _number_of_get(match: re.Match[str], record: Record) -> str:
     return f"The number of a std::get is known when the text is compiled, and {found[1]} is a variable: write each one out, std::get<0>(t)."
 
 
-@rules.rule(r"use of deleted function '([^']*)::[^':]*\(const |deleted (?:copy )?constructor of '(?:const )?([^']*)'")
+@rules.rule(
+    r"use of deleted function '([^']*)::[^':]*\((?:const |\)')|deleted (?:copy )?constructor of '(?:const )?([^']*)'"
+)
 def _not_copied(match: re.Match[str], record: Record) -> str:
     what = re.sub(r" \[with .*", "", match[1] or match[2])
+    if re.search(rf"\b{re.escape(what)}\s*\(\s*\)\s*=\s*delete", mask(record.text)):
+        return f"A {what} cannot be made without arguments: its constructor without them is deleted."
+    if held := re.search(r"\[with _\w+ = ([^;\]]*)", match.string):  # g++ names the parameters of the template
+        what = re.sub(r"<_\w+.*", f"<{held[1]}>", what)
     if re.search(r"\[\s*[=\w][^\[\]&]*\]\s*[({]", record.code):
         return f"A lambda that begins with [=] or a name copies it, and a {what} cannot be copied: begin it with [&]."
     moves = "" if re.search("atomic|mutex", what) else ", or hand it on, std::move(p)"
@@ -640,10 +850,73 @@ def _not_copied(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+redundant with by-reference capture default|^'&' cannot precede a capture
+    [&] takes everything by reference already: leave the name with & out of the brackets.
+invalid use of (?:non-static )?(?:data )?member '.*' in static member function
+    A static function has no object, so it has none of its members: take static away, or hand over an object.
+^uninitialized (?:const|reference) member|must explicitly initialize the (?:const|reference) member
+    A constant or a reference in a struct gets its value ahead of the { } of the constructor: Gate(float v) : k(v) {}.
+^return type specification for constructor|^constructor cannot have a return type
+    A constructor has the name of its struct and no type ahead of it, not even void: give a function another name.
+^destructors may not have param|^destructor cannot have any param
+    A destructor takes nothing: ~Gate() { ... }.
+^multiple initializations given for
+    One member gets its value twice here: take one of the two away.
+is not a function template$|^no function template matches function template specialization
+    template <> gives one case of a template that is declared ahead of it: template <typename T> ... comes first.
+^template class without a name|^cannot declare a class template with no name
+    Behind struct or class its name is missing.
+^size of array .* is not an integral constant|^variable length array declaration not allowed|^variably modified
+    Outside of functions the size of an array is known when the text is compiled: a number, or a constexpr.
+may not appear in this context|^default argument references parameter
+    A default value cannot use another parameter: write a second function that takes less, and calls this one.
+invalid use of type 'void' in parameter|^argument may not have 'void' type|^'void' must be the first and only
+    void has no values: give the parameter another type, or leave it out.
+does not allow 'register'
+    Leave 'register' away: the compiler chooses by itself.
+^missing '\)' after "?'?defined
+    A ')' is missing behind defined(...
+^macro names? must be
+    The name of a macro begins with a letter or _.
+^no macro name given|^macro name missing
+    The name of the macro is missing behind this instruction.
+is not valid in preprocessor expressions|^invalid token at start of a preprocessor
+    #if compares whole numbers only, and no texts.
+^'#' is not followed by a macro param
+    # in a macro stands ahead of one of its parameters, and makes a text of it.
+cannot be used as a member pointer|non-pointer-to-member type
+    C++ has no .* for elements: in a loop two of them are multiplied by *, and so are two tensors as a whole.
+invalid cast from type '(?:float|double|int|int64_t|long int)' to type|^reinterpret_cast from '(?:float|double|int|int64_t|long)'
+  in \breinterpret_cast<\s*([\w:]+)\s*>
+    reinterpret_cast is for pointers: static_cast<\1>(v) converts a number.
+cannot bind rvalue reference|^no matching function for call to
+  in \bstd::(make_pair|make_tuple)\s*<
+    The values tell the types: std::\1(a, b), without < >.
+cannot bind rvalue reference of type
+  in .
+    What is taken here by && may be moved away, and this is a variable: hand over std::move(v), or a copy.
+forming (?:pointer|reference) to (?:reference|void)|pointer to a reference|form a reference to 'void'
+  in (std::\w+)<\s*(?:const\s+)?([\w:]+)\s*&\s*>
+    \1 holds values, and no references: \1<\2>, or pointers, \1<\2*>.
+^designator order for field
+    Fields are named in the order in which the struct declares them.
+^either all initializer clauses should be designated|^mixture of designated
+    Name all of these values, {.a = 1, .b = 2}, or none of them.
+'this' was not captured|^'this' cannot be implicitly captured
+    The lambda does not see the members of its object: begin it with [this], or with [&].
+marked 'override', but does not override|marked 'override' but does not override
+^(?:non-)?virtual member function marked 'override' hides|member function declared with 'override' does not override
+    No virtual function of the base has exactly this form: its name, its parameters and its const must be the same here.
+to bit-complement|^invalid argument type '(?:float|double|scalar_t)' to unary
+  in ~
+    ~ turns the bits of a whole number: the opposite of a condition is !a.
 left operand of comma operator has no effect
     A comma in plain ( ) only drops what is ahead of it: several values stand in braces, as in at::cat({a, b}, 1).
 ^not enough (?:perfectly )?nested loops|^not enough (?:perfectly nested|for) loops
     collapse(2) joins two loops, with nothing between the head of the first and the second.
+user defined reduction not found for '(?:\w+)'|unknown reduction identifier|incorrect reduction
+  in \breduction\s*\(\s*(?!max\b|min\b)([A-Za-z]\w*)\s*:\s*(\w+)
+    A reduction has an operator, +, *, max, min, && or ||, and not '\1': reduction(+ : \2).
 user defined reduction not found for '(\w+)'|not valid for specified reduction operation
     reduction takes a variable that is one number: add up in a float of the function's own, and store that behind the loop.
 ^invalid form of '#pragma omp atomic'|^the statement for 'atomic' must be
@@ -685,7 +958,7 @@ tuple index (?:must be in range|is out of)|index out of range in std::tuple
     An array does not take its type from its values: write float, int or another type in place of auto.
 ^variable or field '.*' declared void|^variable has incomplete type 'void'
     void says that a function returns nothing: give the variable the type of its value.
-^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'|lvalue of type 'void'
+^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'|lvalue of type 'void'|^incomplete type 'void' is not assignable
     Behind a void* stands nothing that has a type: take x.data_ptr<float>(), or static_cast<float*>(p).
 ^non-member function .*cannot have
     Outside of its struct a method says whose it is, Gate::get() const; a plain function has no const behind its ( ).
@@ -704,6 +977,12 @@ template declaration cannot appear at block scope|^templates can only be declare
     printf takes plain numbers: x.item<float>() takes the one out of a tensor.
 ^array size missing in|^storage size of .* isn't known|needs an explicit size or an initializer
     Say how many values there are, float a[8], or take std::vector<float> a(n) for a number that varies.
+a converted constant expression|is not implicitly convertible to|could not convert .* to '(?:int64_t|int|long)
+  in \bcase\b
+    A case names a whole number, or a value of an enum: compare all else with if (...) ... else if (...).
+a converted constant expression
+  in ^(?!.*\bstd::array\b)[^\[\]]*\w\s*<[^<>]*>\s*\(
+    Between < and > stands a whole number that is known when the text is compiled.
 size of array .*has non-integral type|size of array has non-integer type|a converted constant expression
     The size of an array is a whole number: static_cast<int64_t>(v) makes one of a float.
 given to 'delete', expected pointer|^cannot delete expression of type
@@ -715,8 +994,15 @@ given to 'delete', expected pointer|^cannot delete expression of type
     A '<' of a template is never closed: add the '>' behind its types.
 two or more data types in declaration|multiple types in one declaration|^cannot combine with previous
     Two types stand side by side: take one away; between two declarations a ';' is missing.
-^too many decimal points|^invalid suffix '\.
+^too many decimal points|^invalid suffix '\.|literal operator 'operator""\.
+  in \bfor\s+(\w+)\s+in\b
+    A loop over numbers is: for (int64_t \1 = 0; \1 < n; ++\1) { ... }.
+  in \bcase\b
+    A case names one value: for several write case 1: case 2: one behind the other.
+  in .
     A number has one point.
+^invalid digit ['"]\d['"] in binary
+    The digits behind 0b are 0 and 1.
 ^exponent has no digits
     Behind the e of a number stands its exponent, as in 1e-5f.
 ^invalid digit ['"][89]['"] in octal
@@ -728,7 +1014,7 @@ two or more data types in declaration|multiple types in one declaration|^cannot 
 ^#include expects|^expected "FILENAME" or <FILENAME>
   in #\s*include\s+([\w./]+)
     The name of a header stands in < >: #include <\1>.
-^invalid use of 'this' in non-member|^invalid use of 'this' outside|^'this' may only be used inside
+^invalid use of 'this' in non-member|^invalid use of 'this' outside|^'this' may only be used inside|^'this' cannot be captured in this
     Only a method of a struct has a this: a function names its arguments.
 ^invalid type for iteration variable|^invalid increment expression|must be of integer or|^increment clause of OpenMP
     A parallel loop counts in whole numbers, by a fixed step: for (int64_t i = 0; i < n; ++i).

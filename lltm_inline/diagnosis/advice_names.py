@@ -14,12 +14,14 @@ from .names import (
     FOREIGN,
     FOREIGN_MODULES,
     INDEXING,
+    LIMITS,
     MACRO_HEADERS,
     MACROS,
     NOT_IN_STD,
     OLD_MACROS,
     PYTHON,
     PYTHON_MODULES,
+    QUALIFIED,
     STD,
     TENSOR_MEMBERS,
     VECTOR_MEMBERS,
@@ -36,6 +38,7 @@ from .source_text import (
     definition,
     function_around,
     heads_around,
+    is_tensor,
     mask,
     offset_of,
     position,
@@ -145,6 +148,8 @@ def _macro(match: re.Match[str], record: Record) -> str:
     r"|namespace 'torch'|not a member of 'torch'|'torch' does not name a type"
 )
 def _torch(match: re.Match[str], record: Record) -> str:
+    if re.search(r"(?<![\w.])torch\.", record.code) and "torch::" not in record.code:
+        return ""
     name = re.search(r"'(\w+)' is not a member|named '(\w+)'", record.message)
     asked = (name[1] or name[2]) if name else ""
     if dtype := DTYPES.get(asked.removeprefix("k").lower()):
@@ -208,10 +213,20 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
     name = next((group for group in match.groups() if group), "")
     if not name and (found := re.search(r"std::(\w+)", record.row)):
         name = found[1]
-    if name in STD:
+    if name == "function" and re.search(r"\bfunction<[^<>()]*>", record.code):
+        return "A std::function names what it returns, and in ( ) what it takes: std::function<float(float)>."
+    if name in STD and not re.search(rf"#\s*include\s*<{STD[name]}>", record.text):
         return f"Add #include <{STD[name]}> at the top: so far '{name}' is only declared."
-    own = re.search(r"incomplete type.*?'(?:struct |class )?(\w+)'|'(\w+) \w+' has incomplete", record.message)
-    name = (own[1] or own[2]) if own else ""
+    own = re.search(
+        r"incomplete type.*?'(?:struct |class )?(\w+)'|'(\w+) \w+' has incomplete|forward declaration of '(?:struct |class )?(\w+)'",
+        record.said,
+    )
+    name = (own[1] or own[2] or own[3]) if own else ""
+    around = heads_around(record.text, record.line, record.column)
+    if re.search(rf"\b{name or '.'}\s*\(\s*\w+\s*\)\s*[{{:]", record.code):
+        return "Each parameter of a constructor has a type of its own in front."
+    if "field" in record.message and around and re.search(rf"\b(?:struct|class)\s+{name}\b", around[-1]):
+        return f"A struct cannot hold one of itself: hold a pointer, {name}*, or a std::vector<{name}>."
     if not re.search(rf"\b(?:struct|class)\s+{name}\s*;", mask(record.text)):
         return ""
     return f"So far '{name}' is only declared: its body, with all members, must stand ahead of this line."
@@ -247,6 +262,33 @@ def _in_at(match: re.Match[str], record: Record) -> str:
     return f"No header that is included has {space}::{name}: check its spelling, or include its header."
 
 
+#: What people call without the tensor that it is a method of.
+_METHODS = frozenset(
+    [
+        "size",
+        "stride",
+        "numel",
+        "dim",
+        "sizes",
+        "strides",
+        "item",
+        "data_ptr",
+        "contiguous",
+        "view",
+        "reshape",
+        "defined",
+        "is_contiguous",
+    ]
+)
+
+
+@rules.rule(r"^expected template-name before '<'")
+def _no_template(match: re.Match[str], record: Record) -> str:
+    found = re.search(r"\bstd::(\w+)<", record.code)
+    near = nearest(found[1], STD) if found and found[1] not in STD else ""
+    return f"Did you mean 'std::{near}'?" if near else ""
+
+
 _UNKNOWN = (
     r"'([\w:]+)' (?:was not declared|has not been declared|does not name a type)"
     r"|use of undeclared identifier '(\w+)'|unknown type name '(\w+)'|no template named '(\w+)'"
@@ -257,7 +299,7 @@ _UNKNOWN = (
 @rules.rule(_UNKNOWN)
 def _unknown(match: re.Match[str], record: Record) -> str:
     name = next(group for group in match.groups() if group)
-    text = record.text
+    text, code = record.text, record.code
     if name in PYTHON_MODULES and f"{name}." in record.row:
         return f"'{name}.' is Python: write {PYTHON_MODULES[name]}."
     if name in FOREIGN_MODULES and f"{name}." in record.row:
@@ -270,8 +312,14 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return f"'{name}' is Python: {PYTHON[name]}."
     if name in AT_TYPES:
         return f"Did you mean 'at::{name}'?"
+    if name in QUALIFIED and not definition(text, name):
+        whole, header = QUALIFIED[name]
+        included = re.search(rf"#\s*include\s*<{header}>", text)
+        return f"Did you mean '{whole}'?" + ("" if included else f" It needs #include <{header}>.")
     if re.search("(?i)dispat?ch", name):
         return f"Did you mean '{nearest(name, MACROS) or 'AT_DISPATCH_FLOATING_TYPES'}'?"
+    if depends := re.search(rf"(?<![\w:])(?<!typename )([A-Z]\w?::\w+)\s*[*&]\s*{name}\b", code):
+        return f"What this is depends on a template, so say that it is a type: typename {depends[1]}."
     if "AT_DISPATCH" in record.row and re.search(rf",\s*{name}\s*,", record.row):
         return f'The name of a dispatch stands in double quotes: "{name}".'
     if re.search(rf"\[[^\[\]]*\]\s*\((?:[^()]*,)?\s*{name}\s*[,)]", record.row):
@@ -283,13 +331,15 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return (
             f"What a loop declares is private by itself: leave '{name}' out of {private[1]}(...), or declare it ahead."
         )
-    header = _header_of(name, record) or C_MACROS.get(name)
-    if header:
+    if header := _header_of(name, record) or C_MACROS.get(name, ""):
         return f"Add #include <{header}> at the top."
+    if re.search(rf"\w\s*\((?:[^;]*,)?\s*{name}\s*(?:=[^=]|:[^:])", code) and not re.search(
+        r"\b(?:for|if|while)\b", code
+    ):
+        return "C++ has no named arguments: pass the value alone, at its place."
     elsewhere = _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
     if elsewhere:
         return elsewhere
-    code = record.code
     if enum := re.search(rf"\benum\s+(?:class|struct)\s+(\w+)[^{{;]*\{{[^}}]*\b{name}\b", mask(text)):
         return f"'{name}' belongs to the enum class {enum[1]}: write {enum[1]}::{name}."
     if re.search(rf"\btemplate\s*<[^>]*(?<!\w ){name}\b", code):
@@ -307,8 +357,6 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return "Add #include <omp.h> at the top."
     if name in FOREIGN:
         return f"Did you mean '{FOREIGN[name]}'?"
-    if re.search(rf"[(,]\s*{name}\s*(?:=[^=]|:[^:])", record.row) and not re.search(r"\b(?:for|if|while)\b", code):
-        return "C++ has no named arguments: pass the value alone, at its place."
     if re.search(rf"\bfor\s*\(\s*{name}\s*=", record.row):
         return f"Say its type where the loop begins: for (int64_t {name} = ..."
     around = at_file_scope(text, record.line) and function_around(text, record.line, record.column)
@@ -322,10 +370,17 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return f"Did you mean 'std::{name}'?" + ("" if included else f" It needs #include <{STD[name]}>.")
     tensors = "at::" in text or "torch" in text
     if called and tensors and name in aten_functions():
+        given = re.search(rf"\b{name}\s*\(\s*(-?\d+|[A-Za-z_]\w*)?\s*[,)]", code)
+        if given and given[1] and name in NOT_IN_STD and declarations(text, given[1]) and not is_tensor(text, given[1]):
+            return f"C++ has no function '{name}' for this: write {NOT_IN_STD[name]}."
+        if given and name in _METHODS and not (given[1] and is_tensor(text, given[1])):
+            return f"'{name}' belongs to a tensor: write x.{name}(...), with the tensor's name and a dot."
         return f"Did you mean 'at::{name}'?"
     if called and not tensors and name in NOT_IN_STD:
         return f"C++ has no function '{name}': write {NOT_IN_STD[name]}."
     near = nearest_of_text(name, text) or (nearest(name, STD) if of_std else "")
+    if not near and name.upper() in C_MACROS:
+        near = name.upper()
     if not near and name.isupper():
         near = nearest(name, C_MACROS)
     if not near and called and tensors:
@@ -416,9 +471,10 @@ def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
 @rules.rule(
     r"has no member named '(\w+)'|no member named '(\w+)' in '([^']*)'|'(\w+)' is not a member of '([^']*)'"
     r"|not have any field named '(\w+)'|^member initializer '(\w+)' does not name"
+    r"|has no non-static data member named '(\w+)'|^field designator '(\w+)' does not refer"
 )
 def _member(match: re.Match[str], record: Record) -> str:
-    name = match[1] or match[2] or match[4] or match[6] or match[7]
+    name = match[1] or match[2] or match[4] or match[6] or match[7] or match[8] or match[9]
     if "ScalarType" in record.message and (dtype := DTYPES.get(name.lower())):
         return f"This dtype is at::{dtype} in C++."
     if "std::array<" in record.message:
@@ -430,17 +486,21 @@ def _member(match: re.Match[str], record: Record) -> str:
     tensor = "Tensor" in record.message
     if tensor and name in TENSOR_MEMBERS:
         return f"In C++: {TENSOR_MEMBERS[name]}."
+    if "numeric_limits<" in record.message:
+        near = LIMITS.get(name) or nearest(name, ("infinity", "quiet_NaN", "epsilon", "lowest", "digits"))
+        return f"It is called '{near}', with ( ) behind it." if near else ""
     if "vector<" in record.message and name in VECTOR_MEMBERS:
         return f"For a std::vector write {VECTOR_MEMBERS[name]}."
     if "vector<" in record.message and STD.get(name) == "algorithm" and name != "clamp":
-        return f"It is a function, not a member: std::{name}(v.begin(), v.end()), with #include <algorithm>."
+        more = "" if re.search("sort|reverse|element|unique|permutation", name) else ", ..."
+        return f"It is a function, not a member: std::{name}(v.begin(), v.end(){more}), with #include <algorithm>."
     guess = record.guess
     if is_near(name, guess):
         return f"Did you mean '{guess}'?"
     if tensor and name in aten_functions():
         return f"It is a function, not a member: write at::{name}(...)."
     own = re.search(
-        r"'(?:const )?(?:struct |class )?(\w+)(?:<[^']*)?' has no|(?:in|of) '(?:const )?(\w+)(?:<[^']*)?'",
+        r"'(?:const )?(?:struct |class )?(\w+)(?:<[^']*)?' has no|(?:in|of|type) '(?:const )?(\w+)(?:<[^']*)?'",
         record.message,
     )
     kind = (own[1] or own[2]) if own else ""
@@ -453,6 +513,20 @@ def _member(match: re.Match[str], record: Record) -> str:
     if not near and (match[6] or match[7]):
         return f"There is no member '{name}' to begin with a value: declare it in the struct, or leave it out here."
     return f"Did you mean '{near}'?" if near else ""
+
+
+@rules.rule(
+    r"^no declaration matches '.*?(\w+)::(~?\w+)\(|^out-of-line definition of '(~?\w+)' does not match any declaration in '(\w+)'"
+)
+def _other_declaration(match: re.Match[str], record: Record) -> str:
+    kind, name = match[1] or match[4], match[2] or match[3]
+    body = re.search(rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;", mask(record.text), re.DOTALL)
+    members = re.findall(r"(\w+)\s*\(", body[1]) if body else []
+    if name not in members and (near := nearest(name, members)):
+        return f"Did you mean '{near}'?"
+    return (
+        f"'{kind}' does not declare it like this: what it returns, its parameters and its const must be the same there."
+    )
 
 
 @rules.rule(r"^variable is not captured|'(\w+)' is not captured|variable '(\w+)' cannot be implicitly captured")
@@ -521,6 +595,8 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
         return "A ';' is missing at the end of this statement."
     if word and (cure := _capital(record)):
         return cure
+    if word and word[0] in ("return", "break", "continue", "if", "for", "while", "do", "switch", "case", "throw"):
+        return f"A ';' is missing ahead of '{word[0]}', where the statement before it ends."
     if word:
         return f"Ahead of '{word[0]}' something is missing: an operator, a ',' or a ';'."
     if here[:1] in tuple("*/%+-<>=&|^?.:!"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from .advice_tensors import LOGICAL, in_place_of_tensor
-from .compiler_log import Record
-from .names import arguments, count_arguments
+from .advice_tensors import LOGICAL, for_tensors, in_place_of_tensor
+from .compiler_log import Record, plain_name
+from .names import STD, arguments, count_arguments
 from .rules import Rules, without_aka
-from .source_text import definition, heads_around, mask, parameters
+from .source_text import definition, heads_around, is_tensor, mask, parameters
 
 rules = Rules()
 
@@ -24,6 +24,7 @@ _PAIR = re.compile(
     r"|assigning to '(?P<h>[^']*)' from (?:incompatible type )?'(?P<g>[^']*)'"
     r"|(?:invalid 'static_cast'|static_cast|C-style cast) from (?:type )?'(?P<k>[^']*)' to (?:type )?'(?P<l>[^']*)'"
     r"|initialization of reference of type '(?P<n>[^']*)' from expression of type '(?P<m>[^']*)'"
+    r"|reference to type '(?P<r>[^']*)' could not bind to an? [lr]value of type '(?P<q>[^']*)'"
     r"|(?:mismatched types|could not match) '(?P<p>[^']*)' (?:and|against) '(?P<o>[^']*)'"
     r"|no viable conversion from (?:returned value of type )?'(?P<i>[^']*)' to (?:function return type )?'(?P<j>[^']*)'"
 )
@@ -40,6 +41,9 @@ _ROWS = "The rows of an array are no pointers: take it as float (*a)[4], say, or
 _LIST = "It is a list with a length: keep it as at::IntArrayRef s = x.sizes(), or one extent as int64_t n = x.size(0)."
 #: What is given, what is wanted, and the cure: the first pair that fits is told.
 _GIVEN_FOR = (
+    (r"^const char ?(?:\*|\[)", _TENSOR, 'A text is no tensor: TORCH_CHECK(condition, "text") stops with a text.'),
+    (r"lambda", rf"^{NUMBER}$", "This is a function without a name: auto f = [](...) { ... }; keeps it, and ( ) behind its '}' calls it."),
+    (r"lambda", r"std::function<", "The lambda takes or returns other types than this std::function names between < and >."),
     (r"optional<", r"^(?!.*optional)", _OPTIONAL),
     (r"ArrayRef|TensorList", r"^(?:const )?std::vector<", "It only looks at values elsewhere: .vec() makes a std::vector of them."),
     (r"^(?!.*TensorAccessor).*ArrayRef", rf"^{NUMBER}$", _EXTENTS),
@@ -54,7 +58,11 @@ _GIVEN_FOR = (
     (rf"^(?:const )?{NUMBER}\*$", r"[^*]\*(?: ?const)?\*$", "One pointer leads to all of it: (i, j) is p[i * columns + j]."),
     (r"\(\*\)\[|\]\[\w+\]$", r"\*\*$", _ROWS),
     (r"\[\w+\]\[\w+\]$", r"\*$", "The rows of an array lie one behind the other: &a[0][0] points to its first value."),
-    (r"__normal_iterator<", rf"^{NUMBER}$", _ITERATOR),
+    (r"__normal_iterator<|::(?:const_)?iterator$", rf"^{NUMBER}$", _ITERATOR),
+    (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::vector<", "A number in ( ) says how many values there are: std::vector<float> v(n)."),
+    (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::(?:pair|tuple)<", "Its values stand in braces: {a, b}."),
+    (rf"^(?:const )?{NUMBER}$", r"^(?:const )?std::string$", "A number becomes text with std::to_string(...)."),
+    (_TENSOR, r"^(?:const )?std::vector<at::Tensor>", "Braces make a list of tensors: {x}."),
     (r"TensorAccessor<", rf"^(?:const )?{NUMBER}$", _MORE_DIMENSIONS),
     (r"^(?!.*TensorAccessor).*ArrayRef", r"\*$", _LIST),
     (r"TensorAccessor<", r"\*$", "An accessor is no pointer: take x.const_data_ptr<T>() to read, x.mutable_data_ptr<T>() to write."),
@@ -70,7 +78,7 @@ _GIVEN_FOR = (
     (r"^void$", r"", "The function that is called here is declared void: it returns nothing."),
     (r"^const char ?(?:\*|\[)", r"^char$", "A single character stands in single quotes: 'a'."),
     (r"^const char ?(?:\*|\[)", rf"^{NUMBER}$", "A text is no number: leave the quotes away, or read it with std::stod(...)."),
-    (r"\(\*?\)\(|^[^()<]+ ?\(.*\)$", rf"^{NUMBER}$", _UNCALLED),
+    (r"\(\*?\)\(|^[^()<]+ ?\(.*\)(?: noexcept)?$", rf"^{NUMBER}$", _UNCALLED),
 )  # fmt: skip
 
 
@@ -92,7 +100,7 @@ def pair_in(message: str) -> tuple[str, str] | None:
     if match is None:
         return None
     given, wanted = (
-        next(match[name] for name in names if match[name] is not None) for names in ("acegikmo", "bdfhjlnp")
+        next(match[name] for name in names if match[name] is not None) for names in ("acegikmoq", "bdfhjlnpr")
     )
     return _types(given), _types(wanted)
 
@@ -107,6 +115,12 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         callee: the function of which it is an argument.
     """
     line, text = record.code, mask(record.text)
+    if (
+        re.fullmatch(rf"(?:const )?{NUMBER}&?", given)
+        and re.search(_TENSOR, wanted)
+        and (cure := _of_a_number(callee, record))
+    ):
+        return cure
     for left, right, cure in _GIVEN_FOR:
         if re.search(left, given) and re.search(right, wanted):
             return cure
@@ -115,7 +129,8 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         return f"'{callee}' takes the sizes of a tensor: hand over the tensor, or write at::{of_sizes}(sizes, x.options())."
     if "Vectorized<" in given and re.fullmatch(rf"(?:const )?(?:{NUMBER}|T)&?", wanted):
         return "A vector is several numbers: v.store(p + i) writes them all, and the loop goes on by the width of the vector."
-    if re.fullmatch(r"(?:const )?at::Tensor&?", given) and (cure := in_place_of_tensor(wanted, record)):
+    tensor = re.fullmatch(r"(?:const )?at::Tensor&?", given)
+    if tensor and (cure := for_tensors(callee, record) or in_place_of_tensor(wanted, record)):
         return cure
     if wanted.startswith("const char*") and "AT_DISPATCH" in line and "ScalarType" in given:
         return 'A dispatch takes one dtype, and then its name: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).'
@@ -141,6 +156,8 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         return f"'{set_to[1]}' is a pointer: the value behind it is set by {set_to[1]}[0] = ..."
     if given.removeprefix("const ") == _pointee(wanted) and wanted.endswith("*"):
         return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
+    if re.fullmatch(NUMBER, given) and re.fullmatch(rf"{NUMBER}&", wanted):
+        return f"The function may change what it is given: put it into a variable of type {plain} first, or let it take {plain} without &."
     if re.fullmatch(NUMBER, given) and re.search(rf"\benum\b[^;{{]*\b{re.escape(plain)}\b", text):
         return f"A number becomes a value of an enum by static_cast<{plain}>(...)."
     if re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(given)}\b", text) and re.fullmatch(NUMBER, plain):
@@ -148,9 +165,19 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
     return ""
 
 
+def _of_a_number(callee: str, record: Record) -> str:
+    """Send a number that was given to a function of `at` to the one of std that has the same name."""
+    name = plain_name(callee or record.called)
+    if STD.get(name) != "cmath" or not re.search(rf"\b(?:at|torch)::{name}\s*\(", record.code):
+        return ""
+    return f"at::{name} is for tensors, and this is a number: write std::{name}, with #include <cmath>."
+
+
 def _two_pointers(given: str, wanted: str, record: Record, callee: str) -> str:
     line, plain = record.code, _pointee(wanted)
     place = definition(record.text, callee) if callee else None
+    if "_cast<" in line and given == f"const {wanted}":
+        return f"This cast does not take the const away: keep it, as {given}, or take mutable_data_ptr<{plain}>() to write."
     if "_cast<" in line and "void" not in given:
         return "A cast of a pointer does not convert the values behind it: convert each of them, or the tensor, x.to(at::kFloat)."
     if given in ("void*", "const void*"):
@@ -222,6 +249,8 @@ def _one_for_another(match: re.Match[str], record: Record) -> str:
         return cure
     if "..." in given:  # clang++ shortens what two tuples have in common
         return "The values that are returned do not fit the function's type: compare their number and their types."
+    if given.startswith("<") and "overloaded" in given:
+        return ""
     if "<" in given[:1]:
         return f"These braces make no {wanted}: compare their number and their types with what it holds."
     if passed:
@@ -236,7 +265,9 @@ def _one_for_another(match: re.Match[str], record: Record) -> str:
 ARGUMENT = re.compile(r"initializing argument (\d+) of '[^(]*?([\w:]+)(?:<[^(]*>)?\(")
 
 
-@rules.rule(r"at::Tensor::Tensor\(|constructor for initialization of '(?:const )?(at::Tensor|std::tuple<[^']*>)'")
+@rules.rule(
+    r"at::Tensor::Tensor\(|constructor for initialization of '(?:const )?(at::Tensor|std::(?:tuple|pair)<[^']*>)'"
+)
 def _made_by_hand(match: re.Match[str], record: Record) -> str:
     return _braces(match[1] or "at::Tensor", record)
 
@@ -254,10 +285,10 @@ def _braces(wanted: str, record: Record) -> str:
             return "A tensor of these extents is made by a function: at::empty({rows, columns}, x.options())."
         if re.search(r"at::Tensor\s+\w+\s*[({]\s*[^\s)}]", code) and "size" in code:
             return "A tensor of these extents is made by a function: at::empty(x.sizes(), x.options())."
-    holds = count_arguments(re.sub(r"<(.*)>", r"(\1)", wanted)) if wanted.startswith("std::tuple<") else None
+    holds = count_arguments(re.sub(r"<(.*)>", r"(\1)", wanted)) if re.match(r"std::(?:tuple|pair)<", wanted) else None
     gives = count_arguments(f"({values[1]})") if values else None
     if holds and gives and holds != gives:
-        return f"The tuple holds {holds} values, and these are {gives}."
+        return f"The {wanted[5:].partition('<')[0]} holds {holds} values, and these are {gives}."
     return ""
 
 
@@ -280,8 +311,8 @@ def _operator(match: re.Match[str], record: Record) -> str:
         )
     if operator.startswith("^"):
         return "^ is not a power: write std::pow(a, b), or x * x."
-    if operator.startswith("*") and line_has_power(line):
-        return "C++ has no **: write std::pow(a, b), or x * x."
+    if operator.startswith("*") and (cure := power(record)):
+        return cure
     if operator == "=" and len(types) == 2:
         return of_pair(types[1], types[0], record) or f"A value of type {types[1]} stands where {types[0]} is wanted."
     tensors = [bool(re.fullmatch(r"(?:const )?at::Tensor ?&?", item)) for item in types]
@@ -310,12 +341,14 @@ def _operator(match: re.Match[str], record: Record) -> str:
     if any("ostream" in item for item in types) and not operator.startswith("<<"):
         return "Output is written with <<."
     if types and all("iterator" in item for item in types):
-        return "These iterators are compared by != alone."
+        return "These iterators are compared by != alone." if operator[:1] in ("<", ">") else ""
     for kind, cure in _OPERANDS:
         if any(re.search(kind, item) for item in types):
             return cure
     if operator.startswith("+") and types and all("char" in item for item in types):
         return 'A text in quotes is no std::string: write std::string("...") + ...'
+    if operator == "*" and any("string" in item or "char" in item for item in types):
+        return "A text is not repeated by *: std::string(3, '-') holds a character three times."
     if any("string" in item for item in types) and any(re.fullmatch(NUMBER, item) for item in types):
         quotes = re.search(r"'([^'\\]{2,})'", line)
         return (
@@ -330,9 +363,38 @@ def _operator(match: re.Match[str], record: Record) -> str:
         return f"{_types(pointer)} is a pointer, where all the values begin: one of them is taken with [ ], as in x[i]."
     if operator.startswith("%"):
         return "% is for whole numbers: write std::fmod(a, b)."
-    return f"There is no '{operator}' for these types." if types and operator else ""
+    if (
+        operator in _OF_BITS
+        and types
+        and all(re.fullmatch(NUMBER, item.removeprefix("const ").rstrip("&")) for item in types)
+    ):
+        return _OF_BITS[operator]
+    return _of_own_types(operator, types, record) or (
+        f"There is no '{operator}' for these types." if types and operator else ""
+    )
 
 
+def _of_own_types(operator: str, types: list[str], record: Record) -> str:
+    """Tell of an operator between values of a struct or an enum of the text."""
+    text = mask(record.text)
+    for kind in (re.sub(r"^const |[&*]$", "", item) for item in types):
+        names = re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(kind)}\b[^;{{]*\{{\s*(\w+)", text)
+        if names:
+            return f"A value of an enum class is no number: compare it with its names, as in {kind}::{names[1]}, or use a static_cast."
+        if re.search(rf"\b(?:struct|class)\s+{re.escape(kind)}\b", text):
+            return (
+                f"'{kind}' has no {operator} of its own: use it between members, or define operator{operator} for it."
+            )
+    return ""
+
+
+#: Operators that numbers with a point do not have.
+_OF_BITS = {
+    "&": "& is for the bits of whole numbers: two conditions are combined by &&.",
+    "|": "| is for the bits of whole numbers: two conditions are combined by ||.",
+    "<<": "<< shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and * multiplies.",
+    ">>": ">> shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and / divides.",
+}
 #: A type that an operator does not take, and the cure.
 _OPERANDS = (
     (r"optional<", _OPTIONAL),
@@ -341,15 +403,19 @@ _OPERANDS = (
     (r"^[^()<]+ ?\(.*\)(?: noexcept.*)?$", _UNCALLED),
     (r"TypeMeta|ScalarType", "A dtype is compared with a constant: x.scalar_type() == at::kFloat."),
     (r"^(?!.*TensorAccessor).*ArrayRef", _EXTENTS),
-    (r"__normal_iterator<|_iterator\b", _ITERATOR),
+    (r"__normal_iterator<|_iterator\b|::iterator\b", _ITERATOR),
     (r"TensorAccessor<", _MORE_DIMENSIONS),
     (r"^(?:const )?std::(?:vector|array)<", "It has no arithmetic and no output of its own: go through its elements in a loop."),
 )  # fmt: skip
 
 
-def line_has_power(line: str) -> bool:
-    """Tell whether a line has Python's power operator."""
-    return bool(re.search(r"[\w)\]]\s*\*\*\s*[-\w(.]", line))
+def power(record: Record) -> str:
+    """Tell of Python's power operator, if the line has it."""
+    found = re.search(r"(\w*)[\w)\]]\s*\*\*\s*[-\w(.]", record.row)
+    base = re.search(r"(\w+)\s*\*\*", record.code)
+    if base and is_tensor(record.text, base[1]):
+        return f"C++ has no **: write at::pow({base[1]}, 2), say, or {base[1]} * {base[1]}."
+    return "C++ has no **: write std::pow(a, b), or x * x." if found else ""
 
 
 @rules.rule(
@@ -357,6 +423,9 @@ def line_has_power(line: str) -> bool:
 )
 def _choice(match: re.Match[str], record: Record) -> str:
     types = [_types(group) for group in match.groups() if group]
+    tensors = [bool(re.match(_TENSOR, one)) for one in types]
+    if any(tensors) and any(re.fullmatch(rf"(?:const )?{NUMBER}", one) for one in types):
+        return "Both values of a choice have one type: at::scalar_tensor(v, x.options()) makes a tensor of the number."
     return f"Both values of a choice have one type, and these are {types[0]} and {types[1]}: convert one to the other's type."
 
 
@@ -373,6 +442,8 @@ def _counted(match: re.Match[str], record: Record) -> str:
     r"^invalid cast from type|cast from .* (?:is not allowed|loses precision|loses information)|^cannot cast from type"
 )
 def _cast(match: re.Match[str], record: Record) -> str:
+    if tensor := re.search(r"'(?:const )?at::Tensor' to type '([^']*)'", record.message):
+        return in_place_of_tensor(tensor[1], record)
     if not re.search(r"\*|pointer", record.message):
         return ""
     return "A pointer is no number: the value it leads to is p[i] or *p, and that can be converted."
@@ -384,6 +455,13 @@ def _arguments(match: re.Match[str], record: Record) -> str:
     made = re.search(r"(\w+)(?:<.*>)?::\1\(|initialization of '(?:[\w:]*::)?(\w+)", record.message)
     said = re.search(r"call to '(?:[\w:]*::)?(\w+)", record.message)
     name = (made[1] or made[2]) if made else record.called or (said[1] if said else "it")
+    struct = re.search(
+        rf"\b(?:struct|class)\s+{re.escape(name)}\b[^;{{}}()]*\{{(.*?)\}}\s*\w*\s*;", mask(record.text), re.DOTALL
+    )
+    if made and struct and not re.search(rf"(?<!~)\b{re.escape(name)}\s*\(", struct[1]):
+        return (
+            f"'{name}' declares no constructor: its members get their values in braces, {name}{{...}}, in their order."
+        )
     found = candidates(record)
     wants = sorted({one[0] for one in found if one[0] is not None})
     gives = next((one[1] for one in found if one[1] is not None), None)
@@ -398,6 +476,8 @@ def _arguments(match: re.Match[str], record: Record) -> str:
             if least or len(wants) == 1
             else " or ".join(map(str, wants)) + " arguments"
         )
+        if not any(wants):
+            told = "no arguments"
         return f"'{name}' takes {told}, this call gives {gives}.{declared_as(name, record)}"
     pairs = {pair for one in found if one[0] is None and (pair := pair_in(one[2]))}
     if len(pairs) == 1 and sum(one[0] is None for one in found) == 1:

@@ -7,7 +7,7 @@ import re
 from .compiler_log import Record
 from .names import STD, aten_functions
 from .rules import Rules
-from .source_text import heads_around, is_pointer, mask, position
+from .source_text import heads_around, is_pointer, is_tensor, mask, position
 
 rules = Rules()
 
@@ -22,13 +22,13 @@ _TENSOR = r"'(?:const )?at::Tensor(?: ?&)?'"
 def _dispatch(match: re.Match[str], record: Record) -> str:
     """Look at the first argument of a dispatch, and at how its body begins."""
     code, text = record.code, mask(record.text)
-    head = (heads_around(text, record.line) or [""])[-1]
-    if record.severity == "error" and (
-        bare := re.match(r"\s*(AT_DISPATCH_\w+|(?:at::)?parallel_for)\s*\([^\[]*$", head)
-    ):
-        record.line, record.column = position(text, text.index(head) + len(head))
-        start = "[&](int64_t begin, int64_t end)" if "parallel_for" in bare[1] else "[&]"
-        return f"The body of {bare[1]} is a lambda: put {start} in front of its '{{'."
+    opened = [heads[-1] for column in (record.column, 1) if (heads := heads_around(text, record.line, max(column, 1)))]
+    pattern = re.compile(r"\s*(AT_DISPATCH_\w+|(?:at::)?parallel_for)\s*\([^\[]*$")
+    for head in opened if record.severity == "error" else ():
+        if bare := pattern.match(head):
+            record.line, record.column = position(text, text.index(head) + len(head))
+            start = "[&](int64_t begin, int64_t end)" if "parallel_for" in bare[1] else "[&]"
+            return f"The body of {bare[1]} is a lambda: put {start} in front of its '{{'."
     tensor = re.search(r"\bAT_DISPATCH_\w+\s*\(\s*(\w+)\s*,", code)
     if tensor and "at::Tensor" in record.said and re.search(r"[sS]calar_?[tT]ype", record.said):
         return f"A dispatch takes the dtype, not the tensor: {tensor[1]}.scalar_type()."
@@ -71,7 +71,7 @@ constant expression|no matching (?:member )?function|no instance of|template arg
 @rules.rule(r"'(?:const )?at::Tensor(?: ?&)?' (?:is not contextually convertible )?to 'bool'")
 def _for_a_condition(match: re.Match[str], record: Record) -> str:
     found = re.search(r"\bstd::(\w+)\s*\(", record.code) if record.header else None
-    return _for_tensors(found[1], record) if found else in_place_of_tensor("bool", record)
+    return for_tensors(found[1], record) if found else in_place_of_tensor("bool", record)
 
 
 def in_place_of_tensor(target: str, record: Record) -> str:
@@ -97,7 +97,7 @@ def in_place_of_tensor(target: str, record: Record) -> str:
         return (
             "A tensor is no condition: x.defined() asks whether there is one, x.item<bool>() takes one truth out of it."
         )
-    if re.search(r"\w\s*\[", record.code):
+    if re.search(r"\w\s*\[", re.sub(r"^\s*[\w.]+\s*(?:\[[^\[\]]*\]\s*)+=(?!=)", "", record.code)):
         return (
             f"An element of a tensor is a tensor too: read numbers through x.const_data_ptr<{plain}>(), "
             f"or one by x[0].item<{plain}>()."
@@ -132,18 +132,35 @@ def _accessor(match: re.Match[str], record: Record) -> str:
 def _of_numbers(match: re.Match[str], record: Record) -> str:
     """Send a tensor that was given to a function of std to the one of the same name in `at`."""
     name = record.called
-    said = record.said
+    said = re.sub(
+        r"\w+\([^()]*\)::(?=<lambda)", "", record.said
+    )  # a lambda has the name of the function that it stands in
+    if name == "to_string" and "at::Tensor" in record.message:
+        return "std::to_string is for numbers: x.item<float>() takes the one out of a tensor, and std::cout << x prints all."
+    vector = re.search(rf"\b{name}\s*\(\s*(\w+)\s*\)", record.code)
+    if (
+        STD.get(name) == "cmath"
+        and vector
+        and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{vector[1]}\b", mask(record.text))
+    ):
+        return f"'{name}' takes one number: go through the elements, for (auto& one : {vector[1]}) one = std::{name}(one);."
     if STD.get(name) == "cmath" and re.search(r"\w\*&?[,)]", record.message):
         return "A pointer is handed over: one value of it is taken with [ ], as in p[i]."
     if "at::Tensor" not in said or re.search(rf"\bat::{name}\b", record.code):
         return ""
-    return _for_tensors(name, record)
+    return for_tensors(name, record)
 
 
-def _for_tensors(name: str, record: Record) -> str:
+def for_tensors(name: str, record: Record) -> str:
+    """Send a tensor that was given to a function of numbers to the one of the same name in `at`."""
     if STD.get(name) not in ("cmath", "algorithm") or name not in aten_functions():
         return ""
     text = record.text
+    values = re.search(rf"\b{name}\s*\(\s*(\w+)\s*,\s*([\w.]+)\s*\)", record.code) if name in ("max", "min") else None
+    if values and is_tensor(text, values[1]) != is_tensor(text, values[2]):
+        one, other = values.groups() if is_tensor(text, values[1]) else values.groups()[::-1]
+        limit = "min" if name == "max" else "max"
+        return f"This '{name}' is for numbers: for a tensor and a number write at::clamp_{limit}({one}, {other})."
     whole = re.search(rf"#\s*include\s*<(?:ATen/ATen\.h|ATen/ops/{name}\.h|torch/\w+\.h)>", text)
     return f"This '{name}' is for numbers: for a tensor write at::{name}" + (
         "." if whole else f", with #include <ATen/ops/{name}.h>."
@@ -201,6 +218,9 @@ def _negated(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+no matching (?:member )?function for call to|^too many arguments (?:to|in) function
+  in (\w+)\.(size|stride)s\s*\(\s*(-?\w+)\s*\)
+    \2s() gives all of them, and takes no number: one is \1.\2(\3).
 at::Tensor(?:Base)?::size\(\)|single argument 'dim' was not specified|too few arguments in function call
   in (\w+)\.size\(\)
     Say which extent: \1.size(0); all elements are \1.numel().
@@ -229,7 +249,7 @@ def _sign_of_pointer(match: re.Match[str], record: Record) -> str:
     r"reference to non-static member function must be called|^assuming pointer to member|invalid use of (?:non-static )?member function"
     r"|cannot resolve overloaded function|unresolved overloaded function|a pointer to a bound function may only be used"
     r"|from type '[^']*\(\w[\w:<>, ]*::\*?\)\(|reference to overloaded function|address of overloaded function"
-    r"|wrong type argument to unary|invalid argument type '[^']*\(\*?\)\("
+    r"|wrong type argument to unary|invalid argument type '[^']*\(\*?\)\(|overloaded function type|^unable to deduce 'auto' from"
 )
 def _not_called(match: re.Match[str], record: Record) -> str:
     """Find the method that stands without its (): g++ points to it or to what follows."""
@@ -238,12 +258,14 @@ def _not_called(match: re.Match[str], record: Record) -> str:
     near = [item for item in found if item.start() < record.column <= item.end() + 1] or found
     if not near:
         plain = re.search(r"(?<!\w)((?:std|at)::\w+(?:<[^<>]*>::\w+)?)\s*[-+*/;,)]", record.code)
+        if plain and re.search(rf"\bfunction<[^;]*=\s*{plain[1]}\s*;|\bauto\s+\w+\s*=\s*{plain[1]}\s*;", record.code):
+            return f"'{plain[1]}' is several functions of one name: choose one by a lambda, [](float v) {{ return {plain[1]}(v); }}."
         return f"'{plain[1]}' is a function that is not called: write {plain[1]}(...)." if plain else ""
     what = near[0]
     tensor = re.search(rf"\bTensor&?\s+{re.escape(what[1])}\b", mask(record.text))
     if tensor and what[3] == "data":
         return f"The elements of a tensor are behind a pointer: {what[1]}.const_data_ptr<float>()."
-    index = (what[6] or ("0" if tensor else "")) if what[3] in ("size", "stride") else ""
+    index = (what[6] or ("0" if tensor else "")) if what[3] in ("size", "stride", "at", "select") else ""
     start = what[1].strip(")")
     if re.match(r"\s*=[^=]", record.code[what.end() :]):
         set_by = {"requires_grad": "requires_grad_(true)", "grad": "mutable_grad() = ..."}.get(what[3])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from .advice_names import not_a_template
-from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair
+from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair, power
 from .compiler_log import Record, plain_name
-from .names import STD, arguments, count_arguments, is_near, nearest, split_arguments
+from .names import STD, arguments, aten_functions, count_arguments, is_near, nearest, split_arguments
 from .rules import Rules, without_aka
-from .source_text import declarations, definition, heads_around, is_pointer, line_of, mask, position
+from .source_text import declarations, definition, heads_around, is_pointer, line_of, mask, offset_of, position
 
 rules = Rules()
 
@@ -148,7 +148,8 @@ def _binding(match: re.Match[str], record: Record) -> str:
 def _argument_count(match: re.Match[str], record: Record) -> str:
     if match[3]:
         least = "at least " if "at least" in match[0] else "at most " if "at most" in match[0] else ""
-        told = f"It takes {least}{arguments(int(match[4] or 1))}, this call gives {match[5] or 'none'}."
+        wants = int(match[4] or 1)
+        told = f"It takes {f'{least}{arguments(wants)}' if wants else 'no arguments'}, this call gives {match[5] or 'none'}."
         return told + declared_as(record.called, record)
     takes = count_arguments(match[2])
     name = re.search(r"(\w+)\(", match[2])
@@ -156,7 +157,8 @@ def _argument_count(match: re.Match[str], record: Record) -> str:
         return ""
     most = "up to " if "at::" in match[2] else ""
     gives = "fewer" if match[1] == "few" else "more"
-    return f"'{name[1]}' takes {most}{arguments(takes)}, this call gives {gives}.{declared_as(name[1], record)}"
+    told = f"{most}{arguments(takes)}" if takes else "no arguments"
+    return f"'{name[1]}' takes {told}, this call gives {gives}.{declared_as(name[1], record)}"
 
 
 @rules.rule(r"^too (few|many) arguments in function call$")
@@ -173,16 +175,31 @@ _PARALLEL_FOR = "The lambda of parallel_for takes a range: [&](int64_t begin, in
 def _range(match: re.Match[str], record: Record) -> str:
     """Tell of a vector that is handed to what takes a begin and an end."""
     found = re.search(r"\bstd::(\w+)\s*\(\s*(\w+)\s*([,)])", record.code)
-    if (
-        not found
-        or STD.get(found[1]) not in ("algorithm", "numeric")
-        or found[1] in ("max", "min", "clamp", "gcd", "lcm")
-    ):
+    if not found or STD.get(found[1]) not in ("algorithm", "numeric") or found[1] in ("clamp", "gcd", "lcm"):
         return ""
     if not re.search(rf"\bstd::(?:vector|array|string)\b[^;(){{}}]*[>&\s]{found[2]}\b", mask(record.text)):
         return ""
+    if found[1] in ("max", "min"):
+        whole = f"*std::{found[1]}_element({found[2]}.begin(), {found[2]}.end())"
+        return f"std::{found[1]} compares two values: of all in '{found[2]}' it is {whole}." if found[3] == ")" else ""
     rest = ", ...)" if found[3] == "," else ")"
     return f"std::{found[1]} takes a begin and an end: std::{found[1]}({found[2]}.begin(), {found[2]}.end(){rest}."
+
+
+@rules.rule(r"no matching (?:member )?function for call to '.*\b(erase|insert)\b")
+def _place_in_vector(match: re.Match[str], record: Record) -> str:
+    """Tell of a vector that is given a number where it wants a place."""
+    found = re.search(rf"\b(\w+)\.{match[1]}\(\s*([\w.+-]+)\s*(,[^;]*)?\)", record.code)
+    if found is None or not re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{found[1]}\b", mask(record.text)):
+        return ""
+    if match[1] == "erase":
+        return (
+            ""
+            if found[3]
+            else f"A place in a vector is told by an iterator: {found[1]}.erase({found[1]}.begin() + {found[2]})."
+        )
+    rest = found[3] or f", {found[2]}"
+    return f"A place in a vector is told by an iterator: {found[1]}.insert({found[1]}.begin() + i{rest}); push_back adds at the end."
 
 
 @rules.rule(r"no match(?:ing function)? for call to '?(.*)|no matching function for call to (.*)")
@@ -198,21 +215,37 @@ def _no_match(match: re.Match[str], record: Record) -> str:
         return _in_dispatch(record)
     if re.search(r"conflicting types.*\*'(?: vs\.| and) '\w+'", said):
         return "A range is given by two pointers, its begin and its end: p, p + n."
-    if "conflicting types" in said:
-        both = re.search(r"\('([\w ]+)'(?: vs\.| and) '([\w ]+)'\)", without_aka(said))
-        if both and name in ("max", "min", "clamp"):
-            wider = next((kind for kind in ("double", "float") if kind in both.groups()), "int64_t")
-            if wider != "int64_t" and in_dispatch(record):
+    if name in ("max", "min") and (
+        several := re.search(
+            rf"\bstd::{name}\(((?:[^()\[,]|\([^()]*\))+(?:,(?:[^()\[,]|\([^()]*\))+){{2,}})\)", record.code
+        )
+    ):
+        return f"std::{name} compares two values; more of them stand in braces, all of one type: std::{name}({{{several[1]}}})."
+    pairs = re.findall(
+        r"conflicting types for parameter '[^']*' \('([^']*)'(?: vs\.| and) '([^']*)'\)", without_aka(said)
+    )
+    plain = [both for both in pairs if not re.search(r"[<>*]|lambda|iterator", "".join(both))]
+    if pairs and not plain:
+        return _of_algorithm(record)
+    if plain:
+        one, other = plain[0]
+        if name in ("max", "min", "clamp"):
+            wider = next((kind for kind in ("scalar_t", "double", "float") if kind in plain[0]), "int64_t")
+            if wider in ("double", "float") and in_dispatch(record):
                 wider = "scalar_t"
-            return f"The arguments have two types, {both[1]} and {both[2]}; name the one: std::{name}<{wider}>(...)."
+            return f"The arguments have two types, {one} and {other}; name the one: std::{name}<{wider}>(...)."
         return "The arguments have two types where the template wants one: convert one of them with static_cast."
     given = re.search(rf"\b{name}\s*<([^<>;]*)>\s*\(", record.code)
     own = re.search(rf"\btemplate\s*<([^<>;{{}}]*)>\s*[^;{{}}()]*\b{name}\s*\(", mask(record.text))
     if given and own and len(split_arguments(given[1])) > len(split_arguments(own[1])):
         return f"'{name}' is declared with template <{own[1]}>, and more than that stands between < and > here."
     left = re.search(r"couldn't (?:deduce template parameter|infer template argument) '(\w+)'", said)
-    if left and len(candidates(record)) == 1:
-        return f"The arguments do not tell the template's {left[1]}: name it, {name}<...>(...)."
+    tried = candidates(record)
+    if left and (
+        len(tried) == 1 or (name in ("make_shared", "make_unique") and not re.search(rf"\b{name}\s*<", record.code))
+    ):
+        told = "" if left[1].startswith("_") else f"'s {left[1]}"
+        return f"The arguments do not tell the template{told}: name it, {name}<...>(...)."
     if re.search(
         r"invalid explicitly-specified|usable in a constant|wrong number of template arg|type/value mismatch", said
     ):
@@ -220,9 +253,23 @@ def _no_match(match: re.Match[str], record: Record) -> str:
             f"'{name}' does not take what stands between < and > here: for a typename a type, for an int a number that is "
             f"known when the text is compiled."
         )
+    if "constraints not satisfied" in said:
+        return (
+            f"'{name}' takes only types that fulfil what its template asks of them between < and >, or behind requires."
+        )
     if "expects an lvalue for" in said:
         return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
     return ""
+
+
+def _of_algorithm(record: Record) -> str:
+    """Tell of a std::transform without the place that it writes to."""
+    found = re.search(r"\bstd::transform\s*\(\s*(\w+)\.begin\(\)\s*,\s*\1\.end\(\)\s*,\s*\[", record.code)
+    return (
+        f"Ahead of the lambda std::transform wants the place that it writes to: {found[1]}.begin(), say."
+        if found
+        else ""
+    )
 
 
 def _in_dispatch(record: Record) -> str:
@@ -241,7 +288,13 @@ def _in_dispatch(record: Record) -> str:
 def _hidden(match: re.Match[str], record: Record) -> str:
     """Tell of a variable that has the name of a function."""
     name = match[1] or record.called
-    places = [line for line, _ in declarations(record.text, name) if line <= record.line] if name in STD else []
+    known = name in STD or name in aten_functions() or definition(record.text, name)
+    code = mask(record.text).split("\n")
+    places = [
+        line
+        for line, column in (declarations(record.text, name) if known else [])
+        if line <= record.line and not code[line - 1][column - 1 + len(name) :].lstrip().startswith("(")
+    ]
     if not places:
         return ""
     return f"The variable '{name}' of line {places[-1]} hides the function of that name: give it another name."
@@ -251,8 +304,10 @@ rules.table(r"""
 cannot be used as a function|called object type .* is not a function
   in (?:\.|->)(\w+)\s*\(\s*\)
     '\1' is a value, not a method: take its ( ) away.
+  in (?<![\w.>])(INFINITY|NAN|M_\w+|[A-Z]+_(?:MAX|MIN|EPSILON)|NULL|true|false|nullptr)\s*\(\s*\)
+    '\1' is a value, not a function: take its ( ) away.
 cannot be used as a function|called object type .* is not a function|no match
-  in \bstd::(max|min)\s*\(((?:[^(),]|\([^()]*\))+(?:,(?:[^(),]|\([^()]*\))+){2,})\)
+  in \bstd::(max|min)\s*\(((?:[^()\[,]|\([^()]*\))+(?:,(?:[^()\[,]|\([^()]*\))+){2,})\)
     std::\1 compares two values; more of them stand in braces: std::\1({\2}).
 cannot be used as a function|called object type .* is not a function
     What stands ahead of the '(' is no function: to multiply, write *; to take an element, write [ ].
@@ -280,21 +335,41 @@ def _narrowing(match: re.Match[str], record: Record) -> str:
 @rules.rule(r"^binding reference of type|drops 'const' qualifier|no matching (?:member )?function for call to")
 def _loses_const(match: re.Match[str], record: Record) -> str:
     said = record.said
-    lost = re.search(r"argument \('([^']*)'\) would lose const|reference of type '[^']*' to '([^']*)'", said)
+    lost = re.search(
+        r"argument \('([^']*)'\) would lose const|reference of type '[^']*' to (?:value of type )?'([^']*)'", said
+    )
     passed = ARGUMENT.search(said)
     callee = passed[2] if passed else record.called
     known = definition(record.text, callee) or len(candidates(record)) < 2
     return keeps_const(record, lost[1] or lost[2], callee) if lost and known else ""
 
 
+def _of_a_copy(name: str, record: Record) -> str:
+    """Show the lambda that only has a copy of what it would change."""
+    used, code = record.line, mask(record.text)
+    changed = re.finditer(r"(\w+)\s*(?:[-+*/]?=(?!=)|\+\+|--)|(?:\+\+|--)\s*(\w+)", record.code)
+    ahead = [found[1] or found[2] for found in changed if found.start() < record.column]
+    name = name or (ahead[-1] if ahead else "it")
+    here = offset_of(code, record.line, max(record.column, 1))
+    begins = list(re.finditer(r"(?<![\w\])])(?<![\w\])] )\[\s*[=\w][^\[\]&]*\](?=\s*[({])", code[:here]))
+    if begins:
+        record.line, record.column = position(code, begins[-1].start())
+    where = "" if record.line == used else f", which line {used} would change"
+    return f"The lambda has only a copy of '{name}'{where}: begin it with [&]."
+
+
 @rules.rule(
     r"discards qualifiers|but function is not marked const|(?:assignment|increment|decrement) of (?:read-only|data-member|member)"
     r"|with const-qualified type|read-only variable is not assignable|no viable overloaded '[-+*/]?='|captured by copy"
     r"|no matching member function"
-    r"|cannot assign to .*const|assignment of function|no viable overloaded operator\[\]"
+    r"|cannot assign to .*const|assignment of function|^non-object type '.*\(.*\)' is not assignable|no viable overloaded operator\[\]"
 )
 def _constant(match: re.Match[str], record: Record) -> str:
     said = record.said
+    if re.match(r"assignment of function|non-object type", record.message):
+        return "This is a function, and nothing is assigned to it: what it gives back stands behind return."
+    if re.match(r"assigning to '.*\*' from", record.message):
+        return ""
     if "no matching member" in record.message and "not marked const" not in said:
         return ""
     if "overloaded '='" in record.message and "TensorAccessor<" in said:
@@ -306,7 +381,7 @@ def _constant(match: re.Match[str], record: Record) -> str:
     variable = re.search(r"read-only variable '(\w+)'", record.message)
     mine = variable and not re.search(rf"\bconst\b[^;(){{}}]*\b{variable[1]}\b", mask(record.text))
     if "captured by copy" in record.message or (copies and mine):
-        return "The lambda only has a copy of it, which it cannot change: begin the lambda with [&]."
+        return _of_a_copy(variable[1] if variable else "", record)
     method = re.search(
         r"in call to '.*?(~?\w+|operator\S+)\([^']*'|member function (?:for call to )?'(\w+|operator\S+)'", said
     )
@@ -323,6 +398,8 @@ def _constant(match: re.Match[str], record: Record) -> str:
         return "What this call gives back can only be read: write to a copy, or to something that is not const."
     if "map<" in said and "operator[]" in said:
         return "[ ] of a map adds what is not there, and this map is const: m.at(key) only looks it up."
+    if "overloaded operator[]" in record.message and "not marked const" in said:
+        return "The object is const, and its operator[] may change it: if it does not, write const behind its ( )."
     if "overloaded operator[]" in record.message:
         tensor = re.search(r"no known conversion from '(?:const )?at::Tensor' to '.*size_type'", said)
         return "An index is a whole number: i.item<int64_t>() makes one of a tensor." if tensor else ""
@@ -345,10 +422,15 @@ def _constant(match: re.Match[str], record: Record) -> str:
     return f"{what}: drop the const where it is declared if it has to change, else write to another variable."
 
 
+@rules.rule(
+    r"invalid type argument of unary '\*'|indirection requires pointer operand|^operand of '\*' must be a pointer"
+)
+def _power(match: re.Match[str], record: Record) -> str:
+    return power(record)
+
+
 rules.table(r"""
 invalid type argument of unary '\*'|indirection requires pointer operand
-  in [\w)\]]\s*\*\*\s*[-\w(.]
-    C++ has no **: write std::pow(a, b), or x * x.
   in .
     Only a pointer can have a * in front.
 which is of pointer type|is a pointer; did you mean to use '->'
@@ -363,8 +445,9 @@ def _no_members(match: re.Match[str], record: Record) -> str:
     kind = (match[1] or match[2] or "").removeprefix("const ")
     if kind.endswith("()") or "function" in match[0]:
         return "With empty ( ) behind its name it was declared as a function: take the ( ) away there."
-    found = re.search(r"(\w+)\.(\w+)\s*\(", record.row[: record.column + 40])
-    call = f": write std::{found[2]}({found[1]})" if found and STD.get(found[2]) == "cmath" else ""
+    found = re.search(r"(\w+)\.(\w+)\s*\(\s*([^()]*)", record.row[: record.column + 40])
+    rest = f", {found[3].strip()}" if found and found[3].strip() else ""
+    call = f": write std::{found[2]}({found[1]}{rest})" if found and STD.get(found[2]) == "cmath" else ""
     if re.search(r"[*\]]$", kind) or re.search(r"->(?:size|numel|sizes|length|dim)\b", record.row):
         return "A pointer or an array knows nothing of its length: ask the tensor, x.numel(), or hand the number over."
     operator = {"add": "+", "sub": "-", "mul": "*", "div": "/"}.get(found[2].rstrip("_")) if found else None
@@ -445,7 +528,7 @@ rules.table(r"""
 type '(?:const )?(?:std::(?:vector|array)<|at::T|TensorAccessor).* does not provide a call operator
 ^no match for call to '\((?:const )?(?:std::(?:vector|array)<|at::T|\S*TensorAccessor)
     An element is taken with [ ]: ( ) calls a function.
-does not provide a call operator|^no match for call to '\((?!.*lambda)
+does not provide a call operator|^no match for call to '\((?!.*lambda|std::function<)
     This is an object and no function: it takes ( ) only if its struct has an operator().
 lvalue required as (?:left|increment|decrement) operand|expression is not assignable
     This is a value, not a variable: it cannot be assigned to. A comparison is written ==.
@@ -460,8 +543,9 @@ return.statement with a value, in function returning 'void'|void function '.*' s
   in .
     The function is declared void: put the type of what it returns in place of void, or return nothing.
 no return statement in function returning|non-void function does not return|control reaches end of non-void
-return-statement with no value|non-void function .* should return
     The function promises a result: add a return statement, on every way through it.
+return-statement with no value|non-void function .* should return
+    The function promises a result: what it gives back stands behind return.
 redefinition of default argument|^default argument given for parameter
     The default value of a parameter stands once only, where the function is first declared: leave it out here.
 ^ambiguating new declaration|^functions that differ only in their return type
@@ -471,7 +555,7 @@ redefinition of default argument|^default argument given for parameter
 
 @rules.rule(
     r"redefinition of|redeclaration of|conflicting declaration|previously (?:declared|defined)|shadows a parameter"
-    r"|already (?:been )?defined"
+    r"|already (?:been )?defined|conflicts with a previous declaration|cannot be overloaded with|^class member cannot be redeclared"
 )
 def _twice(match: re.Match[str], record: Record) -> str:
     earlier = next((note.line for note in record.notes if note.file == record.file and note.line), 0)
@@ -486,6 +570,9 @@ def _twice(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
+'const char ?\*
+  in \bprintf\s*\(\s*([A-Za-z_]\w*)\s*\)
+    The text with its places comes first: printf("%f\\n", \1).
 assignment used as truth value|assignment as a condition
   in .
     A single = assigns: write == to compare.
@@ -549,6 +636,17 @@ embedding a #pragma directive within macro arguments
 # Link, load, machine
 
 
+def _other_types(name: str, symbol: str, record: Record) -> str:
+    """Show the body that a function of this name has for other parameters than it was declared with."""
+    code = mask(record.sources[record.file])
+    body = re.search(rf"(?<![\w.>:]){name}\s*\(([^(){{}};]*)\)\s*(?:const\s*)?(?:noexcept\s*)?\{{", code)
+    wanted = re.search(r"\(.*\)", symbol)
+    if body is None or wanted is None or "::" in symbol.partition("(")[0]:
+        return ""
+    record.line, record.column = position(code, body.start())
+    return f"This body takes ({body[1].strip()}), and what is declared and called is {name}{wanted[0]}: both need the same types."
+
+
 @rules.rule(r"defined nowhere")
 def _undefined(match: re.Match[str], record: Record) -> str:
     symbol = record.symbol
@@ -566,6 +664,8 @@ def _undefined(match: re.Match[str], record: Record) -> str:
     if record.file in record.sources:
         text = mask(record.sources[record.file])
         near = nearest(name, set(re.findall(r"\w+(?=\s*\([^;{}]*\)\s*\{)", text)) - {name, "if", "for", "while"})
+        if cure := _other_types(name, symbol, record):
+            return cure
     if near:
         return f"Did you mean '{near}', which has a body?"
     return "Write its body, with exactly these parameter types, or link the library that has it."

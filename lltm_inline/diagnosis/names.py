@@ -20,25 +20,48 @@ def _names(text: str) -> tuple[str, ...]:
 _STD_BY_HEADER = {
     "cmath": "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 "
     "fabs floor fma fmax"
-    " fmin fmod hypot isfinite isinf isnan ldexp lgamma log log10 log1p log2 pow round rsqrt sin sinh sqrt "
+    " fmin fmod hypot fdim frexp ilogb logb lrint llround lround modf nan nearbyint nextafter remainder remquo rint scalbn signbit"
+    " isnormal lerp isfinite isinf isnan ldexp lgamma log log10 log1p log2 pow round sin sinh sqrt "
     "tan tanh tgamma trunc",
     "algorithm": "max min sort fill fill_n copy copy_n clamp transform max_element min_element any_of all_of "
     "reverse nth_element"
     " partial_sort lower_bound upper_bound for_each count_if find find_if none_of equal generate replace remove_if unique"
-    " rotate shuffle stable_sort partition binary_search minmax minmax_element swap_ranges",
+    " rotate shuffle stable_sort partition binary_search minmax minmax_element swap_ranges adjacent_find all_of copy_if"
+    " copy_backward count equal_range find_if_not includes is_sorted lexicographical_compare make_heap merge mismatch move_backward"
+    " next_permutation partial_sort_copy pop_heap push_heap remove replace_if reverse_copy sample search set_difference"
+    " set_intersection set_union sort_heap unique_copy generate_n for_each_n",
     "numeric": "accumulate iota inner_product reduce partial_sum adjacent_difference exclusive_scan inclusive_scan"
     " transform_reduce gcd lcm midpoint",
     "vector": "vector",
     "array": "array",
-    "tuple": "tuple make_tuple tie get apply",
-    "utility": "pair make_pair move swap exchange forward",
-    "optional": "optional nullopt make_optional",
-    "string": "string to_string stoi stof stod",
-    "cstdio": "printf fprintf snprintf puts",
-    "iostream": "cout cerr cin endl",
+    "tuple": "tuple make_tuple tie get apply tuple_cat tuple_size tuple_size_v tuple_element tuple_element_t forward_as_tuple ignore",
+    "utility": "pair make_pair move swap exchange forward as_const declval index_sequence make_index_sequence integer_sequence in_place",
+    "optional": "optional nullopt make_optional bad_optional_access",
+    "string": "string to_string stoi stof stod stol stoll stoul getline",
+    "cstdio": "printf fprintf snprintf sprintf puts putchar fopen fclose fflush scanf sscanf",
+    "iostream": "cout cerr cin endl clog flush",
     "sstream": "stringstream ostringstream istringstream",
     "fstream": "ofstream ifstream fstream",
-    "iomanip": "setprecision setw setfill",
+    "iomanip": "setprecision setw setfill put_time quoted",
+    "ios": "fixed scientific hex boolalpha",
+    "ostream": "ostream",
+    "numbers": "numbers",
+    "ratio": "ratio milli micro nano",
+    "exception": "exception exception_ptr current_exception rethrow_exception terminate",
+    "new": "bad_alloc nothrow",
+    "typeinfo": "type_info",
+    "any": "any any_cast",
+    "regex": "regex smatch regex_match regex_search regex_replace",
+    "filesystem": "filesystem",
+    "ctime": "time clock",
+    "execution": "execution",
+    "latch": "latch",
+    "barrier": "barrier",
+    "semaphore": "counting_semaphore binary_semaphore",
+    "shared_mutex": "shared_mutex shared_lock",
+    "valarray": "valarray",
+    "ranges": "ranges views",
+    "concepts": "floating_point integral same_as convertible_to",
     "random": "mt19937 mt19937_64 random_device default_random_engine uniform_real_distribution uniform_int_distribution"
     " normal_distribution bernoulli_distribution",
     "deque": "deque",
@@ -46,7 +69,7 @@ _STD_BY_HEADER = {
     "stack": "stack",
     "list": "list",
     "bitset": "bitset",
-    "variant": "variant",
+    "variant": "variant visit holds_alternative get_if monostate",
     "string_view": "string_view",
     "initializer_list": "initializer_list",
     "iterator": "back_inserter distance advance next prev",
@@ -71,7 +94,7 @@ _STD_BY_HEADER = {
     "stdexcept": "runtime_error invalid_argument out_of_range logic_error",
     "type_traits": "is_same_v is_same enable_if_t conditional_t decay_t remove_const_t remove_reference_t is_integral_v"
     " is_floating_point_v common_type_t",
-    "bit": "bit_cast",
+    "bit": "bit_cast popcount bit_ceil bit_floor has_single_bit countl_zero countr_zero",
     "span": "span",
 }
 #: Header of a name in std.
@@ -112,6 +135,27 @@ FOREIGN: Mapping[str, str] = {
     "final": "const",
     "readonly": "const",
     "integer": "int",
+    "int64": "int64_t",
+    "int32": "int32_t",
+    "uint8": "uint8_t",
+    "i32": "int32_t",
+    "i64": "int64_t",
+    "u8": "uint8_t",
+    "u32": "uint32_t",
+    "u64": "uint64_t",
+    "f32": "float",
+    "f64": "double",
+    "usize": "size_t",
+    "isize": "int64_t",
+    "uint": "unsigned",
+    "real": "double",
+    "number": "double",
+    "NaN": "NAN",
+    "nan": "NAN",
+    "Inf": "INFINITY",
+    "Infinity": "INFINITY",
+    "undefined": "nullptr",
+    "interface": "struct",
 }
 
 #: What other languages have by a plain name, and std has not.
@@ -119,6 +163,17 @@ NOT_IN_STD: Mapping[str, str] = {
     "sum": "std::accumulate(p, p + n, 0.0f), with #include <numeric>",
     "relu": "x > 0 ? x : 0",
     "argmax": "std::max_element(p, p + n) - p, with #include <algorithm>",
+    "argmin": "std::min_element(p, p + n) - p, with #include <algorithm>",
+    "mean": "std::accumulate(p, p + n, 0.0f) / n, with #include <numeric>",
+    "sigmoid": "1 / (1 + std::exp(-x)), with #include <cmath>",
+    "square": "x * x",
+    "sqr": "x * x, or std::sqrt(x) for the root",
+    "pi": "M_PI, with #include <cmath>",
+    "PI": "M_PI, with #include <cmath>",
+    "infinity": "std::numeric_limits<float>::infinity(), with #include <limits>",
+    "softplus": "std::log1p(std::exp(x)), with #include <cmath>",
+    "sign": "(x > 0) - (x < 0)",
+    "rsqrt": "1 / std::sqrt(x), with #include <cmath>",
     "inf": "std::numeric_limits<float>::infinity(), with #include <limits>",
     "print": 'std::cout << x << "\\n", with #include <iostream>',
     "println": 'std::cout << x << "\\n", with #include <iostream>',
@@ -140,6 +195,11 @@ PYTHON: Mapping[str, str] = {
     "self": "a function takes its tensors by name, and a method of a struct names its members alone",
     "lambda": "write [&](float x) { return ...; }",
     "is": "write ==",
+    "del": "what is declared in a { } ends with it, so write nothing",
+    "with": "what is declared in a { } ends with it, as in { at::NoGradGuard guard; ... }",
+    "global": "what is declared ahead of all functions is seen by all of them",
+    "yield": "put the values into a std::vector, and return that",
+    "isinstance": "each variable has one type, which is known when the text is compiled",
     "in": "write for (const auto& item : items)",
 }
 #: Modules that are written with a dot in Python.
@@ -156,6 +216,9 @@ PYTHON_MODULES: Mapping[str, str] = {
 #: What other languages reach by a dot.
 FOREIGN_MODULES: Mapping[str, str] = {
     "Math": "std::, as in std::sqrt(x)",
+    "Integer": "std::numeric_limits<int>, as in std::numeric_limits<int>::max()",
+    "Float": "std::numeric_limits<float>, as in std::numeric_limits<float>::max()",
+    "Double": "std::numeric_limits<double>, as in std::numeric_limits<double>::max()",
     "console": 'std::cout << x << "\\n"',
     "Console": 'std::cout << x << "\\n"',
     "System": 'std::cout << x << "\\n"',
@@ -204,13 +267,28 @@ VECTOR_MEMBERS: Mapping[str, str] = {
     "sum": "std::accumulate(v.begin(), v.end(), 0.0f), with #include <numeric>",
     "max": "*std::max_element(v.begin(), v.end()), with #include <algorithm>",
     "min": "*std::min_element(v.begin(), v.end()), with #include <algorithm>",
+    "push": "v.push_back(value)",
+    "get": "v[i]",
+    "set": "v[i] = value",
+    "isEmpty": "v.empty()",
+    "is_empty": "v.empty()",
+    "indexOf": "std::find(v.begin(), v.end(), value) - v.begin(), with #include <algorithm>",
+    "index": "std::find(v.begin(), v.end(), value) - v.begin(), with #include <algorithm>",
+    "copy": "auto w = v;",
+    "slice": "std::vector<float>(v.begin() + a, v.begin() + b)",
     "contains": "std::find(v.begin(), v.end(), value) != v.end(), with #include <algorithm>",
 }
+#: What a std::numeric_limits has in place of a member that it has not.
+LIMITS: Mapping[str, str] = {
+    "inf": "infinity", "Inf": "infinity", "INF": "infinity", "nan": "quiet_NaN", "NaN": "quiet_NaN", "eps": "epsilon",
+    "maximum": "max", "minimum": "min", "MAX": "max", "MIN": "min", "max_value": "max", "min_value": "min",
+}  # fmt: skip
 #: Types of ATen that people write without `at::`.
 AT_TYPES = frozenset(
     _names(
         "Tensor TensorOptions ScalarType IntArrayRef ArrayRef TensorAccessor Scalar kFloat kDouble kCPU kCUDA "
-        "parallel_for"
+        "kHalf kBFloat16 kInt kLong kShort kByte kChar kBool kStrided Device DeviceType MemoryFormat Half BFloat16 TensorList "
+        "PackedTensorAccessor32 PackedTensorAccessor64 RestrictPtrTraits parallel_for"
     )
 )
 #: Header of a name in at or c10 that is none of ATen/ops.
@@ -228,6 +306,20 @@ AT_HEADERS: Mapping[str, str] = {
         "c10/util/irange.h": "irange",
     }.items()
     for name in names.split()
+}
+#: Names that lie deeper than `at::`, in full, and the header of each.
+QUALIFIED: Mapping[str, tuple[str, str]] = {
+    "Vectorized": ("at::vec::Vectorized", "ATen/cpu/vec/vec.h"),
+    "irange": ("c10::irange", "c10/util/irange.h"),
+    "opmath_type": ("at::opmath_type", "ATen/OpMathType.h"),
+    "acc_type": ("at::acc_type", "ATen/AccumulateType.h"),
+    "getCurrentCUDAStream": ("at::cuda::getCurrentCUDAStream", "ATen/cuda/CUDAContext.h"),
+    "CUDAGuard": ("c10::cuda::CUDAGuard", "c10/cuda/CUDAGuard.h"),
+    "OptionalCUDAGuard": ("c10::cuda::OptionalCUDAGuard", "c10/cuda/CUDAGuard.h"),
+    "AutogradContext": ("torch::autograd::AutogradContext", "torch/extension.h"),
+    "variable_list": ("torch::autograd::variable_list", "torch/extension.h"),
+    "TensorIterator": ("at::TensorIterator", "ATen/TensorIterator.h"),
+    "TensorIteratorConfig": ("at::TensorIteratorConfig", "ATen/TensorIterator.h"),
 }
 MACRO_HEADERS: Mapping[str, str] = {
     "AT_DISPATCH_": "ATen/Dispatch.h",

@@ -11,6 +11,11 @@ from .compiler_log import Record
 Rule = Callable[[re.Match[str], Record], str]
 
 _AKA = re.compile(r" \(aka '[^']*'\)| \{aka [^{}]*\}")
+#: A type that the library names for itself, `value_type`, and what that is.
+_OF_LIBRARY = re.compile(
+    r"'[^'{}]*\b(?:value_type|element_type|(?:const_)?reference|_Tp)\b ?[&*]*"
+    r"(?:' (?:\(aka '(?P<clang>[^']*)'\)|\{aka '(?P<gcc>[^'{}]*)'\})| \{aka (?P<inside>[^'{}]*)\}(?P<rest>[^']*)')"
+)
 
 
 class Rules:
@@ -68,5 +73,8 @@ def without_aka(message: str) -> str:
 
     >>> without_aka("cannot convert 'int64_t' {aka 'long int'} to 'const float*'")
     "cannot convert 'int64_t' to 'const float*'"
+    >>> without_aka("from 'double' to 'const value_type&' {aka 'const at::Tensor&'}")
+    "from 'double' to 'const at::Tensor&'"
     """
-    return _AKA.sub("", message)
+    plain = _OF_LIBRARY.sub(lambda found: f"'{''.join(part or '' for part in found.groups())}'", message)
+    return _AKA.sub("", plain)

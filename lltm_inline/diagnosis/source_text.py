@@ -144,6 +144,18 @@ def is_pointer(text: str, name: str) -> bool:
     return any(line_of(text, line)[: column - 1].rstrip().endswith("*") for line, column in declarations(text, name))
 
 
+def is_tensor(text: str, name: str) -> bool:
+    """Tell whether a text declares `name` as a tensor.
+
+    Example:
+        >>> is_tensor("void f(const at::Tensor& x, double a);", "x"), is_tensor("void f(at::Tensor x, double a);", "a")
+        (True, False)
+    """
+    return (
+        re.search(rf"\bTensor\s*&{{0,2}}\s+{re.escape(name)}\b|\bTensor\s*&{re.escape(name)}\b", mask(text)) is not None
+    )
+
+
 def definition(text: str, name: str) -> tuple[int, int] | None:
     """Find where a function `name` is declared or defined at file scope, as (line, column)."""
     code = mask(text)
@@ -328,6 +340,8 @@ def _mismatch(code: str, stack: list[int], here: int, suspect: BracketFault | No
     top = code[stack[-1]]
     if suspect and suspect.bracket == top == "(":
         return suspect
+    if char == "]" and top == "{":  # what stands in [ ] never goes over a whole block
+        return BracketFault(char, "", *position(code, here), position(code, here))
     if char == ")" and top == "{" and code[here + 1 : here + 2] == "}":  # `)}` for `})`
         return BracketFault(char, "", *position(code, here), position(code, here))
     if char == ")" and top == "{":

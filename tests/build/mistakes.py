@@ -482,8 +482,8 @@ float forward(float x) {
     return 0;
 }
 """,
-        "else",
-        "';'",
+        "if (x > 0);",
+        "Take this ';' away",
     ),
     light(
         "unterminated comment",

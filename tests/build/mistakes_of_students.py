@@ -431,11 +431,11 @@ std::tuple<float, float> forward(float x) {
         "a name of a namespace that does not have it",
         """
 float forward(float x) {
-  return std::sigmoid(x);
+  return std::quantile(x);
 }
 """,
-        "return std::sigmoid",
-        "No header that is included has std::sigmoid",
+        "return std::quantile",
+        "No header that is included has std::quantile",
     ),
     aten(
         "slice as in Python",
@@ -884,8 +884,8 @@ int64_t forward(const at::Tensor& x) {
 }
 """,
         "return x.sizes(0);",
-        "0 arguments",
-        "gives 1",
+        "takes no number",
+        "x.size(0)",
     ),
     aten(
         "item without its type",
@@ -1077,7 +1077,7 @@ int forward(int n) {
   return 0;
 }
 """,
-        "case 2",
+        "case 1",
         "{ }",
     ),
     light(

@@ -568,6 +568,7 @@ def test_masked_text_keeps_its_places(text: str) -> None:
         ("void f() {\n  if (int n = 1; n > 0) {\n    g(n;\n  }\n}\n", 3),
         ("void f() {\n  g([&](int i)\n    h(i);\n  });\n}\n", 2),
         ("int a[3;\n", 1),
+        ("void f() {\n  g();\n  a[0]] = 1;\n}\n", 3),
         ("void f() {\n  g()));\n}\n", 2),
     ],
 )
