@@ -520,6 +520,15 @@ def test_message_says_which_step_failed(log: str, verb: str) -> None:
     assert items or log in message
 
 
+def test_a_body_with_other_types_is_shown() -> None:
+    """A function that is defined for other parameters than it is declared with is shown where it is defined."""
+    text = "float gate(float z);\nfloat forward(float z) { return gate(z); }\nfloat gate(double z) { return z; }\n"
+    found = parse_one("main.cpp:(.text+0x15): undefined reference to `gate(float)'", text)
+    assert found.line == 3 and found.help.startswith(
+        "This body takes (double z), and what is declared and called is gate(float)"
+    )
+
+
 def test_ten_thousand_lines_are_no_more_than_ten_times_a_thousand(logs: Logs) -> None:
     """The work on a log grows with its length and no faster: counted in calls, as seconds say nothing on a busy machine."""
     lines = [line for one in COMMON for line in logs[one.name, COMPILERS[0]].splitlines()]
