@@ -61,7 +61,7 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None
     }
     race = _race(runner, quantity, case)
-    found = [*(race or hints(mismatch, peers)), *_of_text(runner, mismatch, case)]
+    found = [*(race or hints(mismatch, peers, runner.run(case).wrong)), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
     found += _where(runner, cases, quantity, case, smallest) if case.plain else _unlike_plain(runner, quantity, case)
     finding = runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)

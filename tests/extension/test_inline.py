@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -900,7 +901,9 @@ def test_a_function_of_autograd_in_cpp() -> None:
     given: dict[str, Any] = {
         "functions": ["f"], "reference": lambda x: x.square().mean(), "inputs": (torch.randn(3, 5),)
     }  # fmt: skip
-    report = li.check(li.from_load_inline("e", text, **given), compiler=QUICK)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        report = li.check(li.from_load_inline("e", text, **given), compiler=QUICK)
     assert report.ok and "torch.compile refuses its C++ where sizes change: Cannot call numel()" in str(report)
 
 
