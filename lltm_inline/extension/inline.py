@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -42,7 +43,7 @@ from .example import (
     tensors_in,
     words,
 )
-from .matching import match_functions, of_gradient, unqualified
+from .matching import is_tensor, match_functions, of_gradient, unqualified
 from .reading import Unclear, body_of, find_modules, result_of, used_by
 from .trial import COUNT, COUNTS, Trial, seen
 
@@ -357,11 +358,13 @@ class Reference:
         function: of the user.
         missing: what is said where there is none.
         places: the arguments that its results are written to, where the snippet's function changes these and returns nothing.
+        kept: by name the results, by place, that are no outputs: what backward takes, and takes no gradient of.
     """
 
     function: Callable[..., Any] | None
     missing: str = ""
     places: tuple[int, ...] = ()
+    kept: Mapping[int, str] = field(default_factory=dict)
 
     #: Such an op takes the place of the one before, as one that is written in a notebook's cell does.
     of_a_cell = True
@@ -376,6 +379,9 @@ class Reference:
         if self.function is None:
             raise DefinitionError(self.missing)
         results = self.function(*values)
+        if self.kept:
+            left = tuple(result for place, result in enumerate(results) if place not in self.kept)
+            return left[0] if len(left) == 1 else left
         if not self.places or results is None:
             return results
         for place, result in zip(self.places, results if isinstance(results, tuple | list) else [results], strict=True):
@@ -422,8 +428,31 @@ def _made(
     op = op_of()
     if given is None and values is not None and op.signature.outputs:
         op = seen(op, op_of, kernel_of, values, where)
+    _tell_of_the_one_before(op, where)
     registry.register(op)
     return registry.register(kernel_of(op))
+
+
+def _tell_of_the_one_before(op: Op, where: str) -> None:
+    """Warn of kernels that somebody may hold, and that are from now on of an op which takes or returns something else."""
+    before = registry.ops.get(op.name)
+    if before is None or (before.schema, before.shapes) == (op.schema, op.shapes):
+        return
+    kernels = ", ".join(kernel.label for kernel in registry.history(f"{op.name}/inline"))
+    warnings.warn(
+        f"{where}: this is op {op.name}{op.signature} from now on, and no longer {before.signature}"
+        f"{_differing(before, op)}. {kernels} will be checked and timed as this op: to keep both, give one function another name",
+        stacklevel=4,
+    )
+
+
+def _differing(before: Op, op: Op) -> str:
+    """Say what differs of the shapes, where the schemas are the same."""
+    names = [name for name in op.shapes if before.schema == op.schema and before.shapes[name] != op.shapes[name]]
+    return (
+        f" with {', '.join(f'{name} of shape {before.shapes[name]!r}, now {op.shapes[name]!r}' for name in names)}"
+        * bool(names)
+    )
 
 
 def _without_modules(text: str) -> str:
@@ -656,6 +685,13 @@ def _op(
     }
     outputs = []
     names = [] if void else _outputs(known, function_, masked, where, count, is_called)
+    if known.first is not None and backward is not None and (kept := _kept(names, arguments, function_, backward)):
+        reference = replace(reference, kept=kept)
+        left = [place for place in range(len(names)) if place not in kept]
+        names = [names[place] for place in left]
+        results, returned = ([one[place] for place in left] for one in (known.first.results, known.first.returned))
+        first = replace(known.first, results=tuple(results), returned=tuple(returned))
+        known = replace(known, reference=reference, first=first)
     for place, output in enumerate(names):
         result = known.first.results[place] if known.first else None
         returned = known.first.returned[place] if known.first else None
@@ -840,6 +876,17 @@ def _outputs(
     return [f"{one}_{place}" if one in used else one for place, one in enumerate(names)]
 
 
+def _kept(
+    names: Sequence[str], arguments: Sequence[_Argument], forward: Function, backward: Function
+) -> dict[int, str]:
+    """List results that are there for backward alone: it takes them by name, and a gradient for each of the others only."""
+    tensors = [name for name, type_ in zip(backward.names, backward.types, strict=True) if is_tensor(type_)]
+    known = {*names, *forward.names, *(argument.name for argument in arguments)}
+    incoming = [name for name in tensors if name not in known]
+    kept = {place: name for place, name in enumerate(names) if name in tensors}
+    return kept if incoming and len(incoming) == len(names) - len(kept) < len(names) else {}
+
+
 def _dtypes(masked: str, main: torch.dtype | None, known: Example) -> tuple[str, ...]:
     """List the dtypes that text and reference take: those that it dispatches over; those of ATen; else the one of the example."""
     over = _DISPATCH.findall(masked)
@@ -866,7 +913,8 @@ def _differentiable(
         names = result_of(masked, backward, "").names
     except Unclear:
         return True
-    own = {of_gradient(name) for name in names}
+    known = [argument.own for argument in real]
+    own = {of_gradient(name, known) for name in names}
     said = tuple(argument.name for argument in real if own & {argument.own, argument.name})
     return said if len(said) == len(names) else tuple(argument.name for argument in real[: len(names)])
 
@@ -890,6 +938,8 @@ def _doc(op: Op, kind: str) -> str:
     note = f" ({stem!r} is another op, which stays)" * (stem != op.name and stem in registry.ops)
     can = f"{op.name}{op.signature}{note}. It can be built, loaded and called: li.load('{op.name}/inline'{device})"
     if not op.lacks:
-        return f"{can}, checked: li.check, and timed: li.benchmark"
+        kept = op.reference.kept.values() if isinstance(op.reference, Reference) else ()
+        note = f". {' and '.join(kept)}: for backward, and not compared" if kept else ""
+        return f"{can}, checked: li.check, and timed: li.benchmark{note}"
     timed = f", timed unchecked: li.benchmark('{op.name}/inline', check=False{device})" * bool(op.benchmark_sizes)
     return f"{can}{timed}. To be checked: {op.lacks}"

@@ -218,7 +218,7 @@ def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
             "e", one, functions=["twice"], reference=lambda x: 2 * x, inputs=(torch.randn(4, 3),)
         )
         report = li.check(kernel, compiler=QUICK)
-        assert not report.findings and report["interface"].notes == notes
+        assert not report.findings and report["interface"].notes == (*notes, "sizes are given by letter: x (N, M)")
 
 
 def test_called_without_a_reference(quick_compiler: None) -> None:
@@ -378,6 +378,59 @@ def test_several_functions() -> None:
     )
     assert (square.label, cube.label) == ("square/inline", "third/inline")
     assert registry.ops["third"].shapes["x"] == "N"
+
+
+def test_an_op_that_takes_the_place_of_another() -> None:
+    """Kernels of the one before are of it from then on, which is said where that makes a difference."""
+    given: dict[str, Any] = {"functions": ["square"], "reference": torch.square}
+    li.from_load_inline("a", SQUARE, **given, inputs=(torch.ones(3, 5),))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        li.from_load_inline("b", SQUARE.replace("x * x", "x.square()"), **given, inputs=(torch.ones(4, 7),))
+    with pytest.warns(UserWarning, match="x of shape 'N M', now 'N', .*square/inline, square/inline@1 will be checked"):
+        li.from_load_inline("c", SQUARE, **given, inputs=(torch.ones(7),))
+    text = SQUARE.replace("torch::Tensor x", "torch::Tensor x, double p").replace("x * x", "x.pow(p)")
+    with pytest.warns(UserWarning, match=r"op square\(Tensor x, float p\) -> .* and no longer \(Tensor x\) ->"):
+        li.from_load_inline("d", text, functions=["square"], reference=torch.pow, inputs=(torch.ones(7), 2.0))
+
+
+MEANS = """
+std::vector<torch::Tensor> center_fwd(torch::Tensor x, torch::Tensor w) {
+  auto mean = x.mean(1, true);
+  auto rest = x - mean;
+  return {rest * w, mean, rest};
+}
+std::vector<torch::Tensor> center_bwd(torch::Tensor grad, torch::Tensor rest, torch::Tensor mean, torch::Tensor w) {
+  auto g = grad * w;
+  return {g - g.mean(1, true), (grad * rest).sum(0)};
+}
+"""
+
+
+def _centered(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return what the snippet returns."""
+    mean = x.mean(1, keepdim=True)
+    return (x - mean) * w, mean, x - mean
+
+
+@pytest.mark.full
+def test_results_that_are_there_for_backward(tmp_path: Path, quick_compiler: None) -> None:
+    """A reference may return them, too: backward takes no gradient of them, so they are no outputs, and a check says so."""
+    kernel = li.from_load_inline(
+        "ext",
+        MEANS,
+        functions=["center_fwd", "center_bwd"],
+        reference=_centered,
+        inputs=(torch.randn(3, 5), torch.randn(5)),
+    )
+    assert registry.op_of(kernel).schema == "(Tensor x, Tensor w) -> (Tensor output0)"
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok and "mean and rest: not compared, as only backward takes them" in str(report)
+    assert not li.check(kernel.edit("(grad * rest)", "(grad * mean)"), compiler=QUICK).ok
+    exported = li.export(kernel, tmp_path / "center", name="center", check=False)
+    tiny.forget("center")
+    (back,) = registry.import_extension(exported.path)
+    assert back == kernel and registry.op_of(back).reference(torch.ones(2, 2), torch.ones(2)).shape == (2, 2)
 
 
 DETACHED = SQUARE.replace("return", "torch::NoGradGuard guard; return")
