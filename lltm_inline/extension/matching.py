@@ -13,7 +13,7 @@ from ..errors import DefinitionError
 from ..model.registry import Argument, Op
 from ..model.shapes import solve
 from ..source.signature import CPP_DTYPES, Function, aliases_in, closing, find_function, meant, split
-from .reading import Result, Unclear, body_of, result_of
+from .reading import Result, Unclear, body_of, laid_open, result_of
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
 #: The same without an underscore: `dx`, `gradInput`. Of many words that begin so it is none.
@@ -484,11 +484,7 @@ def unqualified(names: Mapping[str, str], masked: str, where: str) -> tuple[dict
     if len(spaces) > 1:
         raise DefinitionError(f"{where}: {' and '.join(names.values())} are in different namespaces: want them in one")
     (space,) = spaces
-    for part in filter(None, space.split("::")):
-        for match in reversed([*re.finditer(rf"\bnamespace\s+(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
-            end = closing(masked, match.end() - 1)
-            inside = masked[match.end() : end - 1]
-            masked = f"{masked[: match.start()]}{' ' * len(match[0])}{inside} {masked[end:]}"
+    masked = laid_open(masked, space)
     return {kind: name.rpartition("::")[2] for kind, name in names.items()}, f"{space}::" * bool(space), masked
 
 

@@ -6,7 +6,7 @@ As in `signature`, this is no C++ parser: it looks at functions at file scope, w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..source.signature import Function, closing, find_function, find_functions, mask, split
@@ -60,8 +60,40 @@ def find_modules(text: str) -> list[Module]:
         functions = {name: what.strip().removeprefix("&").strip() for name, what in bound}
         if _OTHER_KEY.fullmatch(match[1]):
             functions = {}
-        found.append(Module(match.start(), end, {name: what for name, what in functions.items() if what}))
+        spaces = _spaces_at(masked, match.start())
+        bound_here = {name: _meant(masked, what, spaces) for name, what in functions.items() if what}
+        found.append(Module(match.start(), end, bound_here))
     return found
+
+
+def _spaces_at(masked: str, place: int) -> list[str]:
+    """List the namespaces that a place of a text lies in, the outermost first."""
+    opened = [one for one in re.finditer(r"\bnamespace\s+(\w+(?:\s*::\s*\w+)*)\s*\{", masked[:place])]
+    around = [one[1] for one in opened if closing(masked, one.end() - 1) > place]
+    return [part.strip() for name in around for part in name.split("::")]
+
+
+def _meant(masked: str, name: str, spaces: Sequence[str]) -> str:
+    """Return the whole name of a function that is named in these namespaces, where it is defined in one of them."""
+    if not re.fullmatch(r"\w+(?:::\w+)*", name) or ("::" not in name and find_function(masked, name)):
+        return name
+    for count in range(len(spaces), 0, -1):
+        whole = "::".join([*spaces[:count], name])
+        *inside, own = whole.split("::")
+        defined = find_functions(laid_open(masked, "::".join(inside)), own)
+        if any(_spaces_at(masked, one.offset) == inside for _, one in defined):
+            return whole
+    return name
+
+
+def laid_open(masked: str, space: str) -> str:
+    """Return a text with the inside of a namespace at file scope, every character of it where it was."""
+    for part in filter(None, space.split("::")):
+        for match in reversed([*re.finditer(rf"\bnamespace\s+(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
+            end = closing(masked, match.end() - 1)
+            inside = masked[match.end() : end - 1]
+            masked = f"{masked[: match.start()]}{' ' * len(match[0])}{inside} {masked[end:]}"
+    return masked
 
 
 @dataclass(frozen=True)
