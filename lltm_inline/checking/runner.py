@@ -41,6 +41,8 @@ from ..workers import steps
 from ..workers.worker import Modes
 from .report import Finding
 
+#: How torch refuses to look at a tensor in another shape.
+_NO_VIEW = "view size is not compatible with input tensor's size and stride"
 #: How device `cuda-cpu` refuses a launch that asks for more than a GPU has.
 _TOO_LONG = "impossible launch: the dynamic shared memory is "
 #: Enough to show a race or a wrong cut of the work.
@@ -276,7 +278,7 @@ class Runner:
                 call.outputs = results_of(self.op, self.function(*call.leaves), call.leaves)
         except Exception as error:
             self.note_error(call.case, error)
-            if not self.op.corners and call.case.size != self.op.check_size and self.refuses(one_line(error)):
+            if self.may_refuse(call.case, one_line(error)):
                 result.skipped = f"{call.case.describe(self.op)}: the kernel refuses it ({one_line(error)})"
                 return False
             result.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", RAISES)
@@ -292,6 +294,13 @@ class Runner:
         self._purity(call, result, "forward")
         self._aliases(call, result)
         return all(isinstance(output, Tensor) for output in call.outputs)
+
+    def may_refuse(self, case: Case, said: str) -> bool:
+        """Tell whether a snippet refuses a case that it need not take: another size than that of its example, or other strides."""
+        if self.op.corners:
+            return False
+        strided = (case.layout, case.grads) != ("contiguous", "contiguous")
+        return (strided and _NO_VIEW in said) or (case.size != self.op.check_size and self.refuses(said))
 
     def refuses(self, said: str) -> bool:
         """Tell whether a kernel refuses its inputs in words of its own: of a snippet nobody says what it has an answer for.
@@ -341,6 +350,9 @@ class Runner:
                 found = self.differentiate(case, expected.used, call.leaves, call.outputs, grads)
         except Exception as error:
             self.note_error(call.case, error)
+            if self.may_refuse(call.case, one_line(error)):
+                result.skipped = f"{call.case.describe(self.op)}: backward refuses it ({one_line(error)})"
+                return []
             result.wrong["backward"] = Mismatch("backward", f"backward {_raises(error)}", RAISES)
             return []
         for i, got in zip(wanted, found, strict=True):

@@ -11,7 +11,7 @@ import inspect
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, count, cycle, permutations, product
@@ -157,6 +157,14 @@ class Call:
     changed: tuple[int, ...]
     returned: tuple[int | None, ...]
     kind: str
+
+    def less(self, places: Collection[int]) -> Call:
+        """Return the call as if it had not returned what stands at some places."""
+        results, returned = (
+            tuple(one for place, one in enumerate(values) if place not in places)
+            for values in (self.results, self.returned)
+        )
+        return replace(self, results=results, returned=returned)
 
 
 def call(function: Callable[..., Any], values: Sequence[Any]) -> Call:

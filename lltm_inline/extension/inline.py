@@ -687,11 +687,8 @@ def _op(
     names = [] if void else _outputs(known, function_, masked, where, count, is_called)
     if known.first is not None and backward is not None and (kept := _kept(names, arguments, function_, backward)):
         reference = replace(reference, kept=kept)
-        left = [place for place in range(len(names)) if place not in kept]
-        names = [names[place] for place in left]
-        results, returned = ([one[place] for place in left] for one in (known.first.results, known.first.returned))
-        first = replace(known.first, results=tuple(results), returned=tuple(returned))
-        known = replace(known, reference=reference, first=first)
+        names = [name for place, name in enumerate(names) if place not in kept]
+        known = replace(known, reference=Reference(known.reference, kept=kept), first=known.first.less(kept))
     for place, output in enumerate(names):
         result = known.first.results[place] if known.first else None
         returned = known.first.returned[place] if known.first else None
@@ -913,8 +910,7 @@ def _differentiable(
         names = result_of(masked, backward, "").names
     except Unclear:
         return True
-    known = [argument.own for argument in real]
-    own = {of_gradient(name, known) for name in names}
+    own = {of_gradient(name, [argument.own for argument in real]) for name in names}
     said = tuple(argument.name for argument in real if own & {argument.own, argument.name})
     return said if len(said) == len(names) else tuple(argument.name for argument in real[: len(names)])
 

@@ -68,7 +68,7 @@ def find_modules(text: str) -> list[Module]:
 
 def _spaces_at(masked: str, place: int) -> list[str]:
     """List the namespaces that a place of a text lies in, the outermost first."""
-    opened = [one for one in re.finditer(r"\bnamespace\s+(\w+(?:\s*::\s*\w+)*)\s*\{", masked[:place])]
+    opened = re.finditer(r"\bnamespace\s+(\w+(?:\s*::\s*\w+)*)\s*\{", masked[:place])
     around = [one[1] for one in opened if closing(masked, one.end() - 1) > place]
     return [part.strip() for name in around for part in name.split("::")]
 

@@ -1004,6 +1004,21 @@ def test_what_a_snippet_refuses_by_itself() -> None:
     assert not report.ok and "forward raises RuntimeError: rows must be a multiple of 4" in report.headline
 
 
+@pytest.mark.full
+def test_a_view_that_strides_do_not_allow() -> None:
+    """A text that looks at its input in another shape refuses what is transposed, which is said; where it always fails it is wrong."""
+    text = "torch::Tensor f(torch::Tensor x) { return x.view(-1) + 1; }"
+    given: dict[str, Any] = {
+        "functions": ["f"],
+        "reference": lambda x: x.reshape(-1) + 1,
+        "inputs": (torch.randn(4, 5),),
+    }
+    report = li.check(li.from_load_inline("e", text, **given), compiler=QUICK)
+    assert report.ok and "the kernel refuses it (RuntimeError: view size is not compatible" in str(report)
+    report = li.check(li.from_load_inline("e", text.replace("x.view", "x.t().view"), **given), compiler=QUICK)
+    assert not report.ok and "forward raises RuntimeError: view size is not compatible" in report.headline
+
+
 def test_magic(capsys: pytest.CaptureFixture[str], quick_compiler: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """`%%load_inline` brings a cell in, builds and checks it, and counts lines as the cell does."""
     names = {"torch": torch}
