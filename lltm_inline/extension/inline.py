@@ -44,7 +44,7 @@ from .example import (
     words,
 )
 from .matching import is_tensor, match_functions, of_gradient, unqualified
-from .reading import Unclear, body_of, find_modules, result_of, used_by
+from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body
 from .trial import COUNT, COUNTS, Trial, seen
 
 #: Arguments of `load_inline` that ask for what does not exist here.
@@ -210,17 +210,10 @@ no_implicit_headers: accepted, and of no effect.
                 f"{where}: {what} has {shown(unknown[0])}, want names of the functions: {', '.join(pairs)}"
             )
     own, example = _of("reference", reference, pairs, where), _of("inputs", inputs, pairs, where)
-    made = [
-        _made(
-            snippet,
-            forward,
-            {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {}),
-            own(forward),
-            example(forward),
-            flags,
-        )
-        for forward, backward in pairs.items()
-    ]
+    made: list[Kernel] = []
+    for forward, backward in pairs.items():
+        names = {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {})
+        made.append(_made(snippet, forward, names, own(forward), example(forward), flags))
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -655,10 +648,10 @@ def _op(
     reference = Reference(given, missing * bool(lacks))
     if given is not None and void:
         reference = replace(reference, places=_places(given, arguments, inputs, where))
-    asked = _asker(masked, function_, arguments)
+    asked, apart = (_asker(body, arguments) for body in (body_of(masked, function_), whole_body(masked, function_)))
     ties = list(_ties(masked, function_, arguments))
     known = explore(
-        where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker, ties
+        where, [a.name for a in arguments], inputs, asked, apart, None if given is None else reference, maker, ties
     )
     differentiable = _differentiable(known, arguments, backward, masked, bool(_changed(known, arguments, void)))
     if trial is not None:
@@ -753,12 +746,15 @@ def _kind(result: Any, returns: str, where: str) -> str:
     return kind
 
 
-def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Callable[[str, int, int], bool]:
+def _asker(body: str, arguments: Sequence[_Argument]) -> Callable[[str, int, int], bool]:
     """Return what tells whether a function asks for an extent of an argument; what it never asks for is fixed.
 
     ATen asks by itself, and a function that only hands its arguments on is not looked into.
+
+    Args:
+        body: of the function.
+        arguments: of the function.
     """
-    body = body_of(masked, found)
     if not _POINTERS.search(body):
         return lambda name, axis, rank: True
     lists = {argument.name for argument in arguments if argument.is_list}  # of which a loop has another name
@@ -785,7 +781,7 @@ def _owners(body: str, arguments: Sequence[_Argument]) -> dict[str, str]:
 
 def _ties(masked: str, found: Function, arguments: Sequence[_Argument]) -> Iterator[tuple[End, End]]:
     """List what a function compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`."""
-    body = body_of(masked, found)
+    body = whole_body(masked, found)
     owners = _owners(body, arguments)
     for before, one, i, other, j, behind in _TIE.findall(body):
         if not before and not behind and bool(i) == bool(j):

@@ -27,6 +27,8 @@ _LIST = re.compile(
 _CALL = re.compile(r"(\w+)\s*\((.*)\)\Z", re.DOTALL)
 #: A line of the preprocessor, with those that it goes on in.
 _MACRO = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+#: An argument that is handed on as it is.
+_HANDED = re.compile(r"\s*(\w+)(?:\.contiguous\(\s*\))?\s*")
 _NAME = re.compile(r"(?:std::move\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\Z")
 
 
@@ -178,6 +180,32 @@ def _returned(masked: str, function: Function) -> Iterator[str]:
 def body_of(masked: str, function: Function) -> str:
     """Return the text between the braces of a function."""
     return masked[slice(*_inside(masked, function))]
+
+
+def whole_body(masked: str, function: Function, seen: tuple[int, ...] = ()) -> str:
+    """Return the text between the braces of a function, and of those that it hands its arguments to, under its own names of these.
+
+    Example:
+        >>> text = "T f(T a, T b) { return g<float>(b, a.size(1)); } T g(T x, int n) { return x.numel() / n; }"
+        >>> whole_body(text, find_function(text, "f")).split("\\n")[1].strip()
+        'return b.numel() / given_n;'
+    """
+    body = body_of(masked, function)
+    parts = [body]
+    for name, other in find_functions(masked):
+        if other.offset in (function.offset, *seen):
+            continue
+        for call in re.finditer(rf"\b{name}\s*(?:<[^<>;{{}}]*>\s*)?\(", body):
+            given = split(body[call.end() : closing(body, call.end() - 1) - 1])
+            own = {
+                taken: match[1] if (match := _HANDED.fullmatch(one)) else f"given_{taken}"
+                for taken, one in zip(other.names, given, strict=False)
+                if taken
+            }
+            inner = whole_body(masked, other, (*seen, function.offset))
+            names = re.compile(rf"(?<![.\w>])(?:{'|'.join(own) or '(?!)'})\b")
+            parts.append(names.sub(lambda found, own=own: own[found[0]], inner))  # type: ignore[misc]
+    return "\n".join(parts)
 
 
 def _inside(masked: str, function: Function) -> tuple[int, int]:

@@ -26,6 +26,7 @@ from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.notebook.inline_cell import run
 from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.verbs import perform
+from lltm_inline.run.cases import Case, make_inputs
 from tests import tiny
 from tests.quick import QUICK
 from tests.wild import KINDS, Wild, every, has_backward, table, table_of_kinds
@@ -1002,6 +1003,46 @@ def test_what_a_snippet_refuses_by_itself() -> None:
     assert report.ok and "the kernel refuses it (RuntimeError: rows must be a multiple of 4)" in str(report)
     report = li.check(li.from_load_inline("e", text.replace("% 4 == 0", "== 3"), **given), compiler=QUICK)
     assert not report.ok and "forward raises RuntimeError: rows must be a multiple of 4" in report.headline
+
+
+def test_numbers_in_order_stay_so() -> None:
+    """A table that is sorted in the example is sorted in every case; numbers that merely count are any numbers, but for their name."""
+    text = "torch::Tensor f(torch::Tensor table, torch::Tensor x) { return torch::searchsorted(table, x); }"
+    for values, name, is_sorted in (
+        (torch.randn(9).sort().values, "table", True),
+        (torch.randint(50, (9,)).sort().values, "table", True),
+        (torch.randn(9), "table", False),
+        (torch.linspace(0, 1, 9), "table", False),
+        (torch.linspace(0, 1, 9), "edges", True),
+    ):
+        kernel = li.from_load_inline(
+            "e",
+            text.replace("table", name),
+            functions=["f"],
+            reference=torch.searchsorted,
+            inputs=(values, torch.randn(5)),
+        )
+        op = registry.op_of(kernel)
+        for special in ("", "+-100"):
+            drawn = make_inputs(op, Case("", op.benchmark_sizes[0], torch.float64, values=special))[0]
+            assert bool((drawn.diff() >= 0).all()) == is_sorted, (values, name)
+
+
+@pytest.mark.full
+def test_the_example_itself_is_a_case() -> None:
+    """What no drawn inputs have, such as rows whose last number is twice the first, is seen where the example has it."""
+    text = """
+    torch::Tensor f(torch::Tensor x) {
+      if (x.size(1) > 1 && (x.select(1, -1) == 2 * x.select(1, 0)).all().item<bool>()) return x;
+      return x + 1;
+    }
+    """
+    x = torch.rand(4, 5)
+    x[:, -1] = 2 * x[:, 0]
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=lambda x: x + 1, inputs=(x,))
+    report = li.check(kernel, compiler=QUICK)
+    assert not report.ok and "at N=4, M=5, float64, the inputs of the example" in str(report)
+    assert "hint: right for inputs that are drawn, wrong for those of the example" in str(report)
 
 
 @pytest.mark.full
