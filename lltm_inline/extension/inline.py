@@ -148,7 +148,8 @@ no_implicit_headers: accepted, and of no effect.
             changes too, or returns. A dict by name where the snippet has several functions.
         inputs: the arguments of one call. Extents that differ in it, or that reference and text take apart, are independent.
             Without a reference the function itself is built and run on them, in the worker, to see what it returns.
-            Others are drawn for a check: without signs, between 0 and 1, or 0 and 1 alone (labels), where those given are so.
+            Others are drawn for a check: without signs, between 0 and 1, 0 and 1 alone (labels), or in order, where those given
+            are so.
             Or, as for `Op`, `inputs(randn, **letters)`, which makes them. A dict by name where the snippet has several functions.
         gradient: which function is the backward of which, `{"foo": "foo_grad"}`, where the names do not say it.
         others: refused by name.

@@ -365,7 +365,8 @@ class _Matching:
         gradients = [p for p in left if of_gradient(backward.names[p], known)] or left[: len(self.returned)]
         # What forward returns without a name may be called anything here.
         others = [p for p in left if p not in gradients]
-        for position, output in zip(others, nameless, strict=False):
+        tensors = [p for p in others if backward.takes_tensor(p)]
+        for position, output in zip(tensors, nameless, strict=False):
             handed[position] = output
         if len(gradients) != len(self.returned):
             raise self.error(

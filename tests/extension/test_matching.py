@@ -327,6 +327,10 @@ def test_what_nobody_can_make() -> None:
             "'gate_backward' takes the list 'saved', and its text does not say what of that is which: call each element as the "
             "forward does, auto x = saved[0]. Forward takes and returns x, w, c, y, n, z.",
         ),
+        (
+            FORWARD.replace("{y, n, z}", "{2 * x, n, z}") + BACKWARD.replace("Tensor z, Tensor w", "int64_t count") + MODULE,
+            "argument 'count' of 'gate_backward' is none of what the forward takes or returns: x, w, c, y, n, z.",
+        ),
         (FORWARD + BACKWARD.replace("d_w", "x * 2, z") + MODULE, "'gate_backward' returns d_x, (a nameless one), z, and none of them"),
     ],
 )  # fmt: skip
