@@ -371,7 +371,8 @@ class _Matching:
         if len(gradients) != len(self.returned):
             raise self.error(
                 f"{backward.name!r} takes {_listed([backward.names[p] for p in gradients])} as gradients, "
-                f"op {self.op.name!r} has {len(self.returned)} outputs: {', '.join(self.returned)}"
+                f"op {self.op.name!r} has {plural(len(self.returned), 'output')}: {', '.join(self.returned)}. It takes a gradient of each "
+                "output, and all else under the names by which forward takes and returns it"
             )
         if unknown := [backward.names[p] for p in others if not handed[p]]:
             raise self.error(

@@ -6,7 +6,7 @@ As in `signature`, this is no C++ parser: it looks at functions at file scope, w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..source.signature import Function, closing, find_function, find_functions, mask, split
@@ -27,6 +27,8 @@ _LIST = re.compile(
 _CALL = re.compile(r"(\w+)\s*\((.*)\)\Z", re.DOTALL)
 #: A line of the preprocessor, with those that it goes on in.
 _MACRO = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+#: So many functions are followed, one into the next.
+_DEEPEST = 3
 #: An argument that is handed on as it is.
 _HANDED = re.compile(r"\s*(\w+)(?:\.contiguous\(\s*\))?\s*")
 _NAME = re.compile(r"(?:std::move\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\Z")
@@ -191,21 +193,23 @@ def whole_body(masked: str, function: Function, seen: tuple[int, ...] = ()) -> s
         'return b.numel() / given_n;'
     """
     body = body_of(masked, function)
-    parts = [body]
-    for name, other in find_functions(masked):
+    parts = {body: None}
+    for name, other in find_functions(masked) if len(seen) < _DEEPEST else ():
         if other.offset in (function.offset, *seen):
             continue
+        inner = ""
         for call in re.finditer(rf"\b{name}\s*(?:<[^<>;{{}}]*>\s*)?\(", body):
             given = split(body[call.end() : closing(body, call.end() - 1) - 1])
-            own = {
-                taken: match[1] if (match := _HANDED.fullmatch(one)) else f"given_{taken}"
-                for taken, one in zip(other.names, given, strict=False)
-                if taken
-            }
-            inner = whole_body(masked, other, (*seen, function.offset))
-            names = re.compile(rf"(?<![.\w>])(?:{'|'.join(own) or '(?!)'})\b")
-            parts.append(names.sub(lambda found, own=own: own[found[0]], inner))  # type: ignore[misc]
+            handed = [_HANDED.fullmatch(one) for one in given]
+            own = {taken: one[1] if one else f"given_{taken}" for taken, one in zip(other.names, handed, strict=False)}
+            inner = inner or whole_body(masked, other, (*seen, function.offset))
+            parts[_renamed(inner, own)] = None
     return "\n".join(parts)
+
+
+def _renamed(body: str, names: Mapping[str, str]) -> str:
+    """Give variables other names; what stands behind a dot is none."""
+    return re.sub(r"(?<![.\w>])[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), body)
 
 
 def _inside(masked: str, function: Function) -> tuple[int, int]:
