@@ -381,6 +381,31 @@ def test_several_functions() -> None:
     assert registry.ops["third"].shapes["x"] == "N"
 
 
+@pytest.mark.parametrize(
+    ("forward", "backward", "gradient"),
+    [
+        ("foo", "foo_grad", {"foo": "foo_grad"}),
+        ("foo", "foo_grad", "foo_grad"),
+        ("foo", "foo_backward", None),
+        ("foo_forward", "foo_backward", None),
+        ("foo_fwd", "foo_bwd", None),
+        ("foo_fw", "foo_bw", None),
+    ],
+)
+def test_a_function_and_its_gradient(forward: str, backward: str, gradient: Any) -> None:
+    """Two functions are one op where their names pair, or somebody says so."""
+    text = (
+        f"torch::Tensor {forward}(torch::Tensor x) {{ return x * x; }}\n"
+        f"torch::Tensor {backward}(torch::Tensor g, torch::Tensor x) {{ return 2 * g * x; }}\n"
+    )
+    given: dict[str, Any] = {"reference": torch.square, "inputs": (torch.randn(3, 5),), "gradient": gradient}
+    kernel = li.from_load_inline("ext", text, functions=[forward, backward], **given)
+    assert (kernel.name, kernel.saves) == (
+        "foo/inline",
+        ("x",),
+    ) and f"({backward})(d_output.contiguous(), x)" in kernel.cpp
+
+
 def test_an_op_that_takes_the_place_of_another() -> None:
     """Kernels of the one before are of it from then on, which is said where that makes a difference."""
     given: dict[str, Any] = {"functions": ["square"], "reference": torch.square}
