@@ -41,6 +41,8 @@ from ..workers import steps
 from ..workers.worker import Modes
 from .report import Finding
 
+#: From so many seconds on it is asked what a reference would take for more elements, and how much is too much: as the square of these.
+_LONG, _PATIENCE = 0.05, 30.0
 #: How torch refuses to look at a tensor in another shape.
 _NO_VIEW = "view size is not compatible with input tensor's size and stride"
 #: How device `cuda-cpu` refuses a launch that asks for more than a GPU has.
@@ -189,6 +191,7 @@ class Runner:
         self.threads = torch.get_num_threads()
         self.settings = settings()
         self.exhausted: Case | None = None
+        self.longest: tuple[int, Expected, Case] | None = None  # of the reference: by elements
         self.untaken: list[str] = []
         self._results: dict[Case, CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
@@ -218,11 +221,14 @@ class Runner:
 
     def begin(self, case: Case, result: CaseResult) -> Call | None:
         """Lay out the inputs of a case; None when the reference refuses it, or the memory is not enough for less."""
-        result.skipped = self.untried(case)
+        result.skipped = self.untried(case) or self.takes_too_long(case)
         if result.skipped:
             return None
         try:
             expected = expect(self.op, case)
+            count = elements(self.op, case.size)
+            if self.longest is None or (count, expected.seconds) > (self.longest[0], self.longest[1].seconds):
+                self.longest = count, expected, case
         except Exception as error:
             if isinstance(error, DefinitionError) and 0 in case.size:  # an index into nothing, say
                 result.skipped = f"{case.describe(self.op)}: {error}"
@@ -265,6 +271,18 @@ class Runner:
         if self.exhausted is None or elements(self.op, case.size) < elements(self.op, self.exhausted.size):
             return ""
         return f"as many elements or more: the kernel had run out of memory at {self.exhausted.describe(self.op)}"
+
+    def takes_too_long(self, case: Case) -> str:
+        """Say why a case is left out for which the reference, a loop in Python say, would take till the limit of time."""
+        if self.longest is None:
+            return ""
+        count, expected, before = self.longest
+        if expected.seconds < _LONG or expected.seconds * (elements(self.op, case.size) / count) ** 2 < _PATIENCE:
+            return ""
+        return (
+            f"{case.describe(self.op)}: the reference would take too long; it took {expected.seconds:.2g} s at "
+            f"{before.describe(self.op)}"
+        )
 
     def note_error(self, case: Case, error: Exception) -> None:
         """Remember a case in which the memory was not enough."""

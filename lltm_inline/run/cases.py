@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -427,6 +428,7 @@ class Expected:
     senseless: bool = False
     random: bool = False
     widened: bool = True
+    seconds: float = 0.0
 
     @cached_property
     def wide(self) -> Mapping[str, Tensor | None]:
@@ -782,6 +784,7 @@ def expect(op: Op, case: Case) -> Expected:
         case.without,
         case.members,
         case.view,
+        case.given,
         _secret.get(),
     )
     known = _expected.get(key)
@@ -789,7 +792,9 @@ def expect(op: Op, case: Case) -> Expected:
         while len(_expected) >= _REMEMBERED:
             del _expected[next(iter(_expected))]
         with steps.step("reference", f"{op.name}/python", lambda: (case.describe(op), ())):
-            known = _expected[key] = _expect(op, case)
+            began = time.thread_time()
+            known = _expect(op, case)
+            known = _expected[key] = replace(known, seconds=time.thread_time() - began)
     return known
 
 

@@ -1070,6 +1070,20 @@ def test_the_example_itself_is_a_case() -> None:
     assert "hint: right for inputs that are drawn, wrong for those of the example" in str(report)
 
 
+def _counted(x: torch.Tensor) -> torch.Tensor:
+    """Count for each number how many are below it, one pair after the other."""
+    return torch.stack([torch.stack([(a > b).long() for b in x]).sum() for a in x])
+
+
+@pytest.mark.full
+def test_a_reference_that_takes_long() -> None:
+    """Sizes at which it would take longer than a check may are left out, and the report says what it took before."""
+    text = "torch::Tensor f(torch::Tensor x) { return (x.unsqueeze(1) > x).sum(1); }"
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=_counted, inputs=(torch.randn(7),))
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok and "the reference would take too long; it took" in str(report), str(report)
+
+
 @pytest.mark.full
 def test_a_view_that_strides_do_not_allow() -> None:
     """A text that looks at its input in another shape refuses what is transposed, which is said; where it always fails it is wrong."""
