@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +19,7 @@ from ..errors import DefinitionError
 from ..model.registry import Op
 from ..run.built import Built
 from ..run.cases import (
+    LONG_AXIS,
     THREADS,
     Case,
     Expected,
@@ -41,8 +43,8 @@ from ..workers import steps
 from ..workers.worker import Modes
 from .report import Finding
 
-#: From so many seconds on it is asked what a reference would take for more elements, and how much is too much: as the square of these.
-_LONG, _PATIENCE = 0.05, 30.0
+#: What takes so many seconds may take till the limit of time for more elements, by the square of these; and how much is too much.
+_LONG, _PATIENCE = 0.02, 40.0
 #: How torch refuses to look at a tensor in another shape.
 _NO_VIEW = "view size is not compatible with input tensor's size and stride"
 #: How device `cuda-cpu` refuses a launch that asks for more than a GPU has.
@@ -191,7 +193,8 @@ class Runner:
         self.threads = torch.get_num_threads()
         self.settings = settings()
         self.exhausted: Case | None = None
-        self.longest: tuple[int, Expected, Case] | None = None  # of the reference: by elements
+        #: Of reference and kernel, the largest case so far: its elements, and the seconds that it took.
+        self.longest: dict[str, tuple[int, float, Case]] = {}
         self.untaken: list[str] = []
         self._results: dict[Case, CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
@@ -226,9 +229,7 @@ class Runner:
             return None
         try:
             expected = expect(self.op, case)
-            count = elements(self.op, case.size)
-            if self.longest is None or (count, expected.seconds) > (self.longest[0], self.longest[1].seconds):
-                self.longest = count, expected, case
+            self._took("reference", expected.seconds, case)
         except Exception as error:
             if isinstance(error, DefinitionError) and 0 in case.size:  # an index into nothing, say
                 result.skipped = f"{case.describe(self.op)}: {error}"
@@ -272,17 +273,22 @@ class Runner:
             return ""
         return f"as many elements or more: the kernel had run out of memory at {self.exhausted.describe(self.op)}"
 
+    def _took(self, who: str, seconds: float, case: Case) -> None:
+        """Note how long a case took; of one size what takes least, as the first call of a kind sets torch up."""
+        count = elements(self.op, case.size)
+        known, least = self.longest.get(who, (0, 0.0))[:2]
+        if count > known or (count == known and seconds < least):
+            self.longest[who] = count, seconds, case
+
     def takes_too_long(self, case: Case) -> str:
-        """Say why a case is left out for which the reference, a loop in Python say, would take till the limit of time."""
-        if self.longest is None:
+        """Say why a case of very many elements is left out: a loop in Python, or a kernel that is watched, would end at the limit of time."""
+        if case.group != LONG_AXIS and not case.threaded:
             return ""
-        count, expected, before = self.longest
-        if expected.seconds < _LONG or expected.seconds * (elements(self.op, case.size) / count) ** 2 < _PATIENCE:
-            return ""
-        return (
-            f"{case.describe(self.op)}: the reference would take too long; it took {expected.seconds:.2g} s at "
-            f"{before.describe(self.op)}"
-        )
+        for who, (count, seconds, before) in self.longest.items():
+            if seconds >= _LONG and seconds * (elements(self.op, case.size) / count) ** 2 >= _PATIENCE:
+                took = f"it took {seconds:.2g} s at {before.describe(self.op)}"
+                return f"{case.describe(self.op)}: the {who} would take too long; {took}"
+        return ""
 
     def note_error(self, case: Case, error: Exception) -> None:
         """Remember a case in which the memory was not enough."""
@@ -293,7 +299,9 @@ class Runner:
         """Call the kernel and compare its outputs; False when there is nothing to go on with."""
         try:
             with threads(self.threads_for(call.case)), self.step("forward", call), seeded(self.device):
+                began = time.process_time()
                 call.outputs = results_of(self.op, self.function(*call.leaves), call.leaves)
+            self._took("kernel", time.process_time() - began, call.case)
         except Exception as error:
             self.note_error(call.case, error)
             if self.may_refuse(call.case, one_line(error)):
