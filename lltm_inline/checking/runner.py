@@ -281,7 +281,7 @@ class Runner:
             self.longest[who] = count, seconds, case
 
     def takes_too_long(self, case: Case) -> str:
-        """Say why a case of very many elements is left out: a loop in Python, or a kernel that is watched, would end at the limit of time."""
+        """Say why a case of very many elements is left out: a loop in Python, or a kernel that is watched, would not come to an end."""
         if case.group != LONG_AXIS and not case.threaded:
             return ""
         for who, (count, seconds, before) in self.longest.items():
