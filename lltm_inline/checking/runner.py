@@ -48,7 +48,7 @@ _LONG, _PATIENCE = 0.02, 40.0
 #: How torch refuses to look at a tensor in another shape.
 _NO_VIEW = "view size is not compatible with input tensor's size and stride"
 #: How device `cuda-cpu` refuses a launch that asks for more than a GPU has.
-_TOO_LONG = "impossible launch: the dynamic shared memory is "
+_TOO_LONG = re.compile(r"impossible launch: the dynamic shared memory (?:in bytes )?is ")
 #: Enough to show a race or a wrong cut of the work.
 _MOST_THREADS = 3
 _RERUNS = 4
@@ -334,7 +334,7 @@ class Runner:
         One that keeps a whole row in shared memory is for rows that fit into it.
         """
         texts = "".join(self.kernel.sources.values())
-        return _TOO_LONG in said or any(part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts))
+        return _TOO_LONG.search(said) is not None or any(part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts))
 
     def step(self, name: str, call: Call) -> AbstractContextManager[None]:
         """Note, in a worker, what is being done, so that it can be told after a crash."""
