@@ -334,7 +334,9 @@ class Runner:
         One that keeps a whole row in shared memory is for rows that fit into it.
         """
         texts = "".join(self.kernel.sources.values())
-        return _TOO_LONG.search(said) is not None or any(part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts))
+        return _TOO_LONG.search(said) is not None or any(
+            part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts)
+        )
 
     def step(self, name: str, call: Call) -> AbstractContextManager[None]:
         """Note, in a worker, what is being done, so that it can be told after a crash."""
