@@ -19,7 +19,6 @@ from ..errors import DefinitionError
 from ..model.registry import Op
 from ..run.built import Built
 from ..run.cases import (
-    LONG_AXIS,
     THREADS,
     Case,
     Expected,
@@ -45,6 +44,8 @@ from .report import Finding
 
 #: What takes so many seconds may take till the limit of time for more elements, by the square of these; and how much is too much.
 _LONG, _PATIENCE = 0.02, 40.0
+#: Cases of fewer elements are run, however long they take: the first ones have set torch up, and say little.
+_MANY = 10_000
 #: How torch refuses to look at a tensor in another shape.
 _NO_VIEW = "view size is not compatible with input tensor's size and stride"
 #: How device `cuda-cpu` refuses a launch that asks for more than a GPU has.
@@ -282,7 +283,7 @@ class Runner:
 
     def takes_too_long(self, case: Case) -> str:
         """Say why a case of very many elements is left out: a loop in Python, or a kernel that is watched, would not come to an end."""
-        if case.group != LONG_AXIS and not case.threaded:
+        if elements(self.op, case.size) < _MANY:
             return ""
         for who, (count, seconds, before) in self.longest.items():
             if seconds >= _LONG and seconds * (elements(self.op, case.size) / count) ** 2 >= _PATIENCE:
