@@ -21,6 +21,7 @@ from ..run.cases import (
     Size,
     dtypes_of,
     edge_axis,
+    given_cases,
     layout_cases,
     prime_size,
     seeded,
@@ -205,6 +206,7 @@ def parts_of(
     small = max(sizes, key=lambda size: sum(extent > 1 for extent in size)) if sizes else prime_size(op)
     mixed = small if sizes else with_extent(small, edge_axis(op, small), _VECTOR_AND_REST)
     cases = [*size_cases(op, sizes), *layout_cases(op, mixed), *subset_cases(op, small), *more]
+    cases += given_cases(op) if not sizes else []
     if runner.watched:  # a row may be a block of threads there, and 65,539 of them take longer than all else
         cases = [case for case in cases if case.group != LONG_AXIS or len(case.size) == 1 or case.size[0] <= LONG[2]]
     if is_dense(runner):  # of vectors that are loaded at once it takes for granted where they begin

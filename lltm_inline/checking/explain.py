@@ -61,7 +61,7 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None
     }
     race = _race(runner, quantity, case)
-    found = [*(race or hints(mismatch, peers)), *_of_text(runner, mismatch, case)]
+    found = [*(race or hints(mismatch, peers, runner.run(case).wrong)), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
     found += _where(runner, cases, quantity, case, smallest) if case.plain else _unlike_plain(runner, quantity, case)
     finding = runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)
@@ -271,6 +271,8 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
         )
     if not is_right(runner, quantity, plain):
         return []
+    if case.given:
+        return ["right for inputs that are drawn, wrong for those of the example"]
     if case.layout != "contiguous":
         names = [case.only] if case.only else [tensor.name for tensor in runner.op.signature.tensors]
         guilty = [name for name in names if fails(runner, quantity, replace(case, only=name))]

@@ -55,8 +55,22 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     tried, lenient = _sizes_refused(runner, cases)
     new = [*_undeclared_shapes(runner, cases), *(finding for finding in raw if finding.quantity not in known)]
     notes += (_NOT_SHOWN,) * is_dense(runner)
+    notes += _letters(runner.op)
+    kept = getattr(runner.op.reference, "kept", {}).values()  # of a snippet's
+    notes += (
+        f"{' and '.join(kept)}: not compared, as only backward takes {'them' if len(kept) > 1 else 'it'}",
+    ) * bool(kept)
     skipped = [*skipped, *[_CORNERS] * (not runner.op.corners)]
     return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped, notes)
+
+
+def _letters(op: Op) -> tuple[str, ...]:
+    """Say what the letters of sizes are, where an example gave them, so that nobody has chosen them."""
+    if not getattr(op.reference, "of_a_cell", False):
+        return ()
+    shapes = {argument.name: op.shapes[argument.name] for argument in op.signature.inputs if argument.name in op.shapes}
+    lettered = [f"{name} ({', '.join(shape.split())})" for name, shape in shapes.items() if set(shape) & {*op.letters}]
+    return (f"sizes are given by letter: {', '.join(lettered)}",) * bool(lettered)
 
 
 def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tuple[str, ...]]:

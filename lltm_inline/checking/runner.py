@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -41,8 +42,14 @@ from ..workers import steps
 from ..workers.worker import Modes
 from .report import Finding
 
+#: What takes so many seconds may take till the limit of time for more elements, by the square of these; and how much is too much.
+_LONG, _PATIENCE = 0.02, 40.0
+#: Cases of fewer elements are run, however long they take: the first ones have set torch up, and say little.
+_MANY = 10_000
+#: How torch refuses to look at a tensor in another shape.
+_NO_VIEW = "view size is not compatible with input tensor's size and stride"
 #: How device `cuda-cpu` refuses a launch that asks for more than a GPU has.
-_TOO_LONG = "impossible launch: the dynamic shared memory is "
+_TOO_LONG = re.compile(r"impossible launch: the dynamic shared memory (?:in bytes )?is ")
 #: Enough to show a race or a wrong cut of the work.
 _MOST_THREADS = 3
 _RERUNS = 4
@@ -187,6 +194,8 @@ class Runner:
         self.threads = torch.get_num_threads()
         self.settings = settings()
         self.exhausted: Case | None = None
+        #: Of reference and kernel, the largest case so far: its elements, and the seconds that it took.
+        self.longest: dict[str, tuple[int, float, Case]] = {}
         self.untaken: list[str] = []
         self._results: dict[Case, CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
@@ -222,11 +231,12 @@ class Runner:
 
     def begin(self, case: Case, result: CaseResult) -> Call | None:
         """Lay out the inputs of a case; None when the reference refuses it, or the memory is not enough for less."""
-        result.skipped = self.untried(case)
+        result.skipped = self.untried(case) or self.takes_too_long(case)
         if result.skipped:
             return None
         try:
             expected = expect(self.op, case)
+            self._took("reference", expected.seconds, case)
         except Exception as error:
             if isinstance(error, DefinitionError) and 0 in case.size:  # an index into nothing, say
                 result.skipped = f"{case.describe(self.op)}: {error}"
@@ -270,6 +280,23 @@ class Runner:
             return ""
         return f"as many elements or more: the kernel had run out of memory at {self.exhausted.describe(self.op)}"
 
+    def _took(self, who: str, seconds: float, case: Case) -> None:
+        """Note how long a case took; of one size what takes least, as the first call of a kind sets torch up."""
+        count = elements(self.op, case.size)
+        known, least = self.longest.get(who, (0, 0.0))[:2]
+        if count > known or (count == known and seconds < least):
+            self.longest[who] = count, seconds, case
+
+    def takes_too_long(self, case: Case) -> str:
+        """Say why a case of very many elements is left out: a loop in Python, or a kernel that is watched, would not come to an end."""
+        if elements(self.op, case.size) < _MANY:
+            return ""
+        for who, (count, seconds, before) in self.longest.items():
+            if seconds >= _LONG and seconds * (elements(self.op, case.size) / count) ** 2 >= _PATIENCE:
+                took = f"it took {seconds:.2g} s at {before.describe(self.op)}"
+                return f"{case.describe(self.op)}: the {who} would take too long; {took}"
+        return ""
+
     def note_error(self, case: Case, error: Exception) -> None:
         """Remember a case in which the memory was not enough."""
         if steps.is_out_of_memory(error):
@@ -279,10 +306,12 @@ class Runner:
         """Call the kernel and compare its outputs; False when there is nothing to go on with."""
         try:
             with threads(self.threads_for(call.case)), self.step("forward", call), seeded(self.device):
+                began = time.process_time()
                 call.outputs = results_of(self.op, self.function(*call.leaves), call.leaves)
+            self._took("kernel", time.process_time() - began, call.case)
         except Exception as error:
             self.note_error(call.case, error)
-            if not self.op.corners and call.case.size != self.op.check_size and self.refuses(one_line(error)):
+            if self.may_refuse(call.case, one_line(error)):
                 result.skipped = f"{call.case.describe(self.op)}: the kernel refuses it ({one_line(error)})"
                 return False
             result.wrong["forward"] = Mismatch("forward", f"forward {_raises(error)}", RAISES)
@@ -299,13 +328,22 @@ class Runner:
         self._aliases(call, result)
         return all(isinstance(output, Tensor) for output in call.outputs)
 
+    def may_refuse(self, case: Case, said: str) -> bool:
+        """Tell whether a snippet refuses a case that it need not take: another size than that of its example, or other strides."""
+        if self.op.corners:
+            return False
+        strided = (case.layout, case.grads) != ("contiguous", "contiguous")
+        return (strided and _NO_VIEW in said) or (case.size != self.op.check_size and self.refuses(said))
+
     def refuses(self, said: str) -> bool:
         """Tell whether a kernel refuses its inputs in words of its own: of a snippet nobody says what it has an answer for.
 
         One that keeps a whole row in shared memory is for rows that fit into it.
         """
         texts = "".join(self.kernel.sources.values())
-        return _TOO_LONG in said or any(part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts))
+        return _TOO_LONG.search(said) is not None or any(
+            part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts)
+        )
 
     def step(self, name: str, call: Call) -> AbstractContextManager[None]:
         """Note, in a worker, what is being done, so that it can be told after a crash."""
@@ -347,6 +385,9 @@ class Runner:
                 found = self.differentiate(case, expected.used, call.leaves, call.outputs, grads)
         except Exception as error:
             self.note_error(call.case, error)
+            if self.may_refuse(call.case, one_line(error)):
+                result.skipped = f"{call.case.describe(self.op)}: backward refuses it ({one_line(error)})"
+                return []
             result.wrong["backward"] = Mismatch("backward", f"backward {_raises(error)}", RAISES)
             return []
         for i, got in zip(wanted, found, strict=True):

@@ -177,7 +177,7 @@ def replay(runner: Runner, cases: Sequence[Case], guard: Guard | None = None, *,
     findings: dict[tuple[str, str], Finding] = {}
     count, skipped = 0, []
     for number, case in enumerate(cases):
-        if reason := runner.untried(case):
+        if reason := runner.untried(case) or runner.takes_too_long(case):
             skipped.append(reason)
             continue
         try:

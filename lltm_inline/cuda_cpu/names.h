@@ -245,6 +245,93 @@ static inline cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 
+static inline cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+
+// What a text asks of the device: it has the limits of a launch that are held here, those of compute capability 9.0, and few
+// multiprocessors, as a text may start blocks for each.
+struct cudaDeviceProp {
+  char name[256] = "cuda-cpu";
+  size_t totalGlobalMem = size_t(1) << 34, sharedMemPerBlock = 48 * 1024, totalConstMem = 64 * 1024;
+  size_t sharedMemPerMultiprocessor = 228 * 1024, sharedMemPerBlockOptin = 227 * 1024;
+  int regsPerBlock = 65536, warpSize = 32, maxThreadsPerBlock = 1024, maxThreadsPerMultiProcessor = 2048;
+  int maxThreadsDim[3] = {1024, 1024, 64}, maxGridSize[3] = {2147483647, 65535, 65535};
+  int major = 9, minor = 0, multiProcessorCount = 8, l2CacheSize = 50 << 20, concurrentKernels = 1, integrated = 0;
+};
+
+enum cudaDeviceAttr {
+  cudaDevAttrMaxThreadsPerBlock = 1,
+  cudaDevAttrMaxBlockDimX,
+  cudaDevAttrMaxBlockDimY,
+  cudaDevAttrMaxBlockDimZ,
+  cudaDevAttrMaxGridDimX,
+  cudaDevAttrMaxGridDimY,
+  cudaDevAttrMaxGridDimZ,
+  cudaDevAttrMaxSharedMemoryPerBlock,
+  cudaDevAttrTotalConstantMemory,
+  cudaDevAttrWarpSize,
+  cudaDevAttrMaxRegistersPerBlock = 12,
+  cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrL2CacheSize = 38,
+  cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+  cudaDevAttrComputeCapabilityMajor = 75,
+  cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
+
+inline CUDA_CPU_COLD cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int device, CUDA_CPU_PLACE_) {
+  if (device) return cuda_cpu::note(cudaErrorInvalidValue, "cudaGetDeviceProperties", file, line);
+  *found = {};
+  return cudaSuccess;
+}
+
+inline CUDA_CPU_COLD cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device, CUDA_CPU_PLACE_) {
+  const cudaDeviceProp one;
+  const auto found = [&]() -> size_t {
+    switch (attribute) {
+      case cudaDevAttrMaxThreadsPerBlock:
+        return one.maxThreadsPerBlock;
+      case cudaDevAttrMaxBlockDimX:
+      case cudaDevAttrMaxBlockDimY:
+      case cudaDevAttrMaxBlockDimZ:
+        return one.maxThreadsDim[attribute - cudaDevAttrMaxBlockDimX];
+      case cudaDevAttrMaxGridDimX:
+      case cudaDevAttrMaxGridDimY:
+      case cudaDevAttrMaxGridDimZ:
+        return one.maxGridSize[attribute - cudaDevAttrMaxGridDimX];
+      case cudaDevAttrMaxSharedMemoryPerBlock:
+        return one.sharedMemPerBlock;
+      case cudaDevAttrTotalConstantMemory:
+        return one.totalConstMem;
+      case cudaDevAttrWarpSize:
+        return one.warpSize;
+      case cudaDevAttrMaxRegistersPerBlock:
+        return one.regsPerBlock;
+      case cudaDevAttrMultiProcessorCount:
+        return one.multiProcessorCount;
+      case cudaDevAttrL2CacheSize:
+        return one.l2CacheSize;
+      case cudaDevAttrMaxThreadsPerMultiProcessor:
+        return one.maxThreadsPerMultiProcessor;
+      case cudaDevAttrComputeCapabilityMajor:
+        return one.major;
+      case cudaDevAttrComputeCapabilityMinor:
+        return one.minor;
+      case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        return one.sharedMemPerMultiprocessor;
+      case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        return one.sharedMemPerBlockOptin;
+    }
+    return SIZE_MAX;
+  }();
+  if (device || found == SIZE_MAX) return cuda_cpu::note(cudaErrorInvalidValue, "cudaDeviceGetAttribute", file, line);
+  *value = int(found);
+  return cudaSuccess;
+}
+
 template <class F>
 cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute attribute, int value, CUDA_CPU_PLACE_) {
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {

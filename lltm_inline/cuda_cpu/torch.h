@@ -24,6 +24,10 @@ inline CUDAStream getCurrentCUDAStream(int = -1) {
 inline CUDAStream getDefaultCUDAStream(int = -1) {
   return {};
 }
+inline cudaDeviceProp* getCurrentDeviceProperties() {
+  static cudaDeviceProp one;
+  return &one;
+}
 struct CUDAGuard {
   template <class Device>
   explicit CUDAGuard(const Device&) {}
@@ -37,6 +41,7 @@ struct OptionalCUDAGuard {
 namespace at::cuda {
 using c10::cuda::CUDAGuard;
 using c10::cuda::getCurrentCUDAStream;
+using c10::cuda::getCurrentDeviceProperties;
 using c10::cuda::getDefaultCUDAStream;
 using c10::cuda::OptionalCUDAGuard;
 }  // namespace at::cuda

@@ -53,6 +53,13 @@ def reference(*values: Any) -> None:
     for place, result in zip({places}, results if isinstance(results, tuple | list) else [results], strict=True):
         values[place].copy_(result)
 '''
+#: The reference of an op whose function returns more: what its backward alone takes.
+_CHOSEN = '''\
+def reference(*values: Any) -> Any:
+    """Compute the op: what `{computed}` returns, less what is there for backward alone."""
+    results = {computed}(*values)
+    return {results}
+'''
 #: Letters that ruff takes for numbers.
 _UNCLEAR = {"I: int", "O: int"}
 
@@ -85,9 +92,17 @@ def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
     """
     found = _Collector(op)
     places = getattr(op.reference, "places", ())  # of a snippet that writes what its reference returns
-    found.add_root(_own(op.reference), _COMPUTED if places else REFERENCE)
-    if places:
-        found.definitions[REFERENCE] = _WRITTEN.format(computed=found.reference or _COMPUTED, places=places)
+    kept = getattr(op.reference, "kept", ())
+    found.add_root(_own(op.reference), _COMPUTED if places or kept else REFERENCE)
+    if places or kept:
+        computed = found.reference or _COMPUTED
+        count = len(op.signature.outputs) + len(kept)
+        results = ", ".join(f"results[{place}]" for place in range(count) if place not in kept)
+        found.definitions[REFERENCE] = (
+            _WRITTEN.format(computed=computed, places=places)
+            if places
+            else _CHOSEN.format(computed=computed, results=results)
+        )
         found.reference = ""
     if op.inputs is not None and not hasattr(op.inputs, "texts"):
         found.add_root(op.inputs, MAKE_INPUTS)
@@ -96,7 +111,7 @@ def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
             found.add_function(function, name)
         found.definitions[MAKE_INPUTS] = text = _drawn(op)
         found.imports |= {Import("collections.abc", "Callable"), Import("torch", "Tensor")}
-        found.imports |= {Import("typing", "Any")} if "Any, ..." in text or places else set()
+        found.imports |= {Import("typing", "Any")} if "Any, ..." in text or places or kept else set()
         found.imports |= {Import("torch")} if "torch." in text else set()
     parts = [import_lines(found.imports), "\n\n".join([*constants, *found.constants.values()])]
     functions = "\n\n".join("\n" + text.strip("\n") for text in found.definitions.values())

@@ -27,7 +27,7 @@ from ..export.render import fill
 from ..model.kernel import Kernel
 from ..model.registry import Argument, Op
 from ..source.signature import cpp_type, find_function, mask, returned_type, tuple_of
-from .matching import Called, Match, bound_of, match_functions, unqualified
+from .matching import Called, Match, bound_of, is_tensor, match_functions, unqualified
 from .reading import find_modules
 from .setup_py import Extension
 
@@ -189,6 +189,14 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
     types = {argument.name: declared(argument) for argument in inputs}
     types |= {output.name: tensor for output in op.signature.outputs}
     incoming = [f"d_{output.name}" for output in op.signature.outputs]
+
+    def handed_back(given: str | tuple[str, ...], type_: str) -> str:
+        if isinstance(given, tuple):
+            return f"std::vector<at::Tensor>{{{', '.join(handed_back(one, tensor) for one in given)}}}"
+        # Incoming gradients may be expanded, those of sum() are.
+        needed = given in incoming or (dense and types.get(given) == tensor)
+        return handed(given, needed and is_tensor(type_))
+
     backward = match.backward
     extras = [Argument("", "Tensor")] * len(match.extras)
     itself = {argument.alias: argument.name for argument in op.signature.changed}
@@ -224,16 +232,7 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
             *(f"{tensor} {name}" for name in match.extras),
             f"std::array<bool, {len(op.gradients)}> wanted",
         ],
-        # Incoming gradients may be expanded, those of sum() are.
-        handed_back=backward.arguments(
-            [
-                handed(
-                    name,
-                    backward.takes_tensor(position) and (name in incoming or (dense and types.get(name) == tensor)),
-                )
-                for position, name in enumerate(match.handed)
-            ]
-        )
+        handed_back=backward.arguments([handed_back(*one) for one in zip(match.handed, backward.types, strict=True)])
         if backward is not None
         else [],
     )

@@ -11,7 +11,7 @@ import inspect
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, count, cycle, permutations, product
@@ -32,6 +32,10 @@ _LETTERS = "NMKLPQRSTUVWXYZABCDEFGHIJO"
 _STEPS, _TOGETHER = (1, 3), (2, 3, 5, 7, 11, 13)
 #: Extents below this are no sizes of a problem, but of a filter, say.
 _SMALL = 16
+#: So many numbers are in order by chance once in 720 times.
+_ORDERED = 6
+#: What is called so is in order, even where the example counts: `torch.linspace(0, 1, 11)`.
+_IN_ORDER = re.compile(r"sorted|edges|bounds|boundaries|bins|breaks|knots|thresholds|offsets|ptr|seqlens|xp\Z")
 #: An axis of an argument: the place of that, and the axis.
 _Axis = tuple[int, int]
 #: An axis of an argument, by the name of that; None for each of its axes.
@@ -47,12 +51,14 @@ class Like:
         shape: of a tensor, in the letters of the op; of a number that is an extent, or a product of some, these.
         below: of an index, the letters that it has to be below; of the places where rows begin, the letter that they end at.
         dtype: of a tensor that has not that of the others.
+        name: of the argument.
     """
 
     value: Any
     shape: str = ""
     below: tuple[str, ...] = ()
     dtype: torch.dtype | None = None
+    name: str = ""
 
     @property
     def text(self) -> str:
@@ -75,6 +81,7 @@ class Like:
         if value.is_floating_point():
             kept = drawn if low < 0 else f"share({drawn})" if high <= 1 else f"{drawn}.abs()"
             kept = f"share({drawn}).round()" if low < high and is_yes_or_no(value) else kept
+            kept = f"{kept}.sort().values" if _is_sorted(value, self.name) else kept
             return f"{kept}.to({self.dtype})" if self.dtype else kept
         end = f"min({', '.join(self.below)})" if len(self.below) > 1 else "".join(self.below)
         marks = _marks(value)
@@ -84,7 +91,8 @@ class Like:
             return f"marked({index}, share({drawn}), {part}, {mark}).to({value.dtype})"
         if _begins_rows(value):
             return f"row_starts(share({drawn}), {end or int(high)}).to({value.dtype})"
-        return f"whole(share({drawn}), {0 if end else int(low)}, {end or int(high) + 1}).to({value.dtype})"
+        sort = ".sort().values" if value.dtype != torch.bool and _is_sorted(value, self.name) else ""
+        return f"whole(share({drawn}), {0 if end else int(low)}, {end or int(high) + 1}){sort}.to({value.dtype})"
 
 
 def share(drawn: Tensor) -> Tensor:
@@ -127,6 +135,15 @@ def _begins_rows(value: Tensor) -> bool:
     return ordered and not value[0] and bool((value.diff() >= 0).all()) and bool(value[-1] > 0)
 
 
+def _is_sorted(value: Tensor, name: str) -> bool:
+    """Tell whether numbers are in order on purpose: too many for chance, and no mere count, unless the name says what they are."""
+    if not value.dim() or value.shape[-1] < _ORDERED or value.is_complex():
+        return False
+    steps = value.double().diff()
+    counts = bool((steps - steps.flatten()[0]).abs().max() <= 1e-4 * steps.abs().max())
+    return bool((steps >= 0).all() and steps.any()) and (not counts or _IN_ORDER.search(name) is not None)
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """The `inputs` of an op that is known by an example."""
@@ -143,6 +160,15 @@ class Inputs:
         """The functions that these name."""
         return {name: function for name, function in DRAWN_BY.items() if f"{name}(" in str(self.texts)}
 
+    def example(self, dtype: torch.dtype) -> tuple[Any, ...]:
+        """Return the inputs of the example, in another dtype of real numbers."""
+
+        def one(value: Tensor, like: Like) -> Tensor:
+            kept = like.dtype is not None or not value.is_floating_point()
+            return value.clone() if kept else value.to(dtype, copy=True)
+
+        return tuple(each(like.value, partial(one, like=like)) for like in self.likes)
+
     def __call__(self, randn: Callable[..., Tensor], **sizes: int) -> tuple[Any, ...]:
         """Draw one set of inputs."""
         names = {"torch": torch, "randn": randn, **DRAWN_BY, **sizes}
@@ -157,6 +183,14 @@ class Call:
     changed: tuple[int, ...]
     returned: tuple[int | None, ...]
     kind: str
+
+    def less(self, places: Collection[int]) -> Call:
+        """Return the call as if it had not returned what stands at some places."""
+        results, returned = (
+            tuple(one for place, one in enumerate(values) if place not in places)
+            for values in (self.results, self.returned)
+        )
+        return replace(self, results=results, returned=returned)
 
 
 def call(function: Callable[..., Any], values: Sequence[Any]) -> Call:
@@ -223,7 +257,10 @@ class Example:
         """Whether the inputs are drawn as those of any op are: real numbers of both signs in tensors that stand alone."""
         tensors = [v for v in self.values if isinstance(v, Tensor) and v.dtype == self.dtype and v.is_floating_point()]
         return (
-            self.maker is None and len(tensors) == len(self.values) and all(v.numel() and v.min() < 0 for v in tensors)
+            self.maker is None
+            and len(tensors) == len(self.values)
+            and all(v.numel() and v.min() < 0 for v in tensors)
+            and not any(_is_sorted(v, name) for name, v in zip(self.names, tensors, strict=True))
         )
 
     def _like(self, name: str, value: Any) -> Like:
@@ -240,7 +277,7 @@ class Example:
             fixed = [e for tensor in tensors_in(self.values) for e in tensor.shape if e not in self.free] + numbers
             if ends or not any(extent > top for extent in fixed):
                 below = [letter for letter, e in self.sizes.items() if (e == top if ends else e > top)]
-        return Like(value, self.shape(value), tuple(below), value.dtype if value.dtype != self.dtype else None)
+        return Like(value, self.shape(value), tuple(below), value.dtype if value.dtype != self.dtype else None, name)
 
     def shape(self, value: Tensor) -> str:
         """Write the shape of a tensor in letters."""
@@ -319,7 +356,7 @@ class Example:
         """Write the shape of a result in letters and arguments; `?` where it follows from the values."""
         assert self.first is not None
         result = self.first.results[which]
-        drawn = [self.run(self.sizes, seed=seed) for seed in (1, 2)]
+        drawn = [self.run(self.sizes, seed=seed) for seed in range(1, 5)]
         if any(one is None or one.results[which].shape != result.shape for one in drawn):
             return "?"
         words = [self._extent(which, axis) for axis in range(result.dim())]
@@ -474,6 +511,7 @@ def explore(
     names: Sequence[str],
     values: Sequence[Any],
     asked: Callable[[str, int, int], bool],
+    apart: Callable[[str, int, int], bool],
     reference: Callable[..., Any] | None,
     maker: Callable[..., Any] | None = None,
     ties: Sequence[tuple[End, End]] = (),
@@ -485,6 +523,7 @@ def explore(
         names: of the arguments.
         values: of the arguments.
         asked: whether a text asks for the extent of an argument along an axis, of so many; what it never asks for is fixed.
+        apart: the same of a text and what it hands its arguments to, for what is equal by chance.
         reference: of the op, or None.
         maker: has made the example, with the extents of `sizes_of`, where the user said how.
         ties: what the function wants to be of one size.
@@ -495,7 +534,7 @@ def explore(
     """
     chance: dict[int, int] = {}
     if reference is not None and maker is None:
-        values, chance = _told_apart(names, values, asked, reference, ties)
+        values, chance = _told_apart(names, values, apart, reference, ties)
     extents: dict[int, None] = {}
     bound: dict[str, Sequence[int]] = {}
     single = any(isinstance(value, Tensor) and value.dtype == common_dtype(values) for value in values)
@@ -579,7 +618,7 @@ def _told_apart(
         found, draw = list(values), partial(torch.randn, generator=torch.Generator().manual_seed(0))
         for place in {place for place, _ in extents}:
             shape = [extents.get((place, axis), extent) for axis, extent in enumerate(values[place].shape)]
-            like = Like(values[place], " ".join(map(str, shape)), (), values[place].dtype)
+            like = Like(values[place], " ".join(map(str, shape)), (), values[place].dtype, names[place])
             (found[place],) = Inputs((like,))(draw)
         return found
 

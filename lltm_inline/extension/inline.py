@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -42,8 +43,8 @@ from .example import (
     tensors_in,
     words,
 )
-from .matching import match_functions, of_gradient, unqualified
-from .reading import Unclear, body_of, find_modules, result_of, used_by
+from .matching import is_tensor, match_functions, of_gradient, unqualified
+from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body
 from .trial import COUNT, COUNTS, Trial, seen
 
 #: Arguments of `load_inline` that ask for what does not exist here.
@@ -147,7 +148,8 @@ no_implicit_headers: accepted, and of no effect.
             changes too, or returns. A dict by name where the snippet has several functions.
         inputs: the arguments of one call. Extents that differ in it, or that reference and text take apart, are independent.
             Without a reference the function itself is built and run on them, in the worker, to see what it returns.
-            Others are drawn for a check: without signs, between 0 and 1, or 0 and 1 alone (labels), where those given are so.
+            Others are drawn for a check: without signs, between 0 and 1, 0 and 1 alone (labels), or in order, where those given
+            are so.
             Or, as for `Op`, `inputs(randn, **letters)`, which makes them. A dict by name where the snippet has several functions.
         gradient: which function is the backward of which, `{"foo": "foo_grad"}`, where the names do not say it.
         others: refused by name.
@@ -209,17 +211,10 @@ no_implicit_headers: accepted, and of no effect.
                 f"{where}: {what} has {shown(unknown[0])}, want names of the functions: {', '.join(pairs)}"
             )
     own, example = _of("reference", reference, pairs, where), _of("inputs", inputs, pairs, where)
-    made = [
-        _made(
-            snippet,
-            forward,
-            {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {}),
-            own(forward),
-            example(forward),
-            flags,
-        )
-        for forward, backward in pairs.items()
-    ]
+    made: list[Kernel] = []
+    for forward, backward in pairs.items():
+        names = {"forward": bound[forward]} | ({"backward": bound[backward]} if backward else {})
+        made.append(_made(snippet, forward, names, own(forward), example(forward), flags))
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -357,11 +352,13 @@ class Reference:
         function: of the user.
         missing: what is said where there is none.
         places: the arguments that its results are written to, where the snippet's function changes these and returns nothing.
+        kept: by name the results, by place, that are no outputs: what backward takes, and takes no gradient of.
     """
 
     function: Callable[..., Any] | None
     missing: str = ""
     places: tuple[int, ...] = ()
+    kept: Mapping[int, str] = field(default_factory=dict)
 
     #: Such an op takes the place of the one before, as one that is written in a notebook's cell does.
     of_a_cell = True
@@ -376,6 +373,9 @@ class Reference:
         if self.function is None:
             raise DefinitionError(self.missing)
         results = self.function(*values)
+        if self.kept:
+            left = tuple(result for place, result in enumerate(results) if place not in self.kept)
+            return left[0] if len(left) == 1 else left
         if not self.places or results is None:
             return results
         for place, result in zip(self.places, results if isinstance(results, tuple | list) else [results], strict=True):
@@ -422,8 +422,31 @@ def _made(
     op = op_of()
     if given is None and values is not None and op.signature.outputs:
         op = seen(op, op_of, kernel_of, values, where)
+    _tell_of_the_one_before(op, where)
     registry.register(op)
     return registry.register(kernel_of(op))
+
+
+def _tell_of_the_one_before(op: Op, where: str) -> None:
+    """Warn of kernels that somebody may hold, and that are from now on of an op which takes or returns something else."""
+    before = registry.ops.get(op.name)
+    if before is None or (before.schema, before.shapes) == (op.schema, op.shapes):
+        return
+    kernels = ", ".join(kernel.label for kernel in registry.history(f"{op.name}/inline"))
+    warnings.warn(
+        f"{where}: this is op {op.name}{op.signature} from now on, and no longer {before.signature}"
+        f"{_differing(before, op)}. {kernels} will be checked and timed as this op: to keep both, give one function another name",
+        stacklevel=4,
+    )
+
+
+def _differing(before: Op, op: Op) -> str:
+    """Say what differs of the shapes, where the schemas are the same."""
+    names = [name for name in op.shapes if before.schema == op.schema and before.shapes[name] != op.shapes[name]]
+    return (
+        f" with {', '.join(f'{name} of shape {before.shapes[name]!r}, now {op.shapes[name]!r}' for name in names)}"
+        * bool(names)
+    )
 
 
 def _without_modules(text: str) -> str:
@@ -626,10 +649,10 @@ def _op(
     reference = Reference(given, missing * bool(lacks))
     if given is not None and void:
         reference = replace(reference, places=_places(given, arguments, inputs, where))
-    asked = _asker(masked, function_, arguments)
+    asked, apart = (_asker(body, arguments) for body in (body_of(masked, function_), whole_body(masked, function_)))
     ties = list(_ties(masked, function_, arguments))
     known = explore(
-        where, [a.name for a in arguments], inputs, asked, None if given is None else reference, maker, ties
+        where, [a.name for a in arguments], inputs, asked, apart, None if given is None else reference, maker, ties
     )
     differentiable = _differentiable(known, arguments, backward, masked, bool(_changed(known, arguments, void)))
     if trial is not None:
@@ -656,6 +679,10 @@ def _op(
     }
     outputs = []
     names = [] if void else _outputs(known, function_, masked, where, count, is_called)
+    if known.first is not None and backward is not None and (kept := _kept(names, arguments, function_, backward)):
+        reference = replace(reference, kept=kept)
+        names = [name for place, name in enumerate(names) if place not in kept]
+        known = replace(known, reference=Reference(known.reference, kept=kept), first=known.first.less(kept))
     for place, output in enumerate(names):
         result = known.first.results[place] if known.first else None
         returned = known.first.returned[place] if known.first else None
@@ -720,12 +747,15 @@ def _kind(result: Any, returns: str, where: str) -> str:
     return kind
 
 
-def _asker(masked: str, found: Function, arguments: Sequence[_Argument]) -> Callable[[str, int, int], bool]:
+def _asker(body: str, arguments: Sequence[_Argument]) -> Callable[[str, int, int], bool]:
     """Return what tells whether a function asks for an extent of an argument; what it never asks for is fixed.
 
     ATen asks by itself, and a function that only hands its arguments on is not looked into.
+
+    Args:
+        body: of the function.
+        arguments: of the function.
     """
-    body = body_of(masked, found)
     if not _POINTERS.search(body):
         return lambda name, axis, rank: True
     lists = {argument.name for argument in arguments if argument.is_list}  # of which a loop has another name
@@ -752,7 +782,7 @@ def _owners(body: str, arguments: Sequence[_Argument]) -> dict[str, str]:
 
 def _ties(masked: str, found: Function, arguments: Sequence[_Argument]) -> Iterator[tuple[End, End]]:
     """List what a function compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`."""
-    body = body_of(masked, found)
+    body = whole_body(masked, found)
     owners = _owners(body, arguments)
     for before, one, i, other, j, behind in _TIE.findall(body):
         if not before and not behind and bool(i) == bool(j):
@@ -840,6 +870,17 @@ def _outputs(
     return [f"{one}_{place}" if one in used else one for place, one in enumerate(names)]
 
 
+def _kept(
+    names: Sequence[str], arguments: Sequence[_Argument], forward: Function, backward: Function
+) -> dict[int, str]:
+    """List results that are there for backward alone: it takes them by name, and a gradient for each of the others only."""
+    tensors = [name for name, type_ in zip(backward.names, backward.types, strict=True) if is_tensor(type_)]
+    known = {*names, *forward.names, *(argument.name for argument in arguments)}
+    incoming = [name for name in tensors if name not in known]
+    kept = {place: name for place, name in enumerate(names) if name in tensors}
+    return kept if incoming and len(incoming) == len(names) - len(kept) < len(names) else {}
+
+
 def _dtypes(masked: str, main: torch.dtype | None, known: Example) -> tuple[str, ...]:
     """List the dtypes that text and reference take: those that it dispatches over; those of ATen; else the one of the example."""
     over = _DISPATCH.findall(masked)
@@ -866,7 +907,7 @@ def _differentiable(
         names = result_of(masked, backward, "").names
     except Unclear:
         return True
-    own = {of_gradient(name) for name in names}
+    own = {of_gradient(name, [argument.own for argument in real]) for name in names}
     said = tuple(argument.name for argument in real if own & {argument.own, argument.name})
     return said if len(said) == len(names) else tuple(argument.name for argument in real[: len(names)])
 
@@ -890,6 +931,8 @@ def _doc(op: Op, kind: str) -> str:
     note = f" ({stem!r} is another op, which stays)" * (stem != op.name and stem in registry.ops)
     can = f"{op.name}{op.signature}{note}. It can be built, loaded and called: li.load('{op.name}/inline'{device})"
     if not op.lacks:
-        return f"{can}, checked: li.check, and timed: li.benchmark"
+        kept = op.reference.kept.values() if isinstance(op.reference, Reference) else ()
+        note = f". {' and '.join(kept)}: for backward, and not compared" if kept else ""
+        return f"{can}, checked: li.check, and timed: li.benchmark{note}"
     timed = f", timed unchecked: li.benchmark('{op.name}/inline', check=False{device})" * bool(op.benchmark_sizes)
     return f"{can}{timed}. To be checked: {op.lacks}"

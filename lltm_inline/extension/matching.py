@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from ..base.arguments import plural
 from ..errors import DefinitionError
 from ..model.registry import Argument, Op
 from ..model.shapes import solve
-from ..source.signature import CPP_DTYPES, Function, aliases_in, closing, find_function, meant
-from .reading import Result, Unclear, result_of
+from ..source.signature import CPP_DTYPES, Function, aliases_in, closing, find_function, meant, split
+from .reading import Result, Unclear, body_of, laid_open, result_of
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
+#: The same without an underscore: `dx`, `gradInput`. Of many words that begin so it is none.
+_SHORT_GRADIENTS = tuple(map(re.compile, (r"grad(\w+)", r"[dg](\w+)", r"(\w+)Grad")))
+_LIST = re.compile(r"\b(?:vector\s*<[^<>]*Tensor\s*>|TensorList|ArrayRef\s*<[^<>]*Tensor\s*>)")
+_EXTENTS = re.compile(r"\b(?:vector\s*<\s*int64_t\s*>|IntArrayRef|IntList)")
 _TENSOR = re.compile(r"(?:const )?(?:(?:::)?(?:at|torch)::)?Tensor\b")
 #: What a function returns that leaves its results in tensors that it is given; an integer is how it went.
 _NOTHING = re.compile(r"(?:static |inline )*(?:void|bool|int|long|int64_t)")
@@ -87,12 +92,17 @@ class Called:
 
     def takes_tensor(self, position: int) -> bool:
         """Whether an argument is a tensor, and no number and nothing optional."""
-        return _TENSOR.match(self.types[position]) is not None
+        return is_tensor(self.types[position])
 
     def arguments(self, taken: Sequence[str]) -> list[str]:
         """Put what it fills between the arguments that it takes."""
         left = iter(taken)
         return [made(name) if name in self.filled else next(left) for name in self.function.names]
+
+
+def is_tensor(type_: str) -> bool:
+    """Whether a type of C++ is a tensor, and no number and nothing optional."""
+    return _TENSOR.match(type_) is not None
 
 
 def made(name: str) -> str:
@@ -110,7 +120,8 @@ class Match:
         outputs: where each output of the op stands in what `forward` returns.
         extras: by name, where each extra tensor stands that `backward` takes.
         saves: inputs and outputs of the op that `backward` takes.
-        handed: what `backward` takes, in order: gradients `d_NAME`, saved values and extra tensors by name.
+        handed: what `backward` takes, in order: gradients `d_NAME`, saved values and extra tensors by name, several of these for
+            a list, and extents of saved tensors, `w.size(0)`.
         gradients: by tensor input of the op, where its gradient stands in what `backward` returns.
         rows: those inputs whose gradient is a matrix of one row, and should be that row.
         made, made_behind: the expression of each tensor that forward fills, and of those that backward does, by its variable.
@@ -122,7 +133,7 @@ class Match:
     outputs: tuple[int, ...]
     extras: dict[str, int]
     saves: tuple[str, ...]
-    handed: tuple[str, ...]
+    handed: tuple[str | tuple[str, ...], ...]
     gradients: dict[str, int]
     rows: tuple[str, ...] = ()
     made: Mapping[str, str] = field(default_factory=dict)
@@ -156,16 +167,17 @@ def match_functions(
     backward = matching.called(bound["backward"], len(op.gradients), partial(matching.filled_backward, names))
     known = matching.known(forward, taken, outputs)
     nameless = [name for index, name in zip(outputs, matching.returned, strict=True) if not forward.result.names[index]]
-    handed = matching.handed(backward, known, nameless)
     gradients = matching.gradients(backward, names)
-    saves = [name for name in (*handed, *gradients) if name in matching.values and (name in handed or backward.filled)]
+    handed = matching.handed(forward, backward, known, nameless, gradients)
+    used = re.findall(r"\w+", " ".join(" ".join((one,) if isinstance(one, str) else one) for one in handed))
+    saves = [name for name in (*used, *gradients) if name in matching.values and (name in used or backward.filled)]
     extras = {matching.spelled(name): index for name, index in known.items() if isinstance(index, int)}
     return Match(
         forward,
         backward,
         taken,
         outputs,
-        {name: index for name, index in extras.items() if name in handed},
+        {name: index for name, index in extras.items() if name in used},
         tuple(dict.fromkeys(saves)),
         handed,
         gradients,
@@ -256,7 +268,7 @@ class _Matching:
         """List the arguments that a backward which returns nothing fills: those that are called gradients of inputs."""
         wanted = {argument.name for argument in self.op.gradients}
         wanted |= {name for name, taken in own.items() if taken in wanted}
-        return tuple(name for name in function.names if of_gradient(name) in wanted)
+        return tuple(name for name in function.names if of_gradient(name, wanted) in wanted)
 
     def made_ahead(self, forward: Called, outputs: Sequence[int]) -> dict[str, str]:
         """Write how the tensors are made that forward fills: zeros, as many of them only add to what is there."""
@@ -334,34 +346,97 @@ class _Matching:
         }
         return known
 
-    def handed(self, backward: Called, known: dict[str, str | int], nameless: Sequence[str]) -> tuple[str, ...]:
+    def handed(
+        self,
+        forward: Called,
+        backward: Called,
+        known: dict[str, str | int],
+        nameless: Sequence[str],
+        made: Mapping[str, int],
+    ) -> tuple[str | tuple[str, ...], ...]:
         """Match the arguments of backward: what forward took and returned by name, the gradients by position."""
         other = {own: taken for taken, own in backward.result.aliases.items()}
-        handed = [next((n for n in (name, other.get(name, "")) if n in known), "") for name in backward.names]
+        handed: list[Any] = [
+            next((n for n in (name, other.get(name, "")) if n in known), "") for name in backward.names
+        ]
+        for position, name in enumerate(handed):
+            handed[position] = name or self.derived(forward, backward, position, known, made)
         left = [position for position, name in enumerate(handed) if not name]
-        gradients = [p for p in left if _GRADIENT.fullmatch(backward.names[p])] or left[: len(self.returned)]
+        gradients = [p for p in left if of_gradient(backward.names[p], known)] or left[: len(self.returned)]
         # What forward returns without a name may be called anything here.
         others = [p for p in left if p not in gradients]
-        for position, output in zip(others, nameless, strict=False):
+        tensors = [p for p in others if backward.takes_tensor(p)]
+        for position, output in zip(tensors, nameless, strict=False):
             handed[position] = output
         if len(gradients) != len(self.returned):
             raise self.error(
                 f"{backward.name!r} takes {_listed([backward.names[p] for p in gradients])} as gradients, "
-                f"op {self.op.name!r} has {len(self.returned)} outputs: {', '.join(self.returned)}"
+                f"op {self.op.name!r} has {plural(len(self.returned), 'output')}: {', '.join(self.returned)}. It takes a gradient of each "
+                "output, and all else under the names by which forward takes and returns it"
             )
         if unknown := [backward.names[p] for p in others if not handed[p]]:
             raise self.error(
                 f"argument {unknown[0]!r} of {backward.name!r} is none of what the forward takes or returns: "
                 f"{', '.join(known)}. Give both the same name; take a number that is the size of a tensor from that tensor"
             )
-        exact = {of_gradient(backward.names[position]): position for position in gradients}
+        exact = {of_gradient(backward.names[position], known): position for position in gradients}
         in_order = [exact[name] for name in self.returned] if set(exact) == set(self.returned) else gradients
         for position, output in zip(in_order, self.returned, strict=True):
             handed[position] = f"d_{output}"
-        for position, name in enumerate(handed):
+
+        def own(name: str) -> str:
             value = known.get(name, name)
-            handed[position] = value if isinstance(value, str) else self.spelled(name)
-        return tuple(handed)
+            return value if isinstance(value, str) else self.spelled(name)
+
+        return tuple(own(one) if isinstance(one, str) else tuple(map(own, one)) for one in handed)
+
+    def derived(
+        self, forward: Called, backward: Called, position: int, known: Mapping[str, str | int], made: Mapping[str, int]
+    ) -> str | tuple[str, ...]:
+        """Say what an argument of backward is that forward neither takes nor returns: a list of such, or extents of an input."""
+        name, type_ = backward.names[position], backward.types[position]
+        if _LIST.search(type_):
+            return self.listed(backward, name, known)
+        return "" if backward.takes_tensor(position) else self.extent(forward, backward, name, type_, made)
+
+    def listed(self, backward: Called, name: str, known: Mapping[str, str | int]) -> tuple[str, ...]:
+        """Say what a list holds: what backward calls its elements, or all that forward returns beyond the op's outputs."""
+        body = body_of(self.masked, backward.function)
+        element = rf"\b{name}\s*(?:\[|\.\s*at\s*\()\s*(\d+)"
+        count = 1 + max(map(int, re.findall(element, body)), default=-1)
+        called = {int(index): own for own, index in re.findall(rf"\b(\w+)\s*=\s*{element}", body)}
+        names = tuple(called.get(index, "") for index in range(count))
+        if count and all(one in known for one in names):
+            return names
+        kept = tuple(own for own, value in known.items() if isinstance(value, int))
+        if count and count == len(kept) and not any(one in known for one in names):
+            return kept
+        raise self.error(
+            f"{backward.name!r} takes the list {name!r}, and its text does not say what of that is which: call each element as the "
+            f"forward does, auto {next(iter(known))} = {name}[0]. Forward takes and returns {', '.join(known)}"
+        )
+
+    def extent(self, forward: Called, backward: Called, name: str, type_: str, made: Mapping[str, int]) -> str:
+        """Say of which input a number is an extent, or a list the extents: that whose gradient is made with it, or as forward says."""
+        body = body_of(self.masked, backward.function)
+        is_list = _EXTENTS.search(type_) is not None
+        for taken, index in made.items():
+            gradient = backward.result.names[index]
+            shape = re.search(
+                rf"\b{gradient}\s*=\s*(?:\w+\s*(?:::|\.)\s*)?(?:new_)?(?:zeros|empty|ones|full)\s*\(", body
+            )
+            if not gradient or shape is None:
+                continue
+            first = split(body[shape.end() : closing(body, shape.end() - 1) - 1])[0].strip()
+            words = [word.strip() for word in split(first.strip("{}"))]
+            if name in words:
+                return f"{taken}.sizes().vec()" if is_list else f"{taken}.size({words.index(name)})"
+        tensors = dict(zip(forward.names, self.taken(forward), strict=True))
+        size = r"\s*\.\s*size\s*\(\s*(-?\d+)\s*\)"
+        for own, axis in re.findall(rf"\b{name}\s*=\s*(\w+){size}\s*[;,]", body_of(self.masked, forward.function)):
+            if own in tensors and not is_list:
+                return f"{tensors[own]}.size({axis})"
+        return ""
 
     def spelled(self, name: str) -> str:
         """Name an extra tensor in the playground's backward, where some names have another meaning."""
@@ -374,11 +449,11 @@ class _Matching:
         if len(names) == len(tensors) == 1:
             return {tensors[0]: 0}
         if len(names) == len(tensors) and not any(
-            of_gradient(name) for name in names
+            of_gradient(name, own) for name in names
         ):  # no name says of what: then the place does
             in_order = [name for name in own.values() if name in tensors]
             return {name: in_order.index(name) for name in tensors}
-        found = {own.get(of_gradient(name), of_gradient(name)): index for index, name in enumerate(names)}
+        found = {own.get(of_gradient(name, own), of_gradient(name, own)): index for index, name in enumerate(names)}
         nameless = [index for index, name in enumerate(names) if not name]
         if len(names) == len(tensors):  # those without a name are of what is left, in order
             found |= dict(zip([name for name in tensors if name not in found], nameless, strict=False))
@@ -411,18 +486,27 @@ def unqualified(names: Mapping[str, str], masked: str, where: str) -> tuple[dict
     if len(spaces) > 1:
         raise DefinitionError(f"{where}: {' and '.join(names.values())} are in different namespaces: want them in one")
     (space,) = spaces
-    for part in filter(None, space.split("::")):
-        for match in reversed([*re.finditer(rf"\bnamespace\s+(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
-            end = closing(masked, match.end() - 1)
-            inside = masked[match.end() : end - 1]
-            masked = f"{masked[: match.start()]}{' ' * len(match[0])}{inside} {masked[end:]}"
+    masked = laid_open(masked, space)
     return {kind: name.rpartition("::")[2] for kind, name in names.items()}, f"{space}::" * bool(space), masked
 
 
-def of_gradient(gradient: str) -> str:
-    """Name what a gradient is the gradient of; nothing if the name does not say that it is one."""
-    match = _GRADIENT.fullmatch(gradient)
-    return (match[1] or match[2]) if match else ""
+def of_gradient(gradient: str, known: Collection[str] = ()) -> str:
+    """Name what a gradient is the gradient of; nothing if the name does not say that it is one.
+
+    Args:
+        gradient: `d_x`, `grad_x`, `x_grad`; and `dx`, `gradX` and the like where `x` is known.
+        known: names of what may have one.
+
+    Example:
+        >>> of_gradient("grad_x"), of_gradient("dQ", ["q", "k"]), of_gradient("data", ["q", "k"])
+        ('x', 'q', '')
+    """
+    long = _GRADIENT.fullmatch(gradient)
+    names = [long[1] or long[2]] if long else []
+    names += [match[1] for short in _SHORT_GRADIENTS if (match := short.fullmatch(gradient))]
+    exact = [name for name in names if name in known]
+    alike = [one for name in names for one in known if name.lower() == one.lower()]
+    return next(iter([*exact, *alike, *names[: bool(long)]]), "")
 
 
 def _listed(names: Sequence[str]) -> str:

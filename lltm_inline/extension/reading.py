@@ -6,7 +6,7 @@ As in `signature`, this is no C++ parser: it looks at functions at file scope, w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..source.signature import Function, closing, find_function, find_functions, mask, split
@@ -27,6 +27,10 @@ _LIST = re.compile(
 _CALL = re.compile(r"(\w+)\s*\((.*)\)\Z", re.DOTALL)
 #: A line of the preprocessor, with those that it goes on in.
 _MACRO = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+#: So many functions are followed, one into the next.
+_DEEPEST = 3
+#: An argument that is handed on as it is.
+_HANDED = re.compile(r"\s*(\w+)(?:\.contiguous\(\s*\))?\s*")
 _NAME = re.compile(r"(?:std::move\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\Z")
 
 
@@ -60,8 +64,40 @@ def find_modules(text: str) -> list[Module]:
         functions = {name: what.strip().removeprefix("&").strip() for name, what in bound}
         if _OTHER_KEY.fullmatch(match[1]):
             functions = {}
-        found.append(Module(match.start(), end, {name: what for name, what in functions.items() if what}))
+        spaces = _spaces_at(masked, match.start())
+        bound_here = {name: _meant(masked, what, spaces) for name, what in functions.items() if what}
+        found.append(Module(match.start(), end, bound_here))
     return found
+
+
+def _spaces_at(masked: str, place: int) -> list[str]:
+    """List the namespaces that a place of a text lies in, the outermost first."""
+    opened = re.finditer(r"\bnamespace\s+(\w+(?:\s*::\s*\w+)*)\s*\{", masked[:place])
+    around = [one[1] for one in opened if closing(masked, one.end() - 1) > place]
+    return [part.strip() for name in around for part in name.split("::")]
+
+
+def _meant(masked: str, name: str, spaces: Sequence[str]) -> str:
+    """Return the whole name of a function that is named in these namespaces, where it is defined in one of them."""
+    if not re.fullmatch(r"\w+(?:::\w+)*", name) or ("::" not in name and find_function(masked, name)):
+        return name
+    for count in range(len(spaces), 0, -1):
+        whole = "::".join([*spaces[:count], name])
+        *inside, own = whole.split("::")
+        defined = find_functions(laid_open(masked, "::".join(inside)), own)
+        if any(_spaces_at(masked, one.offset) == inside for _, one in defined):
+            return whole
+    return name
+
+
+def laid_open(masked: str, space: str) -> str:
+    """Return a text with the inside of a namespace at file scope, every character of it where it was."""
+    for part in filter(None, space.split("::")):
+        for match in reversed([*re.finditer(rf"\bnamespace\s+(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
+            end = closing(masked, match.end() - 1)
+            inside = masked[match.end() : end - 1]
+            masked = f"{masked[: match.start()]}{' ' * len(match[0])}{inside} {masked[end:]}"
+    return masked
 
 
 @dataclass(frozen=True)
@@ -146,6 +182,34 @@ def _returned(masked: str, function: Function) -> Iterator[str]:
 def body_of(masked: str, function: Function) -> str:
     """Return the text between the braces of a function."""
     return masked[slice(*_inside(masked, function))]
+
+
+def whole_body(masked: str, function: Function, seen: tuple[int, ...] = ()) -> str:
+    """Return the text between the braces of a function, and of those that it hands its arguments to, under its own names of these.
+
+    Example:
+        >>> text = "T f(T a, T b) { return g<float>(b, a.size(1)); } T g(T x, int n) { return x.numel() / n; }"
+        >>> whole_body(text, find_function(text, "f")).split("\\n")[1].strip()
+        'return b.numel() / given_n;'
+    """
+    body = body_of(masked, function)
+    parts = {body: None}
+    for name, other in find_functions(masked) if len(seen) < _DEEPEST else ():
+        if other.offset in (function.offset, *seen):
+            continue
+        inner = ""
+        for call in re.finditer(rf"\b{name}\s*(?:<[^<>;{{}}]*>\s*)?\(", body):
+            given = split(body[call.end() : closing(body, call.end() - 1) - 1])
+            handed = [_HANDED.fullmatch(one) for one in given]
+            own = {taken: one[1] if one else f"given_{taken}" for taken, one in zip(other.names, handed, strict=False)}
+            inner = inner or whole_body(masked, other, (*seen, function.offset))
+            parts[_renamed(inner, own)] = None
+    return "\n".join(parts)
+
+
+def _renamed(body: str, names: Mapping[str, str]) -> str:
+    """Give variables other names; what stands behind a dot is none."""
+    return re.sub(r"(?<![.\w>])[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), body)
 
 
 def _inside(masked: str, function: Function) -> tuple[int, int]:

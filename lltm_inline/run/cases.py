@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -161,6 +162,7 @@ class Case:
         without: optional inputs left out.
         members: of each list no more than so many.
         view: shape of the tensors that may have any; None for one axis.
+        given: the very inputs of the example that the op was made of.
     """
 
     group: str = field(compare=False)
@@ -177,6 +179,7 @@ class Case:
     without: tuple[str, ...] = ()
     members: int | None = None
     view: tuple[int, ...] | None = None
+    given: bool = False
 
     @property
     def plain(self) -> bool:
@@ -191,6 +194,8 @@ class Case:
     def describe(self, op: Op) -> str:
         """`B=3, F=17, S=5, float64, inputs transposed`."""
         words = [size_text(op, self.size), *[dtype_name(self.dtype)] * (not op.first.dtype)]
+        if self.given:
+            words.append("the inputs of the example")
         if self.view is not None:
             words.append(f"tensors of shape {self.view}")
         if self.layout != "contiguous":
@@ -423,6 +428,7 @@ class Expected:
     senseless: bool = False
     random: bool = False
     widened: bool = True
+    seconds: float = 0.0
 
     @cached_property
     def wide(self) -> Mapping[str, Tensor | None]:
@@ -612,8 +618,22 @@ def generator(*what: Any) -> torch.Generator:
     return torch.Generator().manual_seed(zlib.crc32(told))
 
 
+def given_cases(op: Op) -> list[Case]:
+    """List the cases of the example that an op was made of: it may be of a kind that is not drawn, such as boxes or sorted numbers.
+
+    Without gradients, as it may have been made of zeros; and of one that is scaled down for a check nothing.
+    """
+    if not hasattr(op.inputs, "example") or op.benchmark_sizes[:1] != (op.check_size,):
+        return []
+    none = (False,) * len(op.gradients)
+    return [Case("as given", op.check_size, dtype, wanted=none, given=True) for dtype in dtypes_of(op)]
+
+
 def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
     """Make the inputs of a case, the same ones each time."""
+    example = getattr(op.inputs, "example", None)
+    if case.given and example is not None:
+        return tuple(example(case.dtype))
     draw = generator(op.name, case.size)
 
     def randn(*shape: int) -> Tensor:
@@ -658,7 +678,7 @@ def is_yes_or_no(value: Tensor) -> bool:
 def _with_values(value: Tensor, values: Values, signed: bool) -> Tensor:
     """Put numbers into every element of a tensor of real ones, or every second one; where signs may matter, none into one without any.
 
-    Labels of 0 and 1 stay what they are, where that may matter.
+    Labels of 0 and 1 stay what they are, and numbers in order stay so, where that may matter.
     """
     if not differentiable(value) or (not (signed or value.is_complex()) and is_yes_or_no(value)):
         return value
@@ -669,6 +689,8 @@ def _with_values(value: Tensor, values: Values, signed: bool) -> Tensor:
     count = flat[places].numel()
     flat[places] = numbers.repeat(count // len(numbers) + 1)[:count]
     filled = flat.view(parts.shape) if signed or (parts < 0).any() else flat.view(parts.shape).abs()
+    if not signed and filled.dim() and not value.is_complex() and bool((value.diff() >= 0).all()):
+        filled = filled.sort().values  # what was in order may have to be
     return torch.view_as_complex(filled) if value.is_complex() else filled
 
 
@@ -762,6 +784,7 @@ def expect(op: Op, case: Case) -> Expected:
         case.without,
         case.members,
         case.view,
+        case.given,
         _secret.get(),
     )
     known = _expected.get(key)
@@ -769,7 +792,9 @@ def expect(op: Op, case: Case) -> Expected:
         while len(_expected) >= _REMEMBERED:
             del _expected[next(iter(_expected))]
         with steps.step("reference", f"{op.name}/python", lambda: (case.describe(op), ())):
-            known = _expected[key] = _expect(op, case)
+            began = time.thread_time()
+            known = _expect(op, case)
+            known = _expected[key] = replace(known, seconds=time.thread_time() - began)
     return known
 
 

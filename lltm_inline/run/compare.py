@@ -176,12 +176,13 @@ def compare(
     return Mismatch(quantity, "", f"{int(wrong.sum())}/{wrong.numel()}", got.clone(), want, wrong, tuple(parts))
 
 
-def hints(mismatch: Mismatch, peers: Mapping[str, Tensor]) -> list[str]:
+def hints(mismatch: Mismatch, peers: Mapping[str, Tensor], others: Mapping[str, Mismatch] | None = None) -> list[str]:
     """Guess the cause from the pattern of the error.
 
     Args:
         mismatch: what differs.
         peers: the reference's values of the other outputs and gradients, by name.
+        others: what differs of these.
     """
     got, want, wrong = mismatch.got, mismatch.want, mismatch.wrong
     if got is None or want is None or wrong is None:
@@ -206,7 +207,10 @@ def hints(mismatch: Mismatch, peers: Mapping[str, Tensor]) -> list[str]:
     for name, other in peers.items():
         alike = other.shape == wide.shape and other.is_complex() == wide.is_complex()
         if name != mismatch.quantity and alike and _close(wide, other.to(wide.dtype), tolerance):
-            return [f"it equals what {name} should be: are the two swapped?"]
+            theirs = (others or {}).get(name)
+            there = theirs.got if theirs is not None else None  # one that is right was not swapped with anything
+            swapped = there is not None and there.shape == want.shape and _close(there.to(want.dtype), want, tolerance)
+            return [f"it equals what {name} should be{': the two are swapped' * swapped}"]
     return []
 
 
@@ -234,19 +238,23 @@ def _pattern(mismatch: Mismatch, wide: Tensor, bad: Tensor, good: Tensor) -> str
     if want.dim() == 2 and min(want.shape) > 1 and _close(wide.flatten(), want.t().flatten(), tolerance):
         return "it is transposed"
     if bad.numel() > 2 and good.abs().min() > 0:
-        ratio = bad / good
-        if _close(ratio, ratio.mean().expand_as(ratio), tolerance) and not math.isclose(
-            abs(ratio.mean().item()), 1, rel_tol=1e-4
+        factor, step = (bad / good).mean(), (bad - good).mean()
+        if _close(bad / good, factor.expand_as(good), tolerance) and not math.isclose(
+            abs(factor.item()), 1, rel_tol=1e-4
         ):
-            return f"got is {_factor(ratio.mean().item())} times want throughout"
-        step = bad - good
-        if _close(step, step.mean().expand_as(step), tolerance) and step.abs().mean() > 1e-4:
-            return f"got is want {step.mean().item():+.4g} throughout"
+            return f"got is {_factor(factor.item())} times want {_extent(wide, want * factor)}"
+        if _close(bad - good, step.expand_as(good), tolerance) and step.abs() > 1e-4:
+            return f"got is want {step.item():+.4g} {_extent(wide, want + step)}"
     # What differs by little is no other value in its place.
     ordered = bad.numel() > 2 and not wide.is_complex() and not _close(bad, good, tolerance)
     if ordered and _close(bad.sort().values, good.sort().values, tolerance):
         return "the right values stand in the wrong places"
     return ""
+
+
+def _extent(wide: Tensor, pattern: Tensor) -> str:
+    """Say whether a pattern of what is wrong holds for all of a tensor, or the rest is right."""
+    return "throughout" if _close(wide, pattern, Tolerance(1e-4, 1e-6)) else "wherever it is wrong"
 
 
 def _swapped_parts(wide: Tensor, mismatch: Mismatch) -> str:

@@ -133,10 +133,11 @@ def runtime_text(prelude: str) -> str:
 
 
 _WHOLE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*[<\"]torch/)(?:extension|torch|all)\.h", re.MULTILINE)
-#: What is in those headers, and not in <torch/types.h>.
+#: What is in those headers, and not in <torch/types.h>: without them torch::cuda is at::cuda, with streams and guards, too.
 _OF_WHOLE = re.compile(
-    r"\b(?:py|pybind11)::|\bPYBIND11|\bTHP|\bautograd::|\btorch::(?:autograd|cuda|data|detail|fft|jit|load|mps|nested|nn|optim|"
+    r"\b(?:py|pybind11)::|\bPYBIND11|\bTHP|\bautograd::|\btorch::(?:autograd|data|detail|fft|jit|load|mps|nested|nn|optim|"
     r"pickle_\w+|python|save|serialize|sparse|special|xpu)\b"
+    r"|\btorch::cuda::(?:cudnn_is_available|device_count|is_available|manual_seed|synchronize)"
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.notebook.inline_cell import run
 from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.verbs import perform
+from lltm_inline.run.cases import Case, make_inputs
 from tests import tiny
 from tests.quick import QUICK
 from tests.wild import KINDS, Wild, every, has_backward, table, table_of_kinds
@@ -217,7 +219,7 @@ def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
             "e", one, functions=["twice"], reference=lambda x: 2 * x, inputs=(torch.randn(4, 3),)
         )
         report = li.check(kernel, compiler=QUICK)
-        assert not report.findings and report["interface"].notes == notes
+        assert not report.findings and report["interface"].notes == (*notes, "sizes are given by letter: x (N, M)")
 
 
 def test_called_without_a_reference(quick_compiler: None) -> None:
@@ -377,6 +379,84 @@ def test_several_functions() -> None:
     )
     assert (square.label, cube.label) == ("square/inline", "third/inline")
     assert registry.ops["third"].shapes["x"] == "N"
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "gradient"),
+    [
+        ("foo", "foo_grad", {"foo": "foo_grad"}),
+        ("foo", "foo_grad", "foo_grad"),
+        ("foo", "foo_backward", None),
+        ("foo_forward", "foo_backward", None),
+        ("foo_fwd", "foo_bwd", None),
+        ("foo_fw", "foo_bw", None),
+    ],
+)
+def test_a_function_and_its_gradient(forward: str, backward: str, gradient: Any) -> None:
+    """Two functions are one op where their names pair, or somebody says so."""
+    text = (
+        f"torch::Tensor {forward}(torch::Tensor x) {{ return x * x; }}\n"
+        f"torch::Tensor {backward}(torch::Tensor g, torch::Tensor x) {{ return 2 * g * x; }}\n"
+    )
+    given: dict[str, Any] = {"reference": torch.square, "inputs": (torch.randn(3, 5),), "gradient": gradient}
+    kernel = li.from_load_inline("ext", text, functions=[forward, backward], **given)
+    assert (kernel.name, kernel.saves) == (
+        "foo/inline",
+        ("x",),
+    ) and f"({backward})(d_output.contiguous(), x)" in kernel.cpp
+
+
+def test_an_op_that_takes_the_place_of_another() -> None:
+    """Kernels of the one before are of it from then on, which is said where that makes a difference."""
+    given: dict[str, Any] = {"functions": ["square"], "reference": torch.square}
+    li.from_load_inline("a", SQUARE, **given, inputs=(torch.ones(3, 5),))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        li.from_load_inline("b", SQUARE.replace("x * x", "x.square()"), **given, inputs=(torch.ones(4, 7),))
+    with pytest.warns(UserWarning, match="x of shape 'N M', now 'N', .*square/inline, square/inline@1 will be checked"):
+        li.from_load_inline("c", SQUARE, **given, inputs=(torch.ones(7),))
+    text = SQUARE.replace("torch::Tensor x", "torch::Tensor x, double p").replace("x * x", "x.pow(p)")
+    with pytest.warns(UserWarning, match=r"op square\(Tensor x, float p\) -> .* and no longer \(Tensor x\) ->"):
+        li.from_load_inline("d", text, functions=["square"], reference=torch.pow, inputs=(torch.ones(7), 2.0))
+
+
+MEANS = """
+std::vector<torch::Tensor> center_fwd(torch::Tensor x, torch::Tensor w) {
+  auto mean = x.mean(1, true);
+  auto rest = x - mean;
+  return {rest * w, mean, rest};
+}
+std::vector<torch::Tensor> center_bwd(torch::Tensor grad, torch::Tensor rest, torch::Tensor mean, torch::Tensor w) {
+  auto g = grad * w;
+  return {g - g.mean(1, true), (grad * rest).sum(0)};
+}
+"""
+
+
+def _centered(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return what the snippet returns."""
+    mean = x.mean(1, keepdim=True)
+    return (x - mean) * w, mean, x - mean
+
+
+@pytest.mark.full
+def test_results_that_are_there_for_backward(tmp_path: Path, quick_compiler: None) -> None:
+    """A reference may return them, too: backward takes no gradient of them, so they are no outputs, and a check says so."""
+    kernel = li.from_load_inline(
+        "ext",
+        MEANS,
+        functions=["center_fwd", "center_bwd"],
+        reference=_centered,
+        inputs=(torch.randn(3, 5), torch.randn(5)),
+    )
+    assert registry.op_of(kernel).schema == "(Tensor x, Tensor w) -> (Tensor output0)"
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok and "mean and rest: not compared, as only backward takes them" in str(report)
+    assert not li.check(kernel.edit("(grad * rest)", "(grad * mean)"), compiler=QUICK).ok
+    exported = li.export(kernel, tmp_path / "center", name="center", check=False)
+    tiny.forget("center")
+    (back,) = registry.import_extension(exported.path)
+    assert back == kernel and registry.op_of(back).reference(torch.ones(2, 2), torch.ones(2)).shape == (2, 2)
 
 
 DETACHED = SQUARE.replace("return", "torch::NoGradGuard guard; return")
@@ -900,7 +980,9 @@ def test_a_function_of_autograd_in_cpp() -> None:
     given: dict[str, Any] = {
         "functions": ["f"], "reference": lambda x: x.square().mean(), "inputs": (torch.randn(3, 5),)
     }  # fmt: skip
-    report = li.check(li.from_load_inline("e", text, **given), compiler=QUICK)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        report = li.check(li.from_load_inline("e", text, **given), compiler=QUICK)
     assert report.ok and "torch.compile refuses its C++ where sizes change: Cannot call numel()" in str(report)
 
 
@@ -946,6 +1028,75 @@ def test_what_a_snippet_refuses_by_itself() -> None:
     assert report.ok and "the kernel refuses it (RuntimeError: rows must be a multiple of 4)" in str(report)
     report = li.check(li.from_load_inline("e", text.replace("% 4 == 0", "== 3"), **given), compiler=QUICK)
     assert not report.ok and "forward raises RuntimeError: rows must be a multiple of 4" in report.headline
+
+
+def test_numbers_in_order_stay_so() -> None:
+    """A table that is sorted in the example is sorted in every case; numbers that merely count are any numbers, but for their name."""
+    text = "torch::Tensor f(torch::Tensor table, torch::Tensor x) { return torch::searchsorted(table, x); }"
+    for values, name, is_sorted in (
+        (torch.randn(9).sort().values, "table", True),
+        (torch.randint(50, (9,)).sort().values, "table", True),
+        (torch.randn(9), "table", False),
+        (torch.linspace(0, 1, 9), "table", False),
+        (torch.linspace(0, 1, 9), "edges", True),
+    ):
+        kernel = li.from_load_inline(
+            "e",
+            text.replace("table", name),
+            functions=["f"],
+            reference=torch.searchsorted,
+            inputs=(values, torch.randn(5)),
+        )
+        op = registry.op_of(kernel)
+        for special in ("", "+-100"):
+            drawn = make_inputs(op, Case("", op.benchmark_sizes[0], torch.float64, values=special))[0]
+            assert bool((drawn.diff() >= 0).all()) == is_sorted, (values, name)
+
+
+@pytest.mark.full
+def test_the_example_itself_is_a_case() -> None:
+    """What no drawn inputs have, such as rows whose last number is twice the first, is seen where the example has it."""
+    text = """
+    torch::Tensor f(torch::Tensor x) {
+      if (x.size(1) > 1 && (x.select(1, -1) == 2 * x.select(1, 0)).all().item<bool>()) return x;
+      return x + 1;
+    }
+    """
+    x = torch.rand(4, 5)
+    x[:, -1] = 2 * x[:, 0]
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=lambda x: x + 1, inputs=(x,))
+    report = li.check(kernel, compiler=QUICK)
+    assert not report.ok and "at N=4, M=5, float64, the inputs of the example" in str(report)
+    assert "hint: right for inputs that are drawn, wrong for those of the example" in str(report)
+
+
+def _counted(x: torch.Tensor) -> torch.Tensor:
+    """Count for each number how many are below it, one pair after the other."""
+    return torch.stack([torch.stack([(a > b).long() for b in x]).sum() for a in x])
+
+
+@pytest.mark.full
+def test_a_reference_that_takes_long() -> None:
+    """Sizes at which it would take longer than a check may are left out, and the report says what it took before."""
+    text = "torch::Tensor f(torch::Tensor x) { return (x.unsqueeze(1) > x).sum(1); }"
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=_counted, inputs=(torch.randn(7),))
+    report = li.check(kernel, compiler=QUICK)
+    assert report.ok and "the reference would take too long; it took" in str(report), str(report)
+
+
+@pytest.mark.full
+def test_a_view_that_strides_do_not_allow() -> None:
+    """A text that looks at its input in another shape refuses what is transposed, which is said; where it always fails it is wrong."""
+    text = "torch::Tensor f(torch::Tensor x) { return x.view(-1) + 1; }"
+    given: dict[str, Any] = {
+        "functions": ["f"],
+        "reference": lambda x: x.reshape(-1) + 1,
+        "inputs": (torch.randn(4, 5),),
+    }
+    report = li.check(li.from_load_inline("e", text, **given), compiler=QUICK)
+    assert report.ok and "the kernel refuses it (RuntimeError: view size is not compatible" in str(report)
+    report = li.check(li.from_load_inline("e", text.replace("x.view", "x.t().view"), **given), compiler=QUICK)
+    assert not report.ok
 
 
 def test_magic(capsys: pytest.CaptureFixture[str], quick_compiler: None, monkeypatch: pytest.MonkeyPatch) -> None:

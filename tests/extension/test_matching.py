@@ -147,6 +147,62 @@ def test_adapters_of_one_tensor() -> None:
     )
 
 
+LISTED = (
+    "Tensors gate_backward(Tensor grad_y, Tensor grad_n, std::vector<Tensor> saved, double c) {\n"
+    "  auto w = saved[0]; auto z = saved[1];\n  return {d_x, d_w};\n}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "handed", "extras"),
+    [
+        (FORWARD, LISTED, ("w", "z"), {"z": 2}),
+        (FORWARD, LISTED.replace("auto w = saved[0]; auto z = saved[1]", "use(saved.at(0))"), ("z",), {"z": 2}),
+        (
+            FORWARD.replace("z}", "z, u}"),
+            LISTED.replace("auto w = saved[0]; auto z = saved[1]", "use(saved[0], saved[1])"),
+            ("z", "u"),
+            {"z": 2, "u": 3},
+        ),
+    ],
+    ids=["named there", "all that is left", "in order"],
+)
+def test_a_list_of_what_was_saved(forward: str, backward: str, handed: tuple[str, ...], extras: dict[str, int]) -> None:
+    """What a backward takes as one list is put together: by the names that it gives the elements, or what forward returns beyond."""
+    match = matched(forward + backward + MODULE)
+    assert match.handed == ("d_y", "d_n", handed, "c") and match.extras == extras
+    assert f"std::vector<at::Tensor>{{{', '.join(handed)}}}" in adapter_text(OP, match, dense=False)
+    assert ("std::vector<at::Tensor>{w.contiguous(), z}" in adapter_text(OP, match, dense=True)) == ("w" in handed)
+
+
+@pytest.mark.parametrize(
+    ("taken", "body", "handed"),
+    [
+        ("int64_t vocab", "auto d_w = torch::zeros({vocab, n}, x.options());", "w.size(0)"),
+        ("int vocab", "auto d_w = grad_y.new_empty({ n, vocab });", "w.size(1)"),
+        ("int64_t many", "", "x.size(0)"),
+        ("std::vector<int64_t> sizes", "Tensor d_x = at::zeros(sizes, w.options());", "x.sizes().vec()"),
+        ("at::IntArrayRef sizes", "d_w = torch::full(sizes, 0.0);", "w.sizes().vec()"),
+    ],
+)
+def test_sizes_that_backward_is_told(taken: str, body: str, handed: str) -> None:
+    """A number that is an extent of an input is taken from it: of that whose gradient is made with it, or as forward calls it."""
+    forward = FORWARD.replace("{ return", "{ auto many = x.size(0); return")
+    backward = BACKWARD.replace("Tensor w, double c", taken).replace("{ return", f"{{ {body} return")
+    match = matched(forward + backward + MODULE)
+    assert match.handed == ("d_y", "d_n", "z", handed) and match.saves == (handed[0],)
+
+
+def test_short_names_of_gradients() -> None:
+    """`dx` is the gradient of x, and stands where its name says, not where it comes; a word that begins so is none."""
+    for first, second in (("dw", "dx"), ("gradW", "gradX"), ("gw", "gx"), ("grad_W", "d_X")):
+        backward = BACKWARD.replace("d_x, d_w", f"{first}, {second}")
+        assert matched(FORWARD + backward + MODULE).gradients == {"x": 1, "w": 0}, first
+    backward = BACKWARD.replace("Tensor grad_y, Tensor grad_n, Tensor z", "Tensor z, Tensor dn, Tensor dy")
+    assert matched(FORWARD + backward + MODULE).handed == ("z", "d_n", "d_y", "w", "c")
+    assert matched(FORWARD + BACKWARD.replace("d_x, d_w", "data, dim") + MODULE).gradients == {"x": 0, "w": 1}
+
+
 ONLY_FORWARD = 'PYBIND11_MODULE(a, m) { m.def("forward", &gate_forward); }\n'
 FILLING = (
     "void gate_forward(Tensor x, Tensor w, double c, Tensor& sum, Tensor y) { go(x, w, c, sum, y); }\n"
@@ -254,7 +310,7 @@ def test_what_nobody_can_make() -> None:
         ),
         (
             FORWARD + BACKWARD.replace("Tensor grad_n, ", "") + MODULE,
-            "'gate_backward' takes grad_y as gradients, op 'gate' has 2 outputs: y, n.",
+            "'gate_backward' takes grad_y as gradients, op 'gate' has 2 outputs: y, n. It takes a gradient of each output",
         ),
         (
             FORWARD + BACKWARD.replace("Tensor z", "Tensor q") + MODULE,
@@ -262,9 +318,18 @@ def test_what_nobody_can_make() -> None:
             "Give both the same name; take a number that is the size of a tensor from that tensor.",
         ),
         (
-            FORWARD + BACKWARD.replace("d_w", "dw") + MODULE,
-            "'gate_backward' returns d_x, dw, and none of them is d_w or grad_w, the gradient of 'w': give it that name where "
+            FORWARD + BACKWARD.replace("d_w", "w2") + MODULE,
+            "'gate_backward' returns d_x, w2, and none of them is d_w or grad_w, the gradient of 'w': give it that name where "
             "it is returned, or make an op without that gradient: Op(..., differentiable=('x',)).",
+        ),
+        (
+            FORWARD + LISTED.replace("saved[1]", "saved[2]") + MODULE,
+            "'gate_backward' takes the list 'saved', and its text does not say what of that is which: call each element as the "
+            "forward does, auto x = saved[0]. Forward takes and returns x, w, c, y, n, z.",
+        ),
+        (
+            FORWARD.replace("{y, n, z}", "{2 * x, n, z}") + BACKWARD.replace("Tensor z, Tensor w", "int64_t count") + MODULE,
+            "argument 'count' of 'gate_backward' is none of what the forward takes or returns: x, w, c, y, n, z.",
         ),
         (FORWARD + BACKWARD.replace("d_w", "x * 2, z") + MODULE, "'gate_backward' returns d_x, (a nameless one), z, and none of them"),
     ],

@@ -103,6 +103,17 @@ def test_libraries() -> None:
     assert [module.functions for module in find_modules(text)] == [{"twice": "twice"}, {"muladd": "muladd_cpu"}, {}]
 
 
+def test_libraries_within_a_namespace() -> None:
+    """As PyTorch's own tutorial has them: a function of the same namespace is bound by its short name."""
+    defined = "Tensor outer(Tensor a) { return a; } namespace ext { Tensor mul(Tensor a) { return a; } namespace cpu {"
+    text = defined + 'Tensor add(Tensor a) { return a; } TORCH_LIBRARY_IMPL(ops, CPU, m) { m.impl("mul", &mul); } } '
+    text += 'TORCH_LIBRARY(ops, m) { m.def("add", &cpu::add); m.def("out", &outer); m.def("none", &none); } }'
+    assert [module.functions for module in find_modules(text)] == [
+        {"mul": "ext::mul"},
+        {"add": "ext::cpu::add", "out": "outer", "none": "none"},
+    ]
+
+
 @PROFILE
 @given(st.lists(st.sampled_from(PIECES), max_size=16).map(" ".join) | TEXTS)
 def test_any_text(text: str) -> None:

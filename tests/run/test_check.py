@@ -241,6 +241,8 @@ WANT = torch.tensor([[1.0, 2.0, 4.0], [-3.0, 5.0, 7.0]], dtype=torch.float64)
     [
         (WANT * 3, "got is 3 times want throughout"),
         (WANT - 0.5, "got is want -0.5 throughout"),
+        (torch.where(WANT > 3, WANT * 3, WANT), "got is 3 times want wherever it is wrong"),
+        (torch.where(WANT > 3, WANT + 2, WANT), "got is want +2 wherever it is wrong"),
         (-WANT, "wrong sign"),
         (WANT * 0, "it is zero everywhere"),
         (WANT.flip(0), "upper and lower are swapped"),
@@ -259,6 +261,18 @@ def test_pattern_of_an_error_hints_at_its_cause(got: torch.Tensor, words: str) -
     assert mismatch is not None
     found = hints(mismatch, {"d_other": WANT.exp()})
     assert (words in found[0]) if words else not found, found
+
+
+def test_swapped_is_told_from_made_alike() -> None:
+    """Two that hold what the other should are swapped; one that was made like another, which is right, is not."""
+    other, exact = WANT.exp(), Tolerance(1e-12, 1e-12)
+    here, there = (
+        compare(name, got, want, torch.float64, exact) for name, got, want in (("a", other, WANT), ("b", WANT, other))
+    )
+    assert here is not None and there is not None
+    assert hints(here, {"b": other}) == ["it equals what b should be"]
+    assert hints(here, {"b": other}, {"a": here}) == ["it equals what b should be"]
+    assert hints(here, {"b": other}, {"a": here, "b": there}) == ["it equals what b should be: the two are swapped"]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ LIBRARY = Wild(
 #include <torch/library.h>
 #include <ATen/ATen.h>
 
+namespace my_ops {
 at::Tensor mymuladd_cpu(const at::Tensor& a, const at::Tensor& b, double c) { return a * b + c; }
 
 TORCH_LIBRARY(my_ops, m) {
@@ -44,6 +45,7 @@ TORCH_LIBRARY(my_ops, m) {
 TORCH_LIBRARY_IMPL(my_ops, CPU, m) {
   m.impl("mymuladd", &mymuladd_cpu);
 }
+}  // namespace my_ops
 """,
         "is_python_module": False,
     },

@@ -546,6 +546,61 @@ torch::Tensor topk_mask(torch::Tensor scores, int k) {
     ("sp[b*V+i] > sp[b*V+j]", "sp[i] > sp[j]"),
 )
 
+
+def assigned(points: Any, centroids: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return which centroid is nearest to each point, and how far it is, squared."""
+    distance, label = ((points[:, None] - centroids) ** 2).sum(-1).min(1)
+    return label, distance
+
+
+# All centroids lie in shared memory, so there cannot be many.
+KMEANS = Wild(
+    "kmeans_assign",
+    {
+        "name": "kmeans",
+        "cpp_sources": "std::vector<torch::Tensor> kmeans_assign(torch::Tensor points, torch::Tensor centroids);",
+        "cuda_sources": """
+#include <torch/extension.h>
+#include <cfloat>
+
+__global__ void assign_kernel(const float* points, const float* centroids, long* labels, float* dists, int n, int k, int d) {
+  extern __shared__ float c[];
+  for (int i = threadIdx.x; i < k * d; i += blockDim.x) c[i] = centroids[i];
+  __syncthreads();
+  int p = blockIdx.x * blockDim.x + threadIdx.x;
+  if (p >= n) return;
+  float best = FLT_MAX;
+  int arg = 0;
+  for (int j = 0; j < k; j++) {
+    float s = 0.f;
+    for (int t = 0; t < d; t++) {
+      float diff = points[p * d + t] - c[j * d + t];
+      s += diff * diff;
+    }
+    if (s < best) { best = s; arg = j; }
+  }
+  labels[p] = arg;
+  dists[p] = best;
+}
+
+std::vector<torch::Tensor> kmeans_assign(torch::Tensor points, torch::Tensor centroids) {
+  const int n = points.size(0), d = points.size(1), k = centroids.size(0);
+  TORCH_CHECK(centroids.size(1) == d, "dimension mismatch");
+  auto labels = torch::empty({n}, points.options().dtype(torch::kLong));
+  auto dists = torch::empty({n}, points.options());
+  const int threads = 128;
+  assign_kernel<<<(n + threads - 1) / threads, threads, k * d * sizeof(float), torch::cuda::getCurrentCUDAStream()>>>(
+      points.data_ptr<float>(), centroids.data_ptr<float>(), (long*)labels.data_ptr<int64_t>(), dists.data_ptr<float>(), n, k, d);
+  return {labels, dists};
+}
+""",
+        "functions": ["kmeans_assign"],
+    },
+    assigned,
+    (seeded(50, 4), seeded(7, 4, shift=1)),
+    ("best = FLT_MAX", "best = 1.f"),
+)
+
 SNIPPETS = [
     EMBEDDING,
     HISTOGRAM,
@@ -566,4 +621,5 @@ SNIPPETS = [
     FAKE_QUANT,
     ROPE_CPU,
     TOPK_MASK,
+    KMEANS,
 ]

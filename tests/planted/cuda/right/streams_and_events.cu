@@ -1,4 +1,4 @@
-// Streams and events around a launch, each call checked.
+// Streams and events around a launch, each call checked, and what the device is asked for.
 // x = torch.randn(33)
 // y = x + 1
 #define CHECKED(call)                                                              \
@@ -11,6 +11,15 @@ __global__ void increase(float* y, int n) {
 }
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = x.clone();
+  cudaDeviceProp device;
+  int count = 0, shared = 0, threads = 0;
+  CHECKED(cudaGetDeviceCount(&count));
+  CHECKED(cudaGetDeviceProperties(&device, 0));
+  CHECKED(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlock, 0));
+  CHECKED(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxBlockDimY, 0));
+  TORCH_CHECK(count > 0 && shared == 48 * 1024 && shared == int(device.sharedMemPerBlock));
+  TORCH_CHECK(device.warpSize == 32 && threads == device.maxThreadsPerBlock && device.multiProcessorCount > 0);
+  TORCH_CHECK(at::cuda::getCurrentDeviceProperties()->major == device.major);
   cudaStream_t stream;
   cudaEvent_t begin, end;
   float ms = -1;
