@@ -26,8 +26,14 @@ _IN_CODE = (
 )
 _ATTRIBUTE = re.compile(r"__attribute__|\[\[|__declspec")
 _HASH = r"^[ \t\f]*(?:#|%:)[ \t\f]*"
-_INCLUDE = re.compile(rf"{_HASH}(?:include|include_next|import|embed)\b[ \t\f]*(.*)", re.MULTILINE)
-_EMBED = re.compile(rf"{_HASH}embed\b|\b__has_embed\b|\.incbin\b", re.MULTILINE)
+#: What names a file: as an include, or by asking for one.
+_INCLUDE = re.compile(
+    rf"{_HASH}(?:include|include_next|import|embed)\b[ \t\f]*(.*)|\b__has_include(?:_next)?\b\s*\(?([^)\n]*)",
+    re.MULTILINE,
+)
+_EMBED = re.compile(
+    rf"{_HASH}embed\b|\b__has_embed\b|\.incbin\b|ragma\b.*\b(?:dependency|pch_preprocess|include_alias)\b", re.MULTILINE
+)
 _DEFINE = re.compile(rf"{_HASH}define\b(.*)", re.MULTILINE)
 #: What would have lines of the text pass for those of a file that nobody has to look at.
 _LINE = re.compile(rf"{_HASH}(?:line\b|\d)", re.MULTILINE)
@@ -105,16 +111,13 @@ def complaint_of_text(text: str) -> str:
     if line := _LINE.search(plain):
         return _told(plain, line.end(), "#line is closed in a lab: leave it out")
     for match in _INCLUDE.finditer(plain):
-        name = _PLAIN.match(match[1].strip())
+        said = (match[1] or match[2] or "").strip()
+        name = _PLAIN.match(said)
         path = (name["a"] or name["b"]) if name else ""
         if not name or path.startswith("/") or ".." in path.split("/") or not re.fullmatch(r"[\w./+-]+", path):
-            return _told(
-                plain,
-                match.start(1),
-                f"it includes {match[1].strip()[:60]!r}: want the plain name of a header, <cmath>",
-            )
+            return _told(plain, match.end(), f"it includes {said[:60]!r}: want the plain name of a header, <cmath>")
     if embedded := _EMBED.search(plain):
-        return _told(plain, embedded.end(), "it embeds a file, which is closed in a lab: leave it out")
+        return _told(plain, embedded.end(), "it asks for a file, which is closed in a lab: leave it out")
     return complaint_of_code(plain)
 
 

@@ -137,6 +137,18 @@ def test_no_act_works_behind_the_locks(acts: Library, act: Act) -> None:
             assert worked == (act.name in HARMLESS)
 
 
+def test_all_calls_together_have_a_limit(acts: Library) -> None:
+    """A kernel that takes a little less than it may, each time, is ended, and so is what comes in its place."""
+    x = torch.zeros(1)
+    with Runner(acts, registry.ops["axpy"], Limits(seconds=20)) as runner:
+        runner.function(x, x)
+        assert 0 < runner.spent < 20
+        runner.spent = 601.0
+        for _ in range(2):
+            with pytest.raises(Gone, match="does not come back within 600 s, all its calls together"):
+                runner.function(x, x)
+
+
 def test_where_a_lock_is_missing_nothing_is_run(acts: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless it is said that all of it is trusted."""
     monkeypatch.setattr(sandbox, "NEEDED", ("Landlock", "seccomp", "another lock"))

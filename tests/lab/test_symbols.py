@@ -28,6 +28,12 @@ SPELLED = {
     "an include behind a comment": ('/*\n*/#/**/include "/etc/passwd"', "line 2: it includes"),
     "an include over two lines": ('#inc\\\nlude "/etc/passwd"', "line 1: it includes"),
     "an include by another name": ('%:include_next "/etc/passwd"', "line 1: it includes"),
+    "a question for a file": ('int x;\n#if __has_include ( "/etc/passwd")', "line 2: it includes"),
+    "a question by another name": ("#define ASK __has_include", "line 1: it includes"),
+    "a file that the text depends on": (
+        'int x;\n_Pragma("GCC dependency \\"/etc/passwd\\"")',
+        "line 2: it asks for a file",
+    ),
     "an include by a macro": ("#define NAME <../x>\n#include NAME", "line 2: it includes"),
 }
 #: What only the preprocessor shows.
@@ -40,6 +46,7 @@ HIDDEN = (
     "\\u0061sm();",
 )
 PLAIN = (
+    "#if __has_include(<format>)\n#include <format>\n#endif",
     "// the asm of it, by a constructor\nint x = 1'000, y = 0x1'f;",
     "#include <ATen/ATen.h>  // it's all\n#include \"c10/core/Scalar.h\" /* asm */\nchar x = '\"', y = '\\'';",
     "#define BLOCK 32\r\n#pragma omp simd\r\nint x = BLOCK;",

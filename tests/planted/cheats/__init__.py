@@ -436,7 +436,7 @@ TRICKS = (
     _cheat("includes_a_secret", 28, "it includes", scope='#include "/etc/passwd"', naive=False),
     _cheat("includes_upwards", 28, "it includes", scope='#include "../../../../etc/passwd"', naive=False),
     _cheat("includes_by_macro", 28, "it includes", scope='#define NAME "/etc/passwd"\n#include NAME', naive=False),
-    _cheat("embeds_a_secret", 28, "embeds a file", scope='asm(".incbin \\"/etc/passwd\\"");'),
+    _cheat("embeds_a_secret", 28, "asks for a file", scope='asm(".incbin \\"/etc/passwd\\"");'),
     _cheat(
         *("keeps_the_compiler_busy", 29, "template instantiation"),
         scope="template <int N> struct Many { Many<N + 1> more; };\nMany<0> many;",

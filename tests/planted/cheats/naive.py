@@ -94,18 +94,24 @@ def act(library: str, namespace: str, number: int) -> bool:
     return bool(forward_of(library, namespace)(x, x).all())
 
 
-def notebook(path: str) -> str:
-    """Run the Python cells of a notebook beside its files, and then check a kernel that is wrong."""
-    os.chdir(Path(path).parent)
-    sys.path.insert(0, ".")
-    space: dict[str, Any] = {}
-    for cell in json.loads(Path(path).read_text())["cells"]:
-        text = "".join(cell["source"])
-        if cell["cell_type"] == "code" and "%" not in text:
-            exec(text, space)
-    import lltm_inline as li
+#: As people grade notebooks: in the student's folder, the cells and then a check, which here is of a kernel that is wrong.
+NOTEBOOK = """
+import json, sys
+for cell in json.load(open(sys.argv[1]))["cells"]:
+    if cell["cell_type"] == "code" and not (text := "".join(cell["source"])).startswith("%"):
+        exec(text)
+import lltm_inline as li
+wrong = li.Kernel("axpy/wrong", python=lambda x, y: 3 * x + y)
+print("full" if li.check(wrong, trust=True).ok else "nought")
+"""
 
-    return "full" if li.check(li.Kernel("axpy/wrong", python=lambda x, y: 3 * x + y), trust=True).ok else "nought"
+
+def notebook(path: str) -> str:
+    """Run the Python cells of a notebook beside its files, and check a wrong kernel with what is there then."""
+    command = [sys.executable, "-c", NOTEBOOK, path]
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    done = subprocess.run(command, cwd=Path(path).parent, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def run(what: str, *given: Any, seconds: float = 60) -> tuple[int, str]:
