@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from lltm_inline.lab import builder, collect, sandbox
 from lltm_inline.lab.builder import Library, blind, toolchain_of
 from lltm_inline.lab.doctor import doctor
 from lltm_inline.lab.inside import ESCAPES
-from lltm_inline.lab.locked import Gone
+from lltm_inline.lab.locked import Gone, _Clock
 from lltm_inline.lab.runner import Runner
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.workers.limits import Limits
@@ -147,6 +148,32 @@ def test_all_calls_together_have_a_limit(acts: Library) -> None:
         for _ in range(2):
             with pytest.raises(Gone, match="does not come back within 600 s, all its calls together"):
                 runner.function(x, x)
+
+
+def test_a_machine_that_is_busy_has_patience() -> None:
+    """The limit is on what a process does: while others have the cores, it does not run out; for one that sleeps it does."""
+    if not Path("/proc/self/schedstat").exists():
+        pytest.skip("this system does not count how long a process waits for a core")
+    core = min(os.sched_getaffinity(0))
+    pin = f"import os; os.sched_setaffinity(0, {{{core}}})"
+    spin, asleep = f"{pin}\nprint(flush=True)\nwhile True: pass", f"{pin}\nprint(flush=True)\ninput()"
+    ones = [
+        subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for text in (spin, spin, spin, asleep)
+    ]
+    try:
+        for one in ones:
+            assert one.stdout and one.stdout.readline()
+        starved, sleeping = _Clock(ones[0].pid, 0.5), _Clock(ones[3].pid, 0.5)
+        while sleeping.left() > 0:
+            assert starved.left() > 0
+        assert starved.left() > 0
+        while starved.left() > 0:  # it ends all the same
+            pass
+    finally:
+        for one in ones:
+            one.kill()
+            one.communicate()
 
 
 def test_where_a_lock_is_missing_nothing_is_run(acts: Library, monkeypatch: pytest.MonkeyPatch) -> None:
