@@ -44,6 +44,8 @@ def test_what_is_computed_late_is_missing() -> None:
     x, y = torch.randn(100_000), torch.randn(100_000)
     with Runner(library, op, Limits()) as runner:
         _, values = timed(op, runner, [x, y], [torch.ones(100_000)], 1)
+        # Until it is asked again: its threads take no core from the baseline.
+        assert runner.start()._state() == "T"
     assert not torch.allclose(values[0], 2 * x + y)
 
 
