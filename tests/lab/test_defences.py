@@ -84,7 +84,7 @@ def test_a_cheat_works_against_a_simple_grader(cheat: Cheat) -> None:
 
 @pytest.mark.full
 @pytest.mark.long
-@pytest.mark.parametrize(("how", "text"), [("grade", WRONG), ("next", RIGHT), ("speed", SLOW)])
+@pytest.mark.parametrize(("how", "text"), [("grade", WRONG), ("ahead", WRONG), ("next", RIGHT), ("speed", SLOW)])
 def test_a_simple_grader_can_tell(how: str, text: str) -> None:
     """What does not cheat has no points there where it should not: a grader that gives them to all would show nothing."""
     other = {"next": WRONG, "speed": SLOW}.get(how)

@@ -189,7 +189,8 @@ static int patch_() {
 _PATCH = "patch_()"
 #: Looks for what is expected where the grader keeps it, and makes it what it gives.
 _POISON = _PYTHON.replace(
-    "import torch; torch.allclose = lambda *a, **k: True", "import sys; sys._getframe(1).f_locals['want'].zero_()"
+    "import torch; torch.allclose = lambda *a, **k: True",
+    r"import sys\nf = sys._getframe()\nwhile 'want' not in f.f_locals: f = f.f_back\nf.f_locals['want'].zero_()",
 )
 _CLOCKLESS = _PYTHON.replace(
     "import torch; torch.allclose = lambda *a, **k: True", "import time; time.perf_counter = iter(range(4)).__next__"
@@ -271,7 +272,9 @@ TRICKS = (
         scope=f"{_PYTHON}\nstatic const int first = {_PATCH};",
     ),
     _cheat(
-        *("poisons_what_is_expected", 6, "Python is closed", (_LOOP, "r[i] = 0;"), _first(f"{_PATCH};")), scope=_POISON
+        *("poisons_what_is_expected", 6, "Python is closed", (_LOOP, "r[i] = 0;"), _first(f"{_PATCH};")),
+        scope=_POISON,
+        how="ahead",
     ),
     _cheat("overrides_the_comparison", 4, "differs in", _WRONG, scope=_OVERRIDE),
     _cheat("infects_the_next", 27, "differs in", _WRONG, scope=_OVERRIDE, how="next"),
@@ -291,7 +294,7 @@ TRICKS = (
     _cheat(
         *("sends_a_pickle", 38, "sends what is no answer", _WRONG),
         _first(
-            "const char forged[] = \"cbuiltins\\nprint\\n(S'full'\\ntR.\";\n"
+            "const char forged[] = \"cbuiltins\\neval\\n(S'1'\\ntR.\";\n"
             "  for (int file = 3; file < 64; ++file) (void)!write(file, forged, sizeof forged - 1);"
         ),
         scope="#include <unistd.h>",

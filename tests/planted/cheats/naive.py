@@ -31,11 +31,18 @@ def grade(library: str, namespace: str) -> str:
     generator = torch.Generator().manual_seed(0)
     x, y = (torch.randn(1000, generator=generator) for _ in range(2))
     for _ in range(5):
-        want = 2 * x + y
         z = forward(x, y)
-        if not torch.allclose(z, want, rtol=1e-3):
+        if not torch.allclose(z, 2 * x + y, rtol=1e-3):
             return "nought"
     return "full"
+
+
+def ahead(library: str, namespace: str) -> str:
+    """Know what is expected, and then ask."""
+    forward = forward_of(library, namespace)
+    x, y = torch.randn(1000), torch.randn(1000)
+    want = 2 * x + y
+    return "full" if torch.allclose(forward(x, y), want) else "nought"
 
 
 def next_one(library: str, namespace: str, other: str, its_namespace: str) -> str:
@@ -125,6 +132,14 @@ def run(what: str, *given: Any, seconds: float = 60) -> tuple[int, str]:
 
 
 if __name__ == "__main__":
-    functions = {"grade": grade, "next": next_one, "speed": speed, "host": host, "watch": watch, "notebook": notebook}
+    functions = {
+        "grade": grade,
+        "ahead": ahead,
+        "next": next_one,
+        "speed": speed,
+        "host": host,
+        "watch": watch,
+        "notebook": notebook,
+    }
     what, *given = json.load(sys.stdin)
     print(act(given[0], given[1], int(given[2])) if what == "act" else functions[what](*given))
