@@ -237,7 +237,8 @@ FASTER = (
     Cheat(
         *("slows_the_baseline", 19, (_TWELVE, _first("start_(); idle_ = false;"), _last("idle_ = true;")), "want at least 1.5 for sure"),
         scope="#include <atomic>\n#include <chrono>\n#include <thread>\nstatic std::atomic<bool> idle_{false};\n"
-        "static void spin_() { for (volatile long n = 0;;) if (idle_) n = n + 1; else std::this_thread::sleep_for(std::chrono::microseconds(50)); }\n"
+        "static void spin_() {\n  for (volatile long n = 0;;)\n"
+        "    if (idle_) n = n + 1; else std::this_thread::sleep_for(std::chrono::microseconds(50));\n}\n"
         "static void start_() {\n  static bool once = false;\n"
         "  for (int n = 0; n < 16 && !once; ++n) std::thread(spin_).detach();\n  once = true;\n}",
         how="speed",
