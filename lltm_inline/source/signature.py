@@ -181,8 +181,8 @@ def taken(text: str) -> str:
 def uncommented(text: str) -> str:
     """Blank comments alone, those of several lines as one line: what a directive says, however it is spelled.
 
-    >>> uncommented('/**/#/* one\ntwo */define S "//"')
-    '    #       \x0c      define S "//"'
+    >>> uncommented('/**/#/* one */define S "//"')
+    '    #         define S "//"'
     """
     return _code(text, strings=False)
 
