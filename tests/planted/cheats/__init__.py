@@ -241,6 +241,7 @@ FASTER = (
         "    if (idle_) n = n + 1; else std::this_thread::sleep_for(std::chrono::microseconds(50));\n}\n"
         "static void start_() {\n  static bool once = false;\n"
         "  for (int n = 0; n < 16 && !once; ++n) std::thread(spin_).detach();\n  once = true;\n}",
+        naive=False,  # how much it gains depends on how many other things run: test_speed sees that its process stands still
         how="speed",
     ),
     Cheat(
