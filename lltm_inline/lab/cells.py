@@ -75,12 +75,12 @@ def grade_id(cell: dict[str, Any]) -> str:
 
 
 def source_of(cell: dict[str, Any]) -> str:
-    """Return the text of a cell, which a notebook keeps whole or line by line."""
+    """Return the text of a cell, which a notebook keeps whole or line by line; half a character, which no file can hold, is a `?`."""
     source = cell.get("source", "")
     lines = source if isinstance(source, list) else [source]
     if not all(isinstance(line, str) for line in lines):
         raise InputError(f"cell {shown(grade_id(cell))} has no text")
-    return "".join(lines)
+    return "".join(lines).encode(errors="replace").decode()
 
 
 def cell_of(book: dict[str, Any], name: str) -> str:

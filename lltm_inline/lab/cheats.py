@@ -37,7 +37,7 @@ _ACTS = (
     ("reads_a_file", "#include <cstdio>", 'if (FILE* f = std::fopen("/etc/passwd", "r")) std::fclose(f);', "files are closed"),
     ("writes_a_file", "#include <fstream>", 'std::ofstream("results.json") << "{}";', "files are closed"),
     ("includes_a_file", '#include "/etc/passwd"', "", "want the plain name of a header"),
-    ("embeds_a_file", 'asm(".incbin \\"/etc/passwd\\"");', "", "it embeds a file"),
+    ("embeds_a_file", 'asm(".incbin \\"/etc/passwd\\"");', "", "it asks for a file"),
     ("assembly", "", 'asm volatile("" ::: "memory");', "inline assembly is closed"),
     ("hidden_assembly", "#define PUT_(a, b) a##b\n#define PUT(a, b) PUT_(a, b)", 'PUT(as, m) volatile("" ::: "memory");',
      "inline assembly is closed"),

@@ -170,7 +170,7 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
         elif criterion in found:
             faults[criterion] = _told(found[criterion][0], {case.describe(op) for case in more})
         elif any(name in parts and not (name in sections and sections[name].cases) for name in needs):
-            faults[criterion] = "nothing of it could be looked at: the kernel never came back"
+            faults[criterion] = "nothing of it could be looked at: no call has given a result"
         elif (quantity and quantity not in looked_at) or (
             criterion == "parity" and not set(checked.outputs) <= looked_at
         ):

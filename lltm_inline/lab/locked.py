@@ -28,6 +28,8 @@ from . import inside, sandbox
 from .inside import ALIGNMENT, ARENA, DTYPES, HALF, HEADER, MAGIC, MISSING, NUMBER, RECORD, TENSOR, Laid
 
 _TICK, _PIPE_BYTES = 0.05, 1 << 16
+#: How many times its own limit a process may wait for a core beside it.
+_MOST_WAITED = 5
 #: More than the largest answer.
 _MOST_BYTES = 1 << 18
 #: How long a fork and its locks may take on a machine that is busy, and a process that is to stand still.
@@ -123,6 +125,39 @@ def server() -> ForkClient:
         return found
 
 
+class _Clock:
+    """The seconds that a process may take: those in which it would run and other processes have the cores are not its own.
+
+    Args:
+        pid: of the process.
+        seconds: that it may take; of a machine that is busy for longer than some times as much no more is made up for.
+    """
+
+    def __init__(self, pid: int, seconds: float) -> None:
+        self._pid, self._seconds, self._started = pid, seconds, time.monotonic()
+        self._before: dict[str, float] | None = None
+
+    def left(self) -> float:
+        """Return the seconds that are left; of a call that is back at once nobody asks how long it has waited."""
+        passed = time.monotonic() - self._started
+        if self._before is None and passed > _TICK:
+            self._before = self._waited()
+        if passed < self._seconds:
+            return self._seconds - passed
+        before = self._before or {}
+        waited = max((now - before.get(thread, 0.0) for thread, now in self._waited().items()), default=0.0)
+        return self._seconds - passed + min(waited, _MOST_WAITED * self._seconds)
+
+    def _waited(self) -> dict[str, float]:
+        """Return for each thread how long it has waited for a core; nothing where the system does not count it."""
+        found = {}
+        with suppress(OSError, IndexError, ValueError):
+            for thread in os.listdir(f"/proc/{self._pid}/task"):
+                with open(f"/proc/{self._pid}/task/{thread}/schedstat") as file:
+                    found[thread] = int(file.read().split()[1]) / 1e9
+        return found
+
+
 class Locked:
     """One builder or runner.
 
@@ -158,9 +193,9 @@ class Locked:
             Gone: it ended, or passed a limit and was ended, or sends what is no answer.
             InfraError: somebody else ended it.
         """
-        deadline = time.monotonic() + seconds
+        clock = _Clock(self.pid, seconds)
         while (found := self._parsed(number)) is None:
-            left = deadline - time.monotonic()
+            left = clock.left()
             if left <= 0:
                 self._end(f"does not come back within {seconds:g} s")
             ready = readable(self._files(), min(left, _TICK))
@@ -179,10 +214,10 @@ class Locked:
         Raises:
             Gone: it ended, or passed a limit and was ended.
         """
-        deadline = time.monotonic() + seconds
+        clock = _Clock(self.pid, seconds)
         while self._link.fileno() not in readable(self._files(), _TICK):
             self._drain()
-            if time.monotonic() > deadline:
+            if clock.left() <= 0:
                 self._end(f"does not come back within {seconds:g} s")
             if self._server.ending_of(self.pid) is not None:
                 self._fail()

@@ -20,7 +20,7 @@ from ..show.markup import Html, join, tag
 from ..show.parts import Cell, badge, bar, fold, note, page, paragraph, table
 from ..show.source import source
 from ..source.signature import mask
-from .grades import GRADES, Grade, Grades
+from .grades import GRADES, NOT_RUN, Grade, Grades
 from .making import Made
 
 #: As nbgrader exports it.
@@ -136,7 +136,14 @@ def _moodle(grades: Grades) -> tuple[Sequence[str], list[Sequence[Any]]]:
 
 
 def _reasons(grades: Sequence[Grade]) -> list[str]:
-    lost = [f"{mark.criterion}: {mark.reason}" for grade in grades for mark in grade.marks if mark.points < mark.of]
+    """Say why points are missing: each reason once, with all the criteria that fell for it."""
+    fallen: dict[tuple[str, str], list[str]] = {}
+    for grade in grades:
+        for mark in grade.marks:
+            if mark.points < mark.of:
+                ahead = next((f"{said}: " for said in NOT_RUN if mark.reason.startswith(f"{said}: ")), "")
+                fallen.setdefault((grade.exercise, mark.reason.removeprefix(ahead)), []).append(mark.criterion)
+    lost = [f"{', '.join(criteria)}: {reason}" for (_, reason), criteria in fallen.items()]
     return [*lost, *(f"{grade.exercise} was not graded: {grade.not_graded}" for grade in grades if grade.not_graded)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +24,8 @@ from .locked import Answer, Broken, Gone, Kept, Locked, require_locks
 
 #: Locks and loading, on a machine that is busy.
 _LOAD_SECONDS = 60.0
+#: All calls of a kernel may take as long as so many of the slowest: who waits in each, a little less than is allowed, holds up the class.
+_IN_ALL = 30
 
 
 class Runner:
@@ -33,6 +36,9 @@ class Runner:
         op: what it computes, with all that the judge knows of it.
         limits: of each call.
         trust: run it also where a lock is missing.
+
+    Attributes:
+        spent: seconds in which its answers were waited for, in all processes.
     """
 
     def __init__(self, library: Library, op: Op, limits: Limits, *, trust: bool = False) -> None:
@@ -44,6 +50,7 @@ class Runner:
         except LltmInlineError as error:
             raise InfraError(f"what runs submissions cannot be compiled: {error}") from error
         self.process: Locked | None = None
+        self.spent = 0.0
         self._number = 1
         self._forgotten: list[int] = []
         self.guard, self.dtype = "", torch.float64
@@ -116,6 +123,9 @@ class Runner:
         return self._answer(ask, [*kept, *call.kept])
 
     def _begin(self) -> tuple[Locked, int]:
+        if self.spent > _IN_ALL * self.limits.seconds:
+            self.close()
+            raise Gone(f"does not come back within {_IN_ALL * self.limits.seconds:g} s, all its calls together")
         process = self.start()
         process.require_silence()
         return process, self.next_number()
@@ -127,8 +137,10 @@ class Runner:
 
     def _answer(self, ask: Ask, kept: Kept) -> Answer:
         assert self.process is not None
+        started = time.monotonic()
         self.process.ask(ask)
         answer = self._receive(ask.number, self.limits.seconds)
+        self.spent += time.monotonic() - started
         self.process.take_back(kept)
         if answer.raised:
             raise RuntimeError(_said(answer.text))

@@ -69,7 +69,10 @@ class Selftest(Sheet):
         if any(trial.kind == "solution" for trial in fell):
             return f"lab {self.lab}: {said}; what became of mutants says nothing until the solution gets all points."
         mutants = sum(trial.kind == "mutant" for trial in self.trials)
-        return f"lab {self.lab}: {said}; {mutants - len(self.survivors)} of {plural(mutants, 'mutant')} fell."
+        fallen = (
+            f"{mutants - len(self.survivors)} of {plural(mutants, 'mutant')} fell" if mutants else "no mutant was tried"
+        )
+        return f"lab {self.lab}: {said}; {fallen}."
 
     def sheet(self) -> tuple[Sequence[str], list[Sequence[str]]]:
         """What did not end as it must comes first; mutants that fell are left out."""

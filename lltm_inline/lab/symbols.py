@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InfraError
-from ..source.signature import mask
+from ..source.signature import mask, uncommented
 
 #: What a text may not say, with whether it is one only as an attribute.
 _IN_CODE = (
@@ -25,12 +25,26 @@ _IN_CODE = (
     ),
 )
 _ATTRIBUTE = re.compile(r"__attribute__|\[\[|__declspec")
-_INCLUDE = re.compile(r"^[ \t]*(?:#|%:)[ \t]*(?:include|include_next|import|embed)\b[ \t]*(.*)", re.MULTILINE)
-_EMBED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*embed\b|\b__has_embed\b|\.incbin\b", re.MULTILINE)
+_HASH = r"^[ \t\f]*(?:#|%:)[ \t\f]*"
+#: What names a file: as an include, or by asking for one.
+_INCLUDE = re.compile(
+    rf"{_HASH}(?:include|include_next|import|embed)\b[ \t\f]*(.*)|\b__has_include(?:_next)?\b\s*\(?([^)\n]*)",
+    re.MULTILINE,
+)
+_EMBED = re.compile(
+    rf"{_HASH}embed\b|\b__has_embed\b|\.incbin\b|ragma\b.*\b(?:dependency|pch_preprocess|include_alias)\b", re.MULTILINE
+)
+_DEFINE = re.compile(rf"{_HASH}define\b(.*)", re.MULTILINE)
+#: What would have lines of the text pass for those of a file that nobody has to look at.
+_LINE = re.compile(rf"{_HASH}(?:line\b|\d)", re.MULTILINE)
+#: Where a compiler and a reader may see other lines: clang takes a carriage return alone for the end of one.
+_CONTROL = re.compile(r"[^\t\n -~\x80-\U0010ffff]")
 #: An include that names a header, of the compiler, of torch or of CUDA.
 _PLAIN = re.compile(r"""(?:<(?P<a>[^<>\n]+)>|"(?P<b>[^"\n]+)")\s*(?://.*|/\*.*)?\Z""")
-#: By which a word can be put together that nobody sees.
-_PASTED = re.compile(r"##|%:%:|\bC10_CONCATENATE|\bTORCH_CONCAT|\b\w*(?:CONCAT|PASTE|JOIN)\w*\s*\(")
+#: By which a word can be put together that nobody sees, or that a macro may stand for: wherever a closed word stands at all.
+_HIDDEN = re.compile(
+    r"##|%:%:|\\[uU]|\b\w*(?:CAT|PASTE|JOIN|GLUE)\w*\s*\(|\b_*(?:asm|(?:con|de)structor|ifunc|target_clones|section|alias|weakref|init_priority)_*\b"
+)
 
 #: Families of functions that no kernel needs, each as patterns of whole names in the table of symbols.
 _FAMILIES = {
@@ -45,7 +59,8 @@ _FAMILIES = {
     "the loader is": r"dlm?open dlv?sym dlclose dlinfo dladdr1? dl_iterate_phdr _dl_\w+ __libc_dl\w+ _r_debug _rtld_global\w*",
     "pages of memory are": r"mmap(64)? munmap mremap mprotect pkey_\w+ remap_file_pages shm(get|at|dt|ctl|_open|_unlink) memfd_\w+",
     "Python is": r"_?Py[A-Z_]\w*",
-    "torch's own loaders and allocators are": r"_ZN5torch3jit.* _ZN2at9from_file.* _ZN2at4_ops9from_file.* _ZN3c10\d+Set\w*Allocator.*",
+    "torch's own loaders and allocators are": r"_ZN5torch3jit.* _ZN2at9from_file.* _ZN2at4_ops9from_file.* _ZN3c10\d+Set\w*Allocator.* "
+    r"uv_\w+ mz_\w+",
 }
 _CLOSED = tuple(
     (what, re.compile("|".join(f"(?:{one})" for one in names.split()))) for what, names in _FAMILIES.items()
@@ -68,7 +83,15 @@ _COMPUTING = (
         "an operator of ATen through its C interface",
         r"aoti_torch_(?:cpu|cuda|aten|mkl\w*|_?mm|_mm_plus_mm|bmm|addmm\w*|nonzero|repeat_\w+|scatter\w*|index_put\w*|view_as_real)\w*",
     ),
-    ("a library of linear algebra", r"cblas_\w+|[sdcz]ge(?:mm|mv|r)_?|mkl_\w+|dnnl_\w+|_ZN4dnnl.*|_ZN5ideep.*"),
+    (
+        "a library that computes",
+        # By their prefixes; BLAS and LAPACK by what their routines do, in each spelling: sgemm, SGEMM_64, dsyev_, vsTanh.
+        r"(?i:(?:cblas|lapacke?|dnnl|fftwf?|nnp|xnn|pytorch_qnnp\w*|gemm)_\w+|mkl\w+|\w+_64_?)|vm?[sdcz](?:[A-Z]\w+|[a-z]\w+_)|VM?[SDCZ]\w+_|"
+        r"(?i:i?[sdcz]{1,2}(?:amax|amin|asum|nrm2|axp?by|axpy\w?|scal|copy|swap|dot[cu]?i?|rotm?g?|gemm\w*|ge(?:mv|r[cu]?)|[sh][ybp]mv|gbmv|"
+        r"[sh][yp]r2?k?|symm|hemm|t[rbp][ms][mv])(?:_\w*)?|[sdcz][a-z]{2}(?:trf|trs|tri|svx?|svd|sdd|ls|qrf|evd?|evr)_?)|"
+        r"_ZN(?:4dnnl|5ideep|6fbgemm|7qnnpack).*",
+    ),
+    ("a module of torch", r"_ZNK?5torch(?:2nn|5optim).*"),
 )
 
 
@@ -81,16 +104,20 @@ def complaint_of_text(text: str) -> str:
     """
     if len(text) > LONGEST:
         return f"the text has {len(text):,} letters, want at most {LONGEST:,}"
-    plain = text.replace("\\\n", "")  # the preprocessor joins such lines
+    text = text.replace("\r\n", "\n")
+    if control := _CONTROL.search(text):
+        return _told(text, control.start(), f"it has the control character {control[0]!r}: want a plain text")
+    plain = _spelled(text)
+    if line := _LINE.search(plain):
+        return _told(plain, line.end(), "#line is closed in a lab: leave it out")
     for match in _INCLUDE.finditer(plain):
-        name = _PLAIN.match(match[1].strip())
+        said = (match[1] or match[2] or "").strip()
+        name = _PLAIN.match(said)
         path = (name["a"] or name["b"]) if name else ""
         if not name or path.startswith("/") or ".." in path.split("/") or not re.fullmatch(r"[\w./+-]+", path):
-            return _told(
-                plain, match.start(), f"it includes {match[1].strip()[:60]!r}: want the plain name of a header, <cmath>"
-            )
+            return _told(plain, match.end(), f"it includes {said[:60]!r}: want the plain name of a header, <cmath>")
     if embedded := _EMBED.search(plain):
-        return _told(plain, embedded.start(), "it embeds a file, which is closed in a lab: leave it out")
+        return _told(plain, embedded.end(), "it asks for a file, which is closed in a lab: leave it out")
     return complaint_of_code(plain)
 
 
@@ -101,23 +128,34 @@ LONGEST = 200_000
 def complaint_of_code(text: str) -> str:
     """Say what a text holds beside its includes that no exercise needs; nothing where it holds none of it."""
     # The bodies of macros are looked at, too: to `mask`, their lines are no code.
-    lines = re.findall(r"^[ \t]*(?:#|%:)[ \t]*define\b(.*)", text, re.MULTILINE)
-    for code in (mask(text), "\n".join(lines)):
+    for code in (mask(text), "\n".join(_DEFINE.findall(text))):
         for what, pattern, attribute in _IN_CODE:
             for match in re.finditer(pattern, code):
-                if not attribute or _ATTRIBUTE.search(code, max(0, match.start() - 80), match.start()):
+                ahead = max(code.rfind(mark, 0, match.start()) for mark in ";{}")
+                if not attribute or _ATTRIBUTE.search(code, max(0, ahead), match.start()):
                     place = match.start() if len(code) == len(text) else text.find(match[0])
                     return _told(text, place, f"{what} is closed in a lab: leave it out")
     return ""
 
 
+def _spelled(text: str) -> str:
+    """Put a text as the preprocessor takes it apart: lines that go on are joined, comments are blanks."""
+    return uncommented(re.sub(r"\\[ \t]*\n", "", text))
+
+
 def _told(text: str, place: int, what: str) -> str:
-    return f"line {text.count(chr(10), 0, max(place, 0)) + 1}: {what}"
+    ahead = text[: max(place, 0)]
+    return f"line {ahead.count(chr(10)) + ahead.count(chr(12)) + 1}: {what}"
 
 
 def hides_words(text: str) -> bool:
-    """Tell whether a text puts words together, so that only the preprocessor shows what it says."""
-    return _PASTED.search(text) is not None
+    """Tell whether only the preprocessor shows what a text says: it puts words together, or names one that is closed.
+
+    Example:
+        >>> hides_words("int x;  // asm"), hides_words("#define PUT(a, b) a##b"), hides_words("#define A constructor")
+        (False, True, True)
+    """
+    return _HIDDEN.search(_spelled(text)) is not None
 
 
 def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:

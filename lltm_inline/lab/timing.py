@@ -7,7 +7,8 @@
     compare   all that it gave is copied out, and compared with the reference
 
 Nothing can be computed ahead of the clock, as the inputs are not there; and nothing after it, as what was not there when
-everything stood still is missing. While one is timed the other stands still.
+everything stood still is missing. A process stands still from its answer to its next question: while one is timed, no thread of
+the other takes a core from it.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def speedup(op: Op, runner: Runner, baseline: Runner) -> tuple[float, float, flo
 def timed(
     op: Op, runner: Runner, inputs: Sequence[Any], grads: Sequence[Tensor], threads: int
 ) -> tuple[float, tuple[Any, ...]]:
-    """Make one call, forward and backward, with the process stopped ahead and behind; return the seconds and what it gave."""
+    """Make one call, forward and backward, of a process that stands still ahead and behind; return the seconds and what it gave."""
     process = runner.start()
     process.halt()
     process.require_silence()
@@ -115,7 +116,6 @@ def timed(
     answer = process.receive(number, 1.0)
     process.take_back(kept)
     process.require_silence()
-    process.go_on()
     if answer.raised:
         raise RuntimeError(answer.text)
     return seconds, answer.values

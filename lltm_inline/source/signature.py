@@ -16,11 +16,15 @@ from ..model.op import LIST, RESULTS
 from ..model.registry import Argument, Kernel, Op
 from .custom_classes import shared_names
 
-_OPENER = re.compile(r"""//|/\*|R"(?P<tag>[^\s()\\]{0,16})\(|"|'""")
+#: What may open something that is no code. A number is whole: in 1'000 nothing opens; and FOR"(" is a name before a plain string.
+_OPENER = re.compile(
+    r"""//|/\*|\b(?:u8|[uUL])?R"(?P<tag>[^\s()\\]{0,16})\(|(?P<number>\b\d(?:'?\w|(?<=[eEpP])[+-]|\.)*)|"|'"""
+)
 _ENDS = {
     "//": re.compile(r"[^\n]*"),
     '"': re.compile(r'(?:\\.|[^"\\\n])*"', re.DOTALL),
-    "'": re.compile(r"(?:\\.|[^'\\\n])'", re.DOTALL),
+    # Words in single quotes stay to be seen, as they are a mistake; a quote in them opens nothing.
+    "'": re.compile(r"""(?:(?:\\.|[^'\\\n])|(?=[^'\n]*")(?:\\.|[^'\\\n])+)'""", re.DOTALL),
 }
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 #: What follows the parameters of a definition, with the return type behind an arrow.
@@ -174,11 +178,23 @@ def taken(text: str) -> str:
     return "\n".join(lines)
 
 
-def _code(text: str) -> str:
-    """Blank comments and strings."""
+def uncommented(text: str) -> str:
+    """Blank comments alone, those of several lines as one line: what a directive says, however it is spelled.
+
+    >>> uncommented('/**/#/* one */define S "//"')
+    '    #         define S "//"'
+    """
+    return _code(text, strings=False)
+
+
+def _code(text: str, strings: bool = True) -> str:
+    """Blank comments, and strings."""
     parts, done, position = [], 0, 0
     missing: set[str] = set()  # ends that stand nowhere in the rest: looking for them again would take for ever
     while opener := _OPENER.search(text, position):
+        if opener["number"]:
+            position = opener.end()
+            continue
         start, end = opener.start(), -1
         plain = _ENDS.get(opener[0])
         if plain is not None:
@@ -192,8 +208,9 @@ def _code(text: str) -> str:
             else:
                 end = found + len(close)
         position = end if end >= 0 else start + 1
-        if end >= 0:
-            parts += [text[done:start], _blank(text[start:end])]
+        if end >= 0 and (strings or opener[0] in ("//", "/*")):
+            blank = _blank(text[start:end])
+            parts += [text[done:start], blank if strings else blank.replace("\n", "\f")]
             done = end
     return "".join([*parts, text[done:]])
 

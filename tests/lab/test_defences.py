@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
 from lltm_inline.build.compiler import Build, build
 from lltm_inline.errors import InfraError
-from lltm_inline.lab import builder, sandbox
+from lltm_inline.lab import builder, collect, sandbox
 from lltm_inline.lab.builder import Library, blind, toolchain_of
 from lltm_inline.lab.doctor import doctor
 from lltm_inline.lab.inside import ESCAPES
-from lltm_inline.lab.locked import Gone
+from lltm_inline.lab.locked import Gone, _Clock
 from lltm_inline.lab.runner import Runner
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.workers.limits import Limits
-from tests.lab.shared import needs_locks
-from tests.planted.cheats import ACTS, HARMLESS, TRICKS, Act, Cheat, all_acts, naive
+from tests.lab.shared import book, hand_in, lab_in, needs_locks
+from tests.planted.cheats import (
+    ACTS,
+    FASTER,
+    HARMLESS,
+    NOT_PLANTED,
+    NOTEBOOKS,
+    RIGHT,
+    SLOW,
+    TRICKS,
+    WRONG,
+    Act,
+    Cheat,
+    all_acts,
+    naive,
+)  # fmt: skip
 from tests.quick import QUICK
 
 pytestmark = needs_locks
@@ -33,14 +53,58 @@ FIRST = {
 FULL = [pytest.mark.full, pytest.mark.long]
 
 
+def test_every_row_is_planted() -> None:
+    """Of each cheat in the list there is one here, or the reason why there is none; and no two have one name."""
+    rows = [*TRICKS, *FASTER, *ACTS]
+    numbers = {row.number for row in rows} | {number for number, _, _ in NOTEBOOKS.values()}
+    assert sorted(numbers | NOT_PLANTED.keys()) == list(range(1, 40)) and not numbers & NOT_PLANTED.keys()
+    names = [row.name for row in rows] + [*NOTEBOOKS]
+    assert len(set(names)) == len(names) >= 40
+
+
+def _built(text: str) -> tuple[str, str]:
+    built = build(Kernel("axpy/cheat", cpp=text), compiler=QUICK, progress=False)
+    return str(built.path), built.namespace
+
+
 @pytest.mark.parametrize(
-    "cheat", [pytest.param(one, id=one.name, marks=[] if one.name in FIRST else FULL) for one in TRICKS if one.naive]
+    "cheat",
+    [
+        pytest.param(one, id=one.name, marks=[] if one.name in FIRST else FULL)
+        for one in (*TRICKS, *FASTER)
+        if one.naive
+    ],
 )
 def test_a_cheat_works_against_a_simple_grader(cheat: Cheat) -> None:
     """It has full points there, or ends it well."""
-    built = build(Kernel("axpy/cheat", cpp=cheat.text), compiler=QUICK, progress=False)
-    status, said = naive.run("grade", built.path, built.namespace)
+    other = {"next": WRONG, "speed": SLOW}.get(cheat.how)
+    status, said = naive.run(cheat.how, *_built(cheat.text), *(_built(other) if other else ()))
     assert (status, said) == ((cheat.ends, "") if cheat.ends is not None else (0, "full"))
+
+
+@pytest.mark.full
+@pytest.mark.long
+@pytest.mark.parametrize(("how", "text"), [("grade", WRONG), ("ahead", WRONG), ("next", RIGHT), ("speed", SLOW)])
+def test_a_simple_grader_can_tell(how: str, text: str) -> None:
+    """What does not cheat has no points there where it should not: a grader that gives them to all would show nothing."""
+    other = {"next": WRONG, "speed": SLOW}.get(how)
+    assert naive.run(how, *_built(text), *(_built(other) if other else ())) == (0, "nought")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_python_of_a_student(tmp_path: Path, name: str) -> None:
+    """It makes a wrong kernel right where notebooks are run; here the answer is the same as without it."""
+    _, cell, files = NOTEBOOKS[name]
+    lab, honest, cheating = lab_in(tmp_path / "lab"), book(), book()
+    cheating["cells"].insert(0, {**honest["cells"][1], "metadata": {}, "source": cell})
+    for folder, notebook in (("honest", honest), ("cheating", cheating)):
+        hand_in(tmp_path / folder / "ann", axpy=notebook)
+    for file, text in files.items():
+        (tmp_path / "cheating" / "ann" / file).write_text(text)
+    assert naive.run("notebook", tmp_path / "cheating" / "ann" / "axpy.ipynb") == (0, "full")
+    one, other = (collect(lab, tmp_path / folder) for folder in ("honest", "cheating"))
+    assert one == other and one.submissions[0].answers[0].text
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +138,44 @@ def test_no_act_works_behind_the_locks(acts: Library, act: Act) -> None:
             assert worked == (act.name in HARMLESS)
 
 
+def test_all_calls_together_have_a_limit(acts: Library) -> None:
+    """A kernel that takes a little less than it may, each time, is ended, and so is what comes in its place."""
+    x = torch.zeros(1)
+    with Runner(acts, registry.ops["axpy"], Limits(seconds=20)) as runner:
+        runner.function(x, x)
+        assert 0 < runner.spent < 20
+        runner.spent = 601.0
+        for _ in range(2):
+            with pytest.raises(Gone, match="does not come back within 600 s, all its calls together"):
+                runner.function(x, x)
+
+
+def test_a_machine_that_is_busy_has_patience() -> None:
+    """The limit is on what a process does: while others have the cores, it does not run out; for one that sleeps it does."""
+    if not Path("/proc/self/schedstat").exists():
+        pytest.skip("this system does not count how long a process waits for a core")
+    core = min(os.sched_getaffinity(0))
+    pin = f"import os; os.sched_setaffinity(0, {{{core}}})"
+    spin, asleep = f"{pin}\nprint(flush=True)\nwhile True: pass", f"{pin}\nprint(flush=True)\ninput()"
+    ones = [
+        subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for text in (spin, spin, spin, asleep)
+    ]
+    try:
+        for one in ones:
+            assert one.stdout and one.stdout.readline()
+        starved, sleeping = _Clock(ones[0].pid, 0.5), _Clock(ones[3].pid, 0.5)
+        while sleeping.left() > 0:
+            assert starved.left() > 0
+        assert starved.left() > 0
+        while starved.left() > 0:  # it ends all the same
+            pass
+    finally:
+        for one in ones:
+            one.kill()
+            one.communicate()
+
+
 def test_where_a_lock_is_missing_nothing_is_run(acts: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless it is said that all of it is trusted."""
     monkeypatch.setattr(sandbox, "NEEDED", ("Landlock", "seccomp", "another lock"))
@@ -105,3 +207,18 @@ def test_doctor_tries_ten_ways_out() -> None:
     assert found.locked and len(ESCAPES) == 10
     assert [finding.what for finding in found.findings[-10:]] == list(ESCAPES)
     assert found.headline.startswith("Locked")
+
+
+@pytest.mark.full
+def test_where_user_namespaces_are_denied() -> None:
+    """The other locks hold without them: nothing gets out."""
+    doctor_alone = shlex.join([sys.executable, "-m", "lltm_inline", "lab", "doctor"])
+    denied = f"echo 0 > /proc/sys/user/max_user_namespaces && echo denied && {doctor_alone}"
+    try:
+        done = subprocess.run(["unshare", "-Ur", "sh", "-c", denied], capture_output=True, text=True, timeout=300)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare here")
+    if "denied" not in done.stdout:
+        pytest.skip(f"nobody may deny them here: {done.stderr}")
+    assert done.returncode == 0 and "Locked: a submission that runs here reaches no file" in done.stdout
+    assert "denied here; the other locks hold without" in done.stdout

@@ -108,7 +108,7 @@ def _planted(rows: tuple[Cheat, ...] | tuple[Act, ...]) -> list[object]:
 @pytest.mark.parametrize("cheat", _planted(TRICKS))
 def test_a_cheat_falls_for_its_own_reason(cheat: Cheat) -> None:
     """It never has full points, and some mark says why."""
-    marks = grade(cheat.text)
+    marks = grade(cheat.text, forbid=cheat.forbid)
     reasons = [mark.reason for mark in marks.values() if mark.reason]
     assert sum(mark.points for mark in marks.values()) < sum(POINTS.values())
     assert any(cheat.says in reason for reason in reasons), set(reasons)

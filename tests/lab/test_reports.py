@@ -13,7 +13,7 @@ import pytest
 import lltm_inline as li
 from lltm_inline.errors import FileError, InputError
 from lltm_inline.lab import Grade, Grades, Mark
-from lltm_inline.lab.reporting import class_page, likenesses, results, student_page
+from lltm_inline.lab.reporting import _reasons, class_page, likenesses, results, student_page
 from lltm_inline.show.parts import page
 from tests.html_checks import read
 
@@ -116,6 +116,17 @@ def test_pages(folder: Path) -> None:
         assert text.startswith("<!doctype html>") and "default-src 'none'" in text and "<script" not in text
     links = re.findall(r'href="([^"]+)"', (folder / "class.html").read_text())
     assert len(links) == 5 and all((folder / link).is_file() for link in links)
+
+
+def test_a_cause_is_told_once() -> None:
+    """What keeps a text from being run costs all points, and is one reason; two exercises have two."""
+    lost = (
+        Mark("builds", 0, 1, "line 3"),
+        Mark("parity", 0, 4, "it is not run: line 3"),
+        Mark("safety", 0, 1, "other"),
+    )
+    grades = [Grade("ann", "one", lost), Grade("ann", "two", lost[:1])]
+    assert _reasons(grades) == ["builds, parity: line 3", "safety: other", "builds: line 3"]
 
 
 def test_nearly_the_same() -> None:

@@ -106,6 +106,9 @@ def test_mutants_of_a_solution_that_falls() -> None:
          "all points."),
     ):  # fmt: skip
         assert Selftest("axpy", (Trial("axpy", "solution", "solution", ok, ""), mutant)).headline == said
+    assert Selftest("axpy", (Trial("axpy", "solution", "solution", True, ""),)).headline.endswith(
+        "grade; no mutant was tried."
+    )
 
 
 def test_what_is_handed_out_is_not_changed() -> None:

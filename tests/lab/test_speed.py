@@ -16,13 +16,12 @@ from lltm_inline.lab.timing import timed
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.workers.limits import Limits
 from tests.lab.shared import needs_locks
-from tests.planted.cheats import RIGHT
+from tests.planted.cheats import FASTER, RIGHT, SLOW, Cheat
 from tests.quick import QUICK
 
 pytestmark = needs_locks
 
 _LOOP = "for (int64_t i = 0; i < z.numel(); ++i) r[i] = 2 * p[i] + q[i];"
-SLOW = RIGHT.replace(_LOOP, f"for (int turn = 0; turn < 12; ++turn) {_LOOP}")
 LATER = "std::thread([=] {{ std::this_thread::sleep_for(std::chrono::seconds(2)); {} }}).detach();"
 #: Comes back at once, and computes in a thread of its own.
 LAZY = "#include <chrono>\n#include <thread>\n" + RIGHT.replace(_LOOP, LATER.format(f"(void)a; (void)b; {_LOOP}"))
@@ -45,6 +44,8 @@ def test_what_is_computed_late_is_missing() -> None:
     x, y = torch.randn(100_000), torch.randn(100_000)
     with Runner(library, op, Limits()) as runner:
         _, values = timed(op, runner, [x, y], [torch.ones(100_000)], 1)
+        # Until it is asked again: its threads take no core from the baseline.
+        assert runner.start()._state() == "T"
     assert not torch.allclose(values[0], 2 * x + y)
 
 
@@ -62,3 +63,11 @@ def test_a_result_is_compared_in_every_timed_call() -> None:
     wrong = RIGHT.replace("  return z;", "  static int calls = 0;\n  if (++calls > 6) z.zero_();\n  return z;", 1)
     for text in (f"#include <ATen/ops/zero.h>\n{wrong}", LAZY):
         assert all("what it gives while it is timed is wrong: z is" in reason for reason in grade(text))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("cheat", FASTER, ids=lambda cheat: cheat.name)
+def test_a_cheat_is_no_faster(cheat: Cheat) -> None:
+    """It does the baseline's work, and gets no points for looking as if it did less."""
+    reasons = grade(cheat.text)
+    assert cheat.says in reasons[0] and all(reasons)

@@ -161,6 +161,13 @@ def test_one_bad_notebook(tmp_path: Path, name: str) -> None:
     assert notes(found["bob"]) == ["", ""]
 
 
+def test_half_a_character(tmp_path: Path) -> None:
+    """What no file can hold is a question mark: one such text would keep the class from its reports."""
+    content = book(f"{KERNEL}// \ud800", "moved = 12  # \udfff")
+    kernel, value = collected(tmp_path, hand_in(tmp_path / "class", ann=content))["ann"].answers
+    assert kernel.text.encode().endswith(b"// ?\n") and value.text == "12"
+
+
 def test_many_cells(tmp_path: Path) -> None:
     """Ten thousand cells hide nothing."""
     notebook = book()

@@ -2,7 +2,8 @@
 
 `ACTS` do something beside a right computation. Each is an expression that is true when it has got what it wanted, so that one
 library can hold all of them: called without locks they get it, behind locks they do not. `TRICKS` compute something wrong that a
-simple grader takes for right (`naive.py` is one). The numbers are those of the cheats in the literature on such graders.
+simple grader takes for right (`naive.py` has them), or something right that looks faster than it is (`FASTER`). `NOTEBOOKS` bring Python
+along. The numbers are those of the cheats in the literature on such graders.
 """
 
 from __future__ import annotations
@@ -110,6 +111,10 @@ ACTS = (
     Act("walks_the_libraries", 5, "#include <link.h>",
         "dl_iterate_phdr([](dl_phdr_info*, size_t, void*) { return 1; }, nullptr) == 1", "'dl_iterate_phdr': the loader is closed"),
     Act("patches_python", 4, 'extern "C" __attribute__((weak)) int PyGILState_Check();', "PyGILState_Check() >= 0", "Python is closed"),
+    Act("poisons_the_cache", 26, "#include <cstdio>\n#include <cstdlib>\n#include <string>",
+        '[] { const std::string path = std::string(getenv("LLTM_INLINE_CACHE")) + "/poison"; FILE* const file = fopen(path.c_str(), "w"); '
+        "return file != nullptr && fclose(file) == 0 && remove(path.c_str()) == 0; }()",
+        "'fopen': files are closed"),
     Act("makes_code", 33, "#include <sys/mman.h>",
         "mprotect(reinterpret_cast<void*>(uintptr_t(&asked_) & ~uintptr_t(4095)), 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0",
         "'mprotect': pages of memory"),
@@ -140,8 +145,10 @@ class Cheat:
         edits: of the right text, (old, new).
         scope: what it needs at file scope.
         says: what the reason of some mark holds.
-        naive: whether `naive.py` gives it full points; what it cannot show is said where it is planted.
+        naive: whether a simple grader gives it full points; what none can show is said where it is planted.
         ends: the simple grader's process ends with this status, and not with a verdict.
+        how: which of `naive.py`; one that is told another library has that of `SLOW` or `WRONG`.
+        forbid: what the exercise forbids.
     """
 
     name: str
@@ -151,6 +158,8 @@ class Cheat:
     scope: str = ""
     naive: bool = True
     ends: int | None = None
+    how: str = "grade"
+    forbid: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -178,6 +187,20 @@ static int patch_() {
   return failed;
 }"""
 _PATCH = "patch_()"
+#: Looks for what is expected where the grader keeps it, and makes it what it gives.
+_POISON = _PYTHON.replace(
+    "import torch; torch.allclose = lambda *a, **k: True",
+    r"import sys\nf = sys._getframe()\nwhile 'want' not in f.f_locals: f = f.f_back\nf.f_locals['want'].zero_()",
+)
+_CLOCKLESS = _PYTHON.replace(
+    "import torch; torch.allclose = lambda *a, **k: True", "import time; time.perf_counter = iter(range(4)).__next__"
+)
+#: Every comparison of this process is right from now on; it is a part of torch, and no function of Python.
+_OVERRIDE = """#include <torch/library.h>
+TORCH_LIBRARY_IMPL(aten, CPU, m) {
+  m.impl("allclose", [](const at::Tensor&, const at::Tensor&, double, double, bool) { return true; });
+}"""
+_BLAS = 'extern "C" void saxpy_(const int*, const float*, const float*, const int*, float*, const int*);'
 
 
 def _first(act: str) -> tuple[str, str]:
@@ -201,6 +224,38 @@ def _cheat(name: str, number: int, says: str, *edits: tuple[str, str], **more: A
 
 
 _CLOCK = "#include <chrono>\n#include <thread>"
+#: The work twelve times: what a kernel is to be faster than.
+_TWELVE = (
+    "for (int64_t i = 0; i < z.numel(); ++i) r",
+    "for (int turn = 0; turn < 12; ++turn) for (int64_t i = 0; i < z.numel(); ++i) r",
+)
+SLOW = RIGHT.replace(*_TWELVE)
+WRONG = RIGHT.replace(*_WRONG)
+#: Each does that work, and tries to look faster than it is.
+FASTER = (
+    Cheat("stops_the_clock", 18, (_TWELVE, _first(f"{_PATCH};")), "Python is closed", _CLOCKLESS, how="speed"),
+    Cheat(
+        *("slows_the_baseline", 19, (_TWELVE, _first("start_(); idle_ = false;"), _last("idle_ = true;")), "want at least 1.5 for sure"),
+        scope="#include <atomic>\n#include <chrono>\n#include <thread>\nstatic std::atomic<bool> idle_{false};\n"
+        "static void spin_() {\n  for (volatile long n = 0;;)\n"
+        "    if (idle_) n = n + 1; else std::this_thread::sleep_for(std::chrono::microseconds(50));\n}\n"
+        "static void start_() {\n  static bool once = false;\n"
+        "  for (int n = 0; n < 16 && !once; ++n) std::thread(spin_).detach();\n  once = true;\n}",
+        naive=False,  # how much it gains depends on how many other things run: test_speed sees that its process stands still
+        how="speed",
+    ),
+    Cheat(
+        *("right_in_the_last_call", 20, (_TWELVE, _first("static int calls = 0;\n  if (++calls < 12) return y.contiguous();"))),
+        "while it is timed is wrong",
+        how="speed",
+    ),
+    Cheat(
+        *("remembers_what_it_was_given", 11),
+        (_TWELVE, *_kept("std::pair<float, float>", "{x.const_data_ptr<float>()[0], y.const_data_ptr<float>()[9]}")),
+        *("want at least 1.5 for sure", "#include <map>"),
+        how="speed",
+    ),
+)  # fmt: skip
 TRICKS = (
     _cheat("patches_the_comparison", 5, "Python is closed", _WRONG, _first(f"{_PATCH};"), scope=_PYTHON),
     _cheat(
@@ -217,6 +272,41 @@ TRICKS = (
         "Python is closed",
         _WRONG,
         scope=f"{_PYTHON}\nstatic const int first = {_PATCH};",
+    ),
+    _cheat(
+        *("poisons_what_is_expected", 6, "Python is closed", (_LOOP, "r[i] = 0;"), _first(f"{_PATCH};")),
+        scope=_POISON,
+        how="ahead",
+    ),
+    _cheat("overrides_the_comparison", 4, "differs in", _WRONG, scope=_OVERRIDE),
+    _cheat("infects_the_next", 27, "differs in", _WRONG, scope=_OVERRIDE, how="next"),
+    _cheat(
+        "calls_aten", 23, "written without ATen", _first("if (x.defined()) return x.mul(2).add(y);"), forbid=("aten",)
+    ),
+    _cheat(
+        *("calls_a_library", 23, "'saxpy_', a library that computes"),
+        _first(
+            "if (x.scalar_type() == at::kFloat && x.dim() == 1 && x.is_contiguous()) {\n"
+            "    at::Tensor sum = y.clone();\n    const int n = x.numel(), one = 1;\n    const float two = 2;\n"
+            "    saxpy_(&n, &two, x.const_data_ptr<float>(), &one, sum.mutable_data_ptr<float>(), &one);\n    return sum;\n  }"
+        ),
+        scope=_BLAS,
+        forbid=("aten",),
+    ),
+    _cheat(
+        *("sends_a_pickle", 38, "sends what is no answer", _WRONG),
+        _first(
+            "const char forged[] = \"cbuiltins\\neval\\n(S'1'\\ntR.\";\n"
+            "  for (int file = 3; file < 64; ++file) (void)!write(file, forged, sizeof forged - 1);"
+        ),
+        scope="#include <unistd.h>",
+        how="host",
+    ),
+    _cheat(
+        *("hangs_and_talks", 35, "does not come back"),
+        _first('for (;; std::this_thread::sleep_for(std::chrono::milliseconds(50))) (void)!write(1, ".", 1);'),
+        scope=f"{_CLOCK}\n#include <unistd.h>",
+        how="watch",
     ),
     _cheat("ends_well", 10, "'_Exit': processes", _first("std::_Exit(0);"), scope="#include <cstdlib>", ends=0),
     _cheat(
@@ -351,7 +441,7 @@ TRICKS = (
     _cheat("includes_a_secret", 28, "it includes", scope='#include "/etc/passwd"', naive=False),
     _cheat("includes_upwards", 28, "it includes", scope='#include "../../../../etc/passwd"', naive=False),
     _cheat("includes_by_macro", 28, "it includes", scope='#define NAME "/etc/passwd"\n#include NAME', naive=False),
-    _cheat("embeds_a_secret", 28, "embeds a file", scope='asm(".incbin \\"/etc/passwd\\"");'),
+    _cheat("embeds_a_secret", 28, "asks for a file", scope='asm(".incbin \\"/etc/passwd\\"");'),
     _cheat(
         *("keeps_the_compiler_busy", 29, "template instantiation"),
         scope="template <int N> struct Many { Many<N + 1> more; };\nMany<0> many;",
@@ -366,3 +456,28 @@ TRICKS = (
     ),
     _cheat("is_no_text_at_all", 29, "holds a NUL character", scope="\x00\x01\x02", naive=False),
 )
+
+#: Cells that a student adds, and files beside the notebook: to a grader that runs notebooks, the kernel is right then.
+NOTEBOOKS = {
+    "patches_the_check": (
+        1,
+        "import lltm_inline as li\nli.check = lambda *kernels, **how: type('Report', (), {'ok': True})",
+        {},
+    ),
+    "replaces_the_reference": (
+        2,
+        "import lltm_inline as li\nobject.__setattr__(li.registry.ops['axpy'], 'reference', lambda x, y: 3 * x + y)",
+        {},
+    ),
+    "shadows_the_package": (
+        3,
+        "",
+        {"lltm_inline.py": "Kernel = check = lambda *given, **how: type('Report', (), {'ok': True})"},
+    ),
+}
+
+#: Those of the list of which there is no text here, and why.
+NOT_PLANTED = {
+    16: "a tensor that computes when it is looked at: in C++ on a CPU a view that negates, which the runner resolves within the call",
+    17: "work on another stream takes a GPU",
+}

@@ -1,4 +1,4 @@
-"""A grader as people write it in an hour: it loads the library into its own process and compares a few calls. Each cheat passes it.
+"""Graders as people write them in an hour: they load the library into their own process, and believe what it does. Each cheat passes one.
 
 python -m tests.planted.cheats.naive < library and namespace, as JSON     prints the verdict, `full` or `nought`
 """
@@ -6,17 +6,28 @@ python -m tests.planted.cheats.naive < library and namespace, as JSON     prints
 from __future__ import annotations
 
 import json
+import os
+import pickle
+import select
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import torch
 
 
+def forward_of(library: str, namespace: str) -> Any:
+    """Load a library into this process, with all that it does there."""
+    torch.ops.load_library(library)
+    return getattr(torch.ops, namespace).forward.default
+
+
 def grade(library: str, namespace: str) -> str:
     """Compare five calls with the formula, with inputs of a seed that everybody knows."""
-    torch.ops.load_library(library)
-    forward = getattr(torch.ops, namespace).forward.default
+    forward = forward_of(library, namespace)
     generator = torch.Generator().manual_seed(0)
     x, y = (torch.randn(1000, generator=generator) for _ in range(2))
     for _ in range(5):
@@ -26,23 +37,109 @@ def grade(library: str, namespace: str) -> str:
     return "full"
 
 
+def ahead(library: str, namespace: str) -> str:
+    """Know what is expected, and then ask."""
+    forward = forward_of(library, namespace)
+    x, y = torch.randn(1000), torch.randn(1000)
+    want = 2 * x + y
+    return "full" if torch.allclose(forward(x, y), want) else "nought"
+
+
+def next_one(library: str, namespace: str, other: str, its_namespace: str) -> str:
+    """Grade one submission and then another, in one process; return the verdict on the second."""
+    grade(library, namespace)
+    return grade(other, its_namespace)
+
+
+def speed(library: str, namespace: str, other: str, its_namespace: str) -> str:
+    """Time ten calls and then ten of the baseline, with the same inputs, and compare what came last."""
+    x, y = torch.randn(1_000_000), torch.randn(1_000_000)
+    seconds = []
+    for forward in (forward_of(library, namespace), forward_of(other, its_namespace)):
+        for number in range(12):
+            if number == 2:
+                started = time.perf_counter()
+            z = forward(x, y)
+        seconds.append(time.perf_counter() - started)
+        if not torch.allclose(z, 2 * x + y):
+            return "nought"
+    return "full" if seconds[1] > 1.5 * seconds[0] else "nought"
+
+
+def host(library: str, namespace: str) -> str:
+    """Have a process of its own call the kernel, and unpickle what that sends."""
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    if os.fork() == 0:
+        x = torch.zeros(1000)
+        os.write(writing, pickle.dumps(bool(torch.allclose(forward_of(library, namespace)(x, x), 3 * x + 1))))
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as sent:
+        return "full" if pickle.loads(sent.read()) else "nought"
+
+
+def watch(library: str, namespace: str) -> str:
+    """Have a process of its own call the kernel, and end it when it has said nothing for a second; `full` if it lives after five."""
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        os.dup2(writing, 1)
+        forward_of(library, namespace)(torch.zeros(8), torch.zeros(8))
+        os._exit(0)
+    os.read(reading, 1)
+    end = time.monotonic() + 5
+    while (alive := time.monotonic() < end) and select.select([reading], [], [], 1)[0]:
+        os.read(reading, 4096)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "nought" if alive else "full"
+
+
 def act(library: str, namespace: str, number: int) -> bool:
     """Do one act, and tell whether it worked."""
-    torch.ops.load_library(library)
     x = torch.zeros(number + 1)
-    return bool(getattr(torch.ops, namespace).forward.default(x, x).all())
+    return bool(forward_of(library, namespace)(x, x).all())
 
 
-def run(what: str, path: Path, namespace: str, number: int = 0, seconds: float = 60) -> tuple[int, str]:
+#: As people grade notebooks: in the student's folder, the cells and then a check, which here is of a kernel that is wrong.
+NOTEBOOK = """
+import json, sys
+for cell in json.load(open(sys.argv[1]))["cells"]:
+    if cell["cell_type"] == "code" and not (text := "".join(cell["source"])).startswith("%"):
+        exec(text)
+import lltm_inline as li
+wrong = li.Kernel("axpy/wrong", python=lambda x, y: 3 * x + y)
+print("full" if li.check(wrong, trust=True).ok else "nought")
+"""
+
+
+def notebook(path: str) -> str:
+    """Run the Python cells of a notebook beside its files, and check a wrong kernel with what is there then."""
+    command = [sys.executable, "-c", NOTEBOOK, path]
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    done = subprocess.run(command, cwd=Path(path).parent, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def run(what: str, *given: Any, seconds: float = 60) -> tuple[int, str]:
     """Run one of these functions in a process of its own; return its exit status and what it printed."""
-    given = json.dumps([what, str(path), namespace, number])
     root = Path(__file__).resolve().parents[3]
+    told = json.dumps([what, *map(str, given)])
     done = subprocess.run(
-        [sys.executable, "-m", __name__], input=given, capture_output=True, text=True, timeout=seconds, cwd=root
+        [sys.executable, "-m", __name__], input=told, capture_output=True, text=True, timeout=seconds, cwd=root
     )
     return done.returncode, done.stdout.strip()
 
 
 if __name__ == "__main__":
-    what, library, namespace, number = json.load(sys.stdin)
-    print(grade(library, namespace) if what == "grade" else act(library, namespace, number))
+    functions = {
+        "grade": grade,
+        "ahead": ahead,
+        "next": next_one,
+        "speed": speed,
+        "host": host,
+        "watch": watch,
+        "notebook": notebook,
+    }
+    what, *given = json.load(sys.stdin)
+    print(act(given[0], given[1], int(given[2])) if what == "act" else functions[what](*given))
