@@ -82,6 +82,7 @@ class Values:
         numbers: of a dtype and the number of elements, taken in turn.
         advice: what may be wrong with a kernel that fails here.
         mixed: whether every second element keeps its ordinary value.
+        rows: whether whole rows have one number, where there are several rows.
     """
 
     words: str
@@ -91,6 +92,7 @@ class Values:
         "exp(), a product or a sum overflows on the way; use a form that does not (subtract the largest, log1p, expm1)"
     )
     mixed: bool = True
+    rows: bool = False
 
 
 def _extremes(dtype: torch.dtype, count: int) -> tuple[float, ...]:
@@ -148,6 +150,13 @@ VALUES = {
     "1e4": Values("inputs all 1e4", 1e4, _fixed(1e4), mixed=False),
     "-1e4": Values("inputs all -1e4", 1e4, _fixed(-1e4), mixed=False),
     "+-1e4": Values("1e4 and -1e4 among the inputs", 1e4, _fixed(1e4, -1e4)),
+    "rows": Values(
+        "every second row all 1e4 or -1e4",
+        1e4,
+        _fixed(1e4, -1e4),
+        "what is taken over all rows, such as the largest number, is right for one of them",
+        rows=True,
+    ),
     "extremes": Values("the largest and the smallest normal numbers among the inputs", 1e4, _extremes),
     "roots": Values("numbers among the inputs whose products overflow when squared", 1e4, _fourth_roots),
     "inf": Values(
@@ -759,8 +768,9 @@ def _with_values(value: Tensor, name: str, signed: bool) -> Tensor:
     flat = parts.clone().flatten()
     places = slice(1 if values.mixed and flat.numel() > 1 else 0, None, 2 if values.mixed else 1)
     numbers = torch.tensor(values.numbers(flat.dtype, flat.numel()), dtype=flat.dtype)
-    count = flat[places].numel()
-    flat[places] = numbers.repeat(count // len(numbers) + 1)[:count]
+    filling = flat.view(value.shape[0], -1) if values.rows and value.dim() > 1 and value.numel() else flat.unsqueeze(1)
+    count = filling[places].shape[0]
+    filling[places] = numbers.repeat(count // len(numbers) + 1)[:count].unsqueeze(1)
     filled = flat.view(parts.shape) if signed or (parts < 0).any() else flat.view(parts.shape).abs()
     return torch.view_as_complex(filled) if value.is_complex() else filled
 

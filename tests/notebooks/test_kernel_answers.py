@@ -50,22 +50,12 @@ STRIDES = "'axpy/hasty' z"
 
 CONTIGUOUS = [
     right((ROWS, "const auto x_row = x.contiguous(); const auto y_row = y.contiguous();")),
-    right(
-        (
-            ROWS,
-            "const at::Tensor x_row = x.clone(at::MemoryFormat::Contiguous), y_row = y.clone(at::MemoryFormat::Contiguous);",
-        )
-    ),
+    right((ROWS, "const at::Tensor x_row = x.clone(at::MemoryFormat::Contiguous), y_row = y.clone(at::MemoryFormat::Contiguous);")),
     right((X_ROW, "x_row = x.contiguous().view({-1}),")),
     right((X_ROW, "x_row = at::empty(x.sizes(), x.options()).copy_(x),")),
     right((X_ROW, "x_row = x.is_contiguous() ? x : x.contiguous(),")),
     right((ROWS, "const at::Tensor both = at::stack({x, y}), x_row = both[0], y_row = both[1];")),
-    right(
-        (
-            ROWS,
-            "at::Tensor x_row = x, y_row = y.contiguous();\n  if (!x_row.is_contiguous()) x_row = x_row.contiguous();",
-        )
-    ),
+    right((ROWS, "at::Tensor x_row = x, y_row = y.contiguous();\n  if (!x_row.is_contiguous()) x_row = x_row.contiguous();")),
     right((LOOP, "for (int64_t i = z.numel(); i-- > 0;) z_p[i] = x_p[i] + x_p[i] + y_p[i];")),
     right((LOOP, "std::transform(x_p, x_p + z.numel(), y_p, z_p, [](scalar_t a, scalar_t b) { return 2 * a + b; });")),
     right((SUM, "std::fma(scalar_t(2), x_p[i], y_p[i])")),
@@ -79,7 +69,7 @@ CONTIGUOUS = [
     wrong("'axpy/hasty' forward", ("x.options()", "at::kFloat")),
     wrong("'axpy/hasty' forward", (ROWS, f'TORCH_CHECK(x.is_contiguous(), "x is not contiguous");\n  {ROWS}')),
     wrong("'axpy/hasty' does not compile:", ("x.contiguous()", "x.contiguos()")),
-]
+]  # fmt: skip
 
 TWICE, USED = "return 2 * t;", "const at::Tensor x_twice = twice(x);\n  return x_twice + y;"
 NO_COMPILE = "'axpy/three' does not"
@@ -105,7 +95,7 @@ THREE = [
     wrong("'axpy/three' z", (TWICE, "return 3 * t;")),
     wrong("'axpy/three' z", ("twice(x)", "twice(y)")),
     wrong("'axpy/three' z", ("x_twice + y", "x_twice")),
-]
+]  # fmt: skip
 
 BRACES = "if (t.dim() == 0) {\n    return t + t;\n  }\n  return 2 * t;"
 INSIDE = [
@@ -129,7 +119,7 @@ INSIDE = [
     wrong("'axpy/inside' z", ("t.dim() == 0", "t.dim() <= 1"), ("return t + t;", "return t;")),
     wrong("'axpy/inside' z", ("twice(x) + y", "twice(x) + x")),
     wrong("'axpy/inside' z", ("twice(x) + y", "twice(y) + x")),
-]
+]  # fmt: skip
 
 DECLARED = "at::Tensor twice(const at::Tensor& t);\n"
 DEFINED = "at::Tensor twice(const at::Tensor& t) {\n  return 2 * t;\n}"
@@ -155,7 +145,7 @@ APART = [
     wrong(NO_LINK, (DECLARED, "")),
     wrong("'axpy/apart' z", (DEFINED, DEFINED.replace("2 * t", "3 * t"))),
     wrong("'axpy/apart' z", ("twice(x) + y", "twice(y) + x")),
-]
+]  # fmt: skip
 
 CELL, HIDDEN = "old_cell + c * i", "at::tanh(new_cell) * o"
 GATES = "at::addmm(bias, X, weights.t()).chunk(3, 1)"
@@ -180,7 +170,7 @@ ATEN = [
     wrong("'lltm/mine' new_", (GATES, "at::mm(X, weights.t()).chunk(3, 1)")),
     wrong("'lltm/mine' d_", ("at::sigmoid(z[0])", "1 / (1 + at::exp(-z[0]))")),
     wrong("'lltm/mine' does not compile:", ("return {new_h, new_cell};", "return new_h, new_cell;")),
-]
+]  # fmt: skip
 
 D_O = "d_new_h * t * o * (1 - o)"
 BY_HAND = [
@@ -204,7 +194,7 @@ BY_HAND = [
     wrong("'lltm/hand' d_", (D_O, "-d_new_h * t * o * (1 - o)")),
     wrong("'lltm/hand' d_", ("{d_z_i, d_z_o, d_z_c}", "{d_z_o, d_z_i, d_z_c}")),
     wrong("'lltm/hand' d_bias", ("d_z.sum(0)", "d_z.sum(0, true)")),
-]
+]  # fmt: skip
 
 D_Z = "d_y * s * (1 - s) * (1 - 2 * s)"
 DERIVATIVE = [
@@ -228,7 +218,7 @@ DERIVATIVE = [
     wrong("'d_sigmoid/mine' d_z", (D_Z, "d_y * s * (1 - s) + (1 - 2 * s)")),
     wrong("'d_sigmoid/mine' y", ("return s * (1 - s);", "return s * (1 + s);")),
     wrong("'d_sigmoid/mine' does not compile:", (D_Z, "d_y s (1 - s) (1 - 2 s)")),
-]
+]  # fmt: skip
 
 EXPONENT, QUOTIENT = "at::exp(-at::abs(z))", "e / at::square(1 + e)"
 BODY = f"const at::Tensor e = {EXPONENT};\n  return {QUOTIENT};"
@@ -254,7 +244,7 @@ EVEN = [
     wrong(OVERFLOW, (BODY, "const at::Tensor e = at::exp(-z);\n  return at::nan_to_num(e / at::square(1 + e));")),
     wrong(OVERFLOW, (BODY, "return 1 / (at::exp(z) + 2 + at::exp(-z));")),
     wrong("'d_sigmoid/even' does not compile:", ("at::abs(z)", "abs z")),
-]
+]  # fmt: skip
 
 STEP, T = "d_y_p[n] * (1 - t * t)", "const scalar_t t = y_p[n] / cap;"
 D_X, TURNS = "'softcap/loop' d_x", "for (int64_t n = 0; n < y.numel(); ++n) {"
@@ -268,13 +258,8 @@ CAPPED = [
     right((TURNS, "int64_t n = -1;\n    while (++n < y.numel()) {")),
     right((f"{T}\n      d_x_p[n] = {STEP};", "d_x_p[n] = d_y_p[n] - d_y_p[n] * y_p[n] * y_p[n] / (cap * cap);")),
     right(("  return d_x;", "  return wanted[0] ? d_x : at::Tensor();")),
-    right(
-        (
-            "d_y.contiguous(), d_x = at::empty_like(d_y_row)",
-            "d_y.contiguous(), d_x = at::empty(y.sizes(), y.options())",
-        ),
-        ("empty_like.h>", "empty_like.h>\n#include <ATen/ops/empty.h>"),
-    ),
+    right(("d_y.contiguous(), d_x = at::empty_like(d_y_row)", "d_y.contiguous(), d_x = at::empty(y.sizes(), y.options())"),
+          ("empty_like.h>", "empty_like.h>\n#include <ATen/ops/empty.h>")),
     wrong(D_X, (STEP, "1 - t * t")),
     wrong(D_X, (STEP, "d_y_p[n] * (1 + t * t)")),
     wrong(D_X, (STEP, "d_y_p[n] * t * t")),
@@ -285,7 +270,7 @@ CAPPED = [
     wrong(D_X, ("d_y.contiguous(), d_x", "d_y, d_x")),
     wrong("'softcap/loop' ", (TURNS, "for (int64_t n = 1; n < y.numel(); ++n) {")),
     wrong("'softcap/loop' does not compile:", (T, "")),
-]
+]  # fmt: skip
 
 READ_Y, READ_D = "i > 0 ? x_p[i - 1] : scalar_t(0)", "i + 1 < N ? d_y_p[i + 1] : scalar_t(0)"
 FORTH = f"for (int64_t i = 0; i < x.numel(); ++i) y_p[i] = {READ_Y};"
@@ -299,37 +284,25 @@ SHIFTED = [
     right(
         (
             FORTH,
-            "for (int64_t i = 0; i < x.numel(); ++i) {\n      if (i) {\n        y_p[i] = x_p[i - 1];\n      } else {\n        y_p[i] = 0;\n      }\n    }",
+            "for (int64_t i = 0; i < x.numel(); ++i) {\n      y_p[i] = 0;\n      if (i) y_p[i] = x_p[i - 1];\n    }",
         )
     ),
-    right(
-        (
-            FORTH,
-            "scalar_t last = 0;\n    for (int64_t i = 0; i < x.numel(); ++i) {\n      y_p[i] = last;\n      last = x_p[i];\n    }",
-        )
-    ),
+    right((FORTH, "scalar_t last = 0;\n    for (int64_t i = 0; i < x.numel(); ++i) {\n      y_p[i] = last;\n      last = x_p[i];\n    }")),
     right((READ_D, "i == N - 1 ? scalar_t(0) : d_y_p[i + 1]")),
     right((BACK, "for (int64_t i = 1; i < N; ++i) d_x_p[i - 1] = d_y_p[i];\n    if (N) d_x_p[N - 1] = 0;")),
     right((BACK, "for (int64_t i = N - 1; i >= 0; --i) d_x_p[i] = i < N - 1 ? d_y_p[i + 1] : 0;")),
-    right(
-        (
-            BACK,
-            "if (N == 0) return;\n    for (int64_t i = 0; i < N - 1; ++i) d_x_p[i] = d_y_p[i + 1];\n    d_x_p[N - 1] = 0;",
-        )
-    ),
+    right((BACK, "if (N == 0) return;\n    for (int64_t i = 0; i < N - 1; ++i) d_x_p[i] = d_y_p[i + 1];\n    d_x_p[N - 1] = 0;")),
     wrong("'shift/mine'", (READ_Y, "x_p[i - 1]")),
     wrong("'shift/mine'", (READ_D, "d_y_p[i + 1]")),
     wrong("'shift/mine'", (FORTH, "y_p[0] = 0;\n    for (int64_t i = 1; i < x.numel(); ++i) y_p[i] = x_p[i - 1];")),
-    wrong(
-        "'shift/mine'", (BACK, "d_x_p[N - 1] = 0;\n    for (int64_t i = 0; i < N - 1; ++i) d_x_p[i] = d_y_p[i + 1];")
-    ),
+    wrong("'shift/mine'", (BACK, "d_x_p[N - 1] = 0;\n    for (int64_t i = 0; i < N - 1; ++i) d_x_p[i] = d_y_p[i + 1];")),
     wrong("'shift/mine' y", (FORTH, "for (int64_t i = 1; i < x.numel(); ++i) y_p[i] = x_p[i - 1];")),
     wrong("'shift/mine' y", (READ_Y, "i > 0 ? x_p[i - 1] : x_p[0]")),
     wrong("'shift/mine' y", (READ_Y, "i > 0 ? x_p[i] : scalar_t(0)")),
     wrong("'shift/mine' y", (READ_Y, "i > 1 ? x_p[i - 1] : scalar_t(0)")),
     wrong("'shift/mine' d_x", (READ_D, "i < N ? d_y_p[i] : scalar_t(0)")),
     wrong("'shift/mine'", (READ_D, "i < N ? d_y_p[i + 1] : scalar_t(0)")),
-]
+]  # fmt: skip
 
 EXERCISES = {
     "01.3": ("axpy/hasty", CONTIGUOUS),
@@ -391,7 +364,7 @@ SNEAKY = [
     wrong(ONE_ROW, (BIAS, "d_z.sum(1)")),
     wrong(ONE_ROW, (BIAS, "d_z.norm(2, 0)")),
     wrong("'lltm/aten@1' does not compile:", (BIAS, "d_z.mean(0")),
-]
+]  # fmt: skip
 
 ROOM, KEEPS = "at::empty(x.sizes())", "/*keepdim=*/true"
 D_S = f"(d_y * x).sum(1, {KEEPS})"
@@ -418,7 +391,7 @@ MENDED = [
     wrong("'row_scale/hurried", FLAT, ("return y;", "return y.to(x.scalar_type());")),
     wrong("'row_scale/hurried", FLAT, TYPED, ("d_x = d_y * s.unsqueeze(1)", "d_x = d_y * s")),
     wrong("'row_scale/hurried", FLAT, (ROOM, "at::empty(x.sizes(), s.dtype()")),
-]
+]  # fmt: skip
 
 BEGIN = "at::Tensor forward(const at::Tensor& x, const at::Tensor& y) {\n"
 ENDLESS_MARK, OTHER_END = (
@@ -453,7 +426,7 @@ ENDLESS = [
     wrong("'axpy/cpp@1' z", loops("if (x.numel() > 2) return x.clone();", "#include <ATen/ops/clone.h>\n")),
     wrong("'axpy/cpp@1' does not compile:", loops("while (true) {")),
     wrong("'axpy/cpp@1' does not compile:", loops("while True:")),
-]
+]  # fmt: skip
 
 
 def edited(base: li.Kernel, changes: tuple[tuple[str, str], ...]) -> li.Kernel:
@@ -503,7 +476,7 @@ SOFTMAX = [
     wrong("'row_softmax/", (EXP, "x.exp().nan_to_num()")),
     wrong("'row_softmax/", (EXP, "(x - x.amax(1)).exp()")),
     wrong("'row_softmax/", (EXP, "(x - x.amax(1, true)).exp2()")),
-]
+]  # fmt: skip
 
 WHO = "threadIdx.x <= stride"
 LECTURE = [
@@ -532,7 +505,7 @@ LECTURE = [
     wrong("'block_total/", (WHO, "threadIdx.x < stride"), ("    __syncthreads();\n", "")),
     wrong("'block_total/", (WHO, "threadIdx.x < stride"), ("stride > 0", "stride > 1")),
     wrong("'block_total/", (WHO, "threadIdx.x < stride"), ("int stride = 64", "int stride = 32")),
-]
+]  # fmt: skip
 
 G, WHOLE_G = "g * scale;", "g * scale - x * scale.pow(3) * (g * x).mean(1, true);"
 RMS = [
@@ -556,7 +529,7 @@ RMS = [
     wrong("'rms/", (G, WHOLE_G.replace("(g * x)", "(d_y * x)"))),
     wrong("'rms/", (G, WHOLE_G.replace("- x *", "-"))),
     wrong("'rms/", (G, WHOLE_G), ("d_y * x * scale", "d_y * x")),
-]
+]  # fmt: skip
 
 SNIPPETS = {
     "16.1": (("softmax_source", "row_softmax", "found"), "stable", SOFTMAX),

@@ -115,6 +115,12 @@ def overflows(x: Tensor) -> Tensor:
     return e / e.sum(1, keepdim=True)
 
 
+def largest_of_all(x: Tensor) -> Tensor:
+    """Subtract the largest number of all rows, and not that of each."""
+    e = torch.exp(x - x.max()) if x.numel() else x
+    return e / e.sum(1, keepdim=True)
+
+
 def overflows_too(x: Tensor) -> Tensor:
     """Take the logarithm of an exp() of what may be large."""
     return torch.log(1 + torch.exp(x))
@@ -443,6 +449,7 @@ def _rare(
 
 _ALL = (
     _rare("rare_softmax", overflows, "exp() overflows", "parity", "y", "wrong with inputs all 100", "overflows on the way"),
+    _rare("rare_softmax", largest_of_all, "one number for all rows", "parity", "y", "every second row all 1e4 or -1e4"),
     _rare("rare_softplus", overflows_too, "exp() overflows", "parity", "y", "wrong with inputs all 100"),
     _rare("rare_scale", overflows_late, "a product on the way", "parity", "y", "the largest and the smallest normal numbers"),
     _rare("rare_length", overflows_squared, "a product is squared", "parity", "y", "whose products overflow when squared"),
