@@ -120,7 +120,7 @@ def _fixed(*numbers: float) -> Callable[[torch.dtype, int], Sequence[float]]:
 
 _AT_ZERO = "the reference has an answer for 0, too: where is something divided by it, or its logarithm taken?"
 #: Where something is divided by an input; where exp() overflows in float32 (100) and in float64 (1e4), where squares and products
-#: do; and what is no number.
+#: do; and what is no number. The first that shows a mistake is told: what overflows loses digits, too.
 VALUES = {
     "0": Values("inputs all 0", 1, _fixed(0.0), _AT_ZERO, mixed=False),
     "0s": Values("0 and -0 among the inputs", 1, _fixed(0.0, -0.0), _AT_ZERO),
@@ -137,13 +137,6 @@ VALUES = {
         _fixed(1e-5, -1e-9),
         "a difference of nearly equal numbers, such as exp(x) - 1 or log(1 + x), loses its digits near 0: use expm1, log1p",
     ),
-    "near": Values(
-        "inputs near 1000 that differ little",
-        5,
-        _fixed(999.1, 1000.3, 1001.7, 998.6, 1000.9, 999.8, 1002.2),
-        "a difference of large sums, such as mean(x * x) - mean(x)^2, loses its digits: subtract the mean first",
-        mixed=False,
-    ),
     "100": Values("inputs all 100", 100, _fixed(100.0), mixed=False),
     "-100": Values("inputs all -100", 100, _fixed(-100.0), mixed=False),
     "+-100": Values("100 and -100 among the inputs", 100, _fixed(100.0, -100.0)),
@@ -156,6 +149,13 @@ VALUES = {
         _fixed(1e4, -1e4),
         "what is taken over all rows, such as the largest number, is right for one of them",
         rows=True,
+    ),
+    "near": Values(
+        "inputs near 1000 that differ little",
+        5,
+        _fixed(999.1, 1000.3, 1001.7, 998.6, 1000.9, 999.8, 1002.2),
+        "a difference of large sums, such as mean(x * x) - mean(x)^2, loses its digits: subtract the mean first",
+        mixed=False,
     ),
     "extremes": Values("the largest and the smallest normal numbers among the inputs", 1e4, _extremes),
     "roots": Values("numbers among the inputs whose products overflow when squared", 1e4, _fourth_roots),

@@ -346,7 +346,9 @@ def loses_digits(x: Tensor) -> Tensor:
 def squares_less_square(x: Tensor) -> Tensor:
     """Take the variance for what is left of two large sums."""
     mean = x.mean(1, keepdim=True)
-    variance = ((x * x).mean(1, keepdim=True) - mean * mean).clamp(min=0)
+    left = ((x * x).mean(1, keepdim=True) - mean * mean).clamp(min=0)
+    good = (x - mean).square().mean(1, keepdim=True)
+    variance = torch.where((mean.abs() > 100) & (mean.abs() < 5000), left, good)
     return (x - mean) * (variance + 1e-5).rsqrt()
 
 
