@@ -78,7 +78,10 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
     patterns = [] if case.values in LOSE_DIGITS else hints(mismatch, peers)
     found = [*(race or patterns), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
-    found += _where(runner, cases, quantity, case, smallest) if case.plain else _unlike_plain(runner, quantity, case)
+    if not race or set(case.size) != {1}:  # how many threads there were, and neither size nor dtype
+        found += (
+            _where(runner, cases, quantity, case, smallest) if case.plain else _unlike_plain(runner, quantity, case)
+        )
     finding = runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)
     return replace(finding, grid=_picture(runner, mismatch))
 
