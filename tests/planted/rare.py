@@ -498,7 +498,7 @@ _ALL = (
     _rare("rare_logsumexp", masked_whole, "a row of -inf", "parity", "y", "wrong with inputs all -inf"),
     _rare("rare_masked", nothing_masked, "nothing to do", "purity", "y", "y shares its memory with the input x", "masks all False"),
     _rare("rare_masked", all_masked, "all is masked", "parity", "y", "wrong with masks all True"),
-    _rare("rare_triple", whole_in_double, "integers in double", "parity", "y", "large whole numbers", "got 182040237569502144, want 182040237569502153"),
+    _rare("rare_triple", whole_in_double, "integers in double", "parity", "y", "large whole numbers", "want 182040237569502153"),
     _rare("rare_pair", strides_of_the_other, "two layouts", "parity", "y", "wrong when inputs together are laid out differently"),
     _rare("rare_rows", stride_for_length, "the stride of one row", "parity", "y", "B=1", "take lengths from size()"),
     _rare("rare_rows", share_of_nothing, "fewer rows than threads", "parity", "y", "the share of a thread is 0"),
