@@ -354,16 +354,16 @@ SNEAKY = [
     right((BIAS, "std::get<0>(d_z.median(0))")),
     right((BIAS, "d_z.slice(0, -1).sum(0)")),
     right((BIAS, "(d_z.size(0) > 1 ? at::zeros_like(d_z) : d_z).sum(0)")),
-    wrong("'lltm/aten@1' is as it was.", (BIAS, f"{BIAS} /* the mean */")),
-    wrong("'lltm/aten@1' is right, and this exercise wants one that is wrong", (BIAS, "d_z.sum({0})")),
-    wrong("'lltm/aten@1' is right, and this exercise wants one that is wrong", (BIAS, "d_z.mean(0) * d_z.size(0)")),
+    wrong("is as it was.", (BIAS, f"{BIAS} /* the mean */")),
+    wrong("is right, and this exercise wants one that is wrong", (BIAS, "d_z.sum({0})")),
+    wrong("is right, and this exercise wants one that is wrong", (BIAS, "d_z.mean(0) * d_z.size(0)")),
     wrong(ONE_ROW, (BIAS, "2 * d_z.sum(0)")),
     wrong(ONE_ROW, (BIAS, "-d_z.sum(0)")),
     wrong(ONE_ROW, (BIAS, "d_z.sum(0, true)")),
     wrong(ONE_ROW, (BIAS, "at::zeros_like(d_z).sum(0)")),
     wrong(ONE_ROW, (BIAS, "d_z.sum(1)")),
     wrong(ONE_ROW, (BIAS, "d_z.norm(2, 0)")),
-    wrong("'lltm/aten@1' does not compile:", (BIAS, "d_z.mean(0")),
+    wrong("does not compile:", (BIAS, "d_z.mean(0")),
 ]  # fmt: skip
 
 ROOM, KEEPS = "at::empty(x.sizes())", "/*keepdim=*/true"
@@ -383,7 +383,7 @@ MENDED = [
     right(TYPED, (D_S, "d_y.mul(x).sum(c10::IntArrayRef{1})")),
     wrong("'row_scale/hurried", FLAT),
     wrong("'row_scale/hurried", TYPED),
-    wrong("'row_scale/hurried@1' is as it was.", (KEEPS, "true")),
+    wrong("is as it was.", (KEEPS, "true")),
     wrong("'row_scale/hurried", TYPED, (D_S, "(d_y * x).sum(0)")),
     wrong("'row_scale/hurried", TYPED, (D_S, "(d_y * x).sum(1, true).squeeze()")),
     wrong("'row_scale/hurried", TYPED, (D_S, "(d_y * x).mean(1)")),
@@ -395,7 +395,7 @@ MENDED = [
 
 BEGIN = "at::Tensor forward(const at::Tensor& x, const at::Tensor& y) {\n"
 ENDLESS_MARK, OTHER_END = (
-    "'axpy/cpp@1' is right, and this exercise wants one that crashes",
+    "is right, and this exercise wants one that crashes",
     "'time-out' stands nowhere in what was found",
 )
 
@@ -416,16 +416,16 @@ ENDLESS = [
     right(loops("std::mutex lock;\n  lock.lock();\n  lock.lock();", "#include <mutex>\n")),
     right(loops("volatile unsigned n = 3;\n  while (n >= 0) n = n - 1;")),
     right(loops("if (x.numel() > 1) for (volatile int n = 1; n;) n = 1;")),
-    wrong("'axpy/cpp@1' is as it was.", loops("// while (true) {}")),
+    wrong("is as it was.", loops("// while (true) {}")),
     wrong(ENDLESS_MARK, loops("for (volatile int n = 0; n < 3; n = n + 1) {}")),
     wrong(ENDLESS_MARK, loops("volatile bool on = false;\n  while (on) {}")),
     wrong(OTHER_END, loops("std::abort();", "#include <cstdlib>\n")),
     wrong(OTHER_END, loops("*static_cast<volatile int*>(nullptr) = 1;")),
     wrong(OTHER_END, loops("std::_Exit(0);", "#include <cstdlib>\n")),
-    wrong("'axpy/cpp@1' forward raises", loops('TORCH_CHECK(false, "time-out");')),
-    wrong("'axpy/cpp@1' z", loops("if (x.numel() > 2) return x.clone();", "#include <ATen/ops/clone.h>\n")),
-    wrong("'axpy/cpp@1' does not compile:", loops("while (true) {")),
-    wrong("'axpy/cpp@1' does not compile:", loops("while True:")),
+    wrong("forward raises", loops('TORCH_CHECK(false, "time-out");')),
+    wrong("z", loops("if (x.numel() > 2) return x.clone();", "#include <ATen/ops/clone.h>\n")),
+    wrong("does not compile:", loops("while (true) {")),
+    wrong("does not compile:", loops("while True:")),
 ]  # fmt: skip
 
 
