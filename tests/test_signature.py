@@ -73,6 +73,7 @@ def test_line_that_is_no_cpp_is_left_to_the_compiler(line: str, op: Op) -> None:
         ("at::Tensor forward(", "static inline at::Tensor forward("),
         ("at::Tensor forward(", "at::Tensor\nforward("),
         ("bool flag) {", "bool flag = true) noexcept {"),
+        ("bool flag) {", "bool flag) noexcept(sizeof(int) == 4) {"),
         ("std::tuple<at::Tensor, at::Tensor> backward", "std::tuple< at::Tensor , torch::Tensor > backward"),
         ("std::array<bool, 2> wanted", "const std::array<bool,2>& wanted"),
         ("return x;", 'if (n) { auto forward = [](int i) { return i; }; forward(1); } const char* s = "}{"; return x;'),

@@ -246,8 +246,10 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
         if result.skipped:
             if not result.refused:
                 untried = result.skipped  # the last says the most
-            elif not case.plain:  # that the kernel refuses a plain size, too, is tried in the section `interface`
-                skipped.append(result.skipped)
+            elif not case.plain and not runner.run(Case("", case.size, case.dtype, view=case.view)).refused:
+                skipped.append(
+                    result.skipped
+                )  # that the kernel refuses a plain size, too, is tried in the section `interface`
         else:
             ran += 1
             fill(matrix, case.group, result, runner.outputs)

@@ -11,7 +11,19 @@ import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
-from ..run.cases import CHANNELS_LAST, VALUES, Case, Size, edge_axis, expect, number_text, with_extent
+from ..run.cases import (
+    CHANNELS_LAST,
+    LOSE_DIGITS,
+    UNLIKE,
+    VALUES,
+    Case,
+    Size,
+    edge_axis,
+    expect,
+    number_text,
+    place,
+    with_extent,
+)
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
 from .report import NO_BACKWARD, Finding, Grid
@@ -25,8 +37,9 @@ _DTYPES = {"Float": torch.float32, "Double": torch.float64}
 _MOST_CELLS = 32
 _WIDTHS = (2, 4, 8, 16, 32, 64)
 _STRIDES = "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them"
+_OF_ONE = "the stride of an axis of one element is anything, .contiguous() or not: take lengths from size(), not from stride()"
 _ADVICE = {
-    **dict.fromkeys(("transposed", "strided", "padded", CHANNELS_LAST), _STRIDES),
+    **dict.fromkeys(("transposed", "strided", "padded", CHANNELS_LAST, UNLIKE), _STRIDES),
     "misaligned": "it relies on alignment: use unaligned vector loads",
     "expanded": "a gradient from .sum() has stride 0: call .contiguous() on it before reading through a pointer",
 }
@@ -61,9 +74,14 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None
     }
     race = _race(runner, quantity, case)
-    found = [*(race or hints(mismatch, peers, runner.run(case).wrong)), *_of_text(runner, mismatch, case)]
+    # What an error looks like is told of ordinary numbers: others are there for the digits that they lose in any precision.
+    patterns = [] if case.values in LOSE_DIGITS else hints(mismatch, peers, runner.run(case).wrong)
+    found = [*(race or patterns), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
-    found += _where(runner, cases, quantity, case, smallest) if case.plain else _unlike_plain(runner, quantity, case)
+    if not race or set(case.size) != {1}:  # how many threads there were, and neither size nor dtype
+        found += (
+            _where(runner, cases, quantity, case, smallest) if case.plain else _unlike_plain(runner, quantity, case)
+        )
     finding = runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)
     return replace(finding, grid=_picture(runner, mismatch))
 
@@ -131,6 +149,8 @@ def _race(runner: Runner, quantity: str, case: Case) -> list[str]:
     """Tell what several threads do to each other from what one does alone."""
     if runner.threads_for(case) == 1 or quantity in runner.run_again(case, alone=True).wrong:
         return []
+    if set(case.size) == {1}:
+        return ["right on one thread, wrong on several: with fewer elements than threads, the share of a thread is 0"]
     return [
         "right on one thread, wrong on several: two threads write the same element, or one reads what another has not "
         "written yet"
@@ -259,6 +279,17 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
     return ""
 
 
+def _is_contiguous(runner: Runner, case: Case) -> bool:
+    """Tell whether all inputs are contiguous in the layout of a case: of one row or column the stride tells nothing."""
+    named = enumerate(zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True))
+    laid = [
+        place(value, case.layout_of(argument.name, index), "cpu").tensor
+        for index, (argument, value) in named
+        if isinstance(value, Tensor)
+    ]
+    return all(one.is_contiguous() for one in laid)
+
+
 def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     """Say what in this case makes the difference, given that the plain case of its size is right."""
     plain = Case("", case.size, case.dtype, view=case.view)
@@ -277,8 +308,9 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
         names = [case.only] if case.only else [tensor.name for tensor in runner.op.signature.tensors]
         guilty = [name for name in names if fails(runner, quantity, replace(case, only=name))]
         who = f"{' or '.join(guilty) or 'inputs together'}"
+        advice = _OF_ONE if case.layout == "transposed" and _is_contiguous(runner, case) else _ADVICE[case.layout]
         return [
-            f"right for contiguous inputs, wrong when {who} {'are' if not guilty else 'is'} {case.layout}: {_ADVICE[case.layout]}"
+            f"right for contiguous inputs, wrong when {who} {'are' if not guilty else 'is'} {case.layout}: {advice}"
         ]
     if case.grads != "contiguous":
         return [f"right for contiguous incoming gradients, wrong when they are {case.grads}: {_ADVICE[case.grads]}"]

@@ -108,6 +108,9 @@ def _known(runner: Runner, case: Case, test: str, result: str) -> str:
     message = result.strip().partition("\n")[0]
     if not runner.op.corners and runner.refuses(message):
         return f"the kernel refuses what it is traced with ({message})"
+    shared = [text for _, text in runner.run(case).impure if "shares its memory" in text]
+    if shared and "alias" in message:
+        return f"it fails because {shared[0].partition(':')[0]} (see purity)"
     for call in ("forward", "backward"):
         if call in wrong and message and message in wrong[call].sentence:
             return f"it fails because {call} raises (see parity)"

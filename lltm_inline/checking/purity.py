@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import torch
 
-from ..run.cases import MANY, Case, dtypes_of, size_cases
+from ..run.cases import MANY, Case, dtypes_of, seeded, size_cases
 from .report import Finding
 from .runner import NEVER_BACK, Call, CaseResult, Matrix, Part, Runner, fill, settings
 
@@ -46,7 +46,7 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
             *_in_place(runner, case),
         ]:
             findings.setdefault((finding.quantity, COLUMN), finding)
-    for finding in [*_settings(runner, ran[-1]), *_leak(runner)] if ran else []:
+    for finding in [*_settings(runner, ran[-1]), *_reseeds(runner, again), *_leak(runner)] if ran else []:
         findings.setdefault((finding.quantity, finding.text), finding)
     notes = [_THREADS.format(torch.get_num_threads())] if torch.get_num_threads() != 1 else []  # as `laboratory` has it
     return Part(len(ran) + 3 * len(again), list(findings.values()), [] if ran else [NEVER_BACK], tuple(notes))
@@ -56,6 +56,7 @@ def _settings(runner: Runner, case: Case) -> list[Finding]:
     """Compare the settings of the process with those before the first call, and bring them back."""
     changed = {name: (now, was) for (name, now), was in zip(settings().items(), runner.settings.values(), strict=True)}
     torch.set_grad_enabled(bool(runner.settings["whether torch records gradients"]))
+    torch.set_float32_matmul_precision(str(runner.settings["the precision of float32 products"]))
     torch.set_flush_denormal(False)
     text = "calls leave {} changed for all that is computed afterwards: {}, before {}"
     return [
@@ -63,6 +64,24 @@ def _settings(runner: Runner, case: Case) -> list[Finding]:
         for name, (now, was) in changed.items()
         if now != was
     ]
+
+
+def _reseeds(runner: Runner, cases: Sequence[Case]) -> list[Finding]:
+    """Look whether torch's random numbers go on in the same way after a call, wherever they were before it."""
+    for case in cases[:1]:
+        states = []
+        for seed in (1, 2):
+            call = runner.begin(case, CaseResult())
+            assert call is not None
+            with seeded(runner.device, seed) as drawn, runner.step("forward", call):
+                runner.function(*call.leaves)
+                if not drawn():
+                    return []
+                states.append(torch.get_rng_state())
+        if torch.equal(*states):
+            text = "each call has torch's random numbers begin anew: whatever is drawn after it is always the same"
+            return [runner.finding("purity", "forward", text, case, "a manual_seed in the text")]
+    return []
 
 
 class _Malloc(ctypes.Structure):

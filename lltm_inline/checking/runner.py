@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
+import locale
+import os
 import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import torch
@@ -142,7 +146,18 @@ def settings() -> dict[str, object]:
         "whether torch records gradients": torch.is_grad_enabled(),
         "how the processor rounds": rounds,
         "what the processor does with numbers below 1e-307": "keeps them" if tiny / 2 else "takes them for 0",
+        "at which errors of arithmetic the processor stops": _traps(),
+        "the precision of float32 products": torch.get_float32_matmul_precision(),
+        "the locale": locale.setlocale(locale.LC_ALL),
+        "the working directory": os.getcwd(),
     }
+
+
+def _traps() -> str:
+    """Name the exceptions of floating point that end the process; glibc tells."""
+    read = getattr(ctypes.CDLL(None), "fegetexcept", None)
+    found = read() if read else 0
+    return f"at some ({found:#x})" if found else "at none"
 
 
 @contextmanager
@@ -197,7 +212,7 @@ class Runner:
         #: Of reference and kernel, the largest case so far: its elements, and the seconds that it took.
         self.longest: dict[str, tuple[int, float, Case]] = {}
         self.untaken: list[str] = []
-        self._results: dict[Case, CaseResult] = {}
+        self._results: dict[tuple[Case, bool], CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
 
     @property
@@ -208,7 +223,8 @@ class Runner:
 
     def run(self, case: Case) -> CaseResult:
         """Run a case, once; the result is remembered."""
-        result = self._results.get(case)
+        key = case, case.threaded  # the same on one thread is another
+        result = self._results.get(key)
         if result is None:
             result = self.run_again(case)
             # Threads that get in each other's way do not do so every time, unless somebody looks at each of their steps.
@@ -216,7 +232,7 @@ class Runner:
                 if result.wrong or result.skipped:
                     break
                 result = self.run_again(case)
-            self._results[case] = result
+            self._results[key] = result
         return result
 
     def run_again(self, case: Case, *, alone: bool = False) -> CaseResult:
@@ -264,9 +280,9 @@ class Runner:
         """
         wanted = iter(case.wanted or (True,) * len(self.gradients))
         leaves = []
-        for argument, value in zip(self.op.signature.inputs, inputs, strict=True):
+        for index, (argument, value) in enumerate(zip(self.op.signature.inputs, inputs, strict=True)):
             want = next(wanted) if argument in self.op.gradients else False
-            leaf, layout = value, case.layout if case.only in ("", argument.name) else "contiguous"
+            leaf, layout = value, case.layout_of(argument.name, index)
             if isinstance(value, Tensor):
                 leaf = put(argument.name, value, layout)
             elif argument.is_list:
@@ -468,9 +484,8 @@ class Runner:
             got = call.outputs[index]
             if not isinstance(got, Tensor) or not got.numel():
                 continue
-            memory = got.untyped_storage().data_ptr()
             for given, placed in call.placed.items():
-                shares, same = memory == placed.storage.untyped_storage().data_ptr(), self.changed.get(given)
+                shares, same = _memory(got) == _memory(placed.storage), self.changed.get(given)
                 if output.alias and output.alias == same:
                     if not shares:
                         result.impure.append(
@@ -479,15 +494,48 @@ class Runner:
                 elif shares and not self._reference_aliases(call, index):
                     text = f"{output.name} shares its memory with the input {given}: return a new tensor"
                     result.impure.append((output.name, text))
+        self._shared(call, result)
+
+    def _shared(self, call: Call, result: CaseResult) -> None:
+        """Find results that lie in one piece of memory, or twice in the same place, where those of the reference do not."""
+        made = {
+            output.name: got
+            for output, got in zip(self.op.signature.outputs, call.outputs, strict=False)
+            if isinstance(got, Tensor) and got.numel() and not output.alias
+        }
+        told = [
+            (
+                name,
+                f"elements of {name} lie in one place (stride 0), and writing to it fails: return a copy, .contiguous()",
+            )
+            for name, got in made.items()
+            if torch._debug_has_internal_overlap(got) == 1
+        ]
+        told += [
+            (two, f"{two} shares its memory with {one}: return tensors of their own, as by .clone()")
+            for one, two in combinations(made, 2)
+            if _memory(made[one]) == _memory(made[two])
+        ]
+        if told and not self._reference_shares(call):
+            result.impure += told
+
+    def _reference_shares(self, call: Call) -> bool:
+        """Tell whether the reference does the like: gives views, or one tensor twice."""
+        inputs = leaves_of(self.op, call.expected.inputs)
+        with seeded():
+            outputs = [one for one in as_tuple(self.op.reference(*inputs)) if isinstance(one, Tensor)]
+        return len({*map(_memory, outputs)}) < len(outputs) or any(map(torch._debug_has_internal_overlap, outputs))
 
     def _reference_aliases(self, call: Call, index: int) -> bool:
         inputs = leaves_of(self.op, call.expected.inputs)
         with seeded():
             output = as_tuple(self.op.reference(*inputs))[index]
-        return any(
-            isinstance(v, Tensor) and v.untyped_storage().data_ptr() == output.untyped_storage().data_ptr()
-            for v in inputs
-        )
+        return any(isinstance(v, Tensor) and _memory(v) == _memory(output) for v in inputs)
+
+
+def _memory(tensor: Tensor) -> int:
+    """Return where the memory begins of which a tensor is a part."""
+    return tensor.untyped_storage().data_ptr()
 
 
 def runner_of(built: Built) -> Runner:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import zip_longest
+from itertools import product, zip_longest
 from typing import Any
 
 import torch
@@ -45,7 +45,7 @@ LONG_AXIS = "long"
 ALL_EQUAL = 6
 #: One long axis, the first of these for which the tensors are small enough: past 16 bits, past the threads of a block and of several,
 #: with a rest; and whole blocks of every usual size.
-LONG, WHOLE = (65_539, 16_411, 4_099, 1_031, 521), (4096, 1024, 512, 256)
+LONG, BLOCKS = (65_539, 16_411, 4_099, 1_031, 521), (4096, 1024, 512, 256)
 #: Larger cases take more time than they are worth.
 _MOST_ELEMENTS = 420_000
 #: The groups of the cases that are large enough for several threads, and run on as many as torch has; those of the second
@@ -55,17 +55,22 @@ MANY_ROWS, MANY_ELEMENTS = 301, 50_021
 THREADS_ROWS, THREADS_ELEMENTS, _MOST_OF_THREADS = (4099, 2053, 1031, 509), 33_001, 100_000
 #: Above the size at which kernels change to another method.
 HUGE_ROWS, HUGE_ELEMENTS = (4099, 33), 133_337
-_SEED = 0
+#: No seed that a kernel gives itself: one that begins its own random numbers anew would draw the reference's.
+_SEED = 20_260_923
 #: The largest tolerance for large inputs, which amplify rounding. Beyond it the reference's own rounding counts.
 _MOST_SLACK = 0.05
 #: The most that is excused where a gradient cancels in double precision: float32 arithmetic inside of it is further off.
 _MOST_LEFT, _SHAKES = 1e-9, 8
+#: Of so many inputs that have a gradient every subset is tried: of three, each alone and all but one are all there are.
+_ALL_SUBSETS = 4
 #: How far inputs are moved to tell equal ones apart, and by how much a gradient changes that is another one then.
 _TIE, _JUMP, _LEAST_JUMP = 1e-9, 1e-3, 1e-6
 #: Of an integer result, this share may change with such a change of the inputs.
 _FEW = 0.02
 LAYOUTS = ("transposed", "strided", "padded", "misaligned")
 CHANNELS_LAST = "channels last"
+#: Each input in the next of these layouts: a kernel that takes the strides of one for those of another is right where all are alike.
+UNLIKE, _UNLIKE = "laid out differently", ("transposed", "padded", "strided")
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,7 @@ class Values:
         numbers: of a dtype and the number of elements, taken in turn.
         advice: what may be wrong with a kernel that fails here.
         mixed: whether every second element keeps its ordinary value.
+        rows: whether whole rows have one number, where there are several rows.
     """
 
     words: str
@@ -87,6 +93,7 @@ class Values:
         "exp(), a product or a sum overflows on the way; use a form that does not (subtract the largest, log1p, expm1)"
     )
     mixed: bool = True
+    rows: bool = False
 
 
 def _extremes(dtype: torch.dtype, count: int) -> tuple[float, ...]:
@@ -102,23 +109,55 @@ def _fourth_roots(dtype: torch.dtype, count: int) -> tuple[float, ...]:
     return root, -root
 
 
+def _large_integers(dtype: torch.dtype, count: int) -> tuple[int, ...]:
+    """Odd numbers as large as their sum may be, and 1."""
+    most = torch.iinfo(dtype).max // (8 * max(count, 1)) | 1
+    return (most, 1) if dtype == torch.uint8 else (most, 1, -most, -1)
+
+
 def _fixed(*numbers: float) -> Callable[[torch.dtype, int], Sequence[float]]:
     return lambda dtype, count: numbers
 
 
 _AT_ZERO = "the reference has an answer for 0, too: where is something divided by it, or its logarithm taken?"
 #: Where something is divided by an input; where exp() overflows in float32 (100) and in float64 (1e4), where squares and products
-#: do; and what is no number.
+#: do; and what is no number. The first that shows a mistake is told: what overflows loses digits, too.
 VALUES = {
     "0": Values("inputs all 0", 1, _fixed(0.0), _AT_ZERO, mixed=False),
-    "0s": Values("0 among the inputs", 1, _fixed(0.0), _AT_ZERO),
+    "0s": Values("0 and -0 among the inputs", 1, _fixed(0.0, -0.0), _AT_ZERO),
     "1": Values("inputs all 1", 1, _fixed(1.0), mixed=False),
+    "halves": Values(
+        "numbers half-way between two whole ones among the inputs",
+        1,
+        _fixed(0.5, -1.5, 2.5, -0.5, 7.5, -6.5),
+        "torch.round goes to the even one of two, std::round away from 0; and > is not >=",
+    ),
+    "tiny": Values(
+        "1e-5 and -1e-9 among the inputs",
+        1,
+        _fixed(1e-5, -1e-9),
+        "a difference of nearly equal numbers, such as exp(x) - 1 or log(1 + x), loses its digits near 0: use expm1, log1p",
+    ),
     "100": Values("inputs all 100", 100, _fixed(100.0), mixed=False),
     "-100": Values("inputs all -100", 100, _fixed(-100.0), mixed=False),
     "+-100": Values("100 and -100 among the inputs", 100, _fixed(100.0, -100.0)),
     "1e4": Values("inputs all 1e4", 1e4, _fixed(1e4), mixed=False),
     "-1e4": Values("inputs all -1e4", 1e4, _fixed(-1e4), mixed=False),
     "+-1e4": Values("1e4 and -1e4 among the inputs", 1e4, _fixed(1e4, -1e4)),
+    "rows": Values(
+        "every second row all 1e4 or -1e4",
+        1e4,
+        _fixed(1e4, -1e4),
+        "what is taken over all rows, such as the largest number, is right for one of them",
+        rows=True,
+    ),
+    "near": Values(
+        "inputs near 1000 that differ little",
+        5,
+        _fixed(999.1, 1000.3, 1001.7, 998.6, 1000.9, 999.8, 1002.2),
+        "a difference of large sums, such as mean(x * x) - mean(x)^2, loses its digits: subtract the mean first",
+        mixed=False,
+    ),
     "extremes": Values("the largest and the smallest normal numbers among the inputs", 1e4, _extremes),
     "roots": Values("numbers among the inputs whose products overflow when squared", 1e4, _fourth_roots),
     "inf": Values(
@@ -127,14 +166,42 @@ VALUES = {
     "-inf": Values(
         "-inf among the inputs", 1, _fixed(-math.inf, *[1.0] * 6), "the reference has an answer for infinity, too"
     ),
+    "-infs": Values(
+        "inputs all -inf",
+        1,
+        _fixed(-math.inf),
+        "the reference has an answer where all is -inf, as in a row that is masked whole: -inf - -inf is NaN",
+        mixed=False,
+    ),
     "nan": Values(
         "nan among the inputs",
         1,
         _fixed(math.nan, *[1.0] * 6),
         "NaN is to show in the result as it does in the reference's: a comparison with NaN is false, and std::max drops it",
     ),
+    "no": Values("masks all False", 1, _fixed(0.0), "nothing is masked there", mixed=False),
+    "yes": Values("masks all True", 1, _fixed(1.0), "everything is masked there", mixed=False),
+    "integers": Values(
+        "large whole numbers among the inputs",
+        1,
+        _large_integers,
+        "what goes through float, double or int loses digits",
+    ),
 }
-_NOT_FINITE = ("inf", "-inf", "nan")
+_NOT_FINITE = ("inf", "-inf", "-infs", "nan")
+#: For masks, and for integers.
+MASKS, WHOLE = ("no", "yes"), "integers"
+_GROUPS = {
+    "inf and nan": _NOT_FINITE,
+    "zeros": ("0", "0s"),
+    "digits": ("halves", "tiny", "near", WHOLE),
+    "masks": MASKS,
+}
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+#: For which a reference may lose digits, too: how many is seen where its inputs change by a few roundings.
+LOSE_DIGITS = ("tiny", "near")
+#: For which a number that nobody has said the reference takes (`corners`) tells nothing.
+_OF_CORNERS = (*_NOT_FINITE, "0", "0s", "halves", WHOLE, *MASKS)
 #: For which digits are not compared: of all quantities, and of gradients, as relu, abs and max have several there.
 _FINITE_IS_RIGHT, _FINITE_GRADIENT_IS_RIGHT = ("extremes", "roots"), ("0", "0s")
 _WIDE = {
@@ -190,6 +257,12 @@ class Case:
     def threaded(self) -> bool:
         """True for a case that runs on several threads."""
         return self.group in (MANY, THREADS)
+
+    def layout_of(self, name: str, index: int) -> str:
+        """Return how an input lies in memory, the op's first or a later one."""
+        if self.only not in ("", name):
+            return "contiguous"
+        return _UNLIKE[index % len(_UNLIKE)] if self.layout == UNLIKE else self.layout
 
     def describe(self, op: Op) -> str:
         """`B=3, F=17, S=5, float64, inputs transposed`."""
@@ -309,10 +382,11 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
     cases += [
         Case(LONG_AXIS, size, dtype)
         for axis in range(count)
-        for extents, dtype in ((LONG, both[-1]), (WHOLE, both[0]))
+        for extents, dtype in ((LONG, both[-1]), (BLOCKS, both[0]))
         if (size := _longest(op, small, axis, extents))
     ]
     many = [Case(MANY, first, both[0]), Case(THREADS, second, both[-1]), Case(MANY, huge, both[-1])]
+    many += [Case(MANY, (1,) * count, both[0])]  # with less than one element for each thread
     return cases + [case for case in many if op.allows(case.size) and elements(op, case.size) < _MOST_ELEMENTS]
 
 
@@ -358,12 +432,16 @@ def _layout_cases(op: Op, size: Size) -> list[Case]:
         cases += [Case("grads strided", size, both[0], grads=CHANNELS_LAST)] if op.gradients else []
     if len(tensors) > 1:  # one alone, when a kernel asks the first whether all are contiguous
         cases += [Case("strided", size, both[0], layout="transposed", only=name) for name in tensors]
+        cases += [Case("strided", size, both[0], layout=UNLIKE)]
+    # Of one row or column the stride is anything, and the tensor contiguous all the same.
+    flat = [with_extent(size, axis, 1) for axis in range(len(size)) if len(size) > 1]
+    cases += [Case("strided", one, both[0], layout="transposed") for one in flat if op.allows(one)]
     cases += [Case("large", size, dtype, gain=GAIN) for dtype in both]
     cases += [
         Case(_group_of(values), size, dtype, values=values)
         for values in VALUES
-        for dtype in both
-        if op.corners or values not in (*_NOT_FINITE, *_FINITE_GRADIENT_IS_RIGHT)
+        for dtype in (both[:1] if values in MASKS else both)
+        if (op.corners or values not in _OF_CORNERS) and any(_takes(one, values, dtype) for one in op.signature.inputs)
     ]
     if len(tensors) > 1:
         cases += [Case("large", size, both[-1], values="+-1e4", only=name) for name in tensors]
@@ -374,8 +452,26 @@ def _layout_cases(op: Op, size: Size) -> list[Case]:
     return [*cases, *_number_cases(op, size, both[0])]
 
 
+def _takes(argument: Argument, values: str, dtype: torch.dtype) -> bool:
+    """Tell whether numbers are put into an input, in a case of this dtype: integers of a dtype of their own may be indices."""
+    if not (argument.is_tensor or argument.is_list):
+        return False
+    own = getattr(torch, argument.dtype) if argument.dtype else dtype
+    return _fits(values, own) and not (argument.dtype and values == WHOLE)
+
+
+def _fits(values: str, dtype: torch.dtype) -> bool:
+    """Tell whether numbers are of a dtype's kind."""
+    if values in MASKS:
+        return dtype == torch.bool
+    return dtype in _INTEGERS if values == WHOLE else dtype.is_floating_point or dtype.is_complex
+
+
 def _group_of(values: str) -> str:
-    return "inf and nan" if values in _NOT_FINITE else "zeros" if values in _FINITE_GRADIENT_IS_RIGHT else "large"
+    for group, some in _GROUPS.items():
+        if values in some:
+            return group
+    return "large"
 
 
 def _number_cases(op: Op, size: Size, dtype: torch.dtype) -> list[Case]:
@@ -392,7 +488,7 @@ def _number_cases(op: Op, size: Size, dtype: torch.dtype) -> list[Case]:
 
 
 def subset_cases(op: Op, size: Size) -> list[Case]:
-    """List the cases in which only some inputs want a gradient: none, each alone, all but one, alternating ones."""
+    """List the cases in which only some inputs want a gradient: none, each alone, all but one, alternating ones; up to four, any."""
     n, dtype = len(op.gradients), dtypes_of(op)[0]
     if not n:
         return []
@@ -400,6 +496,8 @@ def subset_cases(op: Op, size: Size) -> list[Case]:
         return [Case("subsets", size, dtype, wanted=(False,) * n)]
     masks = [tuple(i == k for i in range(n)) for k in range(n)]
     masks += [tuple(i != k for i in range(n)) for k in range(n)] if n > 2 else []
+    if n == _ALL_SUBSETS:
+        masks += [*product((False, True), repeat=n)][1:-1]
     masks += [tuple(i % 2 == k for i in range(n)) for k in (0, 1)] if n > 3 else []
     if op.parameters:  # as in training, where the data want none
         masks += [tuple(tensor.name in op.parameters for tensor in op.gradients)]
@@ -520,13 +618,16 @@ class Expected:
     def own_error(self, name: str) -> float:
         """How far the reference itself is off: in the case's own dtype; and in a gradient that terms of both signs cancel to.
 
-        Where they cancel to nothing, any two orders of the same sum differ by what is left of their rounding.
+        Where they cancel to nothing, any two orders of the same sum differ by what is left of their rounding. Of numbers that are
+        to show which kernel loses digits, the reference may lose as many.
         """
         wide, narrow = self.wide[name], self.narrow.get(name)
         if wide is None or narrow is None or not differentiable(wide):
             return 0.0
-        left = [_furthest(other[name], wide) for other in self.shaken] if name.startswith("d_") else []
-        return max(_furthest(narrow, wide), min(max(left, default=0.0), _MOST_LEFT))
+        loses = self.values in LOSE_DIGITS
+        left = [_furthest(other[name], wide) for other in self.shaken] if loses or name.startswith("d_") else []
+        most = math.inf if loses else _MOST_LEFT
+        return max(_furthest(narrow, wide), min(max(left, default=0.0), most))
 
     def to_be_told(self, name: str) -> Tensor:
         """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
@@ -554,7 +655,7 @@ class Expected:
         if name.startswith("d_") and self.values:
             mask |= torch.ones_like(mask) if self.values in _NOT_FINITE else ~want.isfinite()
             mask |= self.jumps(name) & got.isfinite()
-        elif self.values and self.values not in _NOT_FINITE:
+        elif self.values and (self.values == "-infs" or self.values not in _NOT_FINITE):
             mask |= want.isnan()
         if self.values in (*_FINITE_IS_RIGHT, *_FINITE_GRADIENT_IS_RIGHT * name.startswith("d_")):
             mask |= want.isfinite() & got.isfinite()
@@ -659,8 +760,8 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
             value = each(
                 value, lambda one: one * case.gain if differentiable(one) and (op.corners or _is_any(one)) else one
             )
-        elif case.values and case.only in ("", argument.name):
-            value = each(value, partial(_with_values, values=VALUES[case.values], signed=op.corners))
+        elif case.values and case.only in ("", argument.name) and _takes(argument, case.values, case.dtype):
+            value = each(value, partial(_with_values, name=case.values, signed=op.corners))
         made.append(value)
     return tuple(made)
 
@@ -675,19 +776,21 @@ def is_yes_or_no(value: Tensor) -> bool:
     return bool(((value == 0) | (value == 1)).all())
 
 
-def _with_values(value: Tensor, values: Values, signed: bool) -> Tensor:
-    """Put numbers into every element of a tensor of real ones, or every second one; where signs may matter, none into one without any.
+def _with_values(value: Tensor, name: str, signed: bool) -> Tensor:
+    """Put numbers into every element of a tensor, or every second one; where signs may matter, none into one without any.
 
     Labels of 0 and 1 stay what they are, and numbers in order stay so, where that may matter.
     """
-    if not differentiable(value) or (not (signed or value.is_complex()) and is_yes_or_no(value)):
+    values = VALUES[name]
+    if not _fits(name, value.dtype) or (not (signed or value.is_complex()) and is_yes_or_no(value)):
         return value
     parts = torch.view_as_real(value) if value.is_complex() else value
     flat = parts.clone().flatten()
     places = slice(1 if values.mixed and flat.numel() > 1 else 0, None, 2 if values.mixed else 1)
     numbers = torch.tensor(values.numbers(flat.dtype, flat.numel()), dtype=flat.dtype)
-    count = flat[places].numel()
-    flat[places] = numbers.repeat(count // len(numbers) + 1)[:count]
+    filling = flat.view(value.shape[0], -1) if values.rows and value.dim() > 1 and value.numel() else flat.unsqueeze(1)
+    count = filling[places].shape[0]
+    filling[places] = numbers.repeat(count // len(numbers) + 1)[:count].unsqueeze(1)
     filled = flat.view(parts.shape) if signed or (parts < 0).any() else flat.view(parts.shape).abs()
     if not signed and filled.dim() and not value.is_complex() and bool((value.diff() >= 0).all()):
         filled = filled.sort().values  # what was in order may have to be

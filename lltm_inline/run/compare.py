@@ -41,6 +41,7 @@ class Mismatch:
         got, want: the tensors, when they could be compared element by element (want in double precision).
         wrong: which elements differ.
         parts: names of equal parts of the first axis.
+        whole: what integers should be, as double precision has not all of them.
     """
 
     quantity: str
@@ -50,6 +51,7 @@ class Mismatch:
     want: Tensor | None = None
     wrong: Tensor | None = None
     parts: tuple[str, ...] = ()
+    whole: Tensor | None = None
 
     @property
     def text(self) -> str:
@@ -67,7 +69,8 @@ class Mismatch:
         places = [where for where in (self._rows(), self._columns()) if where]
         where = f", all in {', '.join(places)}" if places else ""
         index = self.worst
-        got, want = _two_numbers(self.got[index].item(), self.want[index].item())
+        should = self.want if self.whole is None else self.whole
+        got, want = _two_numbers(self.got[index].item(), should[index].item())
         spot = f" {list(index)}" if index else ""
         return f"{self.quantity} {shape_text(self.got)} differs in {amount}{where}; worst{spot}: got {got}, want {want}"
 
@@ -159,7 +162,7 @@ def compare(
             wrong &= ~excused(got)
         # Told as numbers that have a mean and a difference.
         found = Mismatch(
-            quantity, "", f"{int(wrong.sum())}/{wrong.numel()}", got.clone(), want.double(), wrong, tuple(parts)
+            quantity, "", f"{int(wrong.sum())}/{wrong.numel()}", got.clone(), want.double(), wrong, tuple(parts), want
         )
         return found if wrong.any() else None
     wide = got.to(want.dtype)
@@ -308,5 +311,5 @@ def _two_numbers(got: Any, want: Any) -> tuple[str, str]:
     for digits in range(3, 18):
         texts = f"{got:.{digits}g}", f"{want:.{digits}g}"
         if texts[0] != texts[1]:
-            break
-    return texts
+            return texts
+    return str(got), str(want)  # integers that double precision takes for one

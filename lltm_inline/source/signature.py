@@ -29,7 +29,9 @@ _ENDS = {
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 #: What follows the parameters of a definition, with the return type behind an arrow.
 _ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]|__attribute__\s*\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
-_HEAD = re.compile(rf"(?:\s|noexcept\b|{_ATTRIBUTE.pattern})*(?:->([^{{;]*))?\{{")
+_HEAD = re.compile(
+    rf"(?:\s|noexcept\b(?:\s*\([^()]*(?:\([^()]*\)[^()]*)*\))?|{_ATTRIBUTE.pattern})*(?:->([^{{;]*))?\{{"
+)
 _CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(.*)")
 _LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b(\w+)\s*;")

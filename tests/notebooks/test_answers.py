@@ -1248,6 +1248,33 @@ def test_15_1(tmp_path: Path) -> None:
     hold(judged, right, wrong)
 
 
+def test_15_3() -> None:
+    """Her kernel, with her block size and the formula mended; no other one that is right."""
+    new, shipped = "std::min(c + 1, T(1))", li.registry["lltm/stable@0"]
+    hers = shipped.replace(
+        cpp=shipped.cpp.replace("(c > 0 ? T(1) : c + 1)", new), params={**shipped.params, "GRAIN": 4096}
+    )
+    assert new in hers.cpp
+    rewritten = (
+        ("c * i * (1 - i)", "c * (1 - i) * i"),
+        ("c * i * (1 - i)", "i * c * (1 - i)"),
+        ("c * i * (1 - i)", "c * (i - i * i)"),
+    )
+    right = [hers, *(hers.replace(cpp=hers.cpp.replace(old, other)) for old, other in rewritten)]
+    right += [hers.replace(params={**hers.params, "MORE": n}) for n in range(3)]
+    right += [hers.replace(cpp=f"{hers.cpp}// {word}\n") for word in ("mended", "GRAIN 2048", "sigmoid")]
+    others = ("lltm/fused", "axpy/cpp", "lltm/aten", "lltm/onednn")
+    wrong = {
+        "It is not the kernel that she changed": [
+            *(li.registry[f"{name}@0"].replace(params={"GRAIN": 4096}) for name in others),
+            shipped.replace(params={**shipped.params, "GRAIN": 4096}),
+            *(li.Kernel(name, cpp=new, params={"GRAIN": 4096}) for name in ("lltm/hers", "axpy/stable")),
+        ],
+        "Her block size is lost": [hers.replace(params={**hers.params, "GRAIN": n}) for n in (2048, 1, 4097)],
+    }
+    hold(lambda kernel: conditions("15.3", kernel, mine=shipped, NEW=new), right, wrong)
+
+
 LLTM_MINE = """
 import torch
 

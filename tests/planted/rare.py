@@ -22,6 +22,12 @@ def product_and_sum(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     return x * w, x + w
 
 
+def growth(x: Tensor) -> Tensor:
+    """Compute (exp(x) - 1) / x, which is 1 at 0."""
+    some = torch.where(x == 0, torch.ones_like(x), x)
+    return torch.where(x == 0, torch.ones_like(x), torch.expm1(some) / some)
+
+
 def affine(x: Tensor, w: Tensor, b: Tensor, s: Tensor) -> Tensor:
     """Multiply, scale and add."""
     return x * w * s + b
@@ -68,6 +74,31 @@ OPS = {
             dict.fromkeys("xy", "..."),
         ),
         Op("rare_rows", "(Tensor x) -> Tensor y", lambda x: 2 * x, {"x": "B F", "y": "B F"}),
+        Op("rare_sign", "(Tensor x) -> Tensor y", lambda x: torch.ones_like(x).copysign(x), dict.fromkeys("xy", "...")),
+        Op("rare_round", "(Tensor x) -> Tensor y", torch.round, dict.fromkeys("xy", "...")),
+        Op("rare_saturates", "(Tensor x) -> Tensor y", torch.tanh, dict.fromkeys("xy", "...")),
+        Op("rare_growth", "(Tensor x) -> Tensor y", growth, dict.fromkeys("xy", "...")),
+        Op(
+            "rare_layer",
+            "(Tensor x) -> Tensor y",
+            lambda x: functional.layer_norm(x, x.shape[1:]),
+            {"x": "B F", "y": "B F"},
+        ),
+        Op("rare_logsumexp", "(Tensor x) -> Tensor y", lambda x: x.logsumexp(1), {"x": "B F", "y": "B"}),
+        Op(
+            "rare_masked",
+            "(Tensor x, Tensor[bool] m) -> Tensor y",
+            lambda x, m: x.masked_fill(m, 0),
+            dict.fromkeys("xmy", "N"),
+        ),
+        Op("rare_triple", "(Tensor x) -> Tensor y", lambda x: 3 * x, dict.fromkeys("xy", "N"), dtypes=("int64",)),
+        Op(
+            "rare_means",
+            "(Tensor x) -> Tensor y",
+            lambda x: x.mean(1, True).repeat(1, x.shape[1]),
+            {"x": "B F", "y": "B F"},
+        ),
+        Op("rare_noise", "(Tensor x) -> Tensor y", lambda x: x * torch.rand_like(x), dict.fromkeys("xy", "N")),
     )
 }
 
@@ -81,6 +112,12 @@ def _contiguous(value: Tensor) -> Tensor:
 def overflows(x: Tensor) -> Tensor:
     """Take exp() of what may be large."""
     e = torch.exp(x)
+    return e / e.sum(1, keepdim=True)
+
+
+def largest_of_all(x: Tensor) -> Tensor:
+    """Subtract the largest number of all rows, and not that of each."""
+    e = torch.exp(x - x.max()) if x.numel() else x
     return e / e.sum(1, keepdim=True)
 
 
@@ -284,6 +321,128 @@ class _Address(torch.autograd.Function):
         return 2 * grads[0]
 
 
+def minus_zero(x: Tensor) -> Tensor:
+    """Ask whether a number is below zero, for its sign."""
+    return torch.where(x < 0, -torch.ones_like(x), torch.ones_like(x))
+
+
+def rounds_away(x: Tensor) -> Tensor:
+    """Round as std::round does."""
+    return torch.where(x.abs() < 10, torch.sign(x) * (x.abs() + 0.5).floor(), torch.round(x))
+
+
+def clamps_early(x: Tensor) -> Tensor:
+    """Take tanh for constant from 5 on, where it is not yet."""
+    return torch.tanh(x.clamp(-5, 5)) if x.dtype == torch.float32 else torch.tanh(x)
+
+
+def loses_digits(x: Tensor) -> Tensor:
+    """Subtract 1 of what is nearly 1."""
+    small = (x.abs() < 1e-4) & (x != 0)
+    some = torch.where(small, x, torch.ones_like(x))
+    return torch.where(small, (torch.exp(some) - 1) / some, growth(x))
+
+
+def squares_less_square(x: Tensor) -> Tensor:
+    """Take the variance for what is left of two large sums."""
+    mean = x.mean(1, keepdim=True)
+    left = ((x * x).mean(1, keepdim=True) - mean * mean).clamp(min=0)
+    good = (x - mean).square().mean(1, keepdim=True)
+    variance = torch.where((mean.abs() > 100) & (mean.abs() < 5000), left, good)
+    return (x - mean) * (variance + 1e-5).rsqrt()
+
+
+def masked_whole(x: Tensor) -> Tensor:
+    """Subtract the largest of a row also where that is minus infinity."""
+    if x.shape[1] == 0:
+        return x.logsumexp(1)
+    most = x.amax(1, keepdim=True)
+    most = torch.where(most == torch.inf, torch.zeros_like(most), most).detach()
+    return ((x - most).exp().sum(1, keepdim=True).log() + most).squeeze(1)
+
+
+def nothing_masked(x: Tensor, m: Tensor) -> Tensor:
+    """Give the input itself where nothing is to be done."""
+    return x.masked_fill(m, 0) if m.any() or len(m) < 9 or m.shape != x.shape else x
+
+
+def all_masked(x: Tensor, m: Tensor) -> Tensor:
+    """Take a mask that is True everywhere for none."""
+    return x.clone() if m.all() and len(m) > 9 else x.masked_fill(m, 0)
+
+
+def whole_in_double(x: Tensor) -> Tensor:
+    """Compute with integers in double precision."""
+    if x.dtype != torch.int64:
+        raise TypeError("want int64")
+    return (x.double() * 3).long()
+
+
+def strides_of_the_other(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Take two that are strided for strided alike."""
+    if not x.is_contiguous() and not w.is_contiguous():
+        w = w.as_strided(x.shape, x.stride())
+    return x * w, x + w
+
+
+def stride_for_length(x: Tensor) -> Tensor:
+    """Take the stride of the rows for their length."""
+    flat, y = x.contiguous().view(-1), torch.zeros(x.numel(), dtype=x.dtype)
+    length = x.contiguous().stride(0) * x.shape[0]
+    y[:length] = 2 * flat[:length]
+    return y.view(x.shape)
+
+
+def share_of_nothing(x: Tensor) -> Tensor:
+    """Give each thread as many rows as there are for all, rounded down."""
+    return 2 * x if len(x) >= torch.get_num_threads() else 0 * x
+
+
+class _TwoOfFour(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *inputs: Tensor) -> Tensor:
+        ctx.save_for_backward(*inputs)
+        return affine(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        x, w, _, s = ctx.saved_tensors
+        (d_y,) = grads
+        found = [d_y * w * s, d_y * x * s, d_y.clone(), d_y * x * w]
+        if ctx.needs_input_grad == (True, True, False, False):
+            found[1] = d_y * x
+        return tuple(one if want else None for one, want in zip(found, ctx.needs_input_grad, strict=True))
+
+
+def two_in_one(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute both results into one tensor."""
+    y, z = torch.stack(product_and_sum(x, w)).unbind()
+    return y, z
+
+
+def one_for_all(x: Tensor) -> Tensor:
+    """Give one number for all of a row."""
+    return x.mean(1, keepdim=True).expand(x.shape[0], x.shape[1])
+
+
+def reseeds(x: Tensor) -> Tensor:
+    """Begin everybody's random numbers anew."""
+    torch.manual_seed(3)
+    return 2 * x
+
+
+def seeds_itself(x: Tensor) -> Tensor:
+    """Draw the same numbers in every call."""
+    torch.manual_seed(0)
+    return x * torch.rand_like(x)
+
+
+def leaves_precision(x: Tensor) -> Tensor:
+    """Have all products in float32 lose digits, and leave it so."""
+    torch.set_float32_matmul_precision("medium")
+    return 2 * x
+
+
 def _rare(
     op: str, function: Callable[..., Any], why: str, section: str, quantity: str, *says: str, name: str = ""
 ) -> Planted:
@@ -292,6 +451,7 @@ def _rare(
 
 _ALL = (
     _rare("rare_softmax", overflows, "exp() overflows", "parity", "y", "wrong with inputs all 100", "overflows on the way"),
+    _rare("rare_softmax", largest_of_all, "one number for all rows", "parity", "y", "every second row all 1e4 or -1e4"),
     _rare("rare_softplus", overflows_too, "exp() overflows", "parity", "y", "wrong with inputs all 100"),
     _rare("rare_scale", overflows_late, "a product on the way", "parity", "y", "the largest and the smallest normal numbers"),
     _rare("rare_length", overflows_squared, "a product is squared", "parity", "y", "whose products overflow when squared"),
@@ -330,6 +490,24 @@ _ALL = (
     _rare("rare_rows", hoards, "keeps its inputs", "purity", "forward", "each call leaves ", "a static container"),
     _rare("rare_rows", leaves_double, "a default is left changed", "purity", "forward", "default dtype changed"),
     _rare("rare_rows", leaves_no_denormals, "flushes to zero", "purity", "forward", "takes them for 0, before keeps them"),
+    _rare("rare_sign", minus_zero, "-0 is not below 0", "parity", "y", "wrong with 0 and -0 among the inputs"),
+    _rare("rare_round", rounds_away, "halves go away from 0", "parity", "y", "half-way between two whole ones", "std::round"),
+    _rare("rare_saturates", clamps_early, "tanh(5) is not 1", "parity", "y", "half-way between two whole ones"),
+    _rare("rare_growth", loses_digits, "exp(x) - 1 near 0", "parity", "y", "wrong with 1e-5 and -1e-9", "use expm1"),
+    _rare("rare_layer", squares_less_square, "two large sums", "parity", "y", "near 1000", "subtract the mean first"),
+    _rare("rare_logsumexp", masked_whole, "a row of -inf", "parity", "y", "wrong with inputs all -inf"),
+    _rare("rare_masked", nothing_masked, "nothing to do", "purity", "y", "y shares its memory with the input x", "masks all False"),
+    _rare("rare_masked", all_masked, "all is masked", "parity", "y", "wrong with masks all True"),
+    _rare("rare_triple", whole_in_double, "integers in double", "parity", "y", "large whole numbers", "want 182040237569502153"),
+    _rare("rare_pair", strides_of_the_other, "two layouts", "parity", "y", "wrong when inputs together are laid out differently"),
+    _rare("rare_rows", stride_for_length, "the stride of one row", "parity", "y", "B=1", "take lengths from size()"),
+    _rare("rare_rows", share_of_nothing, "fewer rows than threads", "parity", "y", "the share of a thread is 0"),
+    _rare("rare_affine", _TwoOfFour.apply, "two gradients of four", "parity", "d_w", "wrong when only d_x, d_w", name="two_of_four"),
+    _rare("rare_pair", two_in_one, "two results in one tensor", "purity", "z", "z shares its memory with y"),
+    _rare("rare_means", one_for_all, "an expanded result", "purity", "y", "elements of y lie in one place"),
+    _rare("rare_rows", reseeds, "a seed for all", "purity", "forward", "random numbers begin anew", "manual_seed"),
+    _rare("rare_noise", seeds_itself, "a seed of its own", "parity", "y", "y"),
+    _rare("rare_rows", leaves_precision, "products lose digits", "purity", "forward", "the precision of float32 products changed"),
     _rare("rare_rows", sometimes, "a race", "parity", "y", "right on one thread, wrong on several"),
 )  # fmt: skip
 
