@@ -262,6 +262,16 @@ def _in_at(match: re.Match[str], record: Record) -> str:
     return f"No header that is included has {space}::{name}: check its spelling, or include its header."
 
 
+@rules.rule(
+    r"'(\w+)' is not a member of '((?:at|c10)::\w+)'|no (?:member|type|template) named '(\w+)' in namespace '((?:at|c10)::\w+)'"
+)
+def _in_inner_space(match: re.Match[str], record: Record) -> str:
+    """Name the header of what lies deeper than `at::`."""
+    name, space = (group for group in match.groups() if group)
+    full, header = QUALIFIED.get(name, ("", ""))
+    return f"Add #include <{header}> at the top." if full == f"{space}::{name}" else ""
+
+
 #: What people call without the tensor that it is a method of.
 _METHODS = frozenset(
     [

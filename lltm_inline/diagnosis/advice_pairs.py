@@ -309,6 +309,8 @@ def _operator(match: re.Match[str], record: Record) -> str:
             f"'{name}' needs an operation that {types[0] if types else 'the type'} does not have: define "
             f"its operator, or hand over a lambda."
         )
+    if "void" in types:
+        return "The function that is called here is declared void: it returns nothing."
     if operator.startswith("^"):
         return "^ is not a power: write std::pow(a, b), or x * x."
     if operator.startswith("*") and (cure := power(record)):
@@ -347,6 +349,11 @@ def _operator(match: re.Match[str], record: Record) -> str:
             return cure
     if operator.startswith("+") and types and all("char" in item for item in types):
         return 'A text in quotes is no std::string: write std::string("...") + ...'
+    if operator == "+" and any(re.match(r"(?:const )?char ?[*\[]", item) for item in types):
+        return (
+            '+ does not join a text and a value: TORCH_CHECK(condition, "got ", n) takes the parts one by one, '
+            'and std::string("got ") + std::to_string(n) makes one text of a number.'
+        )
     if operator == "*" and any("string" in item or "char" in item for item in types):
         return "A text is not repeated by *: std::string(3, '-') holds a character three times."
     if any("string" in item for item in types) and any(re.fullmatch(NUMBER, item) for item in types):

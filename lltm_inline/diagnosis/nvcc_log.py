@@ -43,7 +43,7 @@ _FLAGS = {
 _WORDS = [
     (re.compile(r"^identifier '([\w:]+)' is undefined$"), r"use of undeclared identifier '\1'"),
     (re.compile(r"^expected an? '(.+)'$"), r"expected '\1'"),
-    (re.compile(r"^namespace '(\w+)' has no member '(\w+)'$"), r"no member named '\2' in namespace '\1'"),
+    (re.compile(r"^namespace '([\w:]+)' has no member '(\w+)'$"), r"no member named '\2' in namespace '\1'"),
     (re.compile(r"^(?:class|struct|union) '(.+)' has no member '(\w+)'$"), r"no member named '\2' in '\1'"),
     (re.compile(r"^(closing brace of .* not found)$"), r"expected '}': \1"),
     (re.compile(r"^missing closing quote$"), "missing terminating quote"),

@@ -182,4 +182,7 @@ LINES_OF_TENSORS: tuple[tuple[str, str], ...] = (
     ("at::Tensor parts(at::Tensor x) { auto [m, i] = x.max(); return m; }", "This is one tensor"),
     ("void in_small(at::Tensor x) { at::tensor z = x; }", "The type is at::Tensor, with a capital T"),
     ("at::Tensor joined(at::Tensor x) { at::Tensor z = at::cat(x.flatten(), x.exp()); return z; }", "at::cat({x.flatten(), x.exp()}, 0)"),
+    ("void joined_to_text(at::Tensor x, double a) { TORCH_CHECK(a > 0, \"got \" + a); }", "takes the parts one by one"),
+    ("float of_nothing(at::Tensor x, float a) { auto sq = [](float v) { v * v; }; return a + sq(a); }", "'sq' has no return"),
+    ("float of_void(at::Tensor x, float a) { void f(float); return a + f(a); }", "it returns nothing"),
 )  # fmt: skip
