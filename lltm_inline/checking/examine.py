@@ -205,7 +205,10 @@ def parts_of(
     # Where an extent is one, its stride tells nothing: of the caller's sizes the first with the fewest of those.
     small = max(sizes, key=lambda size: sum(extent > 1 for extent in size)) if sizes else prime_size(op)
     mixed = small if sizes else with_extent(small, edge_axis(op, small), _VECTOR_AND_REST)
-    cases = [*size_cases(op, sizes), *layout_cases(op, mixed), *subset_cases(op, small), *more]
+    layouts = layout_cases(op, mixed)
+    if sizes:  # and no others, such as one row
+        layouts = [case for case in layouts if case.size == layouts[0].size]
+    cases = [*size_cases(op, sizes), *layouts, *subset_cases(op, small), *more]
     cases += given_cases(op) if not sizes else []
     if runner.watched:  # a row may be a block of threads there, and 65,539 of them take longer than all else
         cases = [case for case in cases if case.group != LONG_AXIS or len(case.size) == 1 or case.size[0] <= LONG[2]]
