@@ -21,6 +21,7 @@ from ..run.cases import (
     Size,
     dtypes_of,
     edge_axis,
+    elements,
     given_cases,
     layout_cases,
     prime_size,
@@ -214,7 +215,8 @@ def parts_of(
         cases = [case for case in cases if case.group != LONG_AXIS or len(case.size) == 1 or case.size[0] <= LONG[2]]
     if is_dense(runner):  # of vectors that are loaded at once it takes for granted where they begin
         cases = [case for case in cases if "misaligned" not in (case.layout, case.grads)]
-    cases.sort(key=lambda case: (case.threaded, case.group == LONG_AXIS))  # what a small case shows is told of that
+    # What a small case shows is told of that; and what it takes tells whether a larger one would come to an end.
+    cases.sort(key=lambda case: (case.threaded, elements(op, case.size) if case.group == LONG_AXIS else 0))
     columns = [*dict.fromkeys(case.group for case in cases), "called twice", *["gradcheck"] * bool(op.gradients)]
     matrix = matrix_of(op, columns)
     # Interface and purity read what the cases of parity saw, so these run first; the report has them in another order.
