@@ -37,7 +37,7 @@ _NOT_SHOWN = (
     "within 16 bytes of memory, is not shown"
 )
 
-_CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 (corners=False: nobody says what they give)"
+_CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 ({})"
 
 
 def is_dense(runner: Runner) -> bool:
@@ -60,13 +60,44 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     notes += (
         f"{' and '.join(kept)}: not compared, as only backward takes {'them' if len(kept) > 1 else 'it'}",
     ) * bool(kept)
-    skipped = [*skipped, *[_CORNERS] * (not runner.op.corners)]
+    skipped += _untold(runner, cases)
     return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped, notes)
+
+
+def _is_of_an_example(op: Op) -> bool:
+    return bool(getattr(op.reference, "of_a_cell", False))
+
+
+def _untold(runner: Runner, cases: Sequence[Case]) -> list[str]:
+    """Say what is tried with no value but that of the example of which an op was made: a text may have it written in."""
+    op = runner.op
+    if op.corners:
+        return []
+    if not _is_of_an_example(op):
+        return [_CORNERS.format("corners=False: nobody says what they give")]
+    told = [_CORNERS.format("an example does not tell what they should give")]
+    sizes = dict.fromkeys(case.size for case in cases if runner.run(case).came_back)
+    drawn = [make_inputs(op, Case("", size, dtypes_of(op)[0])) for size in [*sizes][:2]]
+    numbers = [
+        f"{argument.name} = {values[0]!r}"
+        for argument, *values in zip(op.signature.inputs, *drawn, strict=True)
+        if not (argument.is_tensor or argument.is_list) and values[1:] in ([], values[:1])
+    ]
+    extents = [
+        f"{name} ({', '.join(shape.split())})"
+        for name, shape in op.shapes.items()
+        if isinstance(shape, str) and any(term.isdigit() and term != "1" for term in shape.split())
+    ]
+    if drawn and numbers:
+        told.append(f"numbers other than the example's: {', '.join(numbers)}")
+    if extents:
+        told.append(f"extents other than the example's, where a number stands: {', '.join(extents)}")
+    return told
 
 
 def _letters(op: Op) -> tuple[str, ...]:
     """Say what the letters of sizes are, where an example gave them, so that nobody has chosen them."""
-    if not getattr(op.reference, "of_a_cell", False):
+    if not _is_of_an_example(op):
         return ()
     shapes = {argument.name: op.shapes[argument.name] for argument in op.signature.inputs if argument.name in op.shapes}
     lettered = [f"{name} ({', '.join(shape.split())})" for name, shape in shapes.items() if set(shape) & {*op.letters}]

@@ -1070,6 +1070,21 @@ def test_the_example_itself_is_a_case() -> None:
     assert "hint: right for inputs that are drawn, wrong for those of the example" in str(report)
 
 
+def test_a_number_of_the_example_may_be_written_in() -> None:
+    """Numbers that had the example's value alone are named as not tried, and so are extents that no letter stands for."""
+    text = "torch::Tensor f(torch::Tensor x, double a, int64_t n) { return (x.view({-1, 2, 16}) * 3 + 0.5).sum(1); }"
+    kernel = li.from_load_inline(
+        "e",
+        text,
+        functions=["f"],
+        reference=lambda x, a, n: (x.view(-1, n, 16) * 3 + a).sum(1),
+        inputs=(torch.randn(6, 32), 0.5, 2),
+    )
+    report = li.check(kernel, compiler=QUICK, progress=False)
+    assert "not tried: numbers other than the example's: a = 0.5, n = 2\n" in str(report), str(report)
+    assert "not tried: extents other than the example's, where a number stands: x (N, 32)" in str(report), str(report)
+
+
 def _counted(x: torch.Tensor) -> torch.Tensor:
     """Count for each number how many are below it, one pair after the other."""
     numbers = x.tolist()
