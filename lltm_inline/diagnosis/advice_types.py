@@ -507,7 +507,7 @@ def _dimensions(record: Record) -> str:
 
 @rules.rule(
     r"^void value not ignored|invalid use of void expression|incompatible type 'void'|\b[rl]value of type 'void'|has incomplete type 'void'"
-    r"|^invalid operands to binary expression \((?:.* and )?'void'"
+    r"|^invalid operands .*'void'"
 )
 def _void_lambda(match: re.Match[str], record: Record) -> str:
     """Find the lambda that is called here and has no return: it is void for that alone."""
