@@ -252,9 +252,8 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
             if not result.refused:
                 untried = result.skipped  # the last says the most
             elif not case.plain and not runner.run(Case("", case.size, case.dtype, view=case.view)).refused:
-                skipped.append(
-                    result.skipped
-                )  # that the kernel refuses a plain size, too, is tried in the section `interface`
+                # That the kernel refuses a plain size, too, is tried in the section `interface`.
+                skipped.append(result.skipped)
         else:
             ran += 1
             fill(matrix, case.group, result, runner.outputs)

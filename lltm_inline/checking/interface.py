@@ -77,10 +77,11 @@ def _untold(runner: Runner, cases: Sequence[Case]) -> list[str]:
         return [_CORNERS.format("corners=False: nobody says what they give")]
     told = [_CORNERS.format("an example does not tell what they should give")]
     sizes = dict.fromkeys(case.size for case in cases if runner.run(case).came_back)
+    # Where no call came back, nothing was tried with any value.
     drawn = [make_inputs(op, Case("", size, dtypes_of(op)[0])) for size in [*sizes][:2]]
     numbers = [
         f"{argument.name} = {values[0]!r}"
-        for argument, *values in zip(op.signature.inputs, *drawn, strict=True)
+        for argument, *values in (zip(op.signature.inputs, *drawn, strict=True) if drawn else ())
         if not (argument.is_tensor or argument.is_list) and values[1:] in ([], values[:1])
     ]
     extents = [
@@ -88,7 +89,7 @@ def _untold(runner: Runner, cases: Sequence[Case]) -> list[str]:
         for name, shape in op.shapes.items()
         if isinstance(shape, str) and any(term.isdigit() and term != "1" for term in shape.split())
     ]
-    if drawn and numbers:
+    if numbers:
         told.append(f"numbers other than the example's: {', '.join(numbers)}")
     if extents:
         told.append(f"extents other than the example's, where a number stands: {', '.join(extents)}")

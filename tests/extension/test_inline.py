@@ -1085,6 +1085,14 @@ def test_a_number_of_the_example_may_be_written_in() -> None:
     assert "not tried: extents other than the example's, where a number stands: x (N, 32)" in str(report), str(report)
 
 
+def test_a_number_of_a_snippet_that_never_comes_back() -> None:
+    """Where each call raises, no value was tried, and the check says what was raised."""
+    text = 'torch::Tensor f(torch::Tensor x, double a) { TORCH_CHECK_INDEX(a > 9, "never"); return x * a; }'
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=lambda x, a: x * a, inputs=(torch.randn(7), 0.5))
+    report = li.check(kernel, compiler=QUICK, progress=False)
+    assert not report.ok and "forward raises IndexError: never" in str(report), str(report)
+
+
 def _counted(x: torch.Tensor) -> torch.Tensor:
     """Count for each number how many are below it, one pair after the other."""
     numbers = x.tolist()
