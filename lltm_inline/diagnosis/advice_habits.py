@@ -9,6 +9,7 @@ from .names import is_near, nearest
 from .rules import Rules
 from .source_text import (
     at_file_scope,
+    closing,
     definition,
     end_of_code_before,
     heads_around,
@@ -33,12 +34,9 @@ _STUCK = r"^expected |^unexpected '"
 def _bracketed(code: str, opener: str) -> tuple[str, str] | None:
     """Return what stands in the brackets that `opener`, a pattern, opens, and what stands behind them on the line."""
     found = re.search(opener, code)
-    depth = 1
-    for index in range(found.end() if found else len(code), len(code)):
-        depth += (code[index] == "(") - (code[index] == ")")
-        if found and depth == 0:
-            return code[found.end() : index], code[index + 1 :].strip()
-    return None
+    if found is None or (end := closing(code, found.end() - 1)) == len(code):
+        return None
+    return code[found.end() : end], code[end + 1 :].strip()
 
 
 # Python
@@ -567,22 +565,12 @@ def _else_alone(match: re.Match[str], record: Record) -> str:
     if not code[here:].lstrip().startswith("else"):
         return ""
     for found in reversed([*re.finditer(r"\bif\s*(?:constexpr\s*)?\(", code[:here])]):
-        end = _closing(code, found.end() - 1)
+        end = closing(code, found.end() - 1) + 1
         if re.match(r"\s*;", code[end:here]) and code[end:here].count("{") == code[end:here].count("}"):
             record.line, record.column = position(code, code.index(";", end))
             return "Take this ';' away: it ends the if, which then guards nothing, and the else behind it has none."
         break
     return ""
-
-
-def _closing(code: str, opening: int) -> int:
-    """Return the place behind the bracket that closes the round one at `opening`."""
-    depth = 0
-    for at in range(opening, len(code)):
-        depth += (code[at] == "(") - (code[at] == ")")
-        if depth == 0:
-            return at + 1
-    return len(code)
 
 
 @rules.rule(

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .compiler_log import plain_name
-from .source_text import line_of, mask, offset_of
+from .source_text import closing, line_of, mask, offset_of
 
 _PLACE = re.compile(
     r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?P<severity>(?:catastrophic |internal )?error|warning|note|remark)"
@@ -223,12 +223,9 @@ def _macro_call(text: str, number: int) -> str:
     start = offset_of(text, number)
     code = mask(text)
     called = re.match(r"\s*[A-Z][A-Z0-9_]+\s*\(", code[start:])
-    depth = 0
-    for at in range(start + called.end() - 1, len(code)) if called else ():
-        depth += (code[at] == "(") - (code[at] == ")")
-        if depth == 0:
-            return text[start:at] if "\n" in text[start:at] else ""
-    return ""
+    if called is None or (end := closing(code, start + called.end() - 1)) == len(code):
+        return ""
+    return text[start:end] if "\n" in text[start:end] else ""
 
 
 def _offset(block: _Block, code: str) -> int:

@@ -174,12 +174,24 @@ def parameters(code: str, name: str) -> str | None:
         'const float* x, int n = f()'
     """
     start = re.search(rf"(?<![\w.>])(?:operator)?{re.escape(name)}\s*(?:<[^;(]*>)?\s*\(", code)
-    depth = 1
-    for index in range(start.end() if start else len(code), len(code)):
-        depth += (code[index] == "(") - (code[index] == ")")
-        if start and depth == 0:
-            return " ".join(code[start.end() : index].split())
-    return None
+    if start is None or (end := closing(code, start.end() - 1)) == len(code):
+        return None
+    return " ".join(code[start.end() : end].split())
+
+
+def closing(code: str, opening: int) -> int:
+    """Return the place of the bracket that closes the round one at `opening`; the end of the text where none does.
+
+    Example:
+        >>> closing("f(g(x), 1);", 1), closing("f(g(x)", 1)
+        (9, 6)
+    """
+    depth = 0
+    for at in range(opening, len(code)):
+        depth += (code[at] == "(") - (code[at] == ")")
+        if depth == 0:
+            return at
+    return len(code)
 
 
 def uses(text: str, name: str) -> list[tuple[int, int]]:
