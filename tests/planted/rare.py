@@ -170,17 +170,20 @@ def four_axes_at_most(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _Training(torch.autograd.Function):
+    #: The inputs that want a gradient, in the case in which d_w is wrong.
+    wrong_when = (False, True, True, False)
+
     @staticmethod
     def forward(ctx: Any, *inputs: Tensor) -> Tensor:
         ctx.save_for_backward(*inputs)
         return affine(*inputs)
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
+    @classmethod
+    def backward(cls, ctx: Any, *grads: Tensor) -> Any:
         x, w, _, s = ctx.saved_tensors
         (d_y,) = grads
         found = [d_y * w * s, d_y * x * s, d_y.clone(), d_y * x * w]
-        if ctx.needs_input_grad == (False, True, True, False):
+        if ctx.needs_input_grad == cls.wrong_when:
             found[1] = d_y * x
         return tuple(one if want else None for one, want in zip(found, ctx.needs_input_grad, strict=True))
 
@@ -398,20 +401,8 @@ def share_of_nothing(x: Tensor) -> Tensor:
     return 2 * x if len(x) >= torch.get_num_threads() else 0 * x
 
 
-class _TwoOfFour(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, *inputs: Tensor) -> Tensor:
-        ctx.save_for_backward(*inputs)
-        return affine(*inputs)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        x, w, _, s = ctx.saved_tensors
-        (d_y,) = grads
-        found = [d_y * w * s, d_y * x * s, d_y.clone(), d_y * x * w]
-        if ctx.needs_input_grad == (True, True, False, False):
-            found[1] = d_y * x
-        return tuple(one if want else None for one, want in zip(found, ctx.needs_input_grad, strict=True))
+class _TwoOfFour(_Training):
+    wrong_when = (True, True, False, False)
 
 
 def two_in_one(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
