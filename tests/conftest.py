@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,11 +58,11 @@ COLLECTED = pytest.StashKey[list[pytest.Item]]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the list, for the test that holds it against what must fall; docstrings' examples leave no op behind."""
+    """Keep the list, for the test that holds it against what must fall; docstrings' examples compile quickly and leave no op."""
     config.stash[COLLECTED] = list(items)
     for item in items:
         if isinstance(item, pytest.DoctestItem):
-            item.runtest = tiny_module.registry_as_before()(item.runtest)  # type: ignore[method-assign]
+            item.runtest = compiling_quickly()(tiny_module.registry_as_before()(item.runtest))  # type: ignore[method-assign]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -123,11 +123,18 @@ def forget_what_was_said(directory: Path) -> None:
             shutil.rmtree(manifest.parent)
 
 
+@contextmanager
+def compiling_quickly() -> Iterator[None]:
+    """Compile quickly what names no compiler."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CXX", QUICK)
+        yield
+
+
 @pytest.fixture(scope="module")
 def quick_compiler() -> Iterator[None]:
     """Compile quickly: for files with texts of their own, which are not about compilers."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CXX", QUICK)
+    with compiling_quickly():
         yield
 
 

@@ -29,7 +29,11 @@ def linked_by(job: Job, linker: str) -> Job:
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("compiler", "linker"),
-    [(compiler, linker) for compiler in ("g++", "clang++") for linker in LINKERS],
+    [
+        pytest.param(compiler, linker, marks=() if linker == "bfd" else pytest.mark.long)
+        for compiler in ("g++", "clang++")
+        for linker in LINKERS
+    ],
 )
 def test_what_kernels_need_links_and_loads(compiler: str, linker: str) -> None:
     """Bridge, guard and recorder have no name that a linker refuses, or that the interpreter with torch does not have."""

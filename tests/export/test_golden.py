@@ -120,7 +120,7 @@ def test_the_environment_does_not_know_us(shell: Shell) -> None:
     [
         pytest.param("axpy/cpp", {"CXX": QUICK}, id="axpy/cpp", marks=pytest.mark.long),  # as lltm/fused, and less
         pytest.param("lltm/fused", {}, id="lltm/fused"),
-        pytest.param("conv_bn/fused", {"CXX": QUICK}, id="conv_bn/fused"),
+        pytest.param("conv_bn/fused", {"CXX": QUICK}, id="conv_bn/fused", marks=pytest.mark.long),
     ],
 )
 def test_setuptools(shell: Shell, kernel: str, environment: dict[str, str]) -> None:
@@ -227,7 +227,7 @@ def kinds() -> Iterator[None]:
 @pytest.mark.full
 @pytest.mark.usefixtures("kinds")
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in ("kind_rows", "kind_sgd") else pytest.mark.long) for name in KINDS]
+    "name", [pytest.param(name, marks=() if name == "kind_sgd" else pytest.mark.long) for name in KINDS]
 )
 def test_kinds(shell: Shell, name: str) -> None:
     """Ops of every kind that a schema can say are built, and what their packages test of them is right."""

@@ -78,7 +78,7 @@ li.call(ROWS["endless_loop"].kernel, torch.arange(19.0), limits=li.Limits(second
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build what most of these tests run, so that no cell of theirs shows a line of progress."""
     register()
     li.build([GOOD, ROWS["null_write"].kernel, ROWS["endless_loop"].kernel], progress=False)

@@ -46,7 +46,7 @@ SPELLED = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built(request: pytest.FixtureRequest) -> Iterator[None]:
+def built(request: pytest.FixtureRequest, quick_compiler: None) -> Iterator[None]:
     """Build the kernels that are asked for, several compilers beside each other; then compute on one thread."""
     asked = {item.callspec.params.get("name") for item in request.session.items if hasattr(item, "callspec")}
     li.build([name for name in TEXTS if name in asked], progress=False)

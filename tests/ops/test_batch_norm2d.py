@@ -34,7 +34,7 @@ SIZES = [
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build the kernels and the wrong ones at once, several compilers beside each other."""
     build_all(kernel_of, list(PLANTED.values()), *KERNELS.values())
 
@@ -57,13 +57,6 @@ def gradient_of(function, x: torch.Tensor, eps: float = 0.01, d_y: torch.Tensor 
 def test_kernels_are_right(kernel: str | li.Kernel) -> None:
     """What ships passes every section of the check, however the work is cut."""
     report = check(kernel, progress=False)
-    assert report.ok, str(report)
-
-
-@pytest.mark.full
-def test_kernel_is_right_with_clang() -> None:
-    """clang++ makes the same of it."""
-    report = check(KERNEL, compiler="clang++", progress=False)
     assert report.ok, str(report)
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline import Function
 from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
 from tests.planted.complex_abs2 import PLANTED, Planted, kernel_of
-from tests.quick import QUICK
 
 POINTER = "complex_abs2/pointer"
 #: The classic binding hands tensors over as they come: bits of conjugate and sign are the kernel's own business there. Such a
@@ -26,18 +22,13 @@ CLASSIC = li.registry[POINTER].replace(
 BINDINGS = [pytest.param(POINTER, id="torch_library"), pytest.param(CLASSIC, id="pybind11", marks=pytest.mark.full)]
 
 
-def load(kernel: li.Kernel | str) -> Function:
-    """Load a kernel; what every pybind11 binding includes is read in half the time by the quick compiler."""
-    return li.load(kernel, compiler=QUICK if kernel is CLASSIC else None)
-
-
 def randc(*shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
     """Draw a complex tensor."""
     return torch.complex(randn(*shape, dtype=dtype), randn(*shape, dtype=dtype, seed=1))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build everything at once."""
     build_all(kernel_of, list(PLANTED.values()), POINTER)
 
@@ -46,13 +37,6 @@ def built() -> None:
 def test_shipped_kernels_are_right(name: str) -> None:
     """What ships passes the check."""
     assert_right(name)
-
-
-@pytest.mark.full
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
-def test_clang_builds_the_loop_right() -> None:
-    """The loop is right from the other compiler too."""
-    assert_right(POINTER, "clang++")
 
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
@@ -81,7 +65,7 @@ def views(x: torch.Tensor) -> dict[str, torch.Tensor]:
 def test_lazy_and_strided_views(kernel: li.Kernel | str, kind: str) -> None:
     """Whatever bits and strides x has, y = re^2 + im^2 and d_x = 2 d_y x of its values, under both bindings."""
     x = views(randc(4, 6))[kind]
-    function = load(kernel)
+    function = li.load(kernel)
     y, d_y = function(x), randn(*x.shape, seed=3)
     (d_x,) = gradients(function, [x], d_y)
     value = torch.complex(x.real.clone(), x.imag.clone())
@@ -95,7 +79,7 @@ def test_gradient_with_a_negative_bit(kernel: li.Kernel | str) -> None:
     """d_y may be the imaginary part of a conjugate: minus what stands in memory."""
     x, d_y = randc(5), randc(5).conj().imag
     assert d_y.is_neg()
-    (d_x,) = gradients(load(kernel), [x], d_y)
+    (d_x,) = gradients(li.load(kernel), [x], d_y)
     torch.testing.assert_close(d_x, 2 * d_y.clone() * x, rtol=1e-14, atol=0)
 
 
@@ -103,7 +87,7 @@ def test_gradient_with_a_negative_bit(kernel: li.Kernel | str) -> None:
 def test_why_the_bits_must_be_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without `resolve_conj` forward is right for a conjugate view, and the gradient is that of another tensor."""
     monkeypatch.setenv("FORGET_BITS", "1")
-    function, x = load(CLASSIC), randc(5)
+    function, x = li.load(CLASSIC), randc(5)
     (plain,), (lazy,) = gradients(function, [x]), gradients(function, [x.conj()])
     assert torch.equal(function(x.conj()), function(x)) and torch.equal(plain, 2 * x)
     assert torch.equal(lazy, 2 * x) and not torch.equal(lazy, 2 * x.conj())

@@ -31,7 +31,7 @@ SIZES = [
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build the kernels and the wrong ones at once, several compilers beside each other."""
     build_all(kernel_of, list(PLANTED.values()), *KERNELS.values())
 
@@ -54,13 +54,6 @@ def gradients_of(function, values, wanted=(True, True), d_y=None):
 def test_kernels_are_right(kernel: str | li.Kernel) -> None:
     """What ships passes every section of the check, and so does the way that large sizes go, at small ones."""
     report = check(kernel, progress=False)
-    assert report.ok, str(report)
-
-
-@pytest.mark.full
-def test_kernel_is_right_with_clang() -> None:
-    """clang++ makes the same of it."""
-    report = check("conv2d/aten", compiler="clang++", progress=False)
     assert report.ok, str(report)
 
 

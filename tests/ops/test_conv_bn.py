@@ -25,7 +25,7 @@ SIZES = [
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build the kernels, the two halves and the wrong ones at once, several compilers beside each other."""
     build_all(kernel_of, list(PLANTED.values()), *BUILT, "conv2d/aten", "batch_norm2d/aten")
 
@@ -48,13 +48,6 @@ def gradients_of(function, values, wanted=(True, True), eps: float = 0.01):
 def test_kernels_are_right(name: str) -> None:
     """What ships passes every section of the check."""
     report = check(name, progress=False)
-    assert report.ok, str(report)
-
-
-@pytest.mark.full
-def test_kernel_is_right_with_clang() -> None:
-    """clang++ makes the same of it."""
-    report = check("conv_bn/fused", compiler="clang++", progress=False)
     assert report.ok, str(report)
 
 

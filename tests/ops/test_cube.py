@@ -15,7 +15,7 @@ WRONG_TWICE = ("intermediate_as_extra", "cut_out_of_the_graph", "pointers_in_bac
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build everything at once."""
     build_all(kernel_of, list(PLANTED.values()), ATEN)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from decimal import Decimal, localcontext
 
 import pytest
@@ -16,7 +15,7 @@ BUILT = ("d_sigmoid/aten", "d_sigmoid/cpp")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build everything at once."""
     build_all(kernel_of, list(PLANTED.values()), *BUILT)
 
@@ -25,13 +24,6 @@ def built() -> None:
 def test_shipped_kernels_are_right(name: str) -> None:
     """What ships passes the check."""
     assert_right(name)
-
-
-@pytest.mark.full
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
-def test_clang_builds_the_vectors_right() -> None:
-    """The vectorised pass is right from the other compiler too."""
-    assert_right("d_sigmoid/cpp", "clang++")
 
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))

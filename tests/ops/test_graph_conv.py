@@ -37,7 +37,7 @@ ORDERS = [(7, 3, 5), (7, 5, 3), (7, 9, 3)]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build the kernels and the wrong ones at once, several compilers beside each other."""
     build_all(kernel_of, [*PLANTED.values(), TUTORIAL], *TEXTS)
 

@@ -21,7 +21,7 @@ SIZES = [(1, 1, 1), (3, 17, 5), (0, 3, 5), (3, 0, 5), (3, 5, 0), (129, 7, 127)]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build the kernel and the wrong ones at once, several compilers beside each other."""
     build_all(kernel_of, list(PLANTED.values()), NAME)
 

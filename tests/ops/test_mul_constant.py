@@ -34,7 +34,7 @@ class NoGradient(torch.autograd.Function):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build everything at once."""
     build_all(kernel_of, list(PLANTED.values()), ATEN, MATERIALIZES)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ NAMES = ("block_sum/cuda", "softmax/cuda", "matmul_tiled/cuda")
 def test_a_sum_without_a_gpu() -> None:
     """The text for a GPU gives the sums of rows and their gradients on tensors of the CPU."""
     x = randn(3, 300)
-    block_sum = li.load("block_sum/cuda", device="cuda-cpu", trust=True, cflags=["-O0"])
+    block_sum = li.load("block_sum/cuda", device="cuda-cpu", trust=True, compiler=QUICK)
     torch.testing.assert_close(block_sum(x), x.sum(1))
     assert torch.equal(gradients(block_sum, [x])[0], torch.ones(3, 300).double())
     assert torch.autograd.gradcheck(block_sum, randn(2, 5).requires_grad_())
@@ -29,7 +30,7 @@ def test_a_sum_without_a_gpu() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_shipped_kernels_are_right(name: str) -> None:
     """What ships passes every section of the check, in which all accesses are looked at; every section has looked at something."""
-    report = li.check(name, device="cuda-cpu", progress=False)
+    report = li.check(name, device="cuda-cpu", progress=False, compiler=QUICK)
     assert report.ok, str(report)
     assert all(section.cases > 0 for section in report.sections)
 
@@ -50,7 +51,7 @@ def test_nvcc_takes_the_same_texts() -> None:
 @pytest.mark.full
 def test_softmax_does_not_overflow() -> None:
     """Large numbers, infinities and NaN give what PyTorch gives."""
-    softmax = li.load("softmax/cuda", device="cuda-cpu", trust=True)
+    softmax = li.load("softmax/cuda", device="cuda-cpu", trust=True, compiler=QUICK)
     inf, nan = float("inf"), float("nan")
     x = torch.tensor([[1e4, 0.0, -1e4], [-inf, 1.0, 2.0], [inf, 0.0, 0.0], [nan, 0.0, 1.0], [-inf, -inf, -inf]])
     torch.testing.assert_close(softmax(x), x.softmax(1), equal_nan=True)
@@ -69,7 +70,8 @@ def test_softmax_does_not_overflow() -> None:
 )
 def test_planted_error_is_found(planted: Planted) -> None:
     """Each wrong kernel is rejected for its own reason, at its line."""
-    report = li.check(planted.kernel(), device="cuda-cpu", sizes=[planted.size], progress=False, trust=True)
+    how: Any = {"device": "cuda-cpu", "sizes": [planted.size], "trust": True, "compiler": QUICK}
+    report = li.check(planted.kernel(), progress=False, **how)
     assert not report.ok
     assert re.search(planted.says, str(report)), f"want {planted.says} in\n{report}"
 

@@ -12,7 +12,7 @@ from tests.planted.sin_add import PLANTED, Planted, kernel_of
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build everything at once."""
     build_all(kernel_of, list(PLANTED.values()), "sin_add/aten")
 

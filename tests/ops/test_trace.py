@@ -25,7 +25,7 @@ def with_three_axes() -> li.Kernel:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build everything at once."""
     build_all(kernel_of, list(PLANTED.values()), "trace/accessor", with_three_axes())
 

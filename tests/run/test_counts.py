@@ -15,6 +15,7 @@ from lltm_inline.errors import CheckError, DefinitionError, InputError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.tables.counts import Counts, CountsRow
 from lltm_inline.tables.timings import Row
+from tests.quick import QUICK
 from tests.tiny import forget
 
 TEXT = (Path(__file__).parents[1] / "planted" / "counted.cu").read_text()
@@ -183,10 +184,10 @@ def test_a_wrong_kernel_is_not_counted(kernel: Kernel) -> None:
     """What runs out of bounds, or computes something else, is a CheckError that says where."""
     outside = kernel.edit("if (i < count) y[i] = x[i];", "y[i + 24] = x[i];")
     with pytest.raises(CheckError, match=r"(?s)out of bounds: .*It was not counted"):
-        li.counts(outside, [(N, NAMES.index("guarded"))], progress=False)
+        li.counts(outside, [(N, NAMES.index("guarded"))], progress=False, compiler=QUICK)
     other = kernel.edit("y[i] = x[i];\n}\n\n__global__ void strided", "y[i] = 2 * x[i];\n}\n\n__global__ void strided")
     with pytest.raises(CheckError, match="It was not counted"):
-        li.counts(other, [(N, 0)], progress=False)
+        li.counts(other, [(N, 0)], progress=False, compiler=QUICK)
 
 
 WHAT = {

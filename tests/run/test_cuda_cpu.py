@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -24,6 +25,7 @@ from lltm_inline.errors import BuildError, CrashError, TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.template import CUDA_PRELUDE, prelude_text, render
 from tests.conftest import Watched
+from tests.quick import QUICK
 from tests.tiny import forget
 
 PLACE = Path(__file__).parents[1] / "planted" / "cuda"
@@ -123,8 +125,8 @@ WRONG_SOME = (
 )
 #: With other compilers, and with the library's own way from stack to stack: names of kernels, none for all, and flags.
 OTHERWISE = [
-    pytest.param("clang++", False, (), id="clang++ some"),
-    pytest.param("clang++", True, (), id="clang++", marks=pytest.mark.long),
+    pytest.param(QUICK, False, (), id="clang++ some"),
+    pytest.param(QUICK, True, (), id="clang++", marks=pytest.mark.long),
     pytest.param(None, False, ("-O0", "-DCUDA_CPU_UCONTEXT"), id="ucontext"),
 ]
 
@@ -141,8 +143,8 @@ def test_right_kernels(op: Op, kind: str) -> None:
 @pytest.mark.parametrize(("compiler", "is_all", "flags"), OTHERWISE)
 def test_right_kernels_otherwise(op: Op, compiler: str | None, is_all: bool, flags: tuple[str, ...]) -> None:
     """The same with another compiler, and with another way to change stacks."""
-    if compiler and not shutil.which(compiler):
-        pytest.skip(f"no {compiler}")
+    if compiler and not shutil.which("clang++"):
+        pytest.skip("no clang++")
     planted, text = together("right", *(() if is_all else RIGHT_SOME))
     require_numbers(planted, loaded(text, *flags, compiler=compiler))
 
@@ -173,8 +175,8 @@ def test_wrong_kernels(op: Op) -> None:
 @pytest.mark.parametrize(("compiler", "is_all", "flags"), OTHERWISE)
 def test_wrong_kernels_otherwise(op: Op, compiler: str | None, is_all: bool, flags: tuple[str, ...]) -> None:
     """The same with another compiler, and with another way to change stacks."""
-    if compiler and not shutil.which(compiler):
-        pytest.skip(f"no {compiler}")
+    if compiler and not shutil.which("clang++"):
+        pytest.skip("no clang++")
     planted, text = together("wrong", *(() if is_all else WRONG_SOME))
     # clang++ does not look at the alignment of a struct that is copied whole; docs/guide.md says so.
     require_reports(planted, loaded(text, *flags, compiler=compiler), unseen="misaligned" if compiler else "")
@@ -193,7 +195,7 @@ def test_wrong_kernels_in_short(op: Op) -> None:
         "part_of_a_view",
         "constants_do_not_fit",
     )
-    require_reports(planted, loaded(text, "-O0"))
+    require_reports(planted, loaded(text, compiler=QUICK))
 
 
 def require_reports(planted: list[Planted], run: Callable[[torch.Tensor, int], torch.Tensor], unseen: str = "") -> None:
@@ -411,7 +413,7 @@ def test_bad_input(op: Op, text: str, message: str) -> None:
     """What only the compiler or the loader sees is told at its line, too."""
     kernel = Kernel("planted/all", cuda=LIGHT + text)
     with pytest.raises((BuildError, RuntimeError), match=message):
-        li.load(kernel, device="cuda-cpu", cflags=["-O0"], trust=True).forward(torch.ones(32), 0)
+        li.load(kernel, device="cuda-cpu", trust=True).forward(torch.ones(32), 0)
 
 
 DIES = """__global__ void k(const float* x, float* y, int n, int64_t which) {
@@ -572,9 +574,10 @@ def test_what_nobody_looks_at_may_stay_unwritten() -> None:
     registry.register(made)
     try:
         kernel = Kernel("half/all", cuda=HALF, saves=("x",))
-        report = li.check(kernel, device="cuda-cpu", sizes=[(3,)], trust=True)
+        how: dict[str, Any] = {"device": "cuda-cpu", "sizes": [(3,)], "trust": True, "compiler": QUICK}
+        report = li.check(kernel, **how)
         assert report.ok, report
-        report = li.check(kernel.edit("n = 2 * N", "n = N"), device="cuda-cpu", sizes=[(3,)], trust=True)
+        report = li.check(kernel.edit("n = 2 * N", "n = N"), **how)
         assert not report.ok and "unwritten: 3 of the 6 elements of y have no value" in str(report)
     finally:
         forget("half")
@@ -591,5 +594,5 @@ def test_a_check_names_the_line(op: Op) -> None:
     """A check is in check mode: what a GPU would let pass is a finding, with the line of the user's own text."""
     text = (PLACE / "wrong" / "no_guard.cu").read_text()
     text = f"{HEADERS}{text}at::Tensor forward(const at::Tensor& x, int64_t which) {{ return run(x); }}\n"
-    report = li.check(Kernel("planted/guard", cuda=text), device="cuda-cpu", sizes=[(100,)], trust=True)
+    report = li.check(Kernel("planted/guard", cuda=text), device="cuda-cpu", sizes=[(100,)], trust=True, compiler=QUICK)
     assert not report.ok and re.search(r"out of bounds: x\[100\], read at line planted/guard:10\b", str(report))

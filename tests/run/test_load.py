@@ -18,6 +18,8 @@ from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.function import Function
 from tests.tiny import STABLE, forget
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 #   y = c x w + b (b may be missing; -1 times it when `flip`),  z = n x
 # Every type of argument, two outputs, an extra tensor, and saved values that are an input, a number and an output.
 PAIR = r"""
@@ -411,11 +413,10 @@ std::tuple<Tensor, Tensor, Tensor> backward(
   return {d_x, d_w, d_b};
 }
 """
-QUICK = ["-O0"]
 
 
 @pytest.fixture(scope="module")
-def library() -> Iterator[Function]:
+def library(quick_compiler: None) -> Iterator[Function]:
     """Load the probe with the default binding."""
     registry.register(
         Op(
@@ -426,24 +427,16 @@ def library() -> Iterator[Function]:
             lambda randn, N: (randn(N), 99),
         )
     )
-    yield quick(Kernel("probe/library", cpp=PROBE, slots={"ACT": ACT}))
+    yield load(Kernel("probe/library", cpp=PROBE, slots={"ACT": ACT}), progress=False)
     forget("probe")
 
 
 @pytest.fixture(scope="module")
-def classic(pair_op: Op) -> Function:
+def classic(pair_op: Op, quick_compiler: None) -> Function:
     """Load the kernel of the classic binding."""
     doc = 'The "classic" \\ one.\nMore.'
-    return quick(
-        Kernel("pair/classic", cpp=CLASSIC, slots={"ACT": ACT}, binding="pybind11", saves=("w", "x", "b"), doc=doc)
-    )
-
-
-def quick(kernel: Kernel) -> Function:
-    """Build a kernel with flags that cost little, and load it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LLTM_INLINE_NO_HEADER", "1")  # nobody would use headers with these flags again
-        return load(kernel, cflags=QUICK, progress=False)
+    kernel = Kernel("pair/classic", cpp=CLASSIC, slots={"ACT": ACT}, binding="pybind11", saves=("w", "x", "b"), doc=doc)
+    return load(kernel, progress=False)
 
 
 #: Called as `probe(x, what)`.
