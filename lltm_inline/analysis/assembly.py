@@ -622,6 +622,8 @@ def assembly(
         if each.python is not None:
             raise DefinitionError(f"kernel {each.label!r} is a Python function: it has no machine code of its own")
         require_text(each, device)
+    if device != "cuda":
+        _disassembler()  # what is missing is said before anything is compiled
     asked: Any = None if hot is True else [hot]
     sizes = {each.op: choose_sizes(registry.op_of(each), asked)[0] for each in chosen} if hot is not False else {}
     try:
@@ -733,14 +735,25 @@ def _routines(path: Path, file: str) -> tuple[list[Routine], tuple[tuple[str, in
     return [routine for _, routine in sorted(found, key=lambda each: -each[0])], elsewhere
 
 
+def _disassembler() -> tuple[str, ...]:
+    """Return the command that lists the instructions of a library.
+
+    Raises:
+        ToolchainError: there is none.
+    """
+    for tool in _TOOLS:
+        if shutil.which(tool[0]):
+            return tool
+    raise ToolchainError(
+        f"the assembly of a kernel needs objdump or llvm-objdump on PATH. {install_command('objdump')}"
+    )
+
+
 def _disassembled(path: Path) -> dict[str, list[tuple[int, str]]]:
     """List the instructions of a library by function."""
-    tool = next((tool for tool in _TOOLS if shutil.which(tool[0])), None)
-    if tool is None:
-        raise ToolchainError(
-            f"the assembly of a kernel needs objdump or llvm-objdump on PATH. {install_command('objdump')}"
-        )
-    listed = subprocess.run([*tool, str(path)], capture_output=True, text=True, errors="replace", check=True).stdout
+    listed = subprocess.run(
+        [*_disassembler(), str(path)], capture_output=True, text=True, errors="replace", check=True
+    ).stdout
     functions: dict[str, list[tuple[int, str]]] = {}
     rows: list[tuple[int, str]] = []
     for line in listed.splitlines():

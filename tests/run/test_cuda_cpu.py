@@ -220,7 +220,7 @@ def require_reports(planted: list[Planted], run: Callable[[torch.Tensor, int], t
 
 @pytest.mark.full
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc")
-@pytest.mark.parametrize("kind", ["right", "teaching"])
+@pytest.mark.parametrize("kind", [pytest.param("right", marks=pytest.mark.long), "teaching"])
 def test_right_kernels_compile_for_a_gpu(op: Op, kind: str) -> None:
     """nvcc takes the same texts."""
     _, text = together(kind)
