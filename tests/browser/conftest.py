@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Error
 from tests.browser.chromium import CURE, find_chromium, running_chromium
 from tests.browser.lab import Lab, running_lab
 from tests.browser.page import NotebookPage, opened
+from tests.quick import QUICK
 
 KEPT, MISSING = pytest.StashKey[Path](), pytest.StashKey[bool]()
 
@@ -35,7 +36,7 @@ def chromium(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def lab(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """Start JupyterLab, with the cache of this test session."""
-    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
+    with running_lab(tmp_path_factory.mktemp("lab"), {"CXX": QUICK}) as lab:
         yield lab
 
 

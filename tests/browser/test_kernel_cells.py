@@ -23,7 +23,7 @@ def test_typo_stops_run_all_and_is_marked_where_it_was_typed(notebook: NotebookP
     notebook.run_all()
     card = notebook.output(1)
     assert notebook.counts()[2] is None and "after it" not in notebook.text(2)
-    expect(card).to_contain_text(f"axpy/mine:{TYPO_LINE}:3: 'retrun' was not declared in this scope")
+    expect(card).to_contain_text(re.compile(rf"axpy/mine:{TYPO_LINE}:3: [\w ]*'retrun'"))
     expect(card).to_contain_text("Did you mean 'return'?")
     assert "retrun" in notebook.source(1).split("\n")[TYPO_LINE - 1]
     assert "Traceback" not in notebook.text(1) and "ninja" not in notebook.text(1)

@@ -115,11 +115,8 @@ def test_uncaught_crash_is_an_ordinary_error_of_a_cell(environment: None) -> Non
     # Beside the line of progress that a slow machine shows.
     (error,) = (output for output in book.cells[1].outputs if output.output_type == "error")
     row = ROWS["null_write"]
-    assert (
-        error.ename == "CrashError"
-        and "SIGSEGV" in error.evalue
-        and f"{row.kernel.name}:{row.lines[0]}" in error.evalue
-    )
+    assert error.ename == "CrashError" and "SIGSEGV" in error.evalue, error.evalue
+    assert f"{row.kernel.name}:{row.lines[0]}" in error.evalue
     assert not book.cells[2].outputs
 
 

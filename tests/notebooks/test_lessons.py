@@ -26,6 +26,7 @@ ANY_COMPILER = {
     "04_gradients",
     "08_cuda_without_a_gpu",
     "09_shared_memory",
+    "13_your_own_op",
     "14_crash_it_on_purpose",
     "15_leaving_home",
     "16_bring_your_own_kernel",

@@ -92,7 +92,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
 def test_bases_of_the_planted_kernels_are_right() -> None:
     """The kernels into which errors are planted are right, so that each is rejected for the planted error alone."""
     for kernel in (plain(), Kernel("lltm/hand", python=hand.right)):
-        report = check(kernel, progress=False)
+        report = check(kernel, progress=False, compiler=QUICK)
         assert report.ok, str(report)
 
 
@@ -127,14 +127,14 @@ def test_gradcheck_is_the_gradient_section_alone() -> None:
 def test_sizes_of_the_caller_replace_the_corner_sizes() -> None:
     """A kernel that is wrong for B = 1 only passes when it is not asked about B = 1."""
     kernel = PLANTED["wrong_for_one_row"].kernel()
-    assert check(kernel, sizes=[(4, 3, 8)], progress=False).ok
-    report = check(kernel, sizes=[(4, 3, 8), (1, 3, 8)], progress=False)
+    assert check(kernel, sizes=[(4, 3, 8)], progress=False, compiler=QUICK).ok
+    report = check(kernel, sizes=[(4, 3, 8), (1, 3, 8)], progress=False, compiler=QUICK)
     assert finding(report, "parity", "d_bias").case.startswith("B=1, F=3, S=8")
 
 
 def test_layouts_are_tried_where_they_tell_something() -> None:
     """Of the caller's sizes the one at which a stride matters is taken for layouts, wherever it stands in the list."""
-    report = check(PLANTED["ignores_strides"].kernel(), sizes=[(1, 1, 1), (4, 3, 8)], progress=False)
+    report = check(PLANTED["ignores_strides"].kernel(), sizes=[(1, 1, 1), (4, 3, 8)], progress=False, compiler=QUICK)
     assert finding(report, "parity", "new_cell").case.startswith("B=4, F=3, S=8")
 
 
@@ -144,7 +144,7 @@ def test_kernel_that_does_not_compile_raises() -> None:
         "lltm/broken", cpp=plain().cpp.replace("std::tanh(cell[at])", "std::tanhh(cell[at])"), saves=plain().saves
     )
     with pytest.raises(BuildError, match="tanhh"):
-        check(broken, progress=False)
+        check(broken, progress=False, compiler=QUICK)
 
 
 @pytest.mark.parametrize(
