@@ -85,6 +85,9 @@ WAYS = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda value: pi
 
 def test_all_public_classes_are_here() -> None:
     """A class that is new among the public names joins the table."""
+    assert {name for name in dir(li) if not name.startswith("__")} == set(
+        li.__all__
+    )  # and none of what the module imports
     public = {name for name in dir(li) if inspect.isclass(getattr(li, name))}
     assert public <= set(VALUES) | {error.__name__ for error in ERRORS}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from ..base.progress import emit
 from ..model.registry import Kernel, Op
 from ..model.shapes import Shape
 from ..run.cases import (
+    VIEWS,
     Case,
     Size,
     dtypes_of,
@@ -22,6 +24,7 @@ from ..run.cases import (
     place,
     subset_cases,
     tensor_inputs,
+    viewed,
 )
 from ..run.compare import dtype_name
 from ..run.function import as_tuple, differentiable, each
@@ -365,6 +368,21 @@ def _nonsense(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[
     for i, argument in places:
         if len(places) > 1 or several:
             yield argument.name, "on device meta and the others not", using(i, tensors[i].to("meta"))
+    yield from _turned(op, size, device)
+
+
+def _turned(op: Op, size: Size, device: str) -> Iterable[tuple[str, str, list[Any]]]:
+    """Yield inputs of any shape of which one has its extents in another order: as many axes and elements as the others have."""
+    if len(op.any_rank_inputs) < 2:
+        return
+    view = VIEWS[1]
+    made = make_inputs(op, replace(viewed(op, size, view), dtype=dtypes_of(op)[-1]))
+    inputs = [each(value, lambda one: one.to(DEVICES[device].tensors)) for value in made]
+    for i, argument in enumerate(op.signature.inputs):
+        if argument.name in op.any_rank_inputs and isinstance(inputs[i], Tensor):
+            fresh = [each(v, torch.clone) if a.alias else v for a, v in zip(op.signature.inputs, inputs, strict=True)]
+            fresh[i] = inputs[i].new_zeros(view[::-1])
+            yield argument.name, f"of shape {view[::-1]}, where the others have {view}", fresh
 
 
 def _cast(value: Tensor, dtype: torch.dtype) -> Tensor:
@@ -373,7 +391,7 @@ def _cast(value: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _misfits(op: Op, name: str, size: Size, among: bool = False) -> list[tuple[int, ...]]:
-    """List shapes of one input that no size allows, given the shapes of the others: an extent more, an axis more.
+    """List shapes of one input that no size allows, given those of the others: an extent more, the axes turned, an axis more.
 
     `among` others of a list, nothing but their shape fits.
     """
@@ -384,8 +402,9 @@ def _misfits(op: Op, name: str, size: Size, among: bool = False) -> list[tuple[i
     if op.shape_of[name].any_rank:
         return [(*shape, 1), (shape[0] + 1,)] if len(op.any_rank_inputs) > 1 or among else []
     longer = [(*shape[:axis], extent + 1, *shape[axis + 1 :]) for axis, extent in enumerate(shape)]
+    turned = [shape[::-1]] if shape[::-1] != shape else []  # as many axes and elements
     others = {t.name: op.shape_of[t.name](sizes) for t in op.signature.tensors if t.type == "Tensor" or t.name == name}
-    found = [misfit for misfit in longer if among or not _consistent(op.shape_of, {**others, name: misfit})]
+    found = [misfit for misfit in (*longer, *turned) if among or not _consistent(op.shape_of, {**others, name: misfit})]
     return [*found, (1, *shape), (*shape[:-1], shape[-1], 1)] if shape else [*found, (1,)]
 
 

@@ -10,8 +10,22 @@ from dataclasses import replace
 import torch
 
 from ..run.cases import MANY, Case, dtypes_of, seeded, size_cases
+from ..workers.worker import Modes
 from .report import Finding
-from .runner import NEVER_BACK, Call, CaseResult, Matrix, Part, Runner, fill, settings
+from .runner import (
+    ADDRESS,
+    DETERMINISTIC,
+    NEVER_BACK,
+    Call,
+    CaseResult,
+    Matrix,
+    Part,
+    Runner,
+    fill,
+    handlers,
+    put_back,
+    settings,
+)
 
 COLUMN = "called twice"
 #: Calls after which memory that is never given back shows, and the least of each: smaller pieces are Python's own.
@@ -46,7 +60,8 @@ def purity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
             *_in_place(runner, case),
         ]:
             findings.setdefault((finding.quantity, COLUMN), finding)
-    for finding in [*_settings(runner, ran[-1]), *_reseeds(runner, again), *_leak(runner)] if ran else []:
+    left = [*_settings(runner, ran[-1]), *_deterministic(runner, ran[-1]), *_handlers(runner, ran[-1])] if ran else []
+    for finding in [*left, *_reseeds(runner, again), *_leak(runner)] if ran else []:
         findings.setdefault((finding.quantity, finding.text), finding)
     notes = [_THREADS.format(torch.get_num_threads())] if torch.get_num_threads() != 1 else []  # as `laboratory` has it
     return Part(len(ran) + 3 * len(again), list(findings.values()), [] if ran else [NEVER_BACK], tuple(notes))
@@ -64,6 +79,28 @@ def _settings(runner: Runner, case: Case) -> list[Finding]:
         for name, (now, was) in changed.items()
         if now != was
     ]
+
+
+def _deterministic(runner: Runner, case: Case) -> list[Finding]:
+    """Compare what torch demands of algorithms with what a check has it demand, and bring it back."""
+    modes = Modes.here()
+    if modes.deterministic == DETERMINISTIC:
+        return []
+    replace(modes, deterministic=DETERMINISTIC).apply()
+    demands, only_warns, _ = modes.deterministic
+    now = "refuses the others" if demands and not only_warns else "warns of the others" if demands else "takes any"
+    text = f"calls set whether all of torch takes deterministic algorithms alone, and leave it so: it {now} now"
+    return [runner.finding("purity", "forward", text, case)]
+
+
+def _handlers(runner: Runner, case: Case) -> list[Finding]:
+    """Compare what the process does at signals with what it did before the first call, and bring it back."""
+    changed = [name for name, now in handlers().items() if now[:ADDRESS] != runner.handlers[name][:ADDRESS]]
+    for name in changed:
+        put_back(name, runner.handlers[name])
+    text = "calls change what the whole process does at {}, and leave it so: what it did before no longer happens"
+    advice = "sigaction or std::signal in the text: neither Python nor torch hears of such a signal any more"
+    return [runner.finding("purity", "forward", text.format(name), case, advice) for name in changed]
 
 
 def _reseeds(runner: Runner, cases: Sequence[Case]) -> list[Finding]:

@@ -6,6 +6,7 @@ import ctypes
 import locale
 import os
 import re
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -62,6 +63,10 @@ RAISES = "raises"
 #: What is said of a section that had nothing to look at.
 NEVER_BACK = "forward never came back (see parity)"
 STRUCTURAL = ("count", "no tensor", "shape", "dtype")
+#: Whether torch demands deterministic algorithms during a check, whether it only warns, and whether it fills memory with NaN.
+DETERMINISTIC = (True, True, True)
+#: Bytes of a `struct sigaction`, and more; it begins with the address of the handler.
+_SIGACTION, ADDRESS = 256, 8
 
 
 #: For each output and gradient and each column of cases what was found.
@@ -124,7 +129,7 @@ def laboratory() -> Iterator[None]:
     before = Modes.here()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*deterministic.*")
-        replace(before, threads=1, deterministic=(True, True, True)).apply()
+        replace(before, threads=1, deterministic=DETERMINISTIC).apply()
         try:
             yield
         finally:
@@ -151,6 +156,26 @@ def settings() -> dict[str, object]:
         "the locale": locale.setlocale(locale.LC_ALL),
         "the working directory": os.getcwd(),
     }
+
+
+def handlers() -> dict[str, bytes]:
+    """Read what the process does at each signal, as the C library keeps it: a text may change it where Python does not see it.
+
+    Example:
+        >>> "SIGINT" in handlers()
+        True
+    """
+    found = {}
+    for one in sorted(signal.valid_signals() & set(signal.Signals)):
+        told = ctypes.create_string_buffer(_SIGACTION)
+        if one not in (signal.SIGKILL, signal.SIGSTOP) and ctypes.CDLL(None).sigaction(one, None, told) == 0:
+            found[one.name] = told.raw
+    return found
+
+
+def put_back(name: str, handler: bytes) -> None:
+    """Have the process do at a signal what it did when `handlers` was called."""
+    ctypes.CDLL(None).sigaction(signal.Signals[name], handler, None)
 
 
 def _traps() -> str:
@@ -207,7 +232,7 @@ class Runner:
         self.gradients = [f"d_{tensor.name}" for tensor in self.op.gradients]
         self.changed = {argument.name: argument.alias for argument in self.op.signature.changed}
         self.threads = torch.get_num_threads()
-        self.settings = settings()
+        self.settings, self.handlers = settings(), handlers()
         self.exhausted: Case | None = None
         #: Of reference and kernel, the largest case so far: its elements, and the seconds that it took.
         self.longest: dict[str, tuple[int, float, Case]] = {}

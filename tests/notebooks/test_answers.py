@@ -556,10 +556,12 @@ def test_00_1() -> None:
 def test_00_2() -> None:
     """The line may have any other form; that something else differs is not enough."""
     right = ["(i - i * i)", "(i * V(1) - i * i)", "(V(1) - i) * i", "(-(i * i) + i)", f"(i - i * i) /* {LINE} */"]
+    right += ["-(i * i - i)", "i * (V(1) + -i)", "(V(1) * i - i * i)", "(i + i * -i)", "i / (V(1) / (V(1) - i))"]
     same = [LINE, f"V(1) * {LINE}", f"({LINE})", "i*(V(1)-i)", f"{LINE}  // i - i * i"]
+    same += [f"{LINE} * V(1)", "i  *  (V(1)  -  i)"]
     wrong = {
         "It is right, but that line still says": [*map(fused, same), fused(LINE, params={"GRAIN": 64})],
-        "It is no revision of `lltm/fused`.": [fused("(i - i * i)", "lltm/other")],
+        "It is no revision of `lltm/fused`.": [fused("(i - i * i)", name) for name in ("lltm/other", "axpy/fused")],
     }
     hold(functools.partial(conditions, "00.2"), map(fused, right), wrong)
 
@@ -578,6 +580,12 @@ def test_00_3() -> None:
     both, (small, large, middle) = base | mine, ({"B": B, "F": 32, "S": 128} for B in (16, 256, 64))
     right = [timed(both, small, large), timed(both, large, small), timed(both | other, small, large, threads=1)]
     right += [timed(base | other | mine, small, large), timed(both, small, middle, large, direction="forward")]
+    right += [
+        timed(both, large, small, threads=4),
+        timed(both | other, large, middle, small),
+        timed(both, small, small, large),
+    ]
+    right += [timed(both, small, large, dtype="float64"), timed({**both, "lltm/fused@7": {}}, small, large)]
     wrong = {
         NOTHING_YET: [None, ...],
         "Those are no timings": ["1.02x faster", {"B": 16}, both],
@@ -821,7 +829,12 @@ def test_05_3() -> None:
 
     same, short = level(0, 1, 2), level(0, 1, 2, speedup_low=None, speedup_high=None)
     right = [(same, first), (same, two), (same, "axpy/cpp"), (same, "axpy/cpp@2"), (short, two), (ranked, one)]
-    right += [(ranked, four), (SimpleNamespace(timings=ranked), "axpy/cpp@1"), (level(0, 1, 2, threads=4), one)]
+    right += [
+        (level(2, 1, 0), two),
+        (ranked, four),
+        (SimpleNamespace(timings=ranked), "axpy/cpp@1"),
+        (level(0, 1, 2, threads=4), one),
+    ]
     wrong = {
         NOTHING_YET: [(..., one), (same, ...), (same, None), (..., ...)],
         "`timings` holds no timings": [(None, one), ("1.2x faster", one), ([same], one)],
@@ -977,6 +990,10 @@ def test_06_1() -> None:
     mean, at = statistics.fmean, [0.25, 0.5, 0.75]
     right = [watch(three, warm) for warm in (lambda n: 5, lambda n: 1, lambda n: n // 10, lambda n: 100)]
     right += [watch(lambda t: np.quantile(t, at)), watch(lambda t: torch.tensor(t).quantile(torch.tensor(at)))]
+    right += [
+        watch(lambda t: np.percentile(t, [25, 50, 75]).tolist()),
+        watch(lambda t: statistics.quantiles(t, method="inclusive")),
+    ]
     right += [watch(lambda t: tuple(sorted(t)[len(t) * n // 4] for n in (1, 2, 3))), watch(three, take=lambda n: n + 1)]
     extremes, spread = lambda t: (min(t), mean(t), max(t)), lambda t: (0, mean(t), mean(t) + statistics.stdev(t))
     wrong = {
@@ -999,6 +1016,12 @@ def test_06_3() -> None:
     N, more = {"N": 300_000}, {"axpy/cpp@4": {"flags": ("-fno-openmp", "-O0")}}
     right = [timed(flags, N), timed(flags | more, N), timed(flags, {"N": 1}, N), timed({**more, **flags}, N)]
     right += [timed(flags, N, threads=4, direction="forward"), timed(dict([*flags.items()][:3]) | more, N)]
+    right += [
+        timed(flags, {"N": 9}, N, {"N": 99}),
+        timed(dict(reversed(flags.items())), N),
+        timed(flags, N, dtype="float64"),
+    ]
+    right += [timed(flags | {"axpy/aten": {"flags": ()}}, N)]
     fewer = [timed({name: own for name, own in flags.items() if name != left_out}, N) for left_out in flags]
     elsewhere = [timed(flags, {"N": 9}), timed(flags, N, threads=1), timed(flags, {"B": 1})]
     wrong = {
@@ -1013,7 +1036,7 @@ def test_06_3() -> None:
 def test_07() -> None:
     """What is held is compared with what is measured."""
     held = {"conv_bn/unfused": 98_376, "conv_bn/fused": 49_224, "conv_bn/python": 147_456, "conv_bn/more": 60_000}
-    held |= {"gate/keeps": 24_000, "gate/half": 12_000, "gate/some": 18_000}
+    held |= {"gate/keeps": 24_000} | {f"gate/holds_{size}": size for size in range(1200, 24_000, 1200)}
 
     def memory(kernels: Any, *_: Any, **__: Any) -> Any:
         names = kernels if isinstance(kernels, list) else [kernels.name]
@@ -1021,6 +1044,13 @@ def test_07() -> None:
 
     z, both = 4 * 8 * 6 * 16 * 16, {"conv_bn/unfused": 2 * 49_152, "conv_bn/fused": 49_152}
     right = [(z, both), (float(z), {name: held[name] for name in both}), (z, both | {"conv_bn/python": 3 * z})]
+    right += [(kind(z), {name: kind(n) for name, n in both.items()}) for kind in (np.int64, np.float64, torch.tensor)]
+    right += [
+        (z, dict(reversed(both.items()))),
+        (z, {name: 1.0001 * n for name, n in both.items()}),
+        (z, {name: 0.9999 * n for name, n in both.items()}),
+    ]
+    right += [(z, {name: n + 24 for name, n in both.items()})]
     wrong: dict[str, Any] = {
         NOTHING_YET: [(..., both), (z, both | {"conv_bn/fused": ...}), (z, ...)],
         "z_bytes is not 4 bytes": [(z // 4, both), (None, both), (str(z), both)],
@@ -1029,9 +1059,13 @@ def test_07() -> None:
     }
     hold(lambda answer: told("07.1", Instead(memory=memory), z_bytes=answer[0], held=answer[1]), right, wrong)
 
-    keeps, half, some = (li.Kernel(f"gate/{name}", cpp=" ") for name in ("keeps", "half", "some"))
-    wrong = {"It is right, but holds more than half of what it held": [keeps, some]}
-    hold(lambda kernel: conditions("07.2", kernel, {"memory": memory}, keeps=keeps), [half], wrong)
+    kernels = {
+        name: li.Kernel(f"gate/{name}", cpp=" ")
+        for name in ("keeps", *(f"holds_{size}" for size in range(1200, 24_000, 1200)))
+    }
+    less, keeps = [kernels[f"holds_{size}"] for size in range(1200, 12_001, 1200)], kernels["keeps"]
+    wrong = {"It is right, but holds more than half of what it held": [*list(kernels.values())[13:], keeps]}
+    hold(lambda kernel: conditions("07.2", kernel, {"memory": memory}, keeps=keeps), less, wrong)
 
 
 FUSED, FUSED_PYTHON = li.registry["conv_bn/fused@0"], li.registry["conv_bn/python"].python
@@ -1134,7 +1168,22 @@ def test_11() -> None:
 
     right = [solution("11.2"), "// no ATen/ here", "// #include <ATen/ATen.h>", "/* ATen/ATen.h */", "#include <cmath>"]
     right += ["/*\n#include <ATen/ATen.h>\n*/", "#if 0\n#include <ATen/ATen.h>\n#endif"]
-    headers = ["<ATen/ATen.h>", '"ATen/Dispatch.h"', "<torch/extension.h>", "<torch/all.h>", "<c10/util/Half.h>"]
+    right += [
+        "#include <torch/csrc/stable/library.h>",
+        'const char* note = "ATen/ATen.h";',
+        "#if 0\n#include <c10/util/Half.h>\n#endif",
+    ]
+    headers = [
+        "<ATen/ops/add.h>",
+        "<torch/torch.h>",
+        '"c10/core/Scalar.h"',
+        "<torch/library.h>",
+        "<ATen/ATen.h>",
+        '"ATen/Dispatch.h"',
+        "<torch/extension.h>",
+        "<torch/all.h>",
+        "<c10/util/Half.h>",
+    ]
     wrong = {
         "Do without ATen headers": [small("", api="aten"), *(small(f"  # include {name}") for name in headers)],
         "It should be a kernel of d_sigmoid.": [small("", "axpy/lean")],
@@ -1159,6 +1208,11 @@ ADD, CAT = (f"torch.{call} does not carry the tags of both, and no other." for c
         (UNPACK, "tree_map(unpack, args), tree_map(unpack, kwargs or {})", ""),
         ("    @classmethod", INIT.format("tensor, tags=()", "sorted(tags)"), ""),
         ("class AllTags(Tagged):", "class Collects:", ""),
+        ("tags.update(leaf.tags)", "tags.update(set(leaf.tags))", ""),
+        ("tags.update(leaf.tags)", "[tags.add(tag) for tag in leaf.tags]", ""),
+        ("kwargs), tags)", "kwargs), tuple(sorted(tags)))", ""),
+        ("not isinstance(leaf, Tagged)", 'not hasattr(leaf, "tags")', ""),
+        ("func(*args, **kwargs)", "func.__call__(*args, **kwargs)", ""),
         ("__torch_function__", "another", NOTHING_YET),
         ("tags.update(leaf.tags)", "tags or tags.update(leaf.tags)", ADD),
         ("tags = set()", 'tags = {"mine"}', ADD),
@@ -1184,7 +1238,19 @@ def test_12_2(old: str, new: str, said: str) -> None:
 def test_12_3() -> None:
     """PyTorch's own function is no function of NumPy, wherever it is called."""
     right = ["np.cumsum(x.numpy())", "x.numpy().cumsum()", "np.add.accumulate(x.numpy())", "[*accumulate(x.tolist())]"]
-    plain = ["torch.cumsum(x, 0)", "x.cumsum(-1)", "x.clone().cumsum_(0)"]
+    right += [
+        "np.cumsum(np.asarray(x), axis=-1)",
+        "[*map(lambda i, n=x.tolist(): sum(n[: i + 1]), range(len(x)))]",
+        "np.tri(len(x)) @ x.numpy()",
+    ]
+    right += [
+        "np.convolve(x.numpy(), np.ones(len(x)))[: len(x)]",
+        "np.nancumsum(x.numpy())",
+        "np.ufunc.accumulate(np.add, x.numpy())",
+    ]
+    plain = ["torch.cumsum(x, 0)", "x.cumsum(-1)", "x.clone().cumsum_(0)", "torch.cumsum(input=x, dim=0)"]
+    plain += ["torch.ops.aten.cumsum(x, 0)", "torch.cumsum(x.double(), 0).float()", "np.asarray(torch.cumsum(x, 0))"]
+    plain += ["torch.cumsum(torch.as_tensor(x.numpy()), 0)", "x.view(1, -1).cumsum(1)[0]", "x.flip(0).cumsum(0)"]
 
     def judged(result: str, name: str = "running_sum/numpy") -> str:
         names = {"np": np, "torch": torch, "accumulate": itertools.accumulate}
@@ -1236,6 +1302,10 @@ def test_15_1(tmp_path: Path) -> None:
         return told("15.1", robot=robot, exported=made(where="first"), place=tmp_path)
 
     right: list[Any] = [{}, {"where": "first/../robot"}, {"kernel": "lltm/fused@2"}, {"header": "// Copyright"}]
+    right += [
+        {"header": f"// Copyright{more}"} for more in ("s of mine", " 2026\n// All rights reserved", ": A. Student")
+    ]
+    right += [{"files": ("csrc/ops.cpp",)}, {"commands": ("cmake -B build",)}, {"where": "./robot"}]
     wrong: dict[str, Any] = {
         NOTHING_YET: [None, ...],
         "That is nothing that li.export returned.": ["robot", tmp_path, 3],
@@ -1295,6 +1365,11 @@ OTHER = "answer.pt is not the new_h of the trained cell."
         ("import lltm_mine\n", "import lltm_mine  # no lltm_inline\n", SOLVED),
         ("import lltm_mine\n", "import lltm_mine\nimport sys\n\nassert 'lltm_inline' not in sys.modules\n", SOLVED),
         ("torch.save(", "print('lltm_inline was not imported')\ntorch.save(", SOLVED),
+        ("torch.save(new_h", "torch.save(new_h.detach().clone()", SOLVED),
+        ("import lltm_mine\n", "import lltm_mine\nfrom lltm_mine import LLTM\n", SOLVED),
+        ('"answer.pt"', 'open("answer.pt", "wb")', SOLVED),
+        ("new_h, new_cell = cell(", "new_h, *_ = cell.forward(", SOLVED),
+        ("import torch\n", "import torch\n\ntorch.manual_seed(3)\n", SOLVED),
         ("import torch\n", "import torch, importlib\nimportlib.import_module('lltm_' + 'inline')\n", UNSAVED),
         ("torch.save(new_h", "torch.save((new_h", UNSAVED),
         ("answer", "new_h", UNSAVED),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +17,7 @@ import lltm_inline as li
 from tests.notebooks.test_answers import (
     HURRIED,
     Instead,
+    cells,
     judge,
     ops_of_lesson_13,  # noqa: F401, which is a fixture
     solution,
@@ -304,19 +307,85 @@ SHIFTED = [
     wrong("'shift/mine'", (READ_D, "i < N ? d_y_p[i + 1] : scalar_t(0)")),
 ]  # fmt: skip
 
+TWICE, SUMMED = "2 * x", "return twice + y;"
+TOUR, COMPILES = "'axpy/tour' ", "'axpy/tour' does not compile:"
+FIRST_TOUR = [
+    right(),
+    right((TWICE, "x * 2")),
+    right((TWICE, "x + x")),
+    right((TWICE, "at::mul(x, 2)")),
+    right((TWICE, "x - (-x)")),
+    right((SUMMED, "return y + twice;")),
+    right((SUMMED, "return at::add(twice, y);")),
+    right((SUMMED, "return y - -twice;")),
+    right(("const at::Tensor twice", "const auto twice")),
+    right(("  const at::Tensor twice = 2 * x;\n", ""), (SUMMED, "return at::add(y, x, 2);")),
+    wrong(COMPILES, ("2 * x;", "2 * x")),
+    wrong(COMPILES, ("2 * x;", "2 * x:")),
+    wrong(COMPILES, ("2 * x;", "2 * x // ;")),
+    wrong(COMPILES, (SUMMED, "return twice + y")),
+    wrong(COMPILES, ("2 * x;", "2x;")),
+    wrong(COMPILES, (SUMMED, "return twice + z;")),
+    wrong(TOUR, (TWICE, "x")),
+    wrong(TOUR, (TWICE, "2 * y")),
+    wrong(TOUR, (SUMMED, "return twice - y;")),
+    wrong(TOUR, (SUMMED, "return twice;")),
+]
+
+INPUT, HIDDEN, LEAN = "d_z.mm(weights.slice(1, S))", "d_z.mm(weights.slice(1, 0, S))", "'lltm/lean' "
+IF_INPUT, IF_HIDDEN, PRODUCT = "if (wanted[0]) d_input", "if (wanted[3]) d_old_h", "d_z.t().mm(X)"
+STILL_MORE = "It is right, and still makes more than one matrix product"
+BOTH = """if (wanted[0] || wanted[3]) {
+    const at::Tensor d_X = d_z.mm(weights);
+    d_input = d_X.slice(1, S);
+    d_old_h = d_X.slice(1, 0, S);
+  }"""
+ONLY_WANTED = [
+    right(),
+    right((INPUT, "at::mm(d_z, weights.slice(1, S))")),
+    right((INPUT, "at::matmul(d_z, weights.narrow(1, S, weights.size(1) - S))")),
+    right((HIDDEN, "d_z.mm(weights.narrow(1, 0, S))")),
+    right((HIDDEN, "weights.slice(1, 0, S).t().mm(d_z.t()).t().contiguous()")),
+    right((PRODUCT, "X.t().mm(d_z).t()")),
+    right((PRODUCT, 'at::einsum("bj,bi->ji", {d_z, X})')),
+    right((IF_INPUT, "d_input = !wanted[0] ? at::Tensor()"), (f"= {INPUT}", f": {INPUT}")),
+    right((f"{IF_INPUT} = {INPUT};", BOTH), (f"  {IF_HIDDEN} = {HIDDEN};\n", "")),
+    right(("d_z.sum(0)", "at::sum(d_z, 0)")),
+    wrong(STILL_MORE, (IF_INPUT, "d_input")),
+    wrong(STILL_MORE, (IF_HIDDEN, "d_old_h")),
+    wrong(STILL_MORE, (IF_INPUT, "if (wanted[0] || wanted[1]) d_input")),
+    wrong(
+        STILL_MORE,
+        (f"{IF_INPUT} = {INPUT};", BOTH.replace("wanted[3]", "wanted[2] || wanted[3]")),
+        (f"  {IF_HIDDEN} = {HIDDEN};\n", ""),
+    ),
+    wrong(
+        STILL_MORE,
+        (INPUT, "d_X.slice(1, S)"),
+        ("  at::Tensor d_input", "  const at::Tensor d_X = d_z.mm(weights);\n  at::Tensor d_input"),
+    ),
+    wrong(STILL_MORE, ("d_z.sum(0)", "at::ones({1, d_z.size(0)}, d_z.options()).mm(d_z).squeeze(0)")),
+    wrong(LEAN, (INPUT, "d_z.mm(weights.slice(1, 0, S))")),
+    wrong(LEAN, (HIDDEN, "d_z.mm(weights.slice(1, S))")),
+    wrong(LEAN, (IF_INPUT, "if (!wanted[0]) d_input")),
+    wrong("'lltm/lean' does not compile:", (INPUT, "d_z.mm(weights.slice(1, S)")),
+]
+
 EXERCISES = {
+    "00.1": ("axpy/tour", FIRST_TOUR),
     "01.3": ("axpy/hasty", CONTIGUOUS),
     "02.1": ("axpy/three", THREE),
     "02.2": ("axpy/inside", INSIDE),
     "02.3": ("axpy/apart", APART),
     "03.1": ("lltm/mine", ATEN),
     "03.2": ("lltm/hand", BY_HAND),
+    "03.3": ("lltm/lean", ONLY_WANTED),
     "04.1": ("d_sigmoid/mine", DERIVATIVE),
     "04.3": ("d_sigmoid/even", EVEN),
     "13.2": ("softcap/loop", CAPPED),
     "14.1": ("shift/mine", SHIFTED),
 }
-SAVES = {"03.2": ("weights", "new_cell"), "04.1": ("z",), "13.2": ("y", "cap")}
+SAVES = {**dict.fromkeys(("03.2", "03.3"), ("weights", "new_cell")), "04.1": ("z",), "13.2": ("y", "cap")}
 
 
 @pytest.fixture
@@ -338,7 +407,12 @@ def test_texts(exercise: str, number: int) -> None:
     changes, said = answers[number]
     answer = li.Kernel(name, cpp=solution(exercise, *changes), saves=SAVES.get(exercise, ()))
     checked = functools.partial(li.self_check, exercise)
-    verdict = judge(exercise, Instead(self_check=lambda _, **given: checked(**{**given, "kernel": answer})))
+    op = li.registry.ops["lltm"]
+    names = taught(exercise, "products", torch=torch, li=li, op=op) if exercise == "03.3" else {}
+    instead = {"self_check": lambda _, **given: checked(**{**given, "kernel": answer})}
+    if exercise == "00.1":
+        instead["registry"] = SimpleNamespace(history=lambda name: ("the text that does not compile", "this one"))
+    verdict = judge(exercise, Instead(**instead), **names)
     assert verdict.ok == (not said) and verdict.text.startswith(said), (changes, verdict)
 
 
@@ -429,6 +503,67 @@ ENDLESS = [
 ]  # fmt: skip
 
 
+X_ROW_OF_PICK = "  const at::Tensor x_row"
+FITS = "0 <= index && index < x.numel()"
+FAR, END = (f"Index {index} of 3 elements gives no IndexError." for index in (10**12, 3))
+
+
+def looks(text: str) -> tuple[str, str]:
+    """Put a statement ahead of what forward reads."""
+    return X_ROW_OF_PICK, f"  {text}\n{X_ROW_OF_PICK}"
+
+
+POLITE = [
+    right(looks(f'TORCH_CHECK_INDEX({FITS}, "pick: index ", index, " does not fit ", x.numel(), " elements");')),
+    right(looks('TORCH_CHECK_INDEX(index >= 0 && index < x.size(0), "no index ", index);')),
+    right(looks('TORCH_CHECK_INDEX(index >= 0, index, " < 0");\n  TORCH_CHECK_INDEX(index < x.numel(), index, " is too large");')),
+    right(looks('TORCH_CHECK_INDEX(static_cast<uint64_t>(index) < static_cast<uint64_t>(x.numel()), "index ", index);')),
+    right(looks('TORCH_CHECK_INDEX(!(index < 0 || index >= x.numel()), "index ", index);')),
+    right(looks('if (index < 0 || index >= x.numel()) TORCH_CHECK_INDEX(false, "index ", index);')),
+    right(looks('if (index < 0 || index >= x.numel()) C10_THROW_ERROR(IndexError, "index " + std::to_string(index));')),
+    right(looks('const int64_t last = x.numel() - 1;\n  TORCH_CHECK_INDEX(last >= index && index >= 0, index, " of ", last);')),
+    right(looks(f'[&] {{ TORCH_CHECK_INDEX({FITS}, "index ", index); }}();')),
+    right(("    y.mutable", f'    TORCH_CHECK_INDEX({FITS}, "index ", index);\n    y.mutable')),
+    wrong("is as it was.", looks(f'// TORCH_CHECK_INDEX({FITS}, "index ", index);')),
+    wrong(FAR, looks(f'TORCH_CHECK({FITS}, "index ", index);')),
+    wrong(FAR, looks(f'TORCH_CHECK_VALUE({FITS}, "index ", index);')),
+    wrong(FAR, looks('TORCH_CHECK_INDEX(index >= 0, "index ", index);')),
+    wrong("crashed in forward", looks("if (index < 0 || index >= x.numel()) index = 0;")),
+    wrong(END, looks('TORCH_CHECK_INDEX(0 <= index && index <= x.numel(), "index ", index);')),
+    wrong("crashed in forward", looks('TORCH_CHECK_INDEX(index < x.numel(), "index ", index);')),
+    wrong("The message should name the index.", looks(f'TORCH_CHECK_INDEX({FITS}, "the index does not fit");')),
+    wrong("'pick/bare", looks('TORCH_CHECK_INDEX(0 < index && index < x.numel(), "index ", index);')),
+    wrong("does not compile:", looks(f'TORCH_CHECK_INDEX(({FITS}, "index ", index);')),
+]  # fmt: skip
+
+TWO_DTYPES = "dtype == ScalarType::Float || dtype == ScalarType::Double"
+SAME_DTYPE = '  STD_TORCH_CHECK(y.scalar_type() == dtype, "x and y differ in dtype");\n'
+DIMS, EXTENTS = "x.dim() == y.dim()", "for (int64_t i = 0; same && i < x.dim(); ++i) same = x.size(i) == y.size(i);"
+SHAPE, CALLED, REGISTERED = 'STD_TORCH_CHECK(same, "x and y differ in shape");', "return forward(x, y);", "&forward_of"
+CAREFUL = [
+    right(),
+    right((TWO_DTYPES, "!(dtype != ScalarType::Float && dtype != ScalarType::Double)")),
+    right(("y.scalar_type() == dtype", "dtype == y.scalar_type()")),
+    right((EXTENTS, "for (int64_t i = x.dim(); same && i-- > 0;) same = y.size(i) == x.size(i);")),
+    right((EXTENTS, "if (same)\n    for (int64_t i = 0; i < y.dim(); ++i) same &= x.size(i) == y.size(i);")),
+    right(("forward_of", "checked")),
+    right((SHAPE, 'if (!same) throw std::runtime_error("x and y differ in shape");')),
+    right((SAME_DTYPE, ""), ("(same,", "(same && y.scalar_type() == dtype,")),
+    right((SAME_DTYPE, ""), (SHAPE, f"{SHAPE}\n{SAME_DTYPE}")),
+    right((CALLED, "Tensor z = forward(x, y);\n  return z;")),
+    wrong("'axpy/lean", (REGISTERED, "&forward")),
+    wrong("'axpy/lean", (TWO_DTYPES, "true")),
+    wrong("'axpy/lean", (SAME_DTYPE, "")),
+    wrong("'axpy/lean", (SHAPE, "")),
+    wrong("'axpy/lean", (EXTENTS, "")),
+    wrong("'axpy/lean", (EXTENTS, "same = same && x.numel() == y.numel();")),
+    wrong("'axpy/lean", (TWO_DTYPES, "dtype == ScalarType::Float")),
+    wrong("'axpy/lean", (CALLED, "return forward(y, x);")),
+    wrong("'axpy/lean", (DIMS, "x.dim() != y.dim()")),
+    wrong("does not compile:", (CALLED, "return forward(x, y)")),
+]  # fmt: skip
+
+
 def edited(base: li.Kernel, changes: tuple[tuple[str, str], ...]) -> li.Kernel:
     """Change a kernel's texts as `edit` would; that would count it among the revisions of this process."""
     text = base.cpp
@@ -439,6 +574,49 @@ def edited(base: li.Kernel, changes: tuple[tuple[str, str], ...]) -> li.Kernel:
 
 
 CHANGED = {"04.2": SNEAKY, "13.3": MENDED, "14.2": ENDLESS}
+
+
+@pytest.fixture
+def pick() -> Iterator[dict[str, Any]]:
+    """Register the op of exercise 14.3; give its kernel and what calls it."""
+    names = taught(
+        "14.3", "pick", "bare", "wild", torch=torch, li=Instead(registry=SimpleNamespace(register=lambda one: one))
+    )
+    li.registry.register(
+        li.Op(
+            "pick",
+            "(Tensor x, int index) -> Tensor y",
+            names["pick"],
+            {"x": "N", "y": "1"},
+            lambda randn, N: (randn(N), N - 1),
+        )
+    )
+    yield names
+    forget("pick")
+
+
+@pytest.mark.parametrize("number", range(len(POLITE)))
+def test_refusals(pick: dict[str, Any], number: int) -> None:
+    """The same of an index that is refused in place of a crash."""
+    changes, said = POLITE[number]
+    verdict = judge("14.3", **pick, polite=edited(pick["bare"], changes))
+    assert verdict.ok == (not said) and said in verdict.text, (changes, verdict)
+
+
+@pytest.mark.parametrize("number", range(len(CAREFUL)))
+def test_bindings(number: int) -> None:
+    """The same of a binding that refuses what does not fit."""
+    changes, said = CAREFUL[number]
+    kept = Instead(registry=SimpleNamespace(register=lambda one: one))
+    names = taught("11.3", "STABLE", "lean", "BINDING", "careless", li=kept)
+    exec(cells("11.3")[0], names)
+    text = names["CAREFUL"]
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    careful = names["lean"].replace(binding=text)
+    verdict = judge("11.3", **names | {"careful": careful})
+    assert verdict.ok == (not said) and said in verdict.text, (changes, verdict)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ for each.
 
 from __future__ import annotations
 
+import ctypes
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -434,6 +436,32 @@ def leaves_precision(x: Tensor) -> Tensor:
     return 2 * x
 
 
+def counts_elements(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Ask whether there are as many axes and as many elements, and not how long each axis is."""
+    if x.dim() == w.dim() and x.numel() == w.numel():
+        w = w.reshape(x.shape)
+    return x * w, x + w
+
+
+def turns_rows(x: Tensor, w: Tensor) -> Tensor:
+    """Take a matrix that has rows and columns in the other order."""
+    if w.shape[0] == x.shape[1] and w.shape[1] != x.shape[1]:
+        w = w.t()
+    return functional.linear(x, w)
+
+
+def leaves_deterministic(x: Tensor) -> Tensor:
+    """Have all of torch refuse what is not deterministic, and leave it so."""
+    torch._C._set_deterministic_algorithms(True)  # the C++ function: Python's imports torch._inductor to tell it, too
+    return 2 * x
+
+
+def leaves_a_handler(x: Tensor) -> Tensor:
+    """Have the whole process pass over a signal, as C does it: Python does not hear of it."""
+    ctypes.CDLL(None).signal(signal.SIGUSR2, ctypes.c_void_p(signal.SIG_IGN))
+    return 2 * x
+
+
 def _rare(
     op: str, function: Callable[..., Any], why: str, section: str, quantity: str, *says: str, name: str = ""
 ) -> Planted:
@@ -499,6 +527,10 @@ _ALL = (
     _rare("rare_rows", reseeds, "a seed for all", "purity", "forward", "random numbers begin anew", "manual_seed"),
     _rare("rare_noise", seeds_itself, "a seed of its own", "parity", "y", "y"),
     _rare("rare_rows", leaves_precision, "products lose digits", "purity", "forward", "the precision of float32 products changed"),
+    _rare("rare_pair", counts_elements, "a shape is not compared", "interface", "w", "(5, 3), where the others have (3, 5)"),
+    _rare("rare_linear", turns_rows, "columns for rows", "interface", "w", "computes with w of shape ("),
+    _rare("rare_rows", leaves_deterministic, "a demand for all", "purity", "forward", "deterministic", "refuses the others now"),
+    _rare("rare_rows", leaves_a_handler, "a signal is passed over", "purity", "forward", "does at SIGUSR2", "sigaction"),
     _rare("rare_rows", sometimes, "a race", "parity", "y", "right on one thread, wrong on several"),
 )  # fmt: skip
 

@@ -30,7 +30,7 @@ name ends the process: while it is loaded, so that nothing catches it. The class
 the build is, so that an edited kernel can be loaded beside this one. `li.build` refuses a text that does without.
 
 What it costs: a call of ATen for each step of the formula, as in `lltm/python`; a header that takes seconds to compile;
-and six microseconds for each call from Python, which goes through TorchScript's matching of arguments: at (1, 1, 1) 18 us
+and six microseconds for each call from Python, which goes through TorchScript's matching of arguments: at (1, 1, 1) 18 µs
 in place of the 13 of the operator. `torch.compile` stops at a method of such an object and goes on behind it; inside a
 graph use the operator.
 """
