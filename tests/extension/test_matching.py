@@ -209,12 +209,16 @@ def test_sizes_that_backward_is_told(taken: str, body: str, handed: str) -> None
 def test_sizes_of_what_backward_goes_on_with(body: str, returned: str, ahead: str, handed: str) -> None:
     """Methods that work in place leave the shape of a gradient; what may be one size or another is refused, with the cure first."""
     backward = BACKWARD.replace("Tensor w, double c", "int64_t rows").replace("d_x, d_w", f"d_x, {returned}")
-    text = FORWARD.replace("{ return", f"{{ {ahead} return") + backward.replace("{ return", f"{{ {body} return") + MODULE
+    text = (
+        FORWARD.replace("{ return", f"{{ {ahead} return") + backward.replace("{ return", f"{{ {body} return") + MODULE
+    )
     if handed:
         assert matched(text).handed[-1] == handed
         return
     cure = r"write there of which, such as const int64_t rows = x.size\(0\); else give both the same name"
-    with pytest.raises(DefinitionError, match=f"'gate_forward' takes or returns: .*. If it is the size of a tensor, {cure}"):
+    with pytest.raises(
+        DefinitionError, match=f"'gate_forward' takes or returns: .*. If it is the size of a tensor, {cure}"
+    ):
         matched(text)
 
 
