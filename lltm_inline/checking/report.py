@@ -27,16 +27,12 @@ NOTHING = "nothing was checked"
 #: What the columns of the matrix are, where their heads alone do not say it.
 _COLUMNS = {
     "one of 1": "one extent is 1",
-    "one of 0": "one extent is 0",
     "block edges": "extents around 16 and 128",
     "remainders": "extents from 33 to 64",
-    "all equal": "all extents are the same",
-    "misaligned": "tensors that begin in the middle of a vector",
     "grads expanded": "incoming gradients of stride 0",
-    "grads strided": "incoming gradients with gaps, or transposed",
-    "large": "large inputs",
-    "digits": "inputs near 0, near each other, or half-way between whole numbers",
-    "subsets": "gradients wanted for some inputs only",
+    "grads strided": "incoming ones that are not contiguous",
+    "digits": "inputs that cost digits",
+    "subsets": "some gradients are not wanted",
     "long": "one long axis",
     "many": "many elements on several threads",
     "threads": "the same five times over",
@@ -235,7 +231,7 @@ class Report(Shown):
 
         Example:
             >>> Report("f/x", "cpu", (), {"y": {"3,5": "1/15", "subsets": "missing", "long": "ok"}}).legend
-            '1/15: so many elements are wrong; subsets: gradients wanted for some inputs only'
+            '1/15: so many elements are wrong; subsets: some gradients are not wanted'
         """
         cells = [
             (column, cell) for row in self.matrix.values() for column, cell in row.items() if cell not in ("", RIGHT)

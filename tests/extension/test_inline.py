@@ -1127,10 +1127,18 @@ def test_which_numbers_are_tried() -> None:
         return (x[:, :k].sum(axis, keepdim=True) + eps).clamp(min=low) * (2 if twice else 1)
 
     kernel = li.from_load_inline(
-        "e", text, functions=["f"], reference=f, inputs=(torch.randn(6, 5), -2.0, 1e-5, 256, 4, -1, False, 6)
+        "e", text, functions=["f"], reference=f, inputs=(torch.randn(6, 5), 0.5, 1e-5, 256, 4, -1, False, 6)
     )
     tried = [case.numbers[0] for case in other_numbers(registry.op_of(kernel))]
-    assert tried == [("low", -1.5), ("eps", 0.25), ("eps", 7.499999810534064e-06), ("k", 3), ("k", 2), ("twice", True)]
+    assert tried == [
+        ("low", 0.75),
+        ("low", 0.375),
+        ("eps", 0.25),
+        ("eps", 7.499999810534064e-06),
+        ("k", 3),
+        ("k", 2),
+        ("twice", True),
+    ]
 
 
 TOGETHER = "torch::Tensor f(torch::Tensor a, torch::Tensor b) { return (a + b).sum(0); }"
