@@ -743,8 +743,8 @@ def given_cases(op: Op) -> list[Case]:
 def other_numbers(op: Op) -> list[Case]:
     """List the cases in which a number has not the value of the example that the op was made of: a text may have that written in.
 
-    Of those that the reference answers with finite numbers, others than to the example's, two for each argument. Signs stay: a
-    limit may have to be below another, and -1 stands for something of its own.
+    Of those that the reference answers with other numbers, and with finite ones where the example's answer is, two for each argument.
+    Signs stay: a limit may have to be below another, and -1 stands for something of its own.
     """
     size, dtype = prime_size(op), dtypes_of(op)[0]
     if op.corners or not getattr(op.reference, "of_a_cell", False) or all(one.is_tensor for one in op.signature.inputs):
@@ -780,12 +780,13 @@ def _near(kind: str, value: Any) -> Sequence[float]:
     if kind == "float" and isinstance(value, int | float) and math.isfinite(value):
         # The least numbers are there to be of no account: one that counts shows more.
         more = math.copysign(0.25, value) if abs(value) < _NO_ACCOUNT else 1.5 * value
-        return [torch.tensor(one, dtype=torch.float32).item() for one in (more, 0.75 * value) if one]
+        held = [torch.tensor(one, dtype=torch.float32).item() for one in (more, 0.75 * value)]
+        return [one for one in held if one and math.isfinite(one)]
     return ()
 
 
 def _answers(op: Op, case: Case, known: Expected) -> bool:
-    """Tell whether the reference has an answer to a case that is finite, of the declared shapes and not the known one."""
+    """Tell whether the reference has an answer to a case that is as finite as the known one, of the declared shapes, and another."""
     try:
         found = expect(op, case)
         sizes = dict(zip((one.name for one in op.signature.inputs), found.inputs, strict=True)) | op.named(case.size)
@@ -796,7 +797,7 @@ def _answers(op: Op, case: Case, known: Expected) -> bool:
     pairs = [(got, known.wide[name]) for name, got in found.wide.items() if got is not None]
     return (
         all(want in (None, tuple(got.shape)) for want, got in zip(told, found.outputs, strict=False))
-        and all(bool(got.isfinite().all()) for got, _ in pairs)
+        and all(want is not None and (not want.isfinite().all() or got.isfinite().all()) for got, want in pairs)
         and not all(want is not None and torch.equal(got, want) for got, want in pairs)
     )
 
