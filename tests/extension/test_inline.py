@@ -212,8 +212,8 @@ def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
     }
     """
     said = (
-        "inputs are made contiguous before they reach the text: that it is right for others by itself, or for a view that begins "
-        "multiple of 16 bytes, such as x[1:], is not shown"
+        "inputs are made contiguous before they reach the text: that it is right for others by itself, or for a view whose "
+        "address is no multiple of 16 bytes, such as x[1:], is not shown"
     )
     for one, notes in ((text, (said,)), ("torch::Tensor twice(torch::Tensor x) { return 2 * x; }", ())):
         kernel = li.from_load_inline(
