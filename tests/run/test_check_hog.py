@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ import torch
 from lltm_inline.base.progress import Event
 from lltm_inline.calling import load
 from lltm_inline.checking import check as module
-from lltm_inline.checking import interface
-from lltm_inline.checking.check import check
+from lltm_inline.checking import derivatives, interface
+from lltm_inline.checking.check import check, gradcheck
+from lltm_inline.checking.examine import _report
 from lltm_inline.checking.report import Report
-from lltm_inline.checking.runner import Runner
+from lltm_inline.checking.runner import Part, Runner
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.run.built import Built
 from lltm_inline.run.cases import Case, expect
@@ -101,6 +103,24 @@ def test_how_far_the_reference_is_off_is_asked_where_it_matters(off: float, aske
     case = Case("", (113 + asked,), torch.float64)  # what is expected is remembered
     assert "d_x" in runner.run(case).wrong
     assert ("shaken" in vars(expect(runner.op, case))) == asked
+
+
+def test_what_is_left_out_is_said_once() -> None:
+    """A reason that a section has given is not given again, but by one that has looked at nothing."""
+    runner = Runner(load(Kernel("tiny/twice", python=lambda x: 2 * x), progress=False, trust=True))
+    parts = {name: Part(count, [], ["it is long"]) for name, count in (("parity", 2), ("purity", 3), ("safety", 0))}
+    report = _report(runner, {name: partial(Part, *part) for name, part in parts.items()}, [*parts], {})
+    assert [section.skipped for section in report.sections] == [("it is long",), (), ("it is long",)]
+
+
+def test_finite_differences_of_a_slow_kernel_are_taken_at_a_small_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two calls for each element take too long, fewer elements are moved, and the report says so."""
+    assert not gradcheck(Kernel("tiny/square", python=lambda x: x * 2), trust=True, progress=False)["gradcheck"].skipped
+    monkeypatch.setattr(derivatives, "_PATIENCE", 0.0)
+    section = gradcheck(Kernel("tiny/square", python=lambda x: x * 2), trust=True, progress=False)["gradcheck"]
+    assert section.ok and section.skipped == (
+        "finite differences at N=23, float64, which take too long: at N=2, float64 they do not",
+    )
 
 
 def test_forward_that_raises_leaves_nothing_to_tick() -> None:
