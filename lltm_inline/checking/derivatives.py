@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError
 
 from ..base.device import DEVICES
-from ..run.cases import Case, Size, dtypes_of, seeded
+from ..run.cases import Case, Size, dtypes_of, seeded, tensor_inputs
 from ..run.function import as_tuple, differentiable, each, gradients_of
 from ..workers import steps
 from .explain import explain
@@ -20,6 +21,8 @@ from .report import Finding
 from .runner import Call, CaseResult, Matrix, Part, Runner, fill, one_line
 
 COLUMN = "gradcheck"
+#: Finite differences that would take more seconds are taken at a smaller size.
+_PATIENCE = 10.0
 #: How a message ends that tells of a gradient which a change of the input contradicts.
 _BY_DIFFERENCES = "torch.autograd.gradcheck finds another by finite differences"
 
@@ -51,11 +54,33 @@ def derivatives(runner: Runner, sizes: Sequence[Size], matrix: Matrix) -> Part:
         )
         if not wrong and not result.impure:
             count += 2
+            case = _affordable(runner, case, part.skipped)
             found = [*_finite_differences(runner, case, matrix, part.skipped), *_second_derivative(runner, case)]
             part.findings.extend(finding for finding in found if finding.quantity not in known)
     for name in runner.outputs:
         matrix[name][COLUMN] = ""
     return part._replace(cases=count)
+
+
+def _affordable(runner: Runner, case: Case, skipped: list[str]) -> Case:
+    """Return the case, or one of the smallest sizes that is right as well, where a forward for each element takes too long."""
+    call = runner.begin(case, CaseResult())
+    if call is None:
+        return case
+    began = time.process_time()
+    runner.forward(call, CaseResult())
+    seconds = time.process_time() - began
+    count = sum(leaf.numel() for leaf in tensor_inputs(runner.op, call.leaves) if leaf is not None)
+    if 2 * seconds * count < _PATIENCE:
+        return case
+    smaller = replace(case, size=tuple(min(extent, 2 + place % 2) for place, extent in enumerate(case.size)))
+    result = runner.run(smaller) if runner.op.allows(smaller.size) else None
+    if result is None or result.wrong or result.skipped:
+        return case
+    skipped.append(
+        f"finite differences at {case.describe(runner.op)}, which take too long: at {smaller.describe(runner.op)} they do not"
+    )
+    return smaller
 
 
 def _finite_differences(runner: Runner, case: Case, matrix: Matrix, skipped: list[str]) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from ..run.cases import (
     elements,
     given_cases,
     layout_cases,
+    other_numbers,
     prime_size,
     seeded,
     size_cases,
@@ -35,16 +36,18 @@ from ..run.compare import dtype_name
 from ..run.executor import Task
 from ..workers import steps
 from .derivatives import derivatives
-from .explain import findings_of
+from .explain import explain, findings_of
 from .interface import interface, is_dense
 from .opcheck import is_operator, opcheck
 from .purity import purity
-from .report import Report, Section
+from .report import Finding, Report, Section
 from .runner import RAISES, Matrix, Part, Runner, fill, laboratory, matrix_of, runner_of
 from .safety import safety
 
 #: Extent of one letter in the cases about layout: whole vectors and a rest, in both dtypes.
 _VECTOR_AND_REST = 19
+#: The column of a size that the reference of an example takes and the text does not.
+_APART = "sizes apart"
 #: How torch says that it is not the dtype that it wants, which a text asks for by `data_ptr<float>`, say.
 _OF_DTYPES = re.compile(r"\b(?:dtypes?|scalar_?.?types?)\b|can't be cast")
 #: In which a report has the sections.
@@ -75,10 +78,11 @@ class Examination(Task):
 
 
 def _tie(runner: Runner) -> None:
-    """Take for one the letters of an example that a kernel refuses to take for two, such as those of two tables of one length.
+    """Take for one the letters of an example that a kernel does not take for two, such as the lengths of two tables.
 
-    The op was made of one example, and its reference bears more than the text: where the text refuses the size in words of its own,
-    letters that are equal in the example stay so.
+    The op was made of one example, and its reference bears more than the text. Where the text refuses the size in words of its own,
+    letters that are equal in the example stay so. Where it is wrong in other ways, and less so with such letters as one, they do as
+    well, so that the one finding which says it does not bury the others.
     """
     op = runner.op
     if op.corners or not op.check_size or not op.benchmark_sizes:
@@ -86,13 +90,64 @@ def _tie(runner: Runner) -> None:
     own, size = (op.named(one) for one in (op.benchmark_sizes[0], op.check_size))
     first = {extent: letter for letter, extent in reversed(own.items())}
     twins = [(letter, first[extent]) for letter, extent in own.items() if size[first[extent]] != size[letter]]
-    if not twins or not _refusal(runner, op, _own_dtype(op)):
+    if not twins:
         return
-    for chosen in [*([twin] for twin in twins), *([twins] if len(twins) > 1 else [])]:
+    refuses = bool(_refusal(runner, op, _own_dtype(op)))
+    case = Case("", prime_size(op), _own_dtype(op))
+    wrong = {*runner.run(case).wrong}
+    families = [[twin for twin in twins if twin[1] == one] for one in dict.fromkeys(one for _, one in twins)]
+    groups = [[twin] for twin in twins] + [many for many in (*families, twins) if len(many) > 1]
+    for chosen in groups if wrong else ():
         tied = _as_one(op, dict(chosen))
-        if tied.allows(tied.check_size) and not _refusal(runner, tied, _own_dtype(op)):
+        if not tied.allows(tied.check_size):
+            continue
+        if refuses and not _refusal(runner, tied, _own_dtype(op)):
             runner.op = tied
             return
+        if not refuses and _is_better(runner, tied, wrong):
+            runner.apart = runner.run(case), _found_apart(runner, case, dict(chosen), tied)
+            runner.op = tied
+            return
+
+
+def _is_better(runner: Runner, tied: Op, wrong: Set[str]) -> bool:
+    """Tell whether less is wrong with an op of fewer letters: a call that raised comes back, or fewer quantities are."""
+    before = runner.op
+    runner.op = tied
+    try:
+        left = {*runner.run_again(Case("", tied.check_size, _own_dtype(tied))).wrong}
+    finally:
+        runner.op = before
+    return "forward" not in left if "forward" in wrong else left < wrong
+
+
+def _found_apart(runner: Runner, case: Case, twins: Mapping[str, str], tied: Op) -> Finding:
+    """Make the finding of a text that takes for one what the reference takes for two, with the ways out."""
+    op = runner.op
+    wrong = runner.run(case).wrong
+    quantity = next(name for name in ("forward", *runner.outputs, "backward", *runner.gradients) if name in wrong)
+    found = explain(runner, [case], "parity", quantity, case)
+    places = {
+        word: f"{argument.name}.size({axis})"
+        for argument in reversed(op.signature.inputs)
+        if argument.type == "Tensor" and isinstance(op.shapes[argument.name], str)
+        for axis, word in reversed([*enumerate(op.shapes[argument.name].split())])
+    }
+    asked = [f"{places[one]} == {places[two]}" for one, two in twins.items() if {one, two} <= {*places}]
+    ways = [f'TORCH_CHECK({" && ".join(asked)}, "want equal sizes") in the text'] if len(asked) == len(twins) else []
+    drawn = [
+        f"randn({', '.join(map(str, tied.shape_of[one.name].dims))})"
+        for one in op.signature.inputs
+        if one.name in op.shapes
+    ]
+    made = f" = lambda randn, {', '.join(tied.letters)}: ({', '.join(drawn)},)" if op.inputs is None else ""
+    ways.append(f"inputs{made or ' as a function which has one letter for both'}")
+    apart, equal = (" and ".join(f"{one} {sign} {two}" for one, two in twins.items()) for sign in ("!=", "="))
+    hint = (
+        f"the reference takes {apart}, and the text does better with {equal}, as in the example; all other cases have that. Mend it, or, "
+        f"if these sizes belong together, say so: {', or '.join(ways)}"
+    )
+    return replace(found, hints=(*found.hints, hint))
 
 
 def _as_one(op: Op, twins: Mapping[str, str]) -> Op:
@@ -110,6 +165,8 @@ def _as_one(op: Op, twins: Mapping[str, str]) -> Op:
 
     tied = replace(op, shapes=shapes, inputs=draw and inputs, check_size=(), benchmark_sizes=())
     own, size = (op.named(one) for one in (op.benchmark_sizes[0], op.check_size))
+    for letter, other in twins.items():
+        size[other] = min(size[other], size[letter])  # the larger one was there to be another
     return replace(
         tied,
         benchmark_sizes=(tuple(own[letter] for letter in tied.letters),),
@@ -210,7 +267,7 @@ def parts_of(
     if sizes:  # and no others, such as one row
         layouts = [case for case in layouts if case.size == layouts[0].size]
     cases = [*size_cases(op, sizes), *layouts, *subset_cases(op, small), *more]
-    cases += given_cases(op) if not sizes else []
+    cases += [*given_cases(op), *other_numbers(op)] if not sizes else []
     if runner.watched:  # a row may be a block of threads there, and 65,539 of them take longer than all else
         cases = [case for case in cases if case.group != LONG_AXIS or len(case.size) == 1 or case.size[0] <= LONG[2]]
     if is_dense(runner):  # of vectors that are loaded at once it takes for granted where they begin
@@ -218,6 +275,7 @@ def parts_of(
     # What a small case shows is told of that; and what it takes tells whether a larger one would come to an end.
     cases.sort(key=lambda case: (case.threaded, elements(op, case.size) if case.group == LONG_AXIS else 0))
     columns = [*dict.fromkeys(case.group for case in cases), "called twice", *["gradcheck"] * bool(op.gradients)]
+    columns += [_APART] * bool(runner.apart)
     matrix = matrix_of(op, columns)
     # Interface and purity read what the cases of parity saw, so these run first; the report has them in another order.
     parts: dict[str, Callable[[], Part]] = {
@@ -249,7 +307,9 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
         emit("case", case, column, cells)
         result = runner.run(case)
         if result.skipped:
-            if not result.refused:
+            if not result.refused and case.numbers:
+                skipped.append(result.skipped)
+            elif not result.refused:
                 untried = result.skipped  # the last says the most
             elif not case.plain and not runner.run(Case("", case.size, case.dtype, view=case.view)).refused:
                 # That the kernel refuses a plain size, too, is tried in the section `interface`.
@@ -259,7 +319,11 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
             fill(matrix, case.group, result, runner.outputs)
             column, cells = case.group, {name: row[case.group] for name, row in matrix.items()}
     skipped += [untried] if untried else []
-    return Part(ran, findings_of(runner, cases, structural=False), [*runner.untaken, *skipped])
+    findings = findings_of(runner, cases, structural=False)
+    if runner.apart:  # last, as it says the least
+        fill(matrix, _APART, runner.apart[0], runner.outputs)
+        findings.append(runner.apart[1])
+    return Part(ran, findings, [*runner.untaken, *skipped])
 
 
 def _safety(runner: Runner, sizes: Sequence[Size] | None) -> Part:
@@ -275,7 +339,7 @@ def _report(
     matrix: Matrix,
 ) -> Report:
     begun = time.perf_counter()
-    sections = {}
+    sections, told = {}, set[str]()
     emit("plan", tuple(order))
     for name, part in parts.items():
         say(f"checking {runner.kernel.label}: {name}")
@@ -283,6 +347,9 @@ def _report(
         started = time.perf_counter()
         cases, findings, skipped, notes = part()
         seconds = time.perf_counter() - started
+        # What a section has left out is said once.
+        skipped = [reason for reason in skipped if reason not in told or not cases]
+        told.update(skipped)
         sections[name] = Section(name, cases, tuple(findings), tuple(skipped), seconds, notes)
         emit("finished", sections[name], {name: dict(cells) for name, cells in matrix.items()})
     seen = {quantity: cells for quantity, cells in matrix.items() if any(cells.values())}

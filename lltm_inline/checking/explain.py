@@ -321,6 +321,9 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     if case.values:
         return [f"right for ordinary inputs, wrong with {VALUES[case.values].words}: {VALUES[case.values].advice}"]
     if case.numbers:
+        if not runner.op.corners:
+            told = ", ".join(number_text(*number, equals=" = ") for number in case.numbers)
+            return [f"right with the number of the example, wrong with {told}: is the example's written into the text?"]
         return [
             f"right for ordinary numbers, wrong for {', '.join(number_text(*number, equals=' = ') for number in case.numbers)}"
         ]

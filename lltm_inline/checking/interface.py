@@ -36,8 +36,8 @@ from .runner import Call, CaseResult, Part, Runner, one_line
 #: What stands in the adapter of a text from elsewhere (`export/templates/adapter.cpp.jinja`), and what that means for a check.
 _DENSE = "// It makes inputs contiguous, as the text goes by how they lie in memory.\n"
 _NOT_SHOWN = (
-    "inputs are made contiguous before they reach the text: that it is right for others by itself, or for a view that begins "
-    "within 16 bytes of memory, is not shown"
+    "inputs are made contiguous before they reach the text: that it is right for others by itself, or for a view whose address is no "
+    "multiple of 16 bytes, such as x[1:], is not shown"
 )
 
 _CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 ({})"
@@ -82,10 +82,13 @@ def _untold(runner: Runner, cases: Sequence[Case]) -> list[str]:
     sizes = dict.fromkeys(case.size for case in cases if runner.run(case).came_back)
     # Where no call came back, nothing was tried with any value.
     drawn = [make_inputs(op, Case("", size, dtypes_of(op)[0])) for size in [*sizes][:2]]
+    varied = {name for case in cases if case.numbers and runner.run(case).came_back for name, _ in case.numbers}
     numbers = [
         f"{argument.name} = {values[0]!r}"
         for argument, *values in (zip(op.signature.inputs, *drawn, strict=True) if drawn else ())
-        if not (argument.is_tensor or argument.is_list) and values[1:] in ([], values[:1])
+        if not (argument.is_tensor or argument.is_list)
+        and values[1:] in ([], values[:1])
+        and argument.name not in varied
     ]
     extents = [
         f"{name} ({', '.join(shape.split())})"

@@ -108,6 +108,8 @@ def _known(runner: Runner, case: Case, test: str, result: str) -> str:
     message = result.strip().partition("\n")[0]
     if not runner.op.corners and runner.refuses(message):
         return f"the kernel refuses what it is traced with ({message})"
+    if runner.apart and test in _TRACERS:
+        return f"it is traced at sizes that the text does not take ({message}; see parity)"
     shared = [text for _, text in runner.run(case).impure if "shares its memory" in text]
     if shared and "alias" in message:
         return f"it fails because {shared[0].partition(':')[0]} (see purity)"

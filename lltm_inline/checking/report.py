@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -21,6 +22,24 @@ NO_BACKWARD = (
 )
 #: Of what a kernel has printed, the end is enough: it tells what came before a crash.
 _OUTPUT_LINES = 20
+#: What is said of a section without cases.
+NOTHING = "nothing was checked"
+#: What the columns of the matrix are, where their heads alone do not say it.
+_COLUMNS = {
+    "one of 1": "one extent is 1",
+    "block edges": "extents around 16 and 128",
+    "remainders": "extents from 33 to 64",
+    "grads expanded": "incoming gradients of stride 0",
+    "grads strided": "incoming ones that are not contiguous",
+    "digits": "inputs that cost digits",
+    "subsets": "some gradients are not wanted",
+    "long": "one long axis",
+    "many": "many elements on several threads",
+    "threads": "the same five times over",
+    "as given": "the inputs of the example",
+    "numbers": "other numbers as arguments",
+    "sizes apart": "sizes that are equal in the example are not",
+}
 #: What a check can come to, the best first.
 VERDICTS = ("right", "right in forward; no backward", "WRONG")
 
@@ -178,12 +197,12 @@ class Report(Shown):
         for section in self.sections:
             count = len(section.findings)
             faults = "no gradients" if self.forward_only else plural(count, "finding")
-            state = "ok" if section.ok else faults if count else "nothing was checked"
-            lines.append(f"  {section.name:<10} {state} in {plural(section.cases, 'case')}")
+            state = f"{'ok' if section.ok else faults} in {plural(section.cases, 'case')}"
+            lines.append(f"  {section.name:<10} {state if section.cases or count else NOTHING}")
             lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
             lines += [f"  {'':<10} note: {note}" for note in section.notes]
         if self.matrix and self.verdict == "WRONG":
-            lines += ["", *_table(self.matrix)]
+            lines += ["", *_table(self.matrix), *textwrap.wrap(self.legend, _TERMINAL)]
         told = self._all_told()
         lines += ["", *told] if told else []
         printed = [f"  {line}" for line in self.printed.split("\n")] if self.printed else []
@@ -205,6 +224,21 @@ class Report(Shown):
         return tuple(
             f for f in self.findings if not (crash and f.section in ("crash", "safety") and crash.what in f.text)
         )
+
+    @property
+    def legend(self) -> str:
+        """What the cells are, and those columns of the matrix in which something is wrong, where their heads do not say it.
+
+        Example:
+            >>> Report("f/x", "cpu", (), {"y": {"3,5": "1/15", "subsets": "missing", "long": "ok"}}).legend
+            '1/15: so many elements are wrong; subsets: some gradients are not wanted'
+        """
+        cells = [
+            (column, cell) for row in self.matrix.values() for column, cell in row.items() if cell not in ("", RIGHT)
+        ]
+        said = [f"{cell}: so many elements are wrong" for _, cell in cells if "/" in cell][:1]
+        wrong = dict.fromkeys(column for column, _ in cells if column in _COLUMNS)
+        return "; ".join([*said, *(f"{column}: {_COLUMNS[column]}" for column in wrong)])
 
     @property
     def printed(self) -> str:

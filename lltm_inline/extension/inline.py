@@ -677,6 +677,7 @@ def _op(
         for place, (argument, value) in enumerate(zip(arguments, inputs, strict=True))
         if argument.type in ("Tensor", "Tensor?", LIST)
     }
+    _require_whole_letters(known, shapes, where)
     outputs = []
     names = [] if void else _outputs(known, function_, masked, where, count, is_called)
     if known.first is not None and backward is not None and (kept := _kept(names, arguments, function_, backward)):
@@ -711,6 +712,22 @@ def _op(
     return replace(
         op, benchmark_sizes=(in_order(own),) if tensors_in(inputs) else (), check_size=in_order(small) if small else ()
     )
+
+
+def _require_whole_letters(known: Example, shapes: Mapping[str, str], where: str) -> None:
+    """Refuse letters of the user's own function for inputs that no shape tells: 2H may be odd, and then there is no H.
+
+    Raises:
+        DefinitionError: no input has such a letter as an extent.
+    """
+    words = " ".join(shapes.values()).split()
+    for letter in known.sizes if known.maker is not None and "?" not in words else ():
+        if letter in words:
+            continue
+        parts = [word for word in words if letter in word]
+        has = f"makes {parts[0]}, and no input has {letter} itself" if parts else f"takes {letter}, and no input has it"
+        cure = f"Put a number in its place, such as 16, and take {letter} out of the arguments"
+        raise DefinitionError(f"{where}: inputs() {has} as an extent, so nothing tells it from the inputs. {cure}")
 
 
 def _op_name(snippet: _Snippet, key: str, forward: str) -> str:

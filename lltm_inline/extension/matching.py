@@ -13,7 +13,7 @@ from ..errors import DefinitionError
 from ..model.registry import Argument, Op
 from ..model.shapes import solve
 from ..source.signature import CPP_DTYPES, Function, aliases_in, closing, find_function, meant, split
-from .reading import Result, Unclear, body_of, laid_open, result_of
+from .reading import Result, Unclear, begun, body_of, laid_open, result_of, whole_body
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
 #: The same without an underscore: `dx`, `gradInput`. Of many words that begin so it is none.
@@ -25,6 +25,11 @@ _TENSOR = re.compile(r"(?:const )?(?:(?:::)?(?:at|torch)::)?Tensor\b")
 _NOTHING = re.compile(r"(?:static |inline )*(?:void|bool|int|long|int64_t)")
 #: What such a tensor is called, where neither the op nor the other arguments say it.
 _FILLED = re.compile(r"_?(?:out\w*|\w+_out|dst|dest|res(?:ult)?s?|y|z)_?")
+#: Calls that make a tensor of a shape, which they take first; and the gradient of a table, whose rows they take third.
+_MAKES = re.compile(r"(?:\w+\s*(?:::|\.)\s*)*(?:new_)?(?:zeros|empty|ones|full)\s*\(")
+_TABLE = re.compile(r"(?:\w+\s*::\s*)*embedding_(?:dense_)?backward\s*\(")
+#: The type of a number that may be a size.
+_WHOLE = re.compile(r"\b(?:int\w*|long|size_t)\b")
 _BY_HAND = "Or write 'forward' and 'backward' by hand, and take the file with li.Kernel.from_files"
 
 
@@ -374,10 +379,12 @@ class _Matching:
                 f"op {self.op.name!r} has {plural(len(self.returned), 'output')}: {', '.join(self.returned)}. It takes a gradient of each "
                 "output, and all else under the names by which forward takes and returns it"
             )
-        if unknown := [backward.names[p] for p in others if not handed[p]]:
+        if unknown := [p for p in others if not handed[p]]:
+            name, sized = backward.names[unknown[0]], next(iter(made), self.inputs[0])
+            size = f"If it is the size of a tensor, write there of which, such as const int64_t {name} = {sized}.size(0); else give"
             raise self.error(
-                f"argument {unknown[0]!r} of {backward.name!r} is none of what the forward takes or returns: "
-                f"{', '.join(known)}. Give both the same name; take a number that is the size of a tensor from that tensor"
+                f"argument {name!r} of {backward.name!r} is none of what {forward.name!r} takes or returns: {', '.join(known)}. "
+                f"{size if _WHOLE.search(backward.types[unknown[0]]) else 'Give'} both the same name"
             )
         exact = {of_gradient(backward.names[position], known): position for position in gradients}
         in_order = [exact[name] for name in self.returned] if set(exact) == set(self.returned) else gradients
@@ -418,25 +425,23 @@ class _Matching:
 
     def extent(self, forward: Called, backward: Called, name: str, type_: str, made: Mapping[str, int]) -> str:
         """Say of which input a number is an extent, or a list the extents: that whose gradient is made with it, or as forward says."""
-        body = body_of(self.masked, backward.function)
+        body = whole_body(self.masked, backward.function)
         is_list = _EXTENTS.search(type_) is not None
         for taken, index in made.items():
-            gradient = backward.result.names[index]
-            shape = re.search(
-                rf"\b{gradient}\s*=\s*(?:\w+\s*(?:::|\.)\s*)?(?:new_)?(?:zeros|empty|ones|full)\s*\(", body
-            )
-            if not gradient or shape is None:
-                continue
-            first = split(body[shape.end() : closing(body, shape.end() - 1) - 1])[0].strip()
-            words = [word.strip() for word in split(first.strip("{}"))]
+            words = _sizes(body, next(iter(backward.result.begun[index : index + 1]), backward.result.names[index]))
             if name in words:
                 return f"{taken}.sizes().vec()" if is_list else f"{taken}.size({words.index(name)})"
+        text = body_of(self.masked, forward.function)
         tensors = dict(zip(forward.names, self.taken(forward), strict=True))
+        for copy, own in re.findall(r"\b(\w+)\s*=\s*(\w+)\s*\.\s*contiguous\s*\(\s*\)\s*[;,]", text):
+            tensors.setdefault(copy, tensors.get(own, ""))
         size = r"\s*\.\s*size\s*\(\s*(-?\d+)\s*\)"
-        for own, axis in re.findall(rf"\b{name}\s*=\s*(\w+){size}\s*[;,]", body_of(self.masked, forward.function)):
-            if own in tensors and not is_list:
-                return f"{tensors[own]}.size({axis})"
-        return ""
+        told = {
+            f"{tensors[own]}.size({axis})"
+            for own, axis in re.findall(rf"\b{name}\s*=\s*(\w+){size}\s*[;,]", text)
+            if tensors.get(own)
+        }
+        return told.pop() if len(told) == 1 and not is_list else ""
 
     def spelled(self, name: str) -> str:
         """Name an extra tensor in the playground's backward, where some names have another meaning."""
@@ -507,6 +512,18 @@ def of_gradient(gradient: str, known: Collection[str] = ()) -> str:
     exact = [name for name in names if name in known]
     alike = [one for name in names for one in known if name.lower() == one.lower()]
     return next(iter([*exact, *alike, *names[: bool(long)]]), "")
+
+
+def _sizes(body: str, gradient: str) -> list[str]:
+    """List what stands for the extents of a gradient in the text that makes it, as far as that is read: the first of a table."""
+    if re.fullmatch(r"\w+", gradient):
+        found = {begun(body[one.end() :]) for one in re.finditer(rf"\b{gradient}\s*=(?!=)\s*", body)} - {gradient}
+        gradient = found.pop() if len(found) == 1 else ""
+    for pattern, place in ((_MAKES, 0), (_TABLE, 2)):
+        if call := pattern.match(gradient):
+            given = split(gradient[call.end() : closing(gradient, call.end() - 1) - 1])[place : place + 1]
+            return [word.strip() for one in given for word in split(one.strip().strip("{}"))]
+    return []
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -31,6 +31,11 @@ _MACRO = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 _DEEPEST = 3
 #: An argument that is handed on as it is.
 _HANDED = re.compile(r"\s*(\w+)(?:\.contiguous\(\s*\))?\s*")
+#: Ways to go on from a tensor that leave its shape as it is: what works in place, but for those that are there to change the shape.
+_KEEPS = re.compile(
+    r"\s*\.\s*(?:(?!resize|set_|t_|transpose|swap|(?:un)?squeeze)\w+_|index_add|index_put|index_copy|scatter_add|contiguous|clone)\s*\("
+)
+_BEGINS = re.compile(r"\s*(?:std::move\s*\(\s*)?(\w+(?:\s*::\s*\w+)*(?:\s*\.\s*new_\w+)?\s*)")
 _NAME = re.compile(r"(?:std::move\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\Z")
 
 
@@ -107,10 +112,12 @@ class Result:
     Attributes:
         names: of each value, in order; nothing where it is no plain name.
         aliases: names under which a function that is called for the result takes this one's parameters.
+        begun: of each value the variable or call whose shape it has, as far as the text tells: `w` of `w.index_add_(0, i, g)`.
     """
 
     names: tuple[str, ...]
     aliases: dict[str, str] = field(default_factory=dict)
+    begun: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
 
 class Unclear(Exception):
@@ -145,9 +152,10 @@ def result_of(masked: str, function: Function, name: str, seen: tuple[str, ...] 
 def _result(masked: str, function: Function, name: str, text: str, seen: tuple[str, ...]) -> Result:
     listed = _LIST.match(text)
     if listed:
-        return Result(tuple(_name(part) for part in split(listed[1] or listed[2] or "")))
+        parts = split(listed[1] or listed[2] or "")
+        return Result(tuple(map(_name, parts)), begun=tuple(map(begun, parts)))
     if re.search(r"\bTensor\Z", function.returns):
-        return Result((_name(text),))
+        return Result((_name(text),), begun=(begun(text),))
     call = _CALL.match(text)
     called = find_function(masked, call[1]) if call and call[1] not in (*seen, name) else None
     if call is None or called is None:
@@ -158,12 +166,34 @@ def _result(masked: str, function: Function, name: str, text: str, seen: tuple[s
     # What is handed on as `x.contiguous()` is x still.
     given = [match[0] if (match := re.match(r"[A-Za-z_]\w*", part.strip())) else "" for part in split(call[2])]
     aliases = {taken: one for taken, one in zip(called.names, given, strict=False) if taken != one}
-    return Result(inner.names, {**{taken: aliases.get(one, one) for taken, one in inner.aliases.items()}, **aliases})
+    own = {taken: one or taken for taken, one in aliases.items()}
+    return Result(
+        inner.names,
+        {**{taken: aliases.get(one, one) for taken, one in inner.aliases.items()}, **aliases},
+        tuple(_renamed(one, own) for one in inner.begun),
+    )
 
 
 def _name(text: str) -> str:
     match = _NAME.match(text.strip())
     return match[1] if match else ""
+
+
+def begun(text: str) -> str:
+    """Return the variable or call that an expression begins with, where the rest of it leaves the shape as it is.
+
+    Example:
+        >>> begun("gw.index_add_(0, i, g)"), begun("at::zeros({n, 3}, o).div_(2);"), begun("gw.sum(0)")
+        ('gw', 'at::zeros({n, 3}, o)', '')
+    """
+    match = _BEGINS.match(text)
+    if match is None:
+        return ""
+    end = closing(text, match.end()) if text[match.end() : match.end() + 1] == "(" else match.end()
+    place = end
+    while kept := _KEEPS.match(text, place):
+        place = closing(text, kept.end() - 1)
+    return text[match.start(1) : end].strip() if re.match(r"\s*(?:[;,)]|\Z)", text[place:]) else ""
 
 
 def _returned(masked: str, function: Function) -> Iterator[str]:

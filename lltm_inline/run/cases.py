@@ -67,6 +67,8 @@ _ALL_SUBSETS = 4
 _TIE, _JUMP, _LEAST_JUMP = 1e-9, 1e-3, 1e-6
 #: Of an integer result, this share may change with such a change of the inputs.
 _FEW = 0.02
+#: A reference that takes so many seconds is not called for numbers, too; and numbers below this are eps and the like.
+_DEAR, _NO_ACCOUNT = 1.0, 0.05
 LAYOUTS = ("transposed", "strided", "padded", "misaligned")
 CHANNELS_LAST = "channels last"
 #: Each input in the next of these layouts: a kernel that takes the strides of one for those of another is right where all are alike.
@@ -615,6 +617,14 @@ class Expected:
         moved = [found for run in self.apart if (found := run[name]) is not None]
         return not all(near(value, want) for value in moved)
 
+    def most_error(self, name: str) -> float:
+        """The most that `own_error` can be, without the many runs that it takes."""
+        wide, narrow = self.wide[name], self.narrow.get(name)
+        if wide is None or narrow is None or not differentiable(wide):
+            return 0.0
+        left = math.inf if self.values in LOSE_DIGITS else _MOST_LEFT if name.startswith("d_") else 0.0
+        return max(_furthest(narrow, wide), left)
+
     def own_error(self, name: str) -> float:
         """How far the reference itself is off: in the case's own dtype; and in a gradient that terms of both signs cancel to.
 
@@ -728,6 +738,68 @@ def given_cases(op: Op) -> list[Case]:
         return []
     none = (False,) * len(op.gradients)
     return [Case("as given", op.check_size, dtype, wanted=none, given=True) for dtype in dtypes_of(op)]
+
+
+def other_numbers(op: Op) -> list[Case]:
+    """List the cases in which a number has not the value of the example that the op was made of: a text may have that written in.
+
+    Of those that the reference answers with other numbers, and with finite ones where the example's answer is, two for each argument.
+    Signs stay: a limit may have to be below another, and -1 stands for something of its own.
+    """
+    size, dtype = prime_size(op), dtypes_of(op)[0]
+    if op.corners or not getattr(op.reference, "of_a_cell", False) or all(one.is_tensor for one in op.signature.inputs):
+        return []
+    try:
+        known = expect(op, Case("", size, dtype))
+        drawn = zip(
+            op.signature.inputs, *(make_inputs(op, Case("", one, dtype)) for one in (size, _larger(size))), strict=True
+        )
+    except Exception:  # the plain cases tell of it
+        return []
+    found: list[Case] = []
+    # A number that goes along with the size is none that anybody chooses.
+    for argument, value, other in drawn if known.seconds < _DEAR else ():
+        numbers = _near(argument.type.removesuffix("?"), value)
+        cases = [
+            Case("numbers", size, dtype, numbers=((argument.name, number),)) for number in numbers if value == other
+        ]
+        found += [case for case in cases if _answers(op, case, known)][:2]
+    return found
+
+
+def _larger(size: Size) -> Size:
+    return tuple(extent + 1 for extent in size)
+
+
+def _near(kind: str, value: Any) -> Sequence[float]:
+    """List numbers like one, the likeliest to be taken first; what a `float` holds is exact in single precision, too."""
+    if kind == "bool" and value is not None:
+        return (not value,)
+    if kind == "int" and isinstance(value, int) and value >= 0:
+        return [n for n in dict.fromkeys((value - 1, value // 2, value + 1, 2 * value)) if n >= 0 and n != value]
+    if kind == "float" and isinstance(value, int | float) and math.isfinite(value):
+        # The least numbers are there to be of no account: one that counts shows more.
+        more = math.copysign(0.25, value) if abs(value) < _NO_ACCOUNT else 1.5 * value
+        held = [torch.tensor(one, dtype=torch.float32).item() for one in (more, 0.75 * value)]
+        return [one for one in held if one and math.isfinite(one)]
+    return ()
+
+
+def _answers(op: Op, case: Case, known: Expected) -> bool:
+    """Tell whether the reference has an answer to a case that is as finite as the known one, of the declared shapes, and another."""
+    try:
+        found = expect(op, case)
+        sizes = dict(zip((one.name for one in op.signature.inputs), found.inputs, strict=True)) | op.named(case.size)
+        shapes = [op.shape_of[output.name] for output in op.signature.outputs if output.name in op.shape_of]
+        told = [None if shape.untold or shape.any_rank else shape(sizes) for shape in shapes]
+    except Exception:  # whatever a reference raises: it does not take that number
+        return False
+    pairs = [(got, known.wide[name]) for name, got in found.wide.items() if got is not None]
+    return (
+        all(want in (None, tuple(got.shape)) for want, got in zip(told, found.outputs, strict=False))
+        and all(want is not None and (not want.isfinite().all() or got.isfinite().all()) for got, want in pairs)
+        and not all(want is not None and torch.equal(got, want) for got, want in pairs)
+    )
 
 
 def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:

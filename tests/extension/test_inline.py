@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +27,7 @@ from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.notebook.inline_cell import run
 from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.verbs import perform
-from lltm_inline.run.cases import Case, make_inputs
+from lltm_inline.run.cases import Case, make_inputs, other_numbers
 from tests import tiny
 from tests.quick import QUICK
 from tests.wild import KINDS, Wild, every, has_backward, table, table_of_kinds
@@ -211,8 +212,8 @@ def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
     }
     """
     said = (
-        "inputs are made contiguous before they reach the text: that it is right for others by itself, or for a view that begins "
-        "within 16 bytes of memory, is not shown"
+        "inputs are made contiguous before they reach the text: that it is right for others by itself, or for a view whose "
+        "address is no multiple of 16 bytes, such as x[1:], is not shown"
     )
     for one, notes in ((text, (said,)), ("torch::Tensor twice(torch::Tensor x) { return 2 * x; }", ())):
         kernel = li.from_load_inline(
@@ -932,6 +933,21 @@ def test_inputs_of_derived_sizes() -> None:
             li.from_load_inline("e", text, **given, inputs=inputs)
 
 
+def test_a_letter_that_no_input_has_whole() -> None:
+    """It is refused with a cure: a number in its place goes in."""
+    text = "torch::Tensor f(torch::Tensor x) { auto parts = x.chunk(2, -1); return parts[0] * parts[1]; }"
+    given: dict[str, Any] = {"functions": ["f"], "reference": lambda x: x.chunk(2, -1)[0] * x.chunk(2, -1)[1]}
+    cure = r"nothing tells it from the inputs. Put a number in its place, such as 16, and take H out of the arguments"
+    with pytest.raises(
+        DefinitionError, match=rf"inputs\(\) makes 2H, and no input has H itself as an extent, so {cure}"
+    ):
+        li.from_load_inline("e", text, **given, inputs=lambda randn, N, H: (randn(N, 2 * H),))
+    with pytest.raises(DefinitionError, match=rf"inputs\(\) takes H, and no input has it as an extent, so {cure}"):
+        li.from_load_inline("e", text, **given, inputs=lambda randn, N, H: (randn(N, 8),))
+    kernel = li.from_load_inline("e", text, **given, inputs=lambda randn, N: (randn(N, 2 * 16),))
+    assert registry.op_of(kernel).shapes == {"x": "N 32", "output": "N 16"}
+
+
 def test_what_a_snippet_may_hold() -> None:
     """A static function, and one that the text registers in a library of its own, go in as any other."""
     fragment = 'TORCH_LIBRARY_FRAGMENT(mine, m) { m.def("square", &square); }\n'
@@ -1070,9 +1086,20 @@ def test_the_example_itself_is_a_case() -> None:
     assert "hint: right for inputs that are drawn, wrong for those of the example" in str(report)
 
 
-def test_a_number_of_the_example_may_be_written_in() -> None:
-    """Numbers that had the example's value alone are named as not tried, and so are extents that no letter stands for."""
-    text = "torch::Tensor f(torch::Tensor x, double a, int64_t n) { return (x.view({-1, 2, 16}) * 3 + 0.5).sum(1); }"
+WRITTEN_IN = "torch::Tensor f(torch::Tensor x, double a, int64_t n) { return (x.view({-1, 2, 16}) * 3 + 0.5).sum(1); }"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (WRITTEN_IN, "wrong with n = 1: is the example's written into the text?"),
+        (WRITTEN_IN.replace("2, 16", "n, 16"), "wrong with a = 0.75: is the example's written into the text?"),
+        (WRITTEN_IN.replace("2, 16", "n, 16").replace("0.5)", "a)"), ""),
+        (WRITTEN_IN.replace("0.5)", "a)").replace("{ ret", '{ TORCH_CHECK(n == 2, "want n of 2"); ret'), ""),
+    ],
+)
+def test_a_number_of_the_example_may_be_written_in(text: str, wrong: str) -> None:
+    """A number is tried with other values that the reference takes, and may be refused; extents that no letter stands for are named."""
     kernel = li.from_load_inline(
         "e",
         text,
@@ -1081,8 +1108,56 @@ def test_a_number_of_the_example_may_be_written_in() -> None:
         inputs=(torch.randn(6, 32), 0.5, 2),
     )
     report = li.check(kernel, compiler=QUICK, progress=False)
-    assert "not tried: numbers other than the example's: a = 0.5, n = 2\n" in str(report), str(report)
+    assert report.ok != bool(wrong) and wrong in str(report), str(report)
     assert "not tried: extents other than the example's, where a number stands: x (N, 32)" in str(report), str(report)
+    refused = "TORCH_CHECK" in text
+    assert ("not tried: numbers other than the example's: n = 2\n" in str(report)) == refused, str(report)
+    assert ("n=1: the kernel refuses it (RuntimeError: want n of 2)" in str(report)) == refused, str(report)
+
+
+def test_which_numbers_are_tried() -> None:
+    """Those that the reference answers with other finite numbers of the declared shape; signs stay, and `float` holds them exactly."""
+    text = """
+    torch::Tensor f(torch::Tensor x, double low, float eps, int64_t threads, int64_t k, int64_t axis, bool twice, int64_t rows) {
+      return go(x.size(0));
+    }
+    """
+
+    def f(x: torch.Tensor, low: float, eps: float, threads: int, k: int, axis: int, twice: bool, rows: int) -> Any:
+        return (x[:, :k].sum(axis, keepdim=True) + eps).clamp(min=low) * (2 if twice else 1)
+
+    kernel = li.from_load_inline(
+        "e", text, functions=["f"], reference=f, inputs=(torch.randn(6, 5), 0.5, 1e-5, 256, 4, -1, False, 6)
+    )
+    tried = [case.numbers[0] for case in other_numbers(registry.op_of(kernel))]
+    assert tried == [
+        ("low", 0.75),
+        ("low", 0.375),
+        ("eps", 0.25),
+        ("eps", 7.499999810534064e-06),
+        ("k", 3),
+        ("k", 2),
+        ("twice", True),
+    ]
+
+
+TOGETHER = "torch::Tensor f(torch::Tensor a, torch::Tensor b) { return (a + b).sum(0); }"
+
+
+def test_sizes_that_belong_together() -> None:
+    """A reference that takes tables of two lengths does not bury what else is wrong; each way out that the report names is one."""
+    given: dict[str, Any] = {"functions": ["f"], "reference": lambda a, b: a.sum(0) + b.sum(0)}
+    inputs = torch.randn(6, 4), torch.randn(6, 4)
+    wrong = li.from_load_inline("e", TOGETHER.replace("sum(0)", "sum(0) * 2"), **given, inputs=inputs)
+    report = li.check(wrong, compiler=QUICK, progress=False)
+    first, *_, last = report["parity"].findings
+    assert "output (4,) float64 differs in all 4 elements" in report.headline and first.quantity == "output"
+    assert last.text.startswith("forward raises RuntimeError: The size of tensor a"), str(report)
+    said = re.search(r"say so: (TORCH_CHECK\(.*\)) in the text, or inputs = (lambda .*)", last.hints[-1])
+    assert said is not None and "the reference takes K != N, and the text does better with K = N" in last.hints[-1]
+    for text, way in ((TOGETHER, eval(said[2])), (TOGETHER.replace("{ ret", f"{{ {said[1]}; ret"), inputs)):
+        report = li.check(li.from_load_inline("e", text, **given, inputs=way), compiler=QUICK, progress=False)
+        assert report.ok, str(report)
 
 
 def test_a_number_of_a_snippet_that_never_comes_back() -> None:

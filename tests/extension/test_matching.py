@@ -193,6 +193,35 @@ def test_sizes_that_backward_is_told(taken: str, body: str, handed: str) -> None
     assert match.handed == ("d_y", "d_n", "z", handed) and match.saves == (handed[0],)
 
 
+@pytest.mark.parametrize(
+    ("body", "returned", "ahead", "handed"),
+    [
+        ("auto g = torch::zeros({rows, 3}, x.options());", "g.index_add_(0, i, z).div_(n)", "", "w.size(0)"),
+        ("", "at::zeros({3, rows}, o).scatter_add_(0, i, z)", "", "w.size(1)"),
+        ("", "at::embedding_dense_backward(grad_y, i, rows, -1, false)", "", "w.size(0)"),
+        ("", "f(z)", "auto k = w.contiguous(); const int64_t n = x.size(1), rows = k.size(0);", "w.size(0)"),
+        ("auto g = torch::zeros({rows, 3}, x.options());", "g.sum(0)", "", ""),
+        ("auto d_w = torch::zeros({rows, 3}, x.options()); d_w = at::sum(d_w, 0);", "d_w", "", ""),
+        ("auto d_w = torch::zeros({3}); for (;;) d_w = torch::zeros({rows, 3});", "d_w", "", ""),
+        ("", "f(z)", "if (c) rows = x.size(0); else rows = w.size(0);", ""),
+    ],
+)
+def test_sizes_of_what_backward_goes_on_with(body: str, returned: str, ahead: str, handed: str) -> None:
+    """Methods that work in place leave the shape of a gradient; what may be one size or another is refused, with the cure first."""
+    backward = BACKWARD.replace("Tensor w, double c", "int64_t rows").replace("d_x, d_w", f"d_x, {returned}")
+    text = (
+        FORWARD.replace("{ return", f"{{ {ahead} return") + backward.replace("{ return", f"{{ {body} return") + MODULE
+    )
+    if handed:
+        assert matched(text).handed[-1] == handed
+        return
+    cure = r"write there of which, such as const int64_t rows = x.size\(0\); else give both the same name"
+    with pytest.raises(
+        DefinitionError, match=f"'gate_forward' takes or returns: .*. If it is the size of a tensor, {cure}"
+    ):
+        matched(text)
+
+
 def test_short_names_of_gradients() -> None:
     """`dx` is the gradient of x, and stands where its name says, not where it comes; a word that begins so is none."""
     for first, second in (("dw", "dx"), ("gradW", "gradX"), ("gw", "gx"), ("grad_W", "d_X")):
@@ -314,8 +343,8 @@ def test_what_nobody_can_make() -> None:
         ),
         (
             FORWARD + BACKWARD.replace("Tensor z", "Tensor q") + MODULE,
-            "argument 'q' of 'gate_backward' is none of what the forward takes or returns: x, w, c, y, n, z. "
-            "Give both the same name; take a number that is the size of a tensor from that tensor.",
+            "argument 'q' of 'gate_backward' is none of what 'gate_forward' takes or returns: x, w, c, y, n, z. "
+            "Give both the same name.",
         ),
         (
             FORWARD + BACKWARD.replace("d_w", "w2") + MODULE,
@@ -329,7 +358,7 @@ def test_what_nobody_can_make() -> None:
         ),
         (
             FORWARD.replace("{y, n, z}", "{2 * x, n, z}") + BACKWARD.replace("Tensor z, Tensor w", "int64_t count") + MODULE,
-            "argument 'count' of 'gate_backward' is none of what the forward takes or returns: x, w, c, y, n, z.",
+            "argument 'count' of 'gate_backward' is none of what 'gate_forward' takes or returns: x, w, c, y, n, z.",
         ),
         (FORWARD + BACKWARD.replace("d_w", "x * 2, z") + MODULE, "'gate_backward' returns d_x, (a nameless one), z, and none of them"),
     ],

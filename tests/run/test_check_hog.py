@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 
 from lltm_inline.base.progress import Event
+from lltm_inline.calling import load
 from lltm_inline.checking import check as module
-from lltm_inline.checking import interface
-from lltm_inline.checking.check import check
+from lltm_inline.checking import derivatives, interface
+from lltm_inline.checking.check import check, gradcheck
+from lltm_inline.checking.examine import _report
 from lltm_inline.checking.report import Report
+from lltm_inline.checking.runner import Part, Runner
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.run.built import Built
+from lltm_inline.run.cases import Case, expect
 from lltm_inline.run.setting import Setting
 from lltm_inline.workers import steps
 from lltm_inline.workers.black_box import State
@@ -64,6 +69,60 @@ def test_what_takes_less_is_tried(checked: Callable[[int], tuple[Report, list[in
     assert "right for N <= 16" in str(report) and "is right" not in str(report)
 
 
+@pytest.mark.parametrize(
+    ("who", "size", "most", "left_out"),
+    [
+        ("reference", 129, 4096, True),
+        ("reference", 7, 4096, False),
+        ("reference", 129, 300, False),
+        ("kernel", 129, 4096, False),
+    ],
+)
+def test_what_takes_too_long_is_left_out(who: str, size: int, most: int, left_out: bool) -> None:
+    """Pairs of 4096 elements in Python, 0.1 s for 129, would take till the time-out; few elements do not tell, as torch is set up."""
+    runner = Runner(load(Kernel("tiny/twice", python=lambda x: 2 * x), progress=False, trust=True))
+    runner._took(who, 0.1, Case("", (size,), torch.float64))
+    said = runner.takes_too_long(Case("", (most,), torch.float64))
+    assert said == f"N={most}, float64: the {who} would take too long; it took 0.1 s at N={size}, float64" * left_out
+
+
+@pytest.mark.parametrize(("off", "asked"), [(2.5, False), (2 + 1e-10, True)])
+def test_how_far_the_reference_is_off_is_asked_where_it_matters(off: float, asked: bool) -> None:
+    """A gradient that is off by more than any reference is wrong without the runs that tell by how much that is."""
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+            return off * grad
+
+    runner = Runner(load(Kernel("tiny/twice", python=Twice.apply), progress=False, trust=True))
+    case = Case("", (113 + asked,), torch.float64)  # what is expected is remembered
+    assert "d_x" in runner.run(case).wrong
+    assert ("shaken" in vars(expect(runner.op, case))) == asked
+
+
+def test_what_is_left_out_is_said_once() -> None:
+    """A reason that a section has given is not given again, but by one that has looked at nothing."""
+    runner = Runner(load(Kernel("tiny/twice", python=lambda x: 2 * x), progress=False, trust=True))
+    parts = {name: Part(count, [], ["it is long"]) for name, count in (("parity", 2), ("purity", 3), ("safety", 0))}
+    report = _report(runner, {name: partial(Part, *part) for name, part in parts.items()}, [*parts], {})
+    assert [section.skipped for section in report.sections] == [("it is long",), (), ("it is long",)]
+
+
+def test_finite_differences_of_a_slow_kernel_are_taken_at_a_small_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two calls for each element take too long, fewer elements are moved, and the report says so."""
+    assert not gradcheck(Kernel("tiny/square", python=lambda x: x * 2), trust=True, progress=False)["gradcheck"].skipped
+    monkeypatch.setattr(derivatives, "_PATIENCE", 0.0)
+    section = gradcheck(Kernel("tiny/square", python=lambda x: x * 2), trust=True, progress=False)["gradcheck"]
+    assert section.ok and section.skipped == (
+        "finite differences at N=23, float64, which take too long: at N=2, float64 they do not",
+    )
+
+
 def test_forward_that_raises_leaves_nothing_to_tick() -> None:
     """Where forward raises in every case, sections that look at what it did say that they saw nothing."""
 
@@ -72,7 +131,7 @@ def test_forward_that_raises_leaves_nothing_to_tick() -> None:
 
     report = check(Kernel("tiny/raises", python=raises), trust=True, progress=False)
     assert not report["purity"].cases and not report["safety"].cases
-    assert "nothing was checked in 0 cases" in str(report)
+    assert "nothing was checked\n" in str(report) and " 0 cases" not in str(report)
 
 
 def test_nonsense_that_hangs_ends_the_asking(monkeypatch: pytest.MonkeyPatch) -> None:

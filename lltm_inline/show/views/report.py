@@ -55,19 +55,21 @@ def _matrix(shown: Report) -> Html:
     head: list[object] = ["", *(Cell(column, align="mid") for column in columns)]
     caption = "outputs and gradients by size and layout"
     matrix = table(head, rows, caption=caption, hide_caption=shown.ok)
-    return matrix if not shown.ok else fold("outputs and gradients by size and layout", matrix, True)
+    if not shown.ok:
+        return join([matrix, paragraph(shown.legend, cls="li-faint") if shown.legend else ""])
+    return fold(caption, matrix, True)
 
 
 def _section(section: Section, shown: Report, told: set[str]) -> Html:
     """Show a section, without what an earlier one has said already."""
     count = len(section.findings)
-    state = f"{plural(count, 'finding')} in " if count else "" if section.cases else "nothing was checked in "
+    cases = f"{plural(count, 'finding')} in " * bool(count) + plural(section.cases, "case")
     title = join(
         [
             tag("span", tick(section.ok), cls=f"li-is-{'good' if section.ok else 'bad'}"),
             " ",
             tag("b", section.name),
-            f": {state}{plural(section.cases, 'case')}",
+            f": {cases if count or section.cases else 'nothing was checked'}",
             tag("span", f", {section.seconds:.1f} s", cls="li-faint") if section.seconds >= 0.05 else "",
         ]
     )
