@@ -268,7 +268,8 @@ def test_what_a_line_calls_counts_for_the_line() -> None:
         )
         at_line = f"\t {seen - after + call:x} forward ({own})\n\n"
         around = "\t 2a _PyEval (anonymous namespace) (/lib/libpython3.so)\n\t 2b main (/bin/python)\n\n"
-        hot = _counted(3 * inside + 4 * at_line + around, built, first, shift, "N=1")
+        way = inside.replace(" 1d tgammaf_r@@GLIBC (/lib/libm.so.6)", f" {seen - after + 16:x} tgammaf@plt ({own})")
+        hot = _counted(3 * inside + 3 * at_line + way + around, built, first, shift, "N=1")
         assert hot.calls == ((LINE, "tgammaf_r", "libm.so.6", 3 / 8),)
         assert (hot.samples, hot.lines, hot.others) == (8, ((LINE, 0.5),), (("libpython3.so", 1 / 8),))
 
@@ -639,6 +640,13 @@ def test_libraries_are_told_whole() -> None:
     ]
     html = shown._repr_html_()
     assert not read(html).problems and "<div>in contiguous of libtorch_cpu.so</div>" in html and "&lt;1%" in html
+
+
+def test_what_was_not_done_is_nothing_good() -> None:
+    """Also where nothing is known that would help."""
+    for what, is_good in (("not vectorised", False), ("not inlined", False), ("inlined", True)):
+        shown = li.Assembly("tiny/a", "g++ 12", "y[i] += x[i];", (), remarks=(Remark(1, what, "unexpected pattern"),))
+        assert ("li-is-good" in listing(shown)) == is_good
 
 
 def test_a_jump_back_from_a_rare_case_is_no_loop() -> None:

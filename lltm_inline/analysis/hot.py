@@ -324,10 +324,10 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
     for stack, ours in zip(stacks, offsets, strict=True):
         turns = (turn for turn, each in enumerate(ours) if each in places and places[each].file == built.kernel.name)
         turn = next(turns, None)
-        if turn == 0:
-            lines[places[ours[0]].line] += 1
-        elif turn is None:
+        if turn is None:
             others["the kernel's library, at no line of its text" if ours[0] >= 0 else _library(stack[0][2])] += 1
+        elif turn == 0 or ours[turn - 1] >= 0:  # of a header, or the way to another library
+            lines[places[ours[turn]].line] += 1
         else:
             _, symbol, dso = stack[turn - 1]
             calls[places[ours[turn]].line, _function(symbol), _library(dso)] += 1

@@ -124,11 +124,12 @@ def _by_line(routine: Routine, most: int) -> Html:
 
 def _remarks(shown: tuple[Remark, ...], text: str, is_beside: bool) -> Html:
     """Lay out what the compiler says: line, text, what it did or why not, and what would help; without the text where that is beside it."""
-    lines, kinds = coloured(text, "cpp"), {True: "good", False: "plain"}
+    lines = coloured(text, "cpp")
     rows: list[list[object]] = []
     for one in shown:
         number, code = _linked(str(one.line), lines[one.line - 1])
-        said = join([badge(one.what, kinds[not one.help]), f" {one.how}"])
+        kind = "plain" if one.help or one.what.startswith("not ") else "good"
+        said = join([badge(one.what, kind), f" {one.how}"])
         rows.append(
             [number, join([said, ". ", one.help] if one.help else [said])]
             if is_beside
