@@ -268,6 +268,8 @@ def test_what_a_line_calls_counts_for_the_line() -> None:
         )
         at_line = f"\t {seen - after + call:x} forward ({own})\n\n"
         around = "\t 2a _PyEval (anonymous namespace) (/lib/libpython3.so)\n\t 2b main (/bin/python)\n\n"
+        system = inside.replace("tgammaf_r@@GLIBC (/lib/libm.so.6)", "asm_timer ([kernel.kallsyms])")
+        assert _counted(system, built, first, shift, "N=1").calls == ((LINE, "", "[kernel.kallsyms]", 1.0),)
         way = inside.replace(" 1d tgammaf_r@@GLIBC (/lib/libm.so.6)", f" {seen - after + 16:x} tgammaf@plt ({own})")
         hot = _counted(3 * inside + 3 * at_line + way + around, built, first, shift, "N=1")
         assert hot.calls == ((LINE, "tgammaf_r", "libm.so.6", 3 / 8),)

@@ -558,7 +558,8 @@ class Assembly(Shown):
                 rows.append(
                     f"  loop at {now.where}: {f'{now.said}, as before' if same else f'{before[0].said} -> {now.said}'}"
                 )
-            rows += [f"  gone: {loop}" for loop, _ in left]
+            gone = Counter(str(loop) for loop, _ in left)
+            rows += [f"  gone: {loop}" + f" ({many} such loops)" * (many > 1) for loop, many in gone.items()]
         return rows
 
 

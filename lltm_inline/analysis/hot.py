@@ -330,7 +330,9 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
             lines[places[ours[turn]].line] += 1
         else:
             _, symbol, dso = stack[turn - 1]
-            calls[places[ours[turn]].line, _function(symbol), _library(dso)] += 1
+            # In the system it may be anything that came in between.
+            function = "" if dso.startswith("[") else _function(symbol)
+            calls[places[ours[turn]].line, function, _library(dso)] += 1
     every = max(1, len(stacks))
     return Hot(
         case,
