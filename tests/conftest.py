@@ -18,6 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
+from hypothesis import settings
 
 from lltm_inline import native
 from lltm_inline.build import header
@@ -51,6 +52,10 @@ def _ctrl_c() -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+#: No example has a time limit: the machine may be busy.
+settings.register_profile("busy", deadline=None)
+settings.load_profile("busy")
 
 #: All tests that were collected, those too that a mark or a word leaves out.
 COLLECTED = pytest.StashKey[list[pytest.Item]]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -15,11 +16,13 @@ import pytest
 import lltm_inline as li
 from lltm_inline.analysis import assembly, sass
 from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
-from lltm_inline.analysis.hot import Hot
+from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.remarks import Remark, because_of_calls, told_in
 from lltm_inline.base.packages import pip_command
 from lltm_inline.build.nvcc import find_cuda, find_nvcc
 from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError
+from lltm_inline.run.built import build_all
+from lltm_inline.run.setting import Setting
 from lltm_inline.show.views.analysis import listing
 from tests import tiny
 from tests.html_checks import read
@@ -249,6 +252,30 @@ def test_remarks_of_both_compilers_have_one_wording(compiler: str) -> None:
     assert li.assembly(kernel(CALLS, "calls"), compiler=compiler, progress=False).remarks is None
 
 
+def test_what_a_line_calls_counts_for_the_line() -> None:
+    """A sample in another library is the line's that called it, by the address of the instruction after the call; perf writes either
+    where that was or where it is in the file.
+    """
+    [built] = build_all([kernel(CALLS, "calls")], Setting("cpu", "g++", progress=False))
+    assert built.library is not None
+    rows = li.assembly(kernel(CALLS, "calls"), compiler="g++", progress=False).of_line(LINE)
+    [call, *_] = [one.address for one in rows if "tgammaf" in one.text]
+    [after] = [at for at in (one.address for one in rows) if call < at <= call + 8][:1]
+    own, first, shift = os.path.realpath(built.library.path), 0x7F0000000000, 0x1000
+    for seen in (first + after, after - shift):
+        inside = (
+            f"\t 1d tgammaf_r@@GLIBC (/lib/libm.so.6)\n\t {seen:x} forward ({own})\n\t ffff [unknown] ([unknown])\n\n"
+        )
+        at_line = f"\t {seen - after + call:x} forward ({own})\n\n"
+        around = "\t 2a _PyEval (anonymous namespace) (/lib/libpython3.so)\n\t 2b main (/bin/python)\n\n"
+        system = inside.replace("tgammaf_r@@GLIBC (/lib/libm.so.6)", "asm_timer ([kernel.kallsyms])")
+        assert _counted(system, built, first, shift, "N=1").calls == ((LINE, "", "[kernel.kallsyms]", 1.0),)
+        way = inside.replace(" 1d tgammaf_r@@GLIBC (/lib/libm.so.6)", f" {seen - after + 16:x} tgammaf@plt ({own})")
+        hot = _counted(3 * inside + 3 * at_line + way + around, built, first, shift, "N=1")
+        assert hot.calls == ((LINE, "tgammaf_r", "libm.so.6", 3 / 8),)
+        assert (hot.samples, hot.lines, hot.others) == (8, ((LINE, 0.5),), (("libpython3.so", 1 / 8),))
+
+
 @pytest.mark.full
 def test_where_the_time_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By samples, at the line that does the work; without perf, or where it may not look, a sentence stands in their place."""
@@ -258,8 +285,8 @@ def test_where_the_time_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     if hot is not None and hot.missing.startswith("perf took no samples"):
         pytest.skip(hot.missing)
     assert hot and hot.case == "N=100000, forward" and hot.samples and not hot.missing
-    shares = {**dict(hot.lines), **dict(hot.others)}
-    assert sum(shares.values()) == pytest.approx(1) and shares["libm.so.6"] > 0.3, "tgammaf is there"
+    assert sum(share for *_, share in (*hot.lines, *hot.others, *hot.calls)) == pytest.approx(1)
+    assert (LINE, "tgammaf", "libm.so.6") in [called[:-1] for called in hot.calls], "its stack leads to the line"
     shown = li.assembly(kernel(), compiler="g++", progress=False, hot=(1_000_000,))
     if shown.hot is not None and shown.hot.missing.startswith("perf took no samples"):
         pytest.skip(shown.hot.missing)
@@ -599,14 +626,29 @@ def test_a_loop_that_lost_its_vectors_is_compared_with_those() -> None:
 
 
 def test_libraries_are_told_whole() -> None:
-    """What libgomp and the system do is not cut at the width of the text."""
-    hot = Hot("N=1, forward", 9, ((1, 0.5),), (("libgomp.so.1", 0.3), ("[kernel.kallsyms]", 0.2)))
-    said = str(li.Assembly("tiny/a", "g++ 12", "y[i] += x[i];", (), hot=hot)).split("\n")
-    assert said[-3:] == [
-        "   50%     1 | y[i] += x[i];",
+    """What libraries do is not cut at the width of the text, and what a line calls in them stands beside it."""
+    calls = ((1, "contiguous", "libtorch_cpu.so", 0.4), (1, "erff", "libm.so.6", 0.004))
+    others = (("libgomp.so.1", 0.3), ("[kernel.kallsyms]", 0.2))
+    shown = li.Assembly(
+        "tiny/a", "g++ 12", "y[i] += x[i];", (), hot=Hot("N=1, forward", 9, ((1, 0.096),), others, calls)
+    )
+    said = str(shown).split("\n")
+    assert said[-5:] == [
+        "   40%     1 | y[i] += x[i];  in contiguous of libtorch_cpu.so",
         "   30%         in libgomp.so.1: threads that wait for others: their shares are uneven, or too small",
         "   20%         in [kernel.kallsyms]: the system: new pages of memory, and threads that are woken",
+        "   10%     1 | y[i] += x[i];",
+        "   <1%     1 | y[i] += x[i];  in erff of libm.so.6: exp, tanh and other functions of one number at a time",
     ]
+    html = shown._repr_html_()
+    assert not read(html).problems and "<div>in contiguous of libtorch_cpu.so</div>" in html and "&lt;1%" in html
+
+
+def test_what_was_not_done_is_nothing_good() -> None:
+    """Also where nothing is known that would help."""
+    for what, is_good in (("not vectorised", False), ("not inlined", False), ("inlined", True)):
+        shown = li.Assembly("tiny/a", "g++ 12", "y[i] += x[i];", (), remarks=(Remark(1, what, "unexpected pattern"),))
+        assert ("li-is-good" in listing(shown)) == is_good
 
 
 def test_a_jump_back_from_a_rare_case_is_no_loop() -> None:

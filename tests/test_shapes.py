@@ -76,6 +76,13 @@ def test_size_that_does_not_fit(size: tuple[float, ...]) -> None:
         named_size("BFS", size)
 
 
+def test_size_of_an_op_without_letters() -> None:
+    """No list of numbers that is empty: it says that there is nothing to choose."""
+    said = r"size \(3,\) does not fit: want \(\), as no shape of the op has a letter: all its sizes are fixed"
+    with pytest.raises(InputError, match=said):
+        named_size((), (3,))
+
+
 def test_named_size() -> None:
     """Zero is a size like any other."""
     assert named_size(("B", "F"), (0, 17)) == {"B": 0, "F": 17}

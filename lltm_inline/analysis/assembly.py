@@ -21,7 +21,7 @@ from itertools import accumulate, chain, groupby, repeat, starmap
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..autopsy.symbolize import lines_of
+from ..autopsy.symbolize import lines_of, short_name
 from ..base.above import Shown
 from ..base.arguments import boolean, plural
 from ..base.device import DEVICES
@@ -35,6 +35,7 @@ from ..run.built import Built, build_all
 from ..run.executor import prepare
 from ..run.setting import Setting, choose_sizes
 from ..source.template import devices_of, is_torch_free, require_text
+from ..tables.words import percent
 from . import ptx, sass
 from .hot import Hot, hot_of
 from .remarks import (
@@ -374,7 +375,7 @@ class Routine:
     @property
     def short(self) -> str:
         """The name without arguments."""
-        return _short(self.name)
+        return short_name(self.name)
 
     @property
     def kinds(self) -> list[tuple[Loop, str]]:
@@ -509,8 +510,8 @@ class Assembly(Shown):
         if self.hot is not None:
             rows += ["", self.hot.headline]
             rows += [
-                f"  {share:4.0%}  {line:>4} | {text[:_SOURCE]}" if line else f"  {share:4.0%}         {text}"
-                for share, line, text in self.hot.rows(texts)
+                f"  {percent(share):>4}  {f'{line:>4} | {text[:_SOURCE]}' if line else '     '}  {inside}".rstrip()
+                for share, line, text, inside in self.hot.rows(texts)
             ]
         return "\n".join(rows)
 
@@ -557,7 +558,8 @@ class Assembly(Shown):
                 rows.append(
                     f"  loop at {now.where}: {f'{now.said}, as before' if same else f'{before[0].said} -> {now.said}'}"
                 )
-            rows += [f"  gone: {loop}" for loop, _ in left]
+            gone = Counter(str(loop) for loop, _ in left)
+            rows += [f"  gone: {loop}" + f" ({many} such loops)" * (many > 1) for loop, many in gone.items()]
         return rows
 
 
@@ -773,23 +775,7 @@ def _plain(text: str) -> str:
     """
     text = " ".join(text.split())
     name, _, rest = text.partition(" <")
-    return name if not rest or not _CALL.match(name.split()[0]) else f"{name} <{_short(rest[:-1])}>"
-
-
-def _short(name: str) -> str:
-    """Return the name of a function without its arguments and template arguments.
-
-    Example:
-        >>> _short("void cell<float>(at::Tensor const&)"), _short("expf@plt"), _short("f(int)::{lambda(int)#1}::operator()(int) const")
-        ('cell', 'expf', 'f::{lambda}::operator()')
-        >>> _short("operator new(unsigned long)@plt")
-        'operator new'
-    """
-    name = name.removesuffix("@plt").replace("operator()", "operator\0").replace("operator ", "operator\1")
-    while (less := re.sub(r"\([^()]*\)|<[^<>]*>", "", name)) != name:
-        name = less
-    name = re.sub(r" const(?=::|$)| \[clone[^]]*\]", "", re.sub(r"\{lambda#\d+\}", "{lambda}", name))
-    return name.rpartition(" ")[2].replace("operator\0", "operator()").replace("operator\1", "operator ")
+    return name if not rest or not _CALL.match(name.split()[0]) else f"{name} <{short_name(rest[:-1])}>"
 
 
 def _loops(instructions: Sequence[Instruction]) -> Iterator[Loop]:

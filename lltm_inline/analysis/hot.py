@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from ..autopsy.symbolize import lines_of
+from ..autopsy.symbolize import lines_of, short_name
 from ..base.arguments import plural
 from ..base.packages import install_command
 from ..base.progress import Event, emit
@@ -27,13 +27,17 @@ from ..run.cases import dtypes_of
 from ..run.executor import Task
 from ..run.library import load_all
 from ..run.setting import Setting
-from ..tables.words import size_text
+from ..tables.words import percent, size_text
 
 #: How long it is called: where the machine is so busy that perf comes too late, once more and longer.
 _SECONDS = (1.0, 5.0)
 #: A second; no round number, so that samples do not fall in step with what repeats.
 _SAMPLES = "997"
-_SAMPLE = re.compile(r"\s*([0-9a-f]+) \((.+)\)")
+#: Of the stack, in bytes: so much goes into a sample, to see who called whom. Libraries of PyTorch keep no frame pointers.
+_STACK = "dwarf,16384"
+_FRAME = re.compile(r"\s*([0-9a-f]+) (.+) \((.+)\)")
+#: How calls of ATen are spelled where they lead into it.
+_ATEN = re.compile(r"at::_ops::(\w+)::\w+|at::TensorBase::__dispatch_(\w+)")
 #: Of what perf says when it cannot.
 _LETTERS = 300
 #: What the processor counts, where it lets perf read it; a virtual machine often does not.
@@ -63,7 +67,8 @@ class Hot:
         case: what was called, `N=1000, forward`.
         samples: how many were taken.
         lines: of the text, each with its share of the samples; the largest first.
-        others: what is not at a line of the text, likewise: the libraries that the kernel calls, and PyTorch around it.
+        others: what no line of the text has called, likewise: PyTorch around the kernel, and what other threads do for a library.
+        calls: what lines of the text call in other libraries, and in which, likewise: `((7, "contiguous", "libtorch_cpu.so", 0.9),)`.
         threads: how many of PyTorch's threads work, in words.
         tiny: that results are so small that a processor takes long over them, in words.
         counters: instructions a cycle, cache misses and mispredicted branches a call in words, or that nobody may read them.
@@ -74,6 +79,7 @@ class Hot:
     samples: int = 0
     lines: tuple[tuple[int, float], ...] = ()
     others: tuple[tuple[str, float], ...] = ()
+    calls: tuple[tuple[int, str, str, float], ...] = ()
     threads: str = ""
     tiny: str = ""
     counters: str = ""
@@ -85,25 +91,50 @@ class Hot:
         said = f"where the time goes, {self.case}, {plural(self.samples, 'sample')}"
         return self.missing or f"{'; '.join(filter(None, (said, self.threads, self.tiny, self.counters)))}:"
 
-    def rows(self, texts: Sequence[str]) -> list[tuple[float, str, str]]:
-        """Return the largest shares, each with a line's number and text or with a library.
+    def rows(self, texts: Sequence[str]) -> list[tuple[float, str, str, str]]:
+        """Return the largest shares, each with a line's number and text, and with what the line calls or a library.
 
         Args:
             texts: the lines of the kernel.
         """
-        rows = [(share, str(line), texts[line - 1].strip()) for line, share in self.lines if line <= len(texts)]
-        others = ((share, "", f"in {name}{_does(name)}") for name, share in self.others)
-        return sorted([*rows, *others], key=lambda row: -row[0])[:_MOST]
+        rows = [(share, line, "") for line, share in self.lines]
+        rows += [(share, line, _inside(function, library)) for line, function, library, share in self.calls]
+        rows += [(share, 0, _inside("", library)) for library, share in self.others]
+        largest = sorted((row for row in rows if row[1] <= len(texts)), key=lambda row: -row[0])[:_MOST]
+        return [
+            (share, str(line or ""), texts[line - 1].strip() if line else "", inside) for share, line, inside in largest
+        ]
 
 
-def _does(library: str) -> str:
-    """Say what a library does, if its name does not.
+def _inside(function: str, library: str) -> str:
+    """Say in what the time goes, and what a library does, if its name does not say it.
 
     Example:
-        >>> _does("libm.so.6"), _does("libpython3.11.so")
-        (': exp, tanh and other functions of one number at a time', '')
+        >>> _inside("contiguous", "libtorch_cpu.so"), _inside("", "libpython3.11.so")
+        ('in contiguous of libtorch_cpu.so', 'in libpython3.11.so')
+        >>> _inside("erff", "libm.so.6")
+        'in erff of libm.so.6: exp, tanh and other functions of one number at a time'
     """
-    return next((f": {what}" for name, what in _DO if library.startswith(name)), "")
+    does = next((f": {what}" for name, what in _DO if library.startswith(name)), "")
+    is_aten = function and library.startswith("libtorch")
+    return f"in {function} of {library}{'' if is_aten else does}" if function else f"in {library}{does}"
+
+
+def _function(symbol: str) -> str:
+    """Name a function as somebody who calls it does; nothing where the library does not tell.
+
+    Example:
+        >>> _function("at::TensorBase::__dispatch_contiguous"), _function("at::_ops::add__Tensor::call"), _function("expf@@GLIBC_2.27")
+        ('contiguous', 'add_', 'expf')
+        >>> _function("std::vector<long, std::allocator<long> >::_M_realloc_insert<long>"), _function("[unknown]")
+        ('std::vector::_M_realloc_insert', '')
+    """
+    found = _ATEN.fullmatch(symbol)
+    if not found:
+        return "" if symbol.startswith("[") else short_name(symbol.partition("@")[0]).lstrip("_")
+    words = (found[1] or found[2]).split("_")  # the name, and that of the overload if it has one
+    names = ("_".join(words[:count]) for count in range(len(words), 0, -1))
+    return next((name for name in names if hasattr(torch.ops.aten, name)), "_".join(words))
 
 
 @dataclass(frozen=True)
@@ -158,12 +189,11 @@ def _taken() -> dict[str, int]:
 
 
 def _place(library: Path) -> tuple[int, int]:
-    """Return the first and the last address at which this process has a library."""
-    found = []
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        if line.endswith(str(library)):
-            found += [int(end, 16) for end in line.split()[0].split("-")]
-    return min(found, default=0), max(found, default=0)
+    """Return where this process has a library, and how far its code lies from where it lies in the file."""
+    maps = map(str.split, Path("/proc/self/maps").read_text().splitlines())
+    parts = [(int(row[0].partition("-")[0], 16), row[1], int(row[2], 16)) for row in maps if row[-1] == str(library)]
+    [code] = (at - in_file for at, may, in_file in parts if "x" in may)
+    return parts[0][0], code - parts[0][0]
 
 
 def hot_of(built: Built, size: tuple[int, ...], setting: Setting) -> Hot:
@@ -196,7 +226,7 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
                 told[:] = event.values
             if event.kind == "sampling":
                 pid, *place[:] = event.values
-                sampling = ["record", "-q", "-F", _SAMPLES, "-o", file]
+                sampling = ["record", "-q", "-F", _SAMPLES, "--call-graph", _STACK, "-o", file]
                 for asked in (sampling, ["stat", "-x,", "-e", ",".join(_COUNTED), "-o", str(counts)]):
                     command = [program, *asked, "-p", str(pid)]
                     perf.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
@@ -209,7 +239,10 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
         said = [one.communicate()[1] for one in perf]
         counted = _counters(counts.read_text() if counts.exists() else "", int(told[0]))
         listed = subprocess.run(
-            [program, "script", "-i", file, "-F", "ip,dso"], capture_output=True, text=True, errors="replace"
+            [program, "script", "-i", file, "--no-inline", "-F", "ip,sym,dso"],
+            capture_output=True,
+            text=True,
+            errors="replace",
         ).stdout
     found = _counted(listed, built, place[0], place[1], case)
     if not found.samples:
@@ -228,7 +261,7 @@ def _tiny(share: float) -> str:
         >>> _tiny(0.25)[:56], _tiny(0.0)
         ('25% of a result are subnormal numbers (below 1.2e-38 in ', '')
     """
-    said = f"{share:.0%} of a result are subnormal numbers (below 1.2e-38 in float32), over which"
+    said = f"{percent(share)} of a result are subnormal numbers (below 1.2e-38 in float32), over which"
     return (
         f"{said} a processor may take a hundred times as long: let what is so small be 0" if share >= _SUBNORMAL else ""
     )
@@ -268,19 +301,47 @@ def _counters(printed: str, calls: int) -> str:
     return ", ".join(said) or "the counters of the processor are not open to perf here"
 
 
-def _counted(listed: str, built: Built, first: int, last: int, case: str) -> Hot:
-    """Count what perf has listed, an address and a library in each line."""
-    rows = [(int(row[1], 16), row[2]) for row in map(_SAMPLE.fullmatch, listed.splitlines()) if row]
+def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Hot:
+    """Count what perf has listed.
+
+    Args:
+        listed: for each sample its stack, the innermost frame first, an address, a function and a library in each line; then an
+            empty line.
+        built: the kernel.
+        first, shift: where the library was, and how far its code from its place in the file: some versions of perf write the one
+            address, some the other.
+        case: what was called.
+    """
     assert built.library is not None
-    own = [at - first for at, _ in rows if first <= at < last]
-    places = lines_of(own, built.library.path)
-    texts = [places[at].line for at in own if at in places and places[at].file == built.kernel.name]
-    others = Counter(name.rpartition("/")[2] for at, name in rows if not first <= at < last)
-    others["the kernel's library, at no line of its text"] = len(own) - len(texts)
-    every = max(1, len(rows))
+    own = os.path.realpath(built.library.path)
+    rows = (filter(None, map(_FRAME.fullmatch, each.splitlines())) for each in listed.split("\n\n"))
+    stacks = [stack for each in rows if (stack := [row.groups() for row in each])]
+    # A caller's address is that of the instruction after its call.
+    at = [[(int(ip, 16) - (turn > 0), dso) for turn, (ip, _, dso) in enumerate(stack)] for stack in stacks]
+    offsets = [[(ip - first if ip >= first else ip + shift) if dso == own else -1 for ip, dso in stack] for stack in at]
+    places = lines_of({each for stack in offsets for each in stack if each >= 0}, own)
+    lines, others, calls = Counter[int](), Counter[str](), Counter[tuple[int, str, str]]()
+    for stack, ours in zip(stacks, offsets, strict=True):
+        turns = (turn for turn, each in enumerate(ours) if each in places and places[each].file == built.kernel.name)
+        turn = next(turns, None)
+        if turn is None:
+            others["the kernel's library, at no line of its text" if ours[0] >= 0 else _library(stack[0][2])] += 1
+        elif turn == 0 or ours[turn - 1] >= 0:  # of a header, or the way to another library
+            lines[places[ours[turn]].line] += 1
+        else:
+            _, symbol, dso = stack[turn - 1]
+            # In the system it may be anything that came in between.
+            function = "" if dso.startswith("[") else _function(symbol)
+            calls[places[ours[turn]].line, function, _library(dso)] += 1
+    every = max(1, len(stacks))
     return Hot(
         case,
-        len(rows),
-        tuple((line, count / every) for line, count in Counter(texts).most_common()),
-        tuple((name, count / every) for name, count in others.most_common() if count),
+        len(stacks),
+        tuple((line, count / every) for line, count in lines.most_common()),
+        tuple((name, count / every) for name, count in others.most_common()),
+        tuple((*called, count / every) for called, count in calls.most_common()),
     )
+
+
+def _library(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -16,7 +16,7 @@ from ..errors import InputError, UnknownKernelError
 from ..measure.machine import machine
 from ..model.registry import registry
 from ..tables.timings import Row, Timings
-from ..tables.words import BEYOND_MEMORY, three
+from ..tables.words import BEYOND_MEMORY, percent, three
 from .remarks import extents, has_threads
 from .roofs import Level, Roofs, roofs
 
@@ -66,10 +66,10 @@ class Roofline(Shown):
                 f", {three(rate / memory.rate)} times what memory gives: its data lie in {level.name}, at least in part"
             )
         elif level is not memory:
-            told += f", {rate / memory.rate:.0%} of what memory gives, but its data have room in {level.name}"
+            told += f", {percent(rate / memory.rate)} of what memory gives, but its data have room in {level.name}"
         by_memory = not row.gflop_per_s or intensity(row) * level.rate < roofs.flops
         above = f"bytes from {level.name}" if by_memory else "arithmetic"
-        return f"{told}; {self.share(row):.0%} of the roof above it, {above}{self._of_one_thread(row, level)}"
+        return f"{told}; {percent(self.share(row))} of the roof above it, {above}{self._of_one_thread(row, level)}"
 
     def _of_one_thread(self, row: Row, level: Level) -> str:
         """Say how much of one thread's roof it reached, where that is possible: a kernel may use one of several. Its text may say so."""
@@ -78,7 +78,7 @@ class Roofline(Shown):
         share = _share(row, one, near)
         possible = len(self.roofs) > 1 and share <= BEYOND_MEMORY
         why = ", and its loops use no other: no at::parallel_for in the text" if _is_serial(row.kernel) else ""
-        return f" ({share:.0%} of the roof of one thread{why})" if possible else ""
+        return f" ({percent(share)} of the roof of one thread{why})" if possible else ""
 
     def verdict(self) -> str:
         """Say of each row what it reached, and which roof is above it."""

@@ -184,3 +184,19 @@ def _look_up(address: int) -> _Info | None:
     look = ctypes.CDLL(None).dladdr
     look.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Info)]
     return info if look(address, ctypes.byref(info)) else None
+
+
+def short_name(name: str) -> str:
+    """Return the name of a function without its arguments and template arguments.
+
+    Example:
+        >>> short_name("void cell<float>(at::Tensor const&)"), short_name("f(int)::{lambda(int)#1}::operator()(int) const")
+        ('cell', 'f::{lambda}::operator()')
+        >>> short_name("expf@plt"), short_name("operator new(unsigned long)@plt")
+        ('expf', 'operator new')
+    """
+    name = name.removesuffix("@plt").replace("operator()", "operator\0").replace("operator ", "operator\1")
+    while (less := re.sub(r"\([^()]*\)|<[^<>]*>", "", name)) != name:
+        name = less
+    name = re.sub(r" const(?=::|$)| \[clone[^]]*\]", "", re.sub(r"\{lambda#\d+\}", "{lambda}", name))
+    return name.rpartition(" ")[2].replace("operator\0", "operator()").replace("operator\1", "operator ")

@@ -126,7 +126,7 @@ def grid_of(wrong: Tensor, width: int = 0) -> Grid | None:
         "".join(_letter(*pair) for pair in zip(*row, strict=True))
         for row in zip(shares.tolist(), counts.tolist(), strict=True)
     )
-    names = ("block", "thread") if width and wrong.dim() == 1 else ()
+    names = (("block", "thread") if width else ("piece", "element")) if wrong.dim() == 1 else ()
     return Grid(rows, across, words, *names)
 
 

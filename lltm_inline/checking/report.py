@@ -50,9 +50,9 @@ class Grid:
 
     Attributes:
         rows, columns: how many there are of each; the last axis lies across, all others lie below each other. What has one
-            axis is cut into rows.
+            axis is cut into pieces.
         cells: a word for each row of cells, a letter for each cell: `.` all right, `1` to `9` tenths wrong, `#` all wrong.
-        row, column: what they are: `row` and `column`, or `block` and `thread` of a CUDA kernel.
+        row, column: what they are: `row` and `column`, `piece` and `element` of one axis, `block` and `thread` of a CUDA kernel.
     """
 
     rows: int

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.arguments import LARGEST, shown
+from ..base.arguments import LARGEST, plural, shown
 from ..errors import DefinitionError, InputError
 
 _TERM = re.compile(r"([+-]?)([0-9]{0,9})\*?([A-Z]?)")  # more digits would not fit into the integers of a binding
@@ -267,7 +267,9 @@ def solve(shapes: Sequence[Shape]) -> dict[str, tuple[int, int, Dim]]:
 
 def named_size(letters: Sequence[str], size: Sequence[int]) -> dict[str, int]:
     """Pair the letters of an op with the numbers of one size; refuse what does not fit."""
-    wanted = f"{len(letters)} non-negative integers ({', '.join(letters)})"
+    wanted = f"{plural(len(letters), 'non-negative integer')} ({', '.join(letters)})"
+    if not letters:
+        wanted = "(), as no shape of the op has a letter: all its sizes are fixed"
     if not isinstance(size, Sequence) or isinstance(size, str | bytes):
         raise InputError(f"size {shown(size)} is no tuple: want {wanted}")
     if len(size) != len(letters) or any(

@@ -182,7 +182,13 @@ def require_inches(size: Any) -> None:
 
 
 def styles_of(kernels: Sequence[str], baseline: str) -> dict[str, Style]:
-    """Give each kernel a look of its own; the baseline is always the grey one."""
+    """Give each kernel a look of its own; the baseline is always the grey one.
+
+    Example:
+        >>> styles = styles_of(list("abcdefghijklmnopqrstuvwxyz"), "a")
+        >>> len({(style.color, style.marker) for style in styles.values()})
+        26
+    """
     styles = {}
     others = 0
     for label in kernels:
@@ -191,7 +197,7 @@ def styles_of(kernels: Sequence[str], baseline: str) -> dict[str, Style]:
         else:
             styles[label] = Style(
                 _COLOURS[others % len(_COLOURS)],
-                _MARKERS[1 + others % (len(_MARKERS) - 1)],
+                _MARKERS[1 + (others + others // len(_COLOURS)) % (len(_MARKERS) - 1)],
                 _DASHES[others % len(_DASHES)],
             )
             others += 1

@@ -14,6 +14,8 @@ from ..errors import InputError
 from ..tables.words import three
 from .figure import BASELINE_COLOUR, GREY, WHITE, open_figure, plain, set_ticks, styles_of
 
+#: Of the height of the picture: roofs that are nearer to each other share one label.
+_NEAR = 0.06
 _TICKS = [step * 10.0**power for power in range(-6, 9) for step in (1, 2, 5)]
 
 
@@ -72,14 +74,18 @@ def _draw_roofs(
     look: dict[str, Any] = {"color": BASELINE_COLOUR if is_top else GREY, "linewidth": 1.2 if is_top else 0.8}
     look |= {"linestyle": "solid" if is_top else (0, (4, 3)), "zorder": 0}
     left, right = across
+    named: list[tuple[float, str]] = []
     for level in roofs.levels:
-        ridge = roofs.flops / level.rate
-        axes.plot([left, ridge], [left * level.rate, roofs.flops], **look)
-        if is_top:
-            # Beside the lower part of the slope, where the next one is far.
-            x = min(max(left * 1.15, up[0] / level.rate * 1.5), ridge / 2)
-            words = f"{level.name} {three(level.rate / 1e9)} GB/s"
-            axes.text(x, x * level.rate * 1.12, words, fontsize=7.5, color=GREY, bbox=WHITE)
+        axes.plot([left, roofs.flops / level.rate], [left * level.rate, roofs.flops], **look)
+        words = f"{level.name} {three(level.rate / 1e9)} GB/s"
+        if named and named[-1][0] < level.rate * (up[1] / up[0]) ** _NEAR:
+            named[-1] = level.rate, f"{named[-1][1]}, {words}"
+        else:
+            named.append((level.rate, words))
+    for rate, words in named if is_top else ():
+        x = max(left * 1.04, up[0] / rate * 1.5)
+        below, ground = x * rate / (up[1] / up[0]) ** 0.015, {**WHITE, "alpha": 1}  # its own roof rises away from it
+        axes.text(x, below, words, fontsize=7.5, color=GREY, bbox=ground, va="top", zorder=1)
     axes.plot([roofs.flops / roofs.levels[0].rate, right], [roofs.flops, roofs.flops], **look)
     threads = f"{roofs.threads} thread{'s' * (roofs.threads != 1)}: " * bool(roofs.threads)
     words = f"{threads}{three(roofs.flops / 1e9)} GFLOP/s"

@@ -67,7 +67,8 @@ def choose_sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | No
         InputError: there are none, or one does not fit the letters.
     """
     if sizes is not None and (not isinstance(sizes, Sequence) or isinstance(sizes, str | bytes)):
-        raise refusal("sizes", sizes, f"a list of sizes, numbers for ({', '.join(op.letters)})")
+        numbers = f"numbers for ({', '.join(op.letters)})" if op.letters else "each (): no shape of the op has a letter"
+        raise refusal("sizes", sizes, f"a list of sizes, {numbers}")
     given = list(op.benchmark_sizes if sizes is None else sizes)
     if not given:
         raise InputError(

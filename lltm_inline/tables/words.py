@@ -87,6 +87,17 @@ def bytes_text(count: float) -> str:
     return f"{three(count / 2**20)} MiB" if abs(count) >= 2**20 / 10 else f"{three(count / 2**10)} KiB"
 
 
+def percent(share: float) -> str:
+    """Write a share; what is there, but less than half a percent, is not nothing.
+
+    Example:
+        >>> percent(0.436), percent(0.004), percent(0.0)
+        ('44%', '<1%', '0%')
+    """
+    said = f"{share:.0%}"
+    return "<1%" if said == "0%" and share > 0 else said
+
+
 def share_text(share: float | None, bound_by: str) -> str:
     """Write which share of a machine's own speed was reached, and how it can be more than all.
 
@@ -96,7 +107,7 @@ def share_text(share: float | None, bound_by: str) -> str:
     """
     if share is None:
         return ""
-    return f"{share:.0%} of {bound_by}" + ", in the cache" * (bound_by == "copy" and share > BEYOND_MEMORY)
+    return f"{percent(share)} of {bound_by}" + ", in the cache" * (bound_by == "copy" and share > BEYOND_MEMORY)
 
 
 def finding(low: float | None, high: float | None) -> str:

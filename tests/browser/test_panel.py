@@ -126,7 +126,8 @@ def test_edit_error_fix_check_benchmark(notebook: NotebookPage) -> None:
 
 def test_machine_code_and_marks_while_typing(notebook: NotebookPage) -> None:
     """A line and what became of it light up together; a typo is underlined before anything is built, and moves nothing."""
-    notebook.open(notebook.lab.write("panel-code.ipynb", [HEADER, "li.playground('axpy/cpp')"]))
+    optimised = "import os; del os.environ['CXX']  # the compiler of users, which makes vectors"
+    notebook.open(notebook.lab.write("panel-code.ipynb", [f"{HEADER}\n{optimised}", "li.playground('axpy/cpp')"]))
     notebook.run(0)
     notebook.run(1)
     panel = Panel(notebook, 1)

@@ -157,7 +157,7 @@ def test_long_texts_end(tiny: Any, piece: str) -> None:
         ({"tolerances": {"float64": (1,)}}, "tolerances['float64']=(1,), want (rtol, atol)"),
         ({"dtypes": ("float8",)}, "dtypes=('float8',), want some of float32, float64, complex64, complex128, float16"),
         ({"dtypes": "float32"}, "dtypes='float32' is a string, want a tuple of strings"),
-        ({"check_size": (1, 2)}, "size (1, 2) does not fit: want 1 non-negative integers (N)"),
+        ({"check_size": (1, 2)}, "size (1, 2) does not fit: want 1 non-negative integer (N)"),
         ({"check_size": (True,)}, "size (True,) does not fit"),
         ({"benchmark_sizes": 3}, "benchmark_sizes=3, want a tuple of sizes"),
     ],

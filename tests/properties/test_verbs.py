@@ -165,7 +165,7 @@ def test_costs_that_do_not_keep_their_word(cost: Callable[..., Any]) -> None:
         (li.benchmark, {"sizes": [(2**40,)]}, "more than fit into the memory of this machine"),
         (li.memory, {"depth": 10**6}, "depth=1000000, want the number of layers"),
         (li.check, {"sizes": [5]}, "got 5 in it"),
-        (li.check, {"sizes": [("a",)]}, "size ('a',) does not fit: want 1 non-negative integers (N)"),
+        (li.check, {"sizes": [("a",)]}, "size ('a',) does not fit: want 1 non-negative integer (N)"),
         (li.check, {"kernel": None}, "kernel=None, want a Kernel or a label such as 'lltm/fused'"),
         (li.check, {"progress": int}, "progress=<class 'int'>, want a function"),
         (li.check, {"trust": 1}, "trust=1, want True or False"),

@@ -7,6 +7,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from ...base.arguments import plural
+from ...tables.words import percent
 from ..markup import Html, join, tag
 from ..parts import Cell, badge, bar, fold, note, paragraph, table
 from ..source import coloured, instructions
@@ -63,12 +64,8 @@ def _asked(shown: Assembly, *, is_beside: bool = False) -> list[object]:
         parts.append(_remarks(shown.remarks, shown.text, is_beside))
     if shown.hot is not None:
         rows = [
-            [
-                f"{share:.0%}",
-                bar(share, width=_NARROW if is_beside else _WIDE),
-                *(_linked(line, text) if line else ("", text)),
-            ]
-            for share, line, text in shown.hot.rows(shown.text.split("\n"))
+            [percent(share), bar(share, width=_NARROW if is_beside else _WIDE), *_placed(line, text, inside)]
+            for share, line, text, inside in shown.hot.rows(shown.text.split("\n"))
         ]
         head = (Cell("share", span=2), "line", "text")
         parts.append(table(head, rows, caption=shown.hot.headline) if rows else note("plain", shown.hot.headline))
@@ -78,6 +75,14 @@ def _asked(shown: Assembly, *, is_beside: bool = False) -> list[object]:
 def _linked(line: str, text: object) -> tuple[Html, Html]:
     """Give the cells of a line, its number and its text, for the panel to light up beside its editor."""
     return tag("span", line, data_line=line), tag("code", text, cls="li-code", data_line=line)
+
+
+def _placed(line: str, text: str, inside: str) -> tuple[object, object]:
+    """Give the cells of a line and what it calls, or of a library alone."""
+    if not line:
+        return "", inside
+    number, code = _linked(line, text)
+    return number, join([code, tag("div", inside)]) if inside else code
 
 
 def _head(shown: Assembly) -> list[object]:
@@ -119,11 +124,12 @@ def _by_line(routine: Routine, most: int) -> Html:
 
 def _remarks(shown: tuple[Remark, ...], text: str, is_beside: bool) -> Html:
     """Lay out what the compiler says: line, text, what it did or why not, and what would help; without the text where that is beside it."""
-    lines, kinds = coloured(text, "cpp"), {True: "good", False: "plain"}
+    lines = coloured(text, "cpp")
     rows: list[list[object]] = []
     for one in shown:
         number, code = _linked(str(one.line), lines[one.line - 1])
-        said = join([badge(one.what, kinds[not one.help]), f" {one.how}"])
+        kind = "plain" if one.help or one.what.startswith("not ") else "good"
+        said = join([badge(one.what, kind), f" {one.how}"])
         rows.append(
             [number, join([said, ". ", one.help] if one.help else [said])]
             if is_beside
@@ -139,7 +145,7 @@ def roofline(shown: Roofline) -> Html:
     """Show timings under the roofs: for each row a bar for its share of the roof above it, the roofs folded."""
     rows: list[list[object]] = []
     for row, point in zip(shown.timings.rows, shown.points(), strict=True):
-        drawn = bar(shown.share(row), label=f"{shown.share(row):.0%}")
+        drawn = bar(shown.share(row), label=percent(shown.share(row)))
         reached = join([drawn, tag("div", shown.words(row))])
         rows.append([row.kernel, shown.timings.case(row), *(Cell(text, align="num") for text in point), reached])
     head: list[object] = ["kernel", "size", Cell("operations a byte", align="num"), Cell("reached", align="num")]
