@@ -140,6 +140,7 @@ def test_right_kernels(op: Op, kind: str) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize(("compiler", "is_all", "flags"), OTHERWISE)
 def test_right_kernels_otherwise(op: Op, compiler: str | None, is_all: bool, flags: tuple[str, ...]) -> None:
     """The same with another compiler, and with another way to change stacks."""
