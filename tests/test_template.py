@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import sysconfig
@@ -170,3 +171,25 @@ def test_own_torch_library_binding() -> None:
         assert torch.equal(torch.autograd.grad(y.sum(), x)[0], torch.tensor([2.0, -6.0]))
     finally:
         forget("square")
+
+
+def test_there_is_room_for_the_memory_of_every_result() -> None:
+    """A function may return more than it takes, and each result is held against what was taken and what came before it."""
+    names = "abcde"
+    op = Op(
+        "many",
+        f"(Tensor x) -> ({', '.join(f'Tensor {name}' for name in names)})",
+        lambda x: (x,) * len(names),
+        dict.fromkeys(("x", *names), "N"),
+        differentiable=False,
+    )
+    tensors = ", ".join(["at::Tensor"] * len(names))
+    text = f"""
+    std::tuple<{tensors}> forward(const at::Tensor& x) {{
+      at::Tensor y = x.clone();
+      y.mutable_data_ptr<float>()[0] = 1;
+      return {{{", ".join(["y.clone()"] * len(names))}}};
+    }}
+    """
+    found = re.search(r"const void\* used_\[(\d+)\];", render(Kernel("many/cpp", cpp=text), op).text)
+    assert found and int(found[1]) >= 1 + len(names)

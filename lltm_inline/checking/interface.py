@@ -36,8 +36,8 @@ from .runner import Call, CaseResult, Part, Runner, one_line
 #: What stands in the adapter of a text from elsewhere (`export/templates/adapter.cpp.jinja`), and what that means for a check.
 _DENSE = "// It makes inputs contiguous, as the text goes by how they lie in memory.\n"
 _NOT_SHOWN = (
-    "inputs are made contiguous before they reach the text: that it is right for others by itself, or for a view whose address is no "
-    "multiple of 16 bytes, such as x[1:], is not shown"
+    "inputs and incoming gradients are made contiguous before they reach the text: that it is right for others by itself, or "
+    "for a view whose address is no multiple of 16 bytes, such as x[1:], is not shown"
 )
 
 _CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 ({})"

@@ -31,6 +31,8 @@ _TRACERS = ("test_faketensor", "test_aot_dispatch_dynamic")
 
 #: Of C++ that autograd runs itself, and that asks a tensor without memory for its size. An error is no wrong result.
 _SYMBOLIC = re.compile(r"Cannot call \w+\(\) on tensor with symbolic sizes/strides")
+#: Of what forward keeps for backward in a shape such as that of all rows of three axes, (N*M,): nobody has asked to have it traced.
+_UNTOLD = re.compile(r"the shape of its extra tensor .*, which is not linear in the size")
 
 
 def is_operator(runner: Runner) -> bool:
@@ -110,6 +112,8 @@ def _known(runner: Runner, case: Case, test: str, result: str) -> str:
         return f"the kernel refuses what it is traced with ({message})"
     if runner.apart and test in _TRACERS:
         return f"it is traced at sizes that the text does not take ({message}; see parity)"
+    if not runner.op.corners and (untold := _UNTOLD.search(result)):
+        return f"torch.compile cannot trace it: {untold[0]}"
     shared = [text for _, text in runner.run(case).impure if "shares its memory" in text]
     if shared and "alias" in message:
         return f"it fails because {shared[0].partition(':')[0]} (see purity)"

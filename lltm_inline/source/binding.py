@@ -424,7 +424,9 @@ def _conversions(kernel: Kernel, op: Op, interface: Interface, arguments: Sequen
     parts = [_CONVERT[kernel.api]]
     fresh = any(output.is_tensor and not output.alias for output in op.signature.outputs)
     if interface.has_backward or (fresh and not interface.through_aten):
-        parts.append(_memory(kernel, "Tensor?" in types, 2 * len(arguments) + interface.extras + 1))
+        # What forward or backward takes, and what it returns: at most outputs and extra tensors, or a gradient for each input.
+        capacity = 2 * len(arguments) + len(op.signature.outputs) + interface.extras
+        parts.append(_memory(kernel, "Tensor?" in types, capacity))
     parts += [text.lstrip() for text, of in _TAKE.items() if any(map(of.fullmatch, items | types))]
     if any(not output.is_tensor for output in op.signature.outputs):
         parts.append(_GIVE_NUMBER.lstrip())

@@ -212,8 +212,8 @@ def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
     }
     """
     said = (
-        "inputs are made contiguous before they reach the text: that it is right for others by itself, or for a view whose "
-        "address is no multiple of 16 bytes, such as x[1:], is not shown"
+        "inputs and incoming gradients are made contiguous before they reach the text: that it is right for others by itself, or "
+        "for a view whose address is no multiple of 16 bytes, such as x[1:], is not shown"
     )
     for one, notes in ((text, (said,)), ("torch::Tensor twice(torch::Tensor x) { return 2 * x; }", ())):
         kernel = li.from_load_inline(
@@ -438,6 +438,38 @@ def _centered(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     """Return what the snippet returns."""
     mean = x.mean(1, keepdim=True)
     return (x - mean) * w, mean, x - mean
+
+
+RMS = """
+std::vector<torch::Tensor> rms_forward(torch::Tensor x, torch::Tensor w) {
+  auto rows = x.reshape({-1, x.size(-1)});
+  auto rstd = (rows.pow(2).mean(1) + 1e-5).rsqrt();
+  auto y = (rows * rstd.unsqueeze(1) * w).view(x.sizes());
+  return {y, rstd};
+}
+
+std::vector<torch::Tensor> rms_backward(torch::Tensor grad_y, torch::Tensor x, torch::Tensor w, torch::Tensor rstd) {
+  auto rows = x.reshape({-1, x.size(-1)}), r = rstd.unsqueeze(1), g = grad_y.reshape(rows.sizes());
+  auto scaled = g * w, n = rows * r;
+  auto grad_x = (scaled - n * (scaled * n).mean(1, true)) * r;
+  return {grad_x.view(x.sizes()), (g * n).sum(0)};
+}
+"""
+
+
+def test_what_forward_keeps_of_rows_of_three_axes(quick_compiler: None) -> None:
+    """A number for each row of all tokens is no shape that torch.compile could be told; that makes no right text wrong."""
+    kernel = li.from_load_inline(
+        "ext",
+        RMS,
+        functions=["rms_forward", "rms_backward"],
+        reference=lambda x, w: x * (x.pow(2).mean(-1, keepdim=True) + 1e-5).rsqrt() * w,
+        inputs=(torch.randn(2, 3, 8), torch.randn(8)),
+    )
+    report = li.check(kernel)
+    assert report.ok, str(report)
+    assert "torch.compile cannot trace it: the shape of its extra tensor 0 is (" in str(report)
+    tiny.forget("rms")
 
 
 @pytest.mark.full
