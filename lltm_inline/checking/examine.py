@@ -40,14 +40,12 @@ from .explain import explain, findings_of
 from .interface import interface, is_dense
 from .opcheck import is_operator, opcheck
 from .purity import purity
-from .report import Finding, Report, Section
+from .report import APART, Finding, Report, Section
 from .runner import RAISES, Matrix, Part, Runner, fill, laboratory, matrix_of, runner_of
 from .safety import safety
 
 #: Extent of one letter in the cases about layout: whole vectors and a rest, in both dtypes.
 _VECTOR_AND_REST = 19
-#: The column of a size that the reference of an example takes and the text does not.
-_APART = "sizes apart"
 #: How torch says that it is not the dtype that it wants, which a text asks for by `data_ptr<float>`, say.
 _OF_DTYPES = re.compile(r"\b(?:dtypes?|scalar_?.?types?)\b|can't be cast")
 #: In which a report has the sections.
@@ -275,7 +273,7 @@ def parts_of(
     # What a small case shows is told of that; and what it takes tells whether a larger one would come to an end.
     cases.sort(key=lambda case: (case.threaded, elements(op, case.size) if case.group == LONG_AXIS else 0))
     columns = [*dict.fromkeys(case.group for case in cases), "called twice", *["gradcheck"] * bool(op.gradients)]
-    columns += [_APART] * bool(runner.apart)
+    columns += [APART] * bool(runner.apart)
     matrix = matrix_of(op, columns)
     # Interface and purity read what the cases of parity saw, so these run first; the report has them in another order.
     parts: dict[str, Callable[[], Part]] = {
@@ -321,7 +319,7 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
     skipped += [untried] if untried else []
     findings = findings_of(runner, cases, structural=False)
     if runner.apart:  # last, as it says the least
-        fill(matrix, _APART, runner.apart[0], runner.outputs)
+        fill(matrix, APART, runner.apart[0], runner.outputs)
         findings.append(runner.apart[1])
     return Part(ran, findings, [*runner.untaken, *skipped])
 

@@ -22,8 +22,8 @@ NO_BACKWARD = (
 )
 #: Of what a kernel has printed, the end is enough: it tells what came before a crash.
 _OUTPUT_LINES = 20
-#: What is said of a section without cases.
-NOTHING = "nothing was checked"
+#: The column of a size that the reference of an example takes and the text does not.
+APART = "sizes apart"
 #: What the columns of the matrix are, where their heads alone do not say it.
 _COLUMNS = {
     "one of 1": "one extent is 1",
@@ -38,7 +38,7 @@ _COLUMNS = {
     "threads": "the same five times over",
     "as given": "the inputs of the example",
     "numbers": "other numbers as arguments",
-    "sizes apart": "sizes that are equal in the example are not",
+    APART: "sizes that are equal in the example are not",
 }
 #: What a check can come to, the best first.
 VERDICTS = ("right", "right in forward; no backward", "WRONG")
@@ -198,7 +198,7 @@ class Report(Shown):
             count = len(section.findings)
             faults = "no gradients" if self.forward_only else plural(count, "finding")
             state = f"{'ok' if section.ok else faults} in {plural(section.cases, 'case')}"
-            lines.append(f"  {section.name:<10} {state if section.cases or count else NOTHING}")
+            lines.append(f"  {section.name:<10} {state if section.cases or count else 'nothing was checked'}")
             lines += [f"  {'':<10} not tried: {reason}" for reason in section.skipped]
             lines += [f"  {'':<10} note: {note}" for note in section.notes]
         if self.matrix and self.verdict == "WRONG":

@@ -168,10 +168,10 @@ def handlers() -> dict[str, bytes]:
         >>> "SIGINT" in handlers()
         True
     """
-    found = {}
+    found, sigaction = {}, ctypes.CDLL(None).sigaction
     for one in sorted(signal.valid_signals() & set(signal.Signals)):
         told = ctypes.create_string_buffer(_SIGACTION)
-        if one not in (signal.SIGKILL, signal.SIGSTOP) and ctypes.CDLL(None).sigaction(one, None, told) == 0:
+        if one not in (signal.SIGKILL, signal.SIGSTOP) and sigaction(one, None, told) == 0:
             found[one.name] = told.raw
     return found
 

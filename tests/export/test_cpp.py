@@ -104,8 +104,8 @@ def torch_flags() -> tuple[str, ...]:
     return ("-std=c++20", "-O0", "-fPIC", "-fvisibility=hidden", *(f"-isystem{place}" for place in places))
 
 
-def compile_library(plan: Plan, to: Path, *flags: str) -> Path:
-    """Compile the CPU's sources, in which no warning may be, and link them."""
+def compile_library(plan: Plan, to: Path, *flags: str, more: Sequence[str] = ()) -> Path:
+    """Compile the CPU's sources, in which no warning may be, and link them, with `more` libraries if need be."""
     write(plan, to)
     objects = []
     for source in cpp_sources(plan, "cpu"):
@@ -113,18 +113,8 @@ def compile_library(plan: Plan, to: Path, *flags: str) -> Path:
         run(compiler(), *torch_flags(), "-Wall", "-Wextra", "-Werror", *flags, "-c", to / source, "-o", objects[-1])
     lib = Path(torch.__file__).parent / "lib"
     library = to / f"lib{plan.name}.so"
-    run(
-        compiler(),
-        "-shared",
-        *objects,
-        f"-L{lib}",
-        "-ltorch",
-        "-ltorch_cpu",
-        "-lc10",
-        f"-Wl,-rpath,{lib}",
-        "-o",
-        library,
-    )
+    libraries = ("-ltorch", "-ltorch_cpu", "-lc10", *more)
+    run(compiler(), "-shared", *objects, f"-L{lib}", *libraries, f"-Wl,-rpath,{lib}", "-o", library)
     return library
 
 
@@ -363,16 +353,7 @@ def test_the_stable_style_needs_nothing_but_stable_headers(tmp_path: Path) -> No
 def test_pybind11_binds_forward_and_backward(tmp_path: Path) -> None:
     """The classic module checks what the dispatcher sees to elsewhere: lazily negated views."""
     plan = make_plan(registry["axpy/cpp"].replace(binding="pybind11"))
-    write(plan, tmp_path)
-    lib = Path(torch.__file__).parent / "lib"
-    objects = []
-    for source in cpp_sources(plan, "cpu"):
-        objects.append(tmp_path / f"{source}.o")
-        flags = [*torch_flags(), "-DTORCH_EXTENSION_NAME=_C", "-Wall", "-Wextra"]
-        run(compiler(), *flags, "-c", tmp_path / source, "-o", objects[-1])
-    library = tmp_path / "_C.so"
-    libraries = ["-ltorch", "-ltorch_cpu", "-ltorch_python", "-lc10"]
-    run(compiler(), "-shared", *objects, f"-L{lib}", *libraries, f"-Wl,-rpath,{lib}", "-o", library)
+    library = compile_library(plan, tmp_path, "-DTORCH_EXTENSION_NAME=_C", more=["-ltorch_python"])
     spec = importlib.util.spec_from_file_location("_C", library)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from lltm_inline.build import cache
 from lltm_inline.errors import LltmInlineError
 
-#: The same examples on every run, and no limit on a single one: the machine may be busy.
+#: The same examples on every run; the conftest has lifted the limit of time on a single one.
 PROFILE = settings(
     derandomize=True,
-    deadline=None,
     database=None,
     max_examples=250,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],

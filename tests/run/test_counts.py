@@ -133,10 +133,10 @@ def kernel() -> Iterator[Kernel]:
     forget("tallied")
 
 
-def counted(kernel: Kernel, compiler: str | None = None) -> Counts:
+def counted(kernel: Kernel, compiler: str = QUICK) -> Counts:
     """Count what all kernels do, in this process."""
     sizes = [(N, which) for which in range(len(NAMES))]
-    return li.counts(kernel, sizes, progress=False, compiler=compiler or QUICK, trust=True)
+    return li.counts(kernel, sizes, progress=False, compiler=compiler, trust=True)
 
 
 def by_name(found: Counts) -> dict[str, dict[str, tuple[int, int, int, int]]]:
