@@ -148,7 +148,7 @@ CUDA_CPU_PLAIN __attribute__((noinline)) void doubt(
 
 // Keep the first access where one of its kind belongs, as it is not the only one any more.
 CUDA_CPU_PLAIN __attribute__((noinline)) void begin_past(Access& first, Past& past) {
-  past = Past{};
+  __builtin_memset(&past, 0, sizeof past);  // clang -O0 would assign by a call of the memcpy below
   const Kind kind = Kind(first.kind);
   (kind == Kind::load ? past.reads[0] : kind == Kind::store ? past.stored : past.changed) = first;
   first.is_all = false;
@@ -390,6 +390,10 @@ struct TypeFault {
   const TypeName* type;
   unsigned char log_alignment, kind;
 };
+struct AssumptionFault {
+  SourcePlace place, assumed_at;
+  const TypeName* type;
+};
 
 }  // namespace CUDA_CPU_OURS
 }  // namespace cuda_cpu
@@ -489,6 +493,18 @@ CUDA_CPU_HOOK_ void __ubsan_handle_out_of_bounds(cuda_cpu::IndexFault* fault, un
   const std::string what = "out of bounds: index " + std::to_string(long(index)) + " at line " +
                            cuda_cpu::place(fault->place.file, fault->place.line) + ", in an array of type " +
                            fault->array->name + ". Compare the index with the size before it is used";
+  self->block->fail(what, self);
+}
+
+// Of __builtin_assume_aligned; only clang calls it.
+CUDA_CPU_HOOK_ void __ubsan_handle_alignment_assumption(
+    cuda_cpu::AssumptionFault* fault, unsigned long, unsigned long alignment, unsigned long) {
+  cuda_cpu::Lane* const self = cuda_cpu::lane;
+  if (!self) return;
+  cuda_cpu::lane = nullptr;
+  const std::string what = "misaligned: a pointer at line " + cuda_cpu::place(fault->place.file, fault->place.line) +
+                           " is taken to be a multiple of " + std::to_string(alignment) +
+                           ", and is not. Let what lies before it take a multiple of so many bytes";
   self->block->fail(what, self);
 }
 

@@ -22,6 +22,8 @@ from tests.notebooks.player import exercises
 from tests.notebooks.test_answers import NOTEBOOKS, NOTHING_YET, conditions, first_at_once, hold, taught, told
 from tests.tiny import forget
 
+pytestmark = pytest.mark.usefixtures("quick_compiler")
+
 #: CI takes some answers of each exercise.
 SOME = pytest.mark.parametrize("step", [pytest.param(6, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)])
 

@@ -103,6 +103,7 @@ RIGHT_SOME = (
     *("warp_reduction", "conditional_barrier", "block_votes", "active_lanes", "cooperative_groups", "double_buffer"),
     *(
         "accessors_3d",
+        "assumed_alignment",
         "struct_in_shared_memory",
         "file_scope_shared",
         "spin_lock",
@@ -524,6 +525,19 @@ def test_revisions_of_a_torch_free_text_side_by_side(op: Op, watched: Watched) -
     assert [(one.file, one.line) for one in warned] == [("planted/free (cpp)", 6)] * 2
     with pytest.raises(BuildError, match=r"free.* \(cuda\):3:.*'y2' was not declared"):
         li.build(kernel.replace(cuda=TORCH_FREE["cuda"].replace("(x, y, n); }", "(x, y2, n); }")), device="cuda-cpu")
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not shutil.which("clang++"), reason="no clang++; g++ does not look at it")
+def test_alignment_that_is_assumed(op: Op) -> None:
+    """It is reported at the line that assumes it; where it is true, it costs nothing, and without optimisation neither."""
+    planted, text = together("right", "assumed_alignment", "accessors_3d")
+    require_numbers(planted, loaded(text, "-O0", compiler="clang++"))
+    untrue = text.replace("__builtin_assume_aligned(x, 16)", "__builtin_assume_aligned(x + 1, 16)")
+    with pytest.raises(
+        RuntimeError, match=r"misaligned: a pointer at line planted/all:\d+ is taken .* multiple of 16, and is not"
+    ):
+        loaded(untrue, "-O0", compiler="clang++")(planted[1].x, 1)
 
 
 def test_lines_stay() -> None:
