@@ -18,33 +18,47 @@ README, GUIDE, NUMBERS, SPEED = (
     ROOT / name for name in ("README.md", "docs/guide.md", "docs/numbers.md", "docs/speed.md")
 )
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), ROOT / "notebooks" / "README.md"]
-BLOCKS = [
-    pytest.param(block, id=f"{page.stem} {number}")
+#: The examples of the pages that have some, in their order.
+EXAMPLES = {
+    page.stem: blocks
     for page in PAGES
-    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S), 1)
-]
+    if (blocks := re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S))
+}
+
+#: Runs examples from standard input, each with names of its own.
+_RUN = """
+import json, sys
+for number, block in enumerate(json.load(sys.stdin), 1):
+    exec(compile(block, f"example {number}", "exec"), {"__name__": "__main__"})
+"""
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 
 
-def test_there_are_blocks() -> None:
-    """The pattern finds the examples; an empty list would make the next test pass for nothing."""
-    assert [param.id for param in BLOCKS] == ["README 1", *(f"guide {number}" for number in range(1, 12))]
+def test_there_are_examples() -> None:
+    """The pattern finds them; none would make the next test pass for nothing."""
+    assert {page: len(blocks) for page, blocks in EXAMPLES.items()} == {"README": 1, "guide": 11}
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("block", BLOCKS)
-def test_examples_run(block: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Each example runs as it stands, in a process and a directory of its own; that of the README compiles as users do."""
-    quickly = {} if request.node.callspec.id.startswith("README") else {"CXX": QUICK}
-    command, environment = [sys.executable, "-c", block], {**os.environ, **quickly}
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_examples_run(page: str, tmp_path: Path) -> None:
+    """The examples of a page run as they stand, one after the other; that of the README compiles as users do."""
+    environment = {**os.environ, **({} if page == "README" else {"CXX": QUICK})}
+    result = subprocess.run(
+        [sys.executable, "-c", _RUN],
+        input=json.dumps(EXAMPLES[page]),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
     assert result.returncode == 0, result.stderr
 
 
 def test_an_op_takes_twenty_lines() -> None:
     """The example of an op of one's own is as short as the guide says."""
-    blocks = [str(param.values[0]) for param in BLOCKS if "li.Op(" in str(param.values[0])]
+    blocks = [block for blocks in EXAMPLES.values() for block in blocks if "li.Op(" in block]
     assert blocks and all(len([line for line in block.splitlines() if line.strip()]) <= 20 for block in blocks)
 
 
