@@ -21,6 +21,7 @@ import pytest
 from hypothesis import settings
 
 from lltm_inline import native
+from lltm_inline.base.device import CHECKS
 from lltm_inline.build import header
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import ToolchainError
@@ -103,7 +104,7 @@ def _headers_first() -> Iterator[None]:
 
     def waited_for(found: Toolchain, prelude: str) -> tuple[str, ...]:
         if os.environ["LLTM_INLINE_CACHE"] == shared:
-            often = "-O1" if prelude == "light cuda-cpu" else "-O3"
+            often = {"light cuda-cpu": "-O1", "types cuda-cpu": CHECKS}.get(prelude, "-O3")
             if often not in found.cflags or prelude in ("extension", "library"):
                 return ()
             header.wait(found, prelude)
