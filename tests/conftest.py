@@ -105,7 +105,8 @@ def _headers_first() -> Iterator[None]:
     def waited_for(found: Toolchain, prelude: str) -> tuple[str, ...]:
         if os.environ["LLTM_INLINE_CACHE"] == shared:
             often = {"light cuda-cpu": "-O1", "types cuda-cpu": CHECKS}.get(prelude, "-O3")
-            if often not in found.cflags or prelude in ("extension", "library"):
+            seldom = prelude == "library" or (prelude == "extension" and found.compiler != QUICK)
+            if seldom or often not in found.cflags:
                 return ()
             header.wait(found, prelude)
         return flags(found, prelude)
