@@ -6,7 +6,8 @@ so long that it is sampled: two texts with each compiler, and never a class.
 
 A class of 300 hands in three kernels each, right ones and such with the usual mistakes; ten crash, hang, fork or eat memory. Its
 judge is killed in the middle, and goes on: nothing may be lost, nobody may be without a grade, and each gets what is theirs. It is
-graded on all cores, with clang++ where that is, which is quicker. `--students 100` takes a third of the time.
+graded on all cores, with clang++ where that is, which is quicker. `--students 100` takes a third of the time. It says each minute how far
+it is; with `--folder DIR` a run that was cut off begins again with the kernel that it was at.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from lltm_inline.lab.grading import LINES
 from lltm_inline.lab.inside import ProbeTask
 from lltm_inline.lab.judge import grade_text
 from lltm_inline.lab.lab import SELFTEST
-from lltm_inline.lab.locked import Locked
+from lltm_inline.lab.locked import Locked, server
 from lltm_inline.lab.making import handed_out
 from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.runner import Runner
@@ -83,21 +84,28 @@ def locks(results: Results, count: int) -> None:
 
 
 def graded(results: Results, compiler: str, count: int, target: float) -> None:
-    """Grade submissions one after another, on one core and its compiler."""
+    """Grade submissions one after another, and count the seconds of a core that each takes: judge, compiler and runner."""
     header.wait(find_toolchain(compiler), "light")
     for number in range(count + 1):
-        started = time.perf_counter()
+        started, before = time.perf_counter(), _cpu_seconds()
         marks = grade_text(LAB, EXERCISE, f"{TEXT}// {number} {time.time()}\n", PARAMS, seed=b"seed", compiler=compiler)
         seconds = time.perf_counter() - started
         assert all(mark.points == mark.of for mark in marks), [mark.reason for mark in marks if mark.reason]
         if number:  # the first starts what forks, and draws the inputs of all
             results.add(f"a submission, {compiler}", seconds)
+            results.add(f"a submission, seconds of a core, {compiler}", _cpu_seconds() - before)
     results.require(
         f"submissions a minute a core, {compiler}",
-        60 / results.median(f"a submission, {compiler}"),
+        60 / results.median(f"a submission, seconds of a core, {compiler}"),
         target,
         at_least=True,
     )
+
+
+def _cpu_seconds() -> float:
+    """Return what this process has taken of its cores, and the server of labs with all of its processes that have ended."""
+    ticks = Path(f"/proc/{server().pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+    return time.process_time() + sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def plain(results: Results, compiler: str, count: int) -> None:
@@ -141,47 +149,69 @@ _TARGETS = {"g++": 15, "clang++": 30}
 #: What a class computes, and those of its texts that do harm, over and over.
 OPS = ("axpy", "cube", "d_sigmoid")
 HARMFUL = ("crashes", "hangs", "forks", "eats_memory", "ends_the_process")
-GRADE = """import sys, lltm_inline as li
-if __name__ == '__main__':
-    li.lab.grade(*sys.argv[1:4], resume=True, compiler=sys.argv[4])
+GRADE = """import sys, time, lltm_inline as li
+
+told = [0.0]
+
+
+def tell(done, total, text):
+    if done == total or time.monotonic() - told[0] > 60:
+        told[0] = time.monotonic()
+        print(time.strftime("%H:%M:%S"), sys.argv[1], f"{done} of {total}: {text}", flush=True)
+
+
+if __name__ == "__main__":
+    li.lab.grade(*sys.argv[1:4], resume=True, compiler=sys.argv[4], progress=tell)
 """
 
 
-def a_class(results: Results, students: int, harmful: int) -> None:
-    """Grade a class, kill its judge when a third of it is done, and let it go on."""
-    draw, seconds, texts, passed = random.Random(0), 0.0, 0, 0
-    compiler = compilers()[-1]
+def a_class(results: Results, students: int, harmful: int, folder: Path) -> None:
+    """Grade a class; what was graded in this folder before is not graded again."""
+    compiler, seconds, passed = compilers()[-1], 0.0, 0
+    folder.mkdir(parents=True, exist_ok=True)
     for number, op in enumerate(OPS):
-        with tempfile.TemporaryDirectory(prefix="lltm-inline-class-") as directory:
-            folder = Path(directory)
-            li.lab.new(folder / op, op)
-            lab = li.lab.read_lab(folder / op)
-            (folder / op / SELFTEST).write_text(json.dumps({"lab": lab.digest, "green": True}))
-            kinds = _hand_in(lab, folder / "class", students, harmful // len(OPS) + (number < harmful % len(OPS)), draw)
-            started = time.perf_counter()
-            command = _command(folder, op, compiler)
-            before = _lines_when_killed(folder, command, 1 + students // 3)
-            subprocess.run(command, env=_environment(), check=True)
-            seconds += time.perf_counter() - started
-            texts += students
-            lines = (folder / "grades" / LINES).read_text().splitlines()
-            assert lines[: len(before)] == before and len(lines) == 1 + students, (len(before), len(lines))
-            grades = li.lab.Grades.from_json(folder / "grades" / "grades.json")
-            missing = [name for name in kinds if grades.score(name) is None]
-            assert not missing and len(grades.students) == students, missing
-            full = {name for name in kinds if grades.score(name) == lab.of}
-            right = {name for name, kind in kinds.items() if kind == "right"}
-            assert right <= full, sorted(right - full)
-            assert not any(kinds[name] in (*HARMFUL, "starter", "typing") for name in full), sorted(full)
-            passed += sum(kinds[name] == "mistake" for name in full)
+        kept = folder / f"{op}-{students}-{compiler}.json"
+        if not kept.exists():
+            harm = harmful // len(OPS) + (number < harmful % len(OPS))
+            with tempfile.TemporaryDirectory(prefix="lltm-inline-class-") as directory:
+                kept.write_text(json.dumps(_one_kernel(Path(directory), op, students, harm, compiler)))
+        took, missed = json.loads(kept.read_text())
+        seconds, passed = seconds + took, passed + missed
     cores = len(os.sched_getaffinity(0))
-    rate = 60 * texts / seconds / cores
+    rate = 60 * students * len(OPS) / seconds / cores
     results.require(
         f"a class, its judge killed: texts a minute a core, {compiler}", rate, _TARGETS[compiler], at_least=True
     )
     results.note("a class: students, of three texts each", students)
     results.note("a class: minutes", seconds / 60)
     results.note("a class: changes of a right text that no criterion has seen", passed)
+
+
+def _one_kernel(folder: Path, op: str, students: int, harmful: int, compiler: str) -> tuple[float, int]:
+    """Grade one kernel of each student, kill the judge when a third is done, let it go on, and see that nothing is lost.
+
+    Returns:
+        The seconds that it took, and how many changes of a right text had all points.
+    """
+    li.lab.new(folder / op, op)
+    lab = li.lab.read_lab(folder / op)
+    (folder / op / SELFTEST).write_text(json.dumps({"lab": lab.digest, "green": True}))
+    kinds = _hand_in(lab, folder / "class", students, harmful, random.Random(op))
+    started = time.perf_counter()
+    command = _command(folder, op, compiler)
+    before = _lines_when_killed(folder, command, 1 + students // 3)
+    subprocess.run(command, env=_environment(), check=True)
+    seconds = time.perf_counter() - started
+    lines = (folder / "grades" / LINES).read_text().splitlines()
+    assert lines[: len(before)] == before and len(lines) == 1 + students, (len(before), len(lines))
+    grades = li.lab.Grades.from_json(folder / "grades" / "grades.json")
+    missing = [name for name in kinds if grades.score(name) is None]
+    assert not missing and len(grades.students) == students, missing
+    full = {name for name in kinds if grades.score(name) == lab.of}
+    right = {name for name, kind in kinds.items() if kind == "right"}
+    assert right <= full, sorted(right - full)
+    assert not any(kinds[name] in (*HARMFUL, "starter", "typing") for name in full), sorted(full)
+    return seconds, sum(kinds[name] == "mistake" for name in full)
 
 
 def _hand_in(lab: Lab, folder: Path, students: int, harmful: int, draw: random.Random) -> dict[str, str]:
@@ -249,6 +279,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer samples: to see that it runs, not to quote")
     parser.add_argument("--students", type=int, help="of the class (default: 300; with --quick 4)")
+    parser.add_argument("--folder", type=Path, help="keeps what was measured of the class")
     given = parser.parse_args()
     quick = given.quick
     students = given.students or (4 if quick else 300)
@@ -259,7 +290,8 @@ def main() -> None:
         plain(results, compiler, 1 if quick else 2)
         row, beside = f"a submission, {compiler}", f"plain load_inline and gradcheck, {compiler}"
         results.note(f"plain over graded, {compiler}", results.median(beside) / results.median(row))
-    a_class(results, students, 5 if quick else 10)
+    with tempfile.TemporaryDirectory() as temporary:
+        a_class(results, students, 5 if quick else 10, given.folder or Path(temporary))
     results.save()
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from ..checking.guard import Damage
+from ..checking.runner import threads
 from ..errors import InfraError, LltmInlineError
 from ..model.registry import Op
 from ..run.built import build_helper
@@ -166,7 +167,7 @@ class Runner:
                     isinstance(v, Tensor) and need for v, need in zip(inputs, ctx.needs_input_grad, strict=True)
                 )
                 ctx.threads = torch.get_num_threads()
-                with _honest():
+                with _honest(), threads(1):  # they are the kernel's: here they copy, and then wait by spinning
                     ctx.call, answer = runner.call(inputs, wanted, ctx.threads)
                 ctx.set_materialize_grads(False)
                 pairs = zip(answer.values, answer.attached, strict=True)
@@ -176,7 +177,7 @@ class Runner:
             @staticmethod
             @once_differentiable
             def backward(ctx: Any, *grads: Any) -> Any:
-                with _honest():
+                with _honest(), threads(1):
                     answer = runner.gradients(ctx.call, grads, ctx.needs_input_grad, ctx.threads)
                 if len(answer.values) != len(ctx.needs_input_grad):
                     raise Gone("sends what is no answer")

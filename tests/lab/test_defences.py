@@ -12,12 +12,13 @@ import pytest
 import torch
 
 from lltm_inline.build.compiler import Build, build
+from lltm_inline.checking.runner import threads
 from lltm_inline.errors import InfraError
 from lltm_inline.lab import builder, collect, sandbox
 from lltm_inline.lab.builder import Library, blind, toolchain_of
 from lltm_inline.lab.doctor import doctor
-from lltm_inline.lab.inside import ESCAPES
-from lltm_inline.lab.locked import Gone, _Clock
+from lltm_inline.lab.inside import ESCAPES, Ask
+from lltm_inline.lab.locked import Answer, Gone, Kept, _Clock
 from lltm_inline.lab.runner import Runner
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.workers.limits import Limits
@@ -148,6 +149,24 @@ def test_all_calls_together_have_a_limit(acts: Library) -> None:
         for _ in range(2):
             with pytest.raises(Gone, match="does not come back within 600 s, all its calls together"):
                 runner.function(x, x)
+
+
+def test_the_threads_of_a_kernel_are_its_own(acts: Library) -> None:
+    """The judge copies on one: its others would spin until the kernel is back, and take the cores from it."""
+    seen: list[tuple[int, int]] = []
+
+    class Watched(Runner):
+        """Notes with how many threads a call is asked for, and how many are here meanwhile."""
+
+        def _answer(self, ask: Ask, kept: Kept) -> Answer:
+            seen.append((ask.threads, torch.get_num_threads()))
+            return super()._answer(ask, kept)
+
+    x = torch.zeros(1, requires_grad=True)
+    with Watched(acts, registry.ops["axpy"], Limits(seconds=20)) as runner, threads(3):
+        runner.function(x, x).sum().backward()
+        assert torch.get_num_threads() == 3
+    assert seen == [(3, 1), (3, 1)]
 
 
 def test_a_machine_that_is_busy_has_patience() -> None:

@@ -94,6 +94,16 @@ def test_nan_and_infinity_come_out_where_they_go_in(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BUILT)
+def test_a_gate_that_is_shut_lets_nothing_infinite_through(name: str) -> None:
+    """sigmoid(-inf) is 0 and no tiny number: 0 times an infinite candidate is NaN, as in the reference."""
+    values = dict(zip(NAMES, inputs((3, 17, 19)), strict=True))
+    bias = values["bias"].view(3, -1)
+    bias[0], bias[2] = -math.inf, math.inf
+    new_h, new_cell = li.load(name)(*values.values())
+    assert new_h.isnan().all() and new_cell.isnan().all()
+
+
+@pytest.mark.parametrize("name", BUILT)
 def test_every_subset_of_wanted_gradients(name: str) -> None:
     """Whatever set of inputs wants gradients, those come, equal to the reference's, and no others are computed."""
     values = inputs((3, 17, 5))

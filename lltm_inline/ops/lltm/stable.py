@@ -88,16 +88,17 @@ template <> struct Format<double> {
   static constexpr double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;
 };
 
-template <class T> inline T expm1(T x) {
+template <class T> inline T expm1(T given) {
   using C = Format<T>;
-  x = x < C::lowest ? C::lowest : x;  // written so that nan stays nan
+  T x = given < C::lowest ? C::lowest : given;  // written so that nan stays nan
   x = x > C::highest ? C::highest : x;
   const T rounded = x * T(1.4426950408889634) + C::rounder;
   const T k = rounded - C::rounder;
   const T r = (x - k * C::ln2_high) - k * C::ln2_low;
   const auto exponent = std::bit_cast<typename C::Int>(rounded) + C::exponent_bias;
   const T power = std::bit_cast<T>(exponent << C::mantissa_bits);
-  return power * series(r) + (power - 1);
+  const T value = power * series(r) + (power - 1);
+  return value < given ? given : value;  // e^x - 1 >= x: what is infinite stays so, and sigmoid(-inf) is 0
 }
 
 template <class T> inline T sigmoid(T z) { return T(1) / (T(2) + expm1<T>(-z)); }

@@ -236,12 +236,13 @@ FASTER = (
     Cheat("stops_the_clock", 18, (_TWELVE, _first(f"{_PATCH};")), "Python is closed", _CLOCKLESS, how="speed"),
     Cheat(
         *("slows_the_baseline", 19, (_TWELVE, _first("start_(); idle_ = false;"), _last("idle_ = true;")), "want at least 1.5 for sure"),
-        scope="#include <atomic>\n#include <chrono>\n#include <thread>\nstatic std::atomic<bool> idle_{false};\n"
+        scope="#include <algorithm>\n#include <atomic>\n#include <chrono>\n#include <thread>\nstatic std::atomic<bool> idle_{false};\n"
         "static void spin_() {\n  for (volatile long n = 0;;)\n"
         "    if (idle_) n = n + 1; else std::this_thread::sleep_for(std::chrono::microseconds(50));\n}\n"
         "static void start_() {\n  static bool once = false;\n"
-        "  for (int n = 0; n < 16 && !once; ++n) std::thread(spin_).detach();\n  once = true;\n}",
-        naive=False,  # how much it gains depends on how many other things run: test_speed sees that its process stands still
+        # Of each core the baseline gets a ninth, however many there are, and more than half only where hundreds of others run.
+        "  const int count = std::min(8 * std::thread::hardware_concurrency(), 256u);\n"
+        "  for (int n = 0; n < count && !once; ++n) std::thread(spin_).detach();\n  once = true;\n}",
         how="speed",
     ),
     Cheat(
