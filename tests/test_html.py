@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -221,6 +222,8 @@ def test_matrix_says_right_wrong_and_not_looked_at() -> None:
     assert read(tick(True)).text == "✓right" and read(tick(False)).text == "✗wrong"
     text = read(views.report(WRONG)).text
     assert "✓right" in text and "✗wrong:  <script>" in text
+    copied = views.report(replace(WRONG, matrix={"y": {"strided": "copied"}}))
+    assert "copied" in read(copied).text and "✗wrong:" not in read(copied).text.partition("parity")[0]
     assert [right_or_wrong(cell).kind for cell in ("ok", "3/5", "")] == ["good", "bad", ""]
     for told, short in (("3/5", "3/5"), ("5/5", "all"), ("8123/33024", "8123/33k"), ("missing", "missing")):
         assert f'<span title="{told}">{short}</span>' in str(right_or_wrong(told).content)

@@ -64,19 +64,44 @@ _FOR_COMPILER = ("-Xcompiler", "--compiler-options")
 _SHELL = re.compile(r"[\s'\"`$;|&<>()\\*?\[\]{}~!]")
 
 
+#: What makes numbers less exact: on a GPU in the code that runs there, and in the host's code, which is not what a kernel computes.
+_LESS_EXACT = re.compile(r"--?(?:use_fast_math|(?:ftz|prec-div|prec-sqrt|fmad)=\w+)")
+_LESS_EXACT_ON_HOST = re.compile(
+    r"-Ofast|-f(?:fast-math|unsafe-math-optimizations|finite-math-only|associative-math|reciprocal-math)"
+)
+
+
 def for_host(flags: Iterable[str]) -> tuple[str, ...]:
-    """Return nvcc's flags as a C++ compiler takes them: what they say to the host compiler, and what both know.
+    """Return nvcc's flags as a C++ compiler takes them that compiles the code of the device, too.
+
+    That is what they say to the host compiler, and what both know, without what would make numbers less exact: nvcc would not let
+    the code of the device have it.
 
     Example:
         >>> for_host(["-Xcompiler=-ffast-math,-g", "--use_fast_math", "-arch=sm_80", "-DN=3"])
-        ('-ffast-math', '-g', '-DN=3')
+        ('-g', '-DN=3')
     """
-    parts = [
+    parts = _parts(flags)
+    return tuple(part for part in parts if _OF_CPP.match(part) and not _LESS_EXACT_ON_HOST.fullmatch(part))
+
+
+def less_exact(flags: Iterable[str]) -> tuple[str, ...]:
+    """List those of nvcc's flags that make numbers less exact, and that `for_host` leaves out.
+
+    Example:
+        >>> less_exact(["-Xcompiler=-ffast-math", "-use_fast_math", "-O3"])
+        ('-ffast-math', '-use_fast_math')
+    """
+    return tuple(p for p in _parts(flags) if _LESS_EXACT.fullmatch(p) or _LESS_EXACT_ON_HOST.fullmatch(p))
+
+
+def _parts(flags: Iterable[str]) -> list[str]:
+    """Take apart what nvcc hands on to the host compiler."""
+    return [
         part
         for flag in flags
         for part in (flag.partition("=")[2].split(",") if flag.startswith(_FOR_COMPILER) else [flag])
     ]
-    return tuple(part for part in parts if _OF_CPP.match(part))
 
 
 def complaint(flag: object) -> str:

@@ -18,12 +18,12 @@ from ..model.outcomes import noting
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, mark_tried, require_device
 from ..run.cases import Case, Size, prime_size
-from ..run.executor import Task, prepare, run
+from ..run.executor import REPEATED, Task, prepare, run
 from ..run.setting import Setting, choose_check_sizes
 from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
-from .examine import Examination
+from .examine import Examination, Together, twins_of
 from .interface import NO_NONSENSE, Try, is_safe, refusal_findings, refusals
 from .opcheck import warm_up
 from .postmortem import crash_of
@@ -252,6 +252,8 @@ class _Unfinished:
         crash = crash_of(died, self.built, setting, again=not in_safety, case=self.case, finished=tuple(self.sections))
         if in_safety:
             crash = replace(crash, smallest=crash.case)
+        elif died.ending.kind in REPEATED and crash.step in ("forward", "backward") and (way := self._way_out(setting)):
+            crash = replace(crash, cause=f"{crash.cause}. {way[:1].upper()}{way[1:]}".removeprefix(". "))
         name = "safety" if in_safety else "crash"
         left = [section for section in self.plan if section not in self.sections and section != name]
         text = f"{crash.sentence}{f': {crash.detail}' if crash.detail else ''}"
@@ -262,6 +264,15 @@ class _Unfinished:
         seconds = time.perf_counter() - self.started
         matrix = self._marked(died, crash)
         return Report(label, setting.device, tuple(sections), matrix, seconds, crash=crash, output=died.output)
+
+    def _way_out(self, setting: Setting) -> str:
+        """Say what else may be meant where a snippet takes sizes for one that its reference takes for two, and crashes of it."""
+        if setting.here or DEVICES[setting.device].needs_gpu or not twins_of(registry.op_of(self.built.kernel)):
+            return ""
+        try:
+            return str(run(Together((self.built,)), setting, fresh=True).value)
+        except Died:
+            return ""
 
     def _marked(self, died: Died, crash: Crash) -> dict[str, dict[str, str]]:
         """Enter the crash into the column of the case in which it happened."""

@@ -280,8 +280,8 @@ def _twice(
     The second time with `backward()`, which runs every node of the graph: `autograd.grad` would leave out a node that
     raises, as `once_differentiable` makes one, since none of the inputs lies behind it.
     """
-    inputs = [leaf.detach().requires_grad_() if differentiable(leaf) else leaf for leaf in leaves]
-    wanted = [value for value in inputs if differentiable(value)]
+    inputs = [leaf.detach().requires_grad_(leaf.requires_grad) if differentiable(leaf) else leaf for leaf in leaves]
+    wanted = [value for value in inputs if differentiable(value) and value.requires_grad]
     outputs = as_tuple(function(*inputs))
     # A count or an index has no gradient, nor has what does not depend on any input that can have one.
     real = [use and differentiable(output) and output.requires_grad for use, output in zip(used, outputs, strict=True)]

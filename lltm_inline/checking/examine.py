@@ -30,6 +30,7 @@ from ..run.cases import (
     size_cases,
     subset_cases,
     tolerance,
+    wide_integers,
     with_extent,
 )
 from ..run.compare import dtype_name
@@ -37,10 +38,10 @@ from ..run.executor import Task
 from ..workers import steps
 from .derivatives import derivatives
 from .explain import explain, findings_of
-from .interface import interface, is_dense
+from .interface import interface, is_copied, is_dense
 from .opcheck import is_operator, opcheck
 from .purity import purity
-from .report import APART, Finding, Report, Section
+from .report import APART, COPIED, RIGHT, Finding, Report, Section
 from .runner import RAISES, Matrix, Part, Runner, fill, laboratory, matrix_of, runner_of
 from .safety import safety
 
@@ -83,11 +84,7 @@ def _tie(runner: Runner) -> None:
     well, so that the one finding which says it does not bury the others.
     """
     op = runner.op
-    if op.corners or not op.check_size or not op.benchmark_sizes:
-        return
-    own, size = (op.named(one) for one in (op.benchmark_sizes[0], op.check_size))
-    first = {extent: letter for letter, extent in reversed(own.items())}
-    twins = [(letter, first[extent]) for letter, extent in own.items() if size[first[extent]] != size[letter]]
+    twins = twins_of(op)
     if not twins:
         return
     refuses = bool(_refusal(runner, op, _own_dtype(op)))
@@ -108,6 +105,34 @@ def _tie(runner: Runner) -> None:
             return
 
 
+def twins_of(op: Op) -> list[tuple[str, str]]:
+    """List the letters of an example that are equal in it and not in a check: each with the one that it would go along with."""
+    if op.corners or not op.check_size or not op.benchmark_sizes:
+        return []
+    own, size = (op.named(one) for one in (op.benchmark_sizes[0], op.check_size))
+    first = {extent: letter for letter, extent in reversed(own.items())}
+    return [(letter, first[extent]) for letter, extent in own.items() if size[first[extent]] != size[letter]]
+
+
+@dataclass(frozen=True)
+class Together(Task):
+    """A second look at a kernel that crashed: with those letters as one that are equal in the example of its op."""
+
+    def run(self) -> str:
+        """Return what is to be said where it does not crash then, and is right; nothing else where it comes back."""
+        runner = runner_of(self.built[0])
+        op, twins = runner.op, dict(twins_of(runner.op))
+        tied = _as_one(op, twins)
+        if not tied.allows(tied.check_size):
+            return ""
+        runner.op = tied
+        with laboratory():
+            found = safety(runner).findings
+            sizes = dict.fromkeys(case.size for case in size_cases(tied, None) if not case.threaded)
+            wrong = any(runner.run(Case("", size, _own_dtype(tied))).wrong for size in sizes)
+        return "" if found or wrong else _apart_words(op, twins, tied, "does not crash")
+
+
 def _is_better(runner: Runner, tied: Op, wrong: Set[str]) -> bool:
     """Tell whether less is wrong with an op of fewer letters: a call that raised comes back, or fewer quantities are."""
     before = runner.op
@@ -125,6 +150,12 @@ def _found_apart(runner: Runner, case: Case, twins: Mapping[str, str], tied: Op)
     wrong = runner.run(case).wrong
     quantity = next(name for name in ("forward", *runner.outputs, "backward", *runner.gradients) if name in wrong)
     found = explain(runner, [case], "parity", quantity, case)
+    hint = _apart_words(op, twins, tied, "does better", "; all other cases have that")
+    return replace(found, hints=(*found.hints, hint))
+
+
+def _apart_words(op: Op, twins: Mapping[str, str], tied: Op, does: str, more: str = "") -> str:
+    """Say that the reference takes for two what the text takes for one, and the ways out."""
     places = {
         word: f"{argument.name}.size({axis})"
         for argument in reversed(op.signature.inputs)
@@ -141,11 +172,10 @@ def _found_apart(runner: Runner, case: Case, twins: Mapping[str, str], tied: Op)
     made = f" = lambda randn, {', '.join(tied.letters)}: ({', '.join(drawn)},)" if op.inputs is None else ""
     ways.append(f"inputs{made or ' as a function which has one letter for both'}")
     apart, equal = (" and ".join(f"{one} {sign} {two}" for one, two in twins.items()) for sign in ("!=", "="))
-    hint = (
-        f"the reference takes {apart}, and the text does better with {equal}, as in the example; all other cases have that. Mend it, or, "
+    return (
+        f"the reference takes {apart}, and the text {does} with {equal}, as in the example{more}. Mend it, or, "
         f"if these sizes belong together, say so: {', or '.join(ways)}"
     )
-    return replace(found, hints=(*found.hints, hint))
 
 
 def _as_one(op: Op, twins: Mapping[str, str]) -> Op:
@@ -265,7 +295,7 @@ def parts_of(
     if sizes:  # and no others, such as one row
         layouts = [case for case in layouts if case.size == layouts[0].size]
     cases = [*size_cases(op, sizes), *layouts, *subset_cases(op, small), *more]
-    cases += [*given_cases(op), *other_numbers(op)] if not sizes else []
+    cases += [*given_cases(op), *other_numbers(op), *wide_integers(op)] if not sizes else []
     if runner.watched:  # a row may be a block of threads there, and 65,539 of them take longer than all else
         cases = [case for case in cases if case.group != LONG_AXIS or len(case.size) == 1 or case.size[0] <= LONG[2]]
     if is_dense(runner):  # of vectors that are loaded at once it takes for granted where they begin
@@ -314,7 +344,7 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
                 skipped.append(result.skipped)
         else:
             ran += 1
-            fill(matrix, case.group, result, runner.outputs)
+            fill(matrix, case.group, result, runner.outputs, COPIED if is_copied(runner, case) else RIGHT)
             column, cells = case.group, {name: row[case.group] for name, row in matrix.items()}
     skipped += [untried] if untried else []
     findings = findings_of(runner, cases, structural=False)

@@ -75,7 +75,8 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
     }
     race = _race(runner, quantity, case)
     # What an error looks like is told of ordinary numbers: others are there for the digits that they lose in any precision.
-    patterns = [] if case.values in LOSE_DIGITS else hints(mismatch, peers, runner.run(case).wrong)
+    # And of the example's numbers: with others what is small there may be large.
+    patterns = [] if case.values in LOSE_DIGITS or case.numbers else hints(mismatch, peers, runner.run(case).wrong)
     found = [*(race or patterns), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
     if not race or set(case.size) != {1}:  # how many threads there were, and neither size nor dtype
@@ -304,6 +305,9 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
         return []
     if case.given:
         return ["right for inputs that are drawn, wrong for those of the example"]
+    alike = replace(case, layout="contiguous", only="")
+    if case.values and case.layout != "contiguous" and fails(runner, quantity, alike):  # then it is not the layout
+        case = alike
     if case.layout != "contiguous":
         names = [case.only] if case.only else [tensor.name for tensor in runner.op.signature.tensors]
         guilty = [name for name in names if fails(runner, quantity, replace(case, only=name))]
@@ -319,7 +323,9 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
             f"right for ordinary inputs, wrong when they are {case.gain:g} times larger: exp() overflows; use the saved activation or expm1"
         ]
     if case.values:
-        return [f"right for ordinary inputs, wrong with {VALUES[case.values].words}: {VALUES[case.values].advice}"]
+        # What overflows or loses digits gives a wrong number: a call that raises, or reads elsewhere, has another cause.
+        advice = f": {VALUES[case.values].advice}" * (quantity not in ("forward", "backward"))
+        return [f"right for ordinary inputs, wrong with {VALUES[case.values].words}{advice}"]
     if case.numbers:
         if not runner.op.corners:
             told = ", ".join(number_text(*number, equals=" = ") for number in case.numbers)

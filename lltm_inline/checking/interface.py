@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
+from ..base.flags import less_exact
 from ..base.progress import emit
 from ..model.registry import Kernel, Op
 from ..model.shapes import Shape
@@ -20,6 +22,7 @@ from ..run.cases import (
     Size,
     dtypes_of,
     expect,
+    is_label,
     make_inputs,
     place,
     subset_cases,
@@ -34,11 +37,17 @@ from .report import Finding
 from .runner import Call, CaseResult, Part, Runner, one_line
 
 #: What stands in the adapter of a text from elsewhere (`export/templates/adapter.cpp.jinja`), and what that means for a check.
+_BOTH = re.compile(r"^// What the playground calls: \S+ and \S+, with", re.MULTILINE)
+_GRADIENTS_NOT_SHOWN = (
+    "incoming gradients are made contiguous ahead of the text, so that a missing .contiguous() does not show"
+)
 _DENSE = "// It makes inputs contiguous, as the text goes by how they lie in memory.\n"
 _NOT_SHOWN = (
     "inputs and incoming gradients are made contiguous before they reach the text: that it is right for others by itself, or "
     "for a view whose address is no multiple of 16 bytes, such as x[1:], is not shown"
 )
+
+_LESS_EXACT = "what {} changes: the CPU computes as without. On a GPU nvcc's such flags make division, expf, logf and the like less exact"
 
 _CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 ({})"
 
@@ -46,6 +55,18 @@ _CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 ({})"
 def is_dense(runner: Runner) -> bool:
     """Tell whether this is a text from elsewhere that goes by how its inputs lie in memory."""
     return any(_DENSE in text for text in runner.kernel.sources.values())
+
+
+def is_copied(runner: Runner, case: Case) -> bool:
+    """Tell whether what makes this case never reaches the text: the adapter has made contiguous what is not."""
+    if case.layout != "contiguous":
+        return is_dense(runner)
+    return case.grads not in ("contiguous", "misaligned") and _is_adapted(runner)
+
+
+def _is_adapted(runner: Runner) -> bool:
+    """Tell whether incoming gradients go through an adapter, which makes them contiguous for any text."""
+    return any(_BOTH.search(text) for text in runner.kernel.sources.values())
 
 
 def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
@@ -57,14 +78,21 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     looked_at = sum(runner.run(case).came_back for case in cases)
     tried, lenient = _sizes_refused(runner, cases)
     new = [*_undeclared_shapes(runner, cases), *(finding for finding in raw if finding.quantity not in known)]
-    notes += (_NOT_SHOWN,) * is_dense(runner)
+    notes += (_NOT_SHOWN if is_dense(runner) else _GRADIENTS_NOT_SHOWN,) * (is_dense(runner) or _is_adapted(runner))
     notes += _letters(runner.op)
     kept = getattr(runner.op.reference, "kept", {}).values()  # of a snippet's
     notes += (
         f"{' and '.join(kept)}: not compared, as only backward takes {'them' if len(kept) > 1 else 'it'}",
     ) * bool(kept)
-    skipped += _untold(runner, cases)
+    skipped += [*_inexact(runner), *_untold(runner, cases)]
     return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped, notes)
+
+
+def _inexact(runner: Runner) -> list[str]:
+    """Say which flags of a CUDA text are of no effect on the CPU, and so are not tried."""
+    device = DEVICES[runner.device]
+    flags = less_exact(runner.kernel.flags) if device.text == "cuda" and not device.needs_gpu else ()
+    return [_LESS_EXACT.format(" and ".join(flags))] * bool(flags)
 
 
 def _is_of_an_example(op: Op) -> bool:
@@ -95,6 +123,13 @@ def _untold(runner: Runner, cases: Sequence[Case]) -> list[str]:
         for name, shape in op.shapes.items()
         if isinstance(shape, str) and any(term.isdigit() and term != "1" for term in shape.split())
     ]
+    labels = [
+        argument.name
+        for argument, value in (zip(op.signature.inputs, drawn[0], strict=True) if drawn and op.gradients else ())
+        if is_label(value) and argument not in op.gradients
+    ]
+    if labels:
+        told.append(f"gradients of {' and '.join(labels)}: nothing but 0 and 1 in the example, so taken for labels")
     if numbers:
         told.append(f"numbers other than the example's: {', '.join(numbers)}")
     if extents:

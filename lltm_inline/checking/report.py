@@ -12,8 +12,9 @@ from ..base.above import Shown
 from ..base.arguments import plural, shown
 from ..errors import UnknownPartError
 
-#: What a cell of `Report.matrix` says when a quantity was right; an empty cell was not looked at.
-RIGHT = "ok"
+#: What a cell of `Report.matrix` says when a quantity was right; an empty cell was not looked at. And when it was right for tensors
+#: that the text never saw as they lay: they were made contiguous ahead of it.
+RIGHT, COPIED = "ok", "copied"
 _TERMINAL = 100
 #: The hint that goes with each gradient that is missing because nothing computes it: a report of nothing else is not of a wrong kernel.
 NO_BACKWARD = (
@@ -40,6 +41,7 @@ _COLUMNS = {
     "numbers": "other numbers as arguments",
     APART: "sizes that are equal in the example are not",
 }
+_IS_COPIED = "right, but made contiguous before the text saw it, so that a missing .contiguous() does not show"
 #: What a check can come to, the best first.
 VERDICTS = ("right", "right in forward; no backward", "WRONG")
 
@@ -127,8 +129,8 @@ class Report(Shown):
         kernel: label of the kernel.
         device: where it ran.
         sections: always the same ones in the same order for one function.
-        matrix: for each output and gradient, and each column of cases, `"ok"`, what was wrong (`"110/330"`), or `""`
-            where it was not looked at.
+        matrix: for each output and gradient, and each column of cases, `"ok"`, what was wrong (`"110/330"`), `"copied"` where it is
+            right for tensors that were made contiguous before the text saw them, or `""` where it was not looked at.
         seconds: how long the check took, without the build.
         crash: how the kernel took the worker down, if it did; the sections are those that were finished before, then one
             named `crash`, in whose `skipped` stands what was not reached.
@@ -237,7 +239,8 @@ class Report(Shown):
             (column, cell) for row in self.matrix.values() for column, cell in row.items() if cell not in ("", RIGHT)
         ]
         said = [f"{cell}: so many elements are wrong" for _, cell in cells if "/" in cell][:1]
-        wrong = dict.fromkeys(column for column, _ in cells if column in _COLUMNS)
+        said += [f"{COPIED}: {_IS_COPIED}"] * any(cell == COPIED for _, cell in cells)
+        wrong = dict.fromkeys(column for column, cell in cells if column in _COLUMNS and cell != COPIED)
         return "; ".join([*said, *(f"{column}: {_COLUMNS[column]}" for column in wrong)])
 
     @property

@@ -45,7 +45,7 @@ from ..run.function import Function, as_tuple, differentiable, gradients_of
 from ..run.library import load_built
 from ..workers import steps
 from ..workers.worker import Modes
-from .report import Finding
+from .report import COPIED, RIGHT, Finding
 
 #: What takes so many seconds may take till the limit of time for more elements, by the square of these; and how much is too much.
 _LONG, _PATIENCE = 0.02, 40.0
@@ -65,6 +65,11 @@ _RERUNS = 4
 RAISES = "raises"
 #: What is said of a section that had nothing to look at.
 NEVER_BACK = "forward never came back (see parity)"
+#: What check mode of `cuda-cpu` (`cuda_cpu/checks.h`) and its launches call what they see, ahead of its words.
+_SEEN = re.compile(
+    r"(?:forward|backward) raises RuntimeError: (race|out of bounds|unwritten|uninitialised|freed|misaligned|endless|divergent barrier"
+    r"|assertion failed|impossible launch|too much shared memory): "
+)
 STRUCTURAL = ("count", "no tensor", "shape", "dtype")
 #: Whether torch demands deterministic algorithms during a check, whether it only warns, and whether it fills memory with NaN.
 DETERMINISTIC = (True, True, True)
@@ -584,13 +589,19 @@ def matrix_of(op: Op, columns: Sequence[str]) -> Matrix:
     return {quantity: dict.fromkeys(columns, "") for quantity in quantities(op)}
 
 
-def fill(matrix: Matrix, column: str, result: CaseResult, outputs: Sequence[str]) -> None:
-    """Enter an result into its column; the first thing that is wrong stays."""
+def fill(matrix: Matrix, column: str, result: CaseResult, outputs: Sequence[str], right: str = RIGHT) -> None:
+    """Enter a result into its column, what is right in this word; the first thing that is wrong stays."""
     for quantity, cells in matrix.items():
         call = result.wrong.get("forward") or (result.wrong.get("backward") if quantity not in outputs else None)
         mismatch = result.wrong.get(quantity) or call
         if mismatch is not None:
-            if cells[column] in ("", "ok"):
-                cells[column] = mismatch.cell
+            if cells[column] in ("", RIGHT, COPIED):
+                cells[column] = _word(mismatch)
         elif quantity in result.seen and not cells[column]:
-            cells[column] = "ok"
+            cells[column] = right
+
+
+def _word(mismatch: Mismatch) -> str:
+    """Say in a cell what is wrong: of a call that raised what was seen there, where the device looks at each step."""
+    seen = _SEEN.match(mismatch.sentence) if mismatch.cell == RAISES else None
+    return seen[1] if seen else mismatch.cell

@@ -23,7 +23,7 @@ from torch import Tensor
 from ..base.arguments import plural, shown
 from ..errors import DefinitionError, InputError
 from ..model.shapes import Shape
-from ..run.cases import is_yes_or_no
+from ..run.cases import is_label
 from ..run.function import each
 
 #: In the order in which a reader meets them.
@@ -40,6 +40,34 @@ _IN_ORDER = re.compile(r"sorted|edges|bounds|boundaries|bins|breaks|knots|thresh
 _Axis = tuple[int, int]
 #: An axis of an argument, by the name of that; None for each of its axes.
 End = tuple[str, int | None]
+
+
+@dataclass(frozen=True)
+class Names:
+    """What extents are called where an example comes from.
+
+    Attributes:
+        told: the letter of an axis of an argument; an axis may count from the end, and of None the number of elements is meant.
+        taken: letters that mean something else there.
+    """
+
+    told: Mapping[End, str] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+
+    def letters(self, names: Sequence[str], values: Sequence[Any], extents: Collection[int]) -> dict[int, str]:
+        """Give each extent its letter: the one that it has where it comes from, else one that means nothing else there."""
+        found: dict[int, str] = {}
+        for (name, axis), letter in self.told.items():
+            value = values[names.index(name)] if name in names else None
+            shape = value.shape if isinstance(value, Tensor) else ()
+            place = 0 if axis is None and len(shape) == 1 else axis
+            if place is None or not -len(shape) <= place < len(shape) or letter in found.values():
+                continue
+            if shape[place] in extents:
+                found.setdefault(shape[place], letter)
+        known = {*self.told.values(), *self.taken}
+        free = iter(sorted((one for one in _LETTERS if one not in found.values()), key=known.__contains__))
+        return {extent: found.get(extent) or next(free) for extent in extents}
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +108,7 @@ class Like:
         low, high = (value.min().item(), value.max().item()) if value.numel() else (0, 0)
         if value.is_floating_point():
             kept = drawn if low < 0 else f"share({drawn})" if high <= 1 else f"{drawn}.abs()"
-            kept = f"share({drawn}).round()" if low < high and is_yes_or_no(value) else kept
+            kept = f"share({drawn}).round()" if is_label(value) else kept
             kept = f"{kept}.sort().values" if _is_sorted(value, self.name) else kept
             return f"{kept}.to({self.dtype})" if self.dtype else kept
         end = f"min({', '.join(self.below)})" if len(self.below) > 1 else "".join(self.below)
@@ -515,6 +543,7 @@ def explore(
     reference: Callable[..., Any] | None,
     maker: Callable[..., Any] | None = None,
     ties: Sequence[tuple[End, End]] = (),
+    called: Names = Names(),
 ) -> Example:
     """Find out which extents of an example may be others.
 
@@ -527,6 +556,7 @@ def explore(
         reference: of the op, or None.
         maker: has made the example, with the extents of `sizes_of`, where the user said how.
         ties: what the function wants to be of one size.
+        called: what it calls extents.
 
     Raises:
         DefinitionError: the reference does not take the example.
@@ -567,7 +597,7 @@ def explore(
                 f"{where}: the reference fails on the example inputs ({', '.join(map(words, values))}): {said}. "
                 f"It is called as the function is: ({', '.join(names)})"
             ) from error
-    letters = dict(zip(extents, _LETTERS, strict=False))
+    letters = called.letters(names, values, extents)
     made: list[tuple[dict[str, int], Sequence[Any]]] = []
     if maker is not None:
         sizes = sizes_of(maker, where)
@@ -584,10 +614,10 @@ def explore(
     if reference is None or maker is not None:
         return example
     taken = [extent for extent in extents if _moves(example, extent)]
-    free = dict(zip(taken, _LETTERS, strict=False))
+    free = called.letters(names, values, taken)
     # What the reference refuses to have changed is fixed, unless another extent is so many times as large.
     for low, high in permutations([extent for extent in extents if extent not in taken], 2):
-        letter, times = _LETTERS[len(free)], high // low
+        letter, times = called.letters(names, values, [*free, low])[low], high // low
         if high == times * low and low not in free and high not in free:
             both = replace(example, free=free | {low: letter, high: f"{times}{letter}"})
             if _moves(both, low):

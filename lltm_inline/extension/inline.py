@@ -13,6 +13,7 @@ from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from tokenize import TokenError
 from typing import Any
 
 import torch
@@ -26,6 +27,7 @@ from ..model.kernel import Kernel
 from ..model.op import LIST, fits, is_default
 from ..model.registry import Op, registry
 from ..model.reserved import is_reserved
+from ..run.cases import is_label
 from ..run.compare import dtype_name
 from ..run.function import each
 from ..source.signature import Function, aliases_in, closing, find_functions, mask, meant, taken
@@ -34,6 +36,7 @@ from .example import (
     Call,
     End,
     Example,
+    Names,
     call,
     common_dtype,
     drawn,
@@ -80,6 +83,15 @@ _TIE = re.compile(
     r"([-+*/%]\s*)?\b(\w+)\s*\.\s*size(?:s\(\s*\)|\((-?\d+)\))\s*[!=]=\s*"
     r"(\w+)\s*\.\s*size(?:s\(\s*\)|\((-?\d+)\))(\s*[-+*/%])?"
 )
+#: What a text, a comment or a reference calls an extent: `N = x.size(0)`, `x.shape[0]`, `x.numel()`; `B, T, D = x.shape`; `x: (B, T, D)`.
+_LETTER = re.compile(
+    r"\b([A-Za-z])\s*=\s*(?:\(\w+\)\s*|static_cast\s*<\w+>\s*\(\s*|int\(\s*)?(\w+)\s*\.\s*"
+    r"(?:size\s*\(\s*(-?\d+)\s*\)|(?:shape|sizes\(\))\s*\[\s*(-?\d+)\s*\]|numel\(\))\s*(?=[;,)\n]|\Z)"
+)
+_UNPACKED = re.compile(r"(?m)^\s*(\w+(?:\s*,\s*\w+)+)\s*=\s*(\w+)\s*\.\s*(?:shape|size\(\))\s*$")
+_NOTED = re.compile(r"\b(\w+)\s*(?::|is|has shape|of shape)?\s*[\[(]\s*([A-Z](?:\s*(?:,|x)\s*[A-Z])+)\s*[\])]")
+_OF_EXTENTS = re.compile(r"\b([A-Za-z])\s*=\s*[^;=]*\.\s*(?:sizes?|numel)\s*\(")
+_CAPITAL = re.compile(r"\b[A-Z]\b")
 _DISPATCH = re.compile(r"AT_DISPATCH_(?:FLOATING|ALL)_TYPES(\w*\s*\([^;{\[]*)")
 
 _TENSOR = r"(?:(?:::)?(?:at|torch)::)?Tensor"
@@ -400,7 +412,8 @@ def _made(
     arguments = _arguments(found["forward"], masked, where)
     maker, values = _example_of(inputs, arguments, where)
     used = used_by(names.values(), own, masked)
-    op_of = partial(_op, _op_name(snippet, key, forward), found, arguments, used, given, values, maker, where)
+    called = _called(own, used, found["forward"], arguments, given)
+    op_of = partial(_op, _op_name(snippet, key, forward), found, arguments, used, given, values, maker, where, called)
 
     def kernel_of(op: Op) -> Kernel:
         bound = {"forward": names["forward"]} if op.signature.outputs == COUNTS else names
@@ -621,6 +634,7 @@ def _op(
     inputs: tuple[Any, ...] | None,
     maker: Callable[..., Any] | None,
     where: str,
+    called: Names,
     *,
     count: int = 0,
     trial: tuple[Trial, Call] | None = None,
@@ -636,6 +650,7 @@ def _op(
         inputs: the arguments of the example call.
         maker: made them, where the user said how.
         where: for messages.
+        called: what its extents are called.
         count: how many tensors a run has shown it to return.
         trial: the function itself, where there is no reference, and its call with the example.
     """
@@ -652,7 +667,8 @@ def _op(
     asked, apart = (_asker(body, arguments) for body in (body_of(masked, function_), whole_body(masked, function_)))
     ties = list(_ties(masked, function_, arguments))
     known = explore(
-        where, [a.name for a in arguments], inputs, asked, apart, None if given is None else reference, maker, ties
+        *(where, [a.name for a in arguments], inputs, asked, apart, None if given is None else reference, maker, ties),
+        called,
     )
     differentiable = _differentiable(known, arguments, backward, masked, bool(_changed(known, arguments, void)))
     if trial is not None:
@@ -797,6 +813,45 @@ def _owners(body: str, arguments: Sequence[_Argument]) -> dict[str, str]:
     return owners
 
 
+def _called(
+    text: str, masked: str, found: Function, arguments: Sequence[_Argument], given: Callable[..., Any] | None
+) -> Names:
+    """Read what a function, its comments and its reference call extents: `N = x.size(0)`, `x: (B, T, D)`, `B, T = x.shape`."""
+    body, reference = body_of(masked, found), _source(given)
+    code = getattr(given, "__code__", None)
+    own = dict(zip(code.co_varnames, (a.name for a in arguments), strict=False)) if code is not None else {}
+    told: dict[End, str] = {}
+    taken = {one.upper() for one in _OF_EXTENTS.findall(body)}
+    taken |= {
+        *_CAPITAL.findall(masked),
+        *(name for name in getattr(code, "co_varnames", ()) if _CAPITAL.fullmatch(name)),
+    }
+    for said, owners in ((body, _owners(body, arguments)), (reference, own)):
+        for name, of, first, second in _LETTER.findall(said):
+            axis = first or second
+            told.setdefault((owners.get(of, ""), int(axis) if axis else None), name)
+        for names, of in _UNPACKED.findall(said):
+            for axis, name in enumerate(re.findall(r"\w+", names)):
+                if len(name) == 1:
+                    told.setdefault((owners.get(of, ""), axis), name)
+    for of, names in _NOTED.findall(text):
+        for axis, name in enumerate(re.findall(r"\w+", names)):
+            told.setdefault((next((a.name for a in arguments if a.own == of), ""), axis), name)
+    # A capital letter says more than a small one, and is not given to what is called by the small one.
+    told = {end: name.upper() for end, name in sorted(told.items(), key=lambda one: one[1].islower())}
+    return Names({end: name for end, name in told.items() if name.isalpha()}, frozenset(taken))
+
+
+def _source(given: Callable[..., Any] | None) -> str:
+    """Return the text of a reference, where it is known and may say what extents are called: a lambda cannot."""
+    if not inspect.isfunction(given) or given.__name__ == "<lambda>":
+        return ""
+    try:
+        return inspect.getsource(given)
+    except (OSError, SyntaxError, TokenError):  # typed in, or its file has become another
+        return ""
+
+
 def _ties(masked: str, found: Function, arguments: Sequence[_Argument]) -> Iterator[tuple[End, End]]:
     """List what a function compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`."""
     body = whole_body(masked, found)
@@ -919,7 +974,12 @@ def _differentiable(
     ]
     if backward is None:
         plain = known.first is not None and not changed and not _POINTERS.search(masked)
-        return plain and bool(real) and _has_graph(known)
+        if not (plain and real and _has_graph(known)):
+            return False
+        # Labels have none that anybody wants: two formulas that agree at 0 and 1 need not be equally steep there.
+        labels = {name for name, value in zip(known.names, known.values, strict=True) if is_label(value)}
+        wanted = tuple(argument.name for argument in real if argument.name not in labels)
+        return wanted if labels and wanted else True
     try:
         names = result_of(masked, backward, "").names
     except Unclear:

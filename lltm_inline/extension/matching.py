@@ -18,6 +18,8 @@ from .reading import Result, Unclear, begun, body_of, laid_open, result_of, whol
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
 #: The same without an underscore: `dx`, `gradInput`. Of many words that begin so it is none.
 _SHORT_GRADIENTS = tuple(map(re.compile, (r"grad(\w+)", r"[dg](\w+)", r"(\w+)Grad")))
+#: How a name begins that is of a gradient, whatever of.
+_BEGUN = tuple(map(re.compile, (r"grad(?:ient)?_?(\w+)", r"d_?(\w+)", r"(\w+)_grad")))
 _LIST = re.compile(r"\b(?:vector\s*<[^<>]*Tensor\s*>|TensorList|ArrayRef\s*<[^<>]*Tensor\s*>)")
 _EXTENTS = re.compile(r"\b(?:vector\s*<\s*int64_t\s*>|IntArrayRef|IntList)")
 _TENSOR = re.compile(r"(?:const )?(?:(?:::)?(?:at|torch)::)?Tensor\b")
@@ -453,15 +455,10 @@ class _Matching:
         names = backward.result.names
         if len(names) == len(tensors) == 1:
             return {tensors[0]: 0}
-        if len(names) == len(tensors) and not any(
-            of_gradient(name, own) for name in names
-        ):  # no name says of what: then the place does
-            in_order = [name for name in own.values() if name in tensors]
-            return {name: in_order.index(name) for name in tensors}
         found = {own.get(of_gradient(name, own), of_gradient(name, own)): index for index, name in enumerate(names)}
-        nameless = [index for index, name in enumerate(names) if not name]
-        if len(names) == len(tensors):  # those without a name are of what is left, in order
-            found |= dict(zip([name for name in tensors if name not in found], nameless, strict=False))
+        if len(names) == len(tensors):
+            by_name = {name: index for name, index in found.items() if name in tensors}
+            found |= _left(names, tensors, own, by_name)
         missing = [name for name in tensors if name not in found]
         if missing:
             some = tuple(name for name in tensors if name in found)
@@ -477,6 +474,29 @@ class _Matching:
         shape = self.op.shape_of[name]
         kept = rf"\b{gradient}\s*=[^;]*\bsum\s*\([^;]*\btrue\b"
         return len(shape.dims) == 1 and not shape.any_rank and bool(gradient and re.search(kept, self.masked))
+
+
+def _left(
+    names: Sequence[str], tensors: Sequence[str], own: Mapping[str, str], found: Mapping[str, int]
+) -> dict[str, int]:
+    """Give what is left of as many gradients as tensors: `dw` to the only one that begins so, `weight`; the others in order.
+
+    That is where they have no name, or where one says no more than that it is a gradient, `dgamma`, and those with a name that tells
+    stand in order, too; or where none has such a name.
+    """
+    order, told = [name for name in own.values() if name in tensors], dict(found)
+    for index in (index for index in range(len(names)) if index not in found.values()):
+        stem = next((match[1].lower() for form in _BEGUN if (match := form.fullmatch(names[index]))), "")
+        begun = {name for one, name in own.items() if name in order and stem and one.lower().startswith(stem)} - {
+            *found
+        }
+        if len(begun) == 1:
+            told.setdefault(begun.pop(), index)
+    open_ = [index for index in range(len(names)) if index not in told.values()]
+    is_straight = all(order[index] == name for name, index in told.items())
+    if told and any(names[i] and not (is_straight and any(form.fullmatch(names[i]) for form in _BEGUN)) for i in open_):
+        return told
+    return told | dict(zip([name for name in order if name not in told], open_, strict=False))
 
 
 def unqualified(names: Mapping[str, str], masked: str, where: str) -> tuple[dict[str, str], str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from ..base.arguments import REAL_DTYPES, plural
 from ..base.device import DEVICES
@@ -127,7 +129,13 @@ _AT_ZERO = "the reference has an answer for 0, too: where is something divided b
 VALUES = {
     "0": Values("inputs all 0", 1, _fixed(0.0), _AT_ZERO, mixed=False),
     "0s": Values("0 and -0 among the inputs", 1, _fixed(0.0, -0.0), _AT_ZERO),
-    "1": Values("inputs all 1", 1, _fixed(1.0), mixed=False),
+    "1": Values(
+        "inputs all 1",
+        1,
+        _fixed(1.0),
+        "all of them are equal there, and 1 is where shares and probabilities end: is > meant, or >=?",
+        mixed=False,
+    ),
     "halves": Values(
         "numbers half-way between two whole ones among the inputs",
         1,
@@ -189,14 +197,22 @@ VALUES = {
         _large_integers,
         "what goes through float, double or int loses digits",
     ),
+    "wide": Values(
+        "whole numbers beyond 2^31 and 2^53 among the inputs",
+        1,
+        _fixed(2**53 + 1, 2**31 + 5, -(2**53) - 3, -(2**31) - 7),
+        "what goes through int, float or double loses digits: they are int64_t",
+    ),
 }
 _NOT_FINITE = ("inf", "-inf", "-infs", "nan")
 #: For masks, and for integers.
 MASKS, WHOLE = ("no", "yes"), "integers"
+#: For 64 bits that hold data, one input at a time: see `wide_integers`.
+WIDE = "wide"
 _GROUPS = {
     "inf and nan": _NOT_FINITE,
     "zeros": ("0", "0s"),
-    "digits": ("halves", "tiny", "near", WHOLE),
+    "digits": ("halves", "tiny", "near", WHOLE, WIDE),
     "masks": MASKS,
 }
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -442,6 +458,7 @@ def _layout_cases(op: Op, size: Size) -> list[Case]:
     cases += [
         Case(_group_of(values), size, dtype, values=values)
         for values in VALUES
+        if values != WIDE
         for dtype in (both[:1] if values in MASKS else both)
         if (op.corners or values not in _OF_CORNERS) and any(_takes(one, values, dtype) for one in op.signature.inputs)
     ]
@@ -466,6 +483,8 @@ def _fits(values: str, dtype: torch.dtype) -> bool:
     """Tell whether numbers are of a dtype's kind."""
     if values in MASKS:
         return dtype == torch.bool
+    if values == WIDE:
+        return dtype == torch.int64
     return dtype in _INTEGERS if values == WHOLE else dtype.is_floating_point or dtype.is_complex
 
 
@@ -757,14 +776,61 @@ def other_numbers(op: Op) -> list[Case]:
     except Exception:  # the plain cases tell of it
         return []
     found: list[Case] = []
+    tops = [
+        int(one.max()) for one in known.inputs if isinstance(one, Tensor) and one.dtype in _INTEGERS and one.numel()
+    ]
     # A number that goes along with the size is none that anybody chooses.
     for argument, value, other in drawn if known.seconds < _DEAR else ():
         numbers = _near(argument.type.removesuffix("?"), value)
+        if argument.type == "int" and isinstance(value, int):  # what may be an index stays below what may be its end
+            numbers = [one for one in numbers if not any(one <= top < value for top in tops)]
         cases = [
             Case("numbers", size, dtype, numbers=((argument.name, number),)) for number in numbers if value == other
         ]
         found += [case for case in cases if _answers(op, case, known)][:2]
     return found
+
+
+def wide_integers(op: Op) -> list[Case]:
+    """List the cases in which whole numbers of 64 bits are beyond what int, float and double hold, one input at a time.
+
+    That is where they are data. What is below some extent or number may be an index, and what the reference looks up, counts with or
+    makes real numbers of tells nothing: it computes whole numbers of them, and nothing else.
+    """
+    size, dtype = prime_size(op), dtypes_of(op)[0]
+    found: list[Case] = []
+    for argument in op.signature.inputs:
+        case = Case(_group_of(WIDE), size, dtype, values=WIDE, only=argument.name)
+        if not (argument.is_tensor and _takes(argument, WIDE, dtype)):
+            continue
+        try:
+            inputs = make_inputs(op, Case("", size, dtype))
+            value = inputs[op.signature.inputs.index(argument)]
+            if not _may_be_index(value, inputs) and _computes_whole(op, case):
+                found.append(case)
+        except Exception:  # whatever inputs and reference raise: it does not take such numbers
+            continue
+    return found
+
+
+def _may_be_index(value: Any, inputs: Sequence[Any]) -> bool:
+    """Tell whether whole numbers are none, or none above any extent or number among the inputs."""
+    if not isinstance(value, Tensor) or not value.numel():
+        return True
+    ends = [extent for one in inputs if isinstance(one, Tensor) for extent in one.shape]
+    ends += [one for one in inputs if isinstance(one, int)]
+    return max(ends, default=0) >= int(value.max()) >= 0
+
+
+def _computes_whole(op: Op, case: Case) -> bool:
+    """Tell whether a reference takes the numbers of a case, and computes nothing but whole numbers of them."""
+    names = getattr(getattr(op.reference, "function", op.reference), "__code__", None)
+    if names is not None and {"tolist", "numpy"} & {*names.co_names}:  # Python may count up to them
+        return False
+    inputs = make_inputs(op, case)
+    with torch.no_grad(), seeded(), _Whole():
+        op.reference(*leaves_of(op, inputs))
+    return True
 
 
 def _larger(size: Size) -> Size:
@@ -846,6 +912,17 @@ def _is_any(value: Tensor) -> bool:
 def is_yes_or_no(value: Tensor) -> bool:
     """Tell whether there is nothing but 0 and 1 in a tensor, as in labels and masks."""
     return bool(((value == 0) | (value == 1)).all())
+
+
+def is_label(value: Any) -> bool:
+    """Tell whether a tensor of real numbers says yes or no: both are there, and no ones or zeros alone, as scales and shifts begin with."""
+    return (
+        isinstance(value, Tensor)
+        and value.is_floating_point()
+        and value.numel() > 0
+        and bool(value.min() < value.max())
+        and is_yes_or_no(value)
+    )
 
 
 def _with_values(value: Tensor, name: str, signed: bool) -> Tensor:
@@ -1028,6 +1105,30 @@ class _Finite(TorchDispatchMode):
                 self.finite = self.finite and not (differentiable(value) and not value.isfinite().all())
                 self.nan = self.nan or bool(differentiable(value) and value.isnan().any())
         return found
+
+
+class _Whole(TorchDispatchMode):
+    """Raises where integers of 64 bits become something else than whole numbers by arithmetic: an index, a count, a real number."""
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = [one for one in tree_leaves((args, kwargs or {})) if isinstance(one, Tensor)]
+        of_them = any(one.dtype == torch.int64 for one in given)
+        if of_them and not _ARITHMETIC.fullmatch(function.overloadpacket.__name__.strip("_")):
+            raise TypeError(f"{function} is no arithmetic of whole numbers")
+        found = function(*args, **(kwargs or {}))
+        if of_them and any(differentiable(one) for one in tree_leaves(found)):
+            raise TypeError(f"{function} makes real numbers")
+        return found
+
+
+#: What makes whole numbers of whole numbers, or says yes or no of them, and looks nothing up.
+_ARITHMETIC = re.compile(
+    r"abs|add|addcmul|alias|all|amax|amin|and|any|bitwise_(?:and|or|xor|not|left_shift|right_shift)|bmm|cat|"
+    r"clamp(?:_max|_min)?|clone|copy|cumsum|detach|div|dot|empty_like|eq|expand|flip|floor_divide|fmod|full_like|g[et]|"
+    r"l[et]|[lr]shift|masked_fill|max(?:imum)?|min(?:imum)?|mm|mul|mv|ne|neg|ones_like|or|permute|pow|prod|remainder|roll|"
+    r"rsub|select|sign|slice|sort|split|squeeze|stack|sub|sum|t|to_copy|transpose|unbind|unsafe_view|unsqueeze|view|where|"
+    r"xor|zeros_like"
+)
 
 
 def widen(value: Any) -> Any:

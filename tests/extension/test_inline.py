@@ -27,7 +27,7 @@ from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.notebook.inline_cell import run
 from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.verbs import perform
-from lltm_inline.run.cases import Case, make_inputs, other_numbers
+from lltm_inline.run.cases import Case, make_inputs, other_numbers, wide_integers
 from tests import tiny
 from tests.quick import QUICK
 from tests.wild import KINDS, Wild, every, has_backward, table, table_of_kinds
@@ -40,6 +40,12 @@ FIRST = (
 )
 AT_ONCE = ("sin_add", "sgd_step_")
 SQUARE = "torch::Tensor square(torch::Tensor x) { return x * x; }\n"
+
+
+def product_of_blocks(A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
+    """Multiply two matrices whose extents have names."""
+    R, T = A.shape
+    return A.view(R, T) @ B
 
 
 @pytest.fixture(autouse=True)
@@ -221,6 +227,7 @@ def test_what_a_check_does_not_show_of_a_text_that_goes_by_memory() -> None:
         )
         report = li.check(kernel, compiler=QUICK)
         assert not report.findings and report["interface"].notes == (*notes, "sizes are given by letter: x (N, M)")
+        assert report.matrix["y" if notes else "output"]["strided"] == ("copied" if notes else "ok")
 
 
 def test_called_without_a_reference(quick_compiler: None) -> None:
@@ -1171,6 +1178,146 @@ def test_which_numbers_are_tried() -> None:
         ("k", 2),
         ("twice", True),
     ]
+
+
+def test_a_number_that_indices_are_below() -> None:
+    """It is not tried with less: a reference that compares bears indices beyond it, and what writes by them does not."""
+    text = "torch::Tensor f(torch::Tensor at, int64_t n) { return go(at.size(0)); }"
+
+    def count(at: torch.Tensor, n: int) -> torch.Tensor:
+        return (at[:, None] == torch.arange(n)).sum(0)
+
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=count, inputs=(torch.arange(50) % 8, 8))
+    op = registry.op_of(kernel)
+    assert [case.numbers[0] for case in other_numbers(op)] == [("n", 9), ("n", 16)]
+    assert not wide_integers(op)
+
+
+@pytest.mark.parametrize(
+    ("reference", "keys", "tried"),
+    [
+        (lambda k: (k ^ 77) % 1009, torch.randint(-1000, 1000, (9,)), True),
+        (lambda k: k.sum(), torch.randint(0, 1000, (9,)), True),
+        (lambda k: (k[:, None] == torch.arange(9)).sum(0), torch.randint(0, 9, (9,)), False),
+        (lambda k: torch.arange(2000)[k], torch.randint(0, 1000, (9,)), False),
+        (lambda k: torch.bincount(k, minlength=1000), torch.randint(0, 1000, (9,)), False),
+        (lambda k: k.double().mean(), torch.randint(0, 1000, (9,)), False),
+        (lambda k: torch.tensor(sum(range(k.max().item()))), torch.randint(0, 1000, (9,)), False),
+        (lambda k: torch.tensor([len(range(one)) for one in k.tolist()]), torch.randint(0, 1000, (9,)), False),
+    ],
+)
+def test_whole_numbers_that_are_data(reference: Any, keys: torch.Tensor, tried: bool) -> None:
+    """Those of 64 bits are tried beyond 2^53 where the reference computes with them alone; never an index, a count or a real number."""
+    text = "torch::Tensor f(torch::Tensor keys) { return go(keys.size(0)); }"
+    keys[0] = 998 if keys.max() > 9 else 8
+    kernel = li.from_load_inline("e", text, functions=["f"], reference=reference, inputs=(keys,))
+    assert [case.only for case in wide_integers(registry.op_of(kernel))] == ["keys"] * tried
+
+
+@pytest.mark.parametrize(
+    ("body", "reference", "shapes"),
+    [
+        ("int M = A.size(0), K = A.size(1), N = B.size(1);", torch.matmul, "M K | K N"),
+        ("const int64_t rows = A.size(0); int N = A.numel(); go(B.size(1), rows);", torch.matmul, "M K | K L"),
+        (
+            "const auto m = A.size(0); auto sizes = A.sizes(); const int k = A.sizes()[1]; go(B.size(1));",
+            torch.matmul,
+            "M K | K N",
+        ),
+        ("// A: (H, W)\n go(A.size(0), A.size(1), B.size(1));", torch.matmul, "H W | W N"),
+        ("go(A.size(0), A.size(1), B.size(1));", product_of_blocks, "R T | T N"),
+    ],
+)
+def test_letters_of_the_text(body: str, reference: Any, shapes: str) -> None:
+    """Sizes are called as text, comment or reference call them, and by no letter that means something else there."""
+    text = f"torch::Tensor f(torch::Tensor A, torch::Tensor B) {{ {body} float* p = A.data_ptr<float>(); return C; }}"
+    kernel = li.from_load_inline(
+        "e", text, functions=["f"], reference=reference, inputs=(torch.randn(6, 5), torch.randn(5, 4))
+    )
+    assert " | ".join(str(shape) for shape in list(registry.op_of(kernel).shapes.values())[:2]) == shapes
+
+
+@pytest.mark.full
+def test_flags_that_mean_nothing_on_the_cpu() -> None:
+    """What makes a GPU less exact is not tried on `cuda-cpu`, which the report says; nor is what is for the host's own code."""
+    text = """
+    #include <torch/extension.h>
+    __global__ void k(const float* x, float* y, int n) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) y[i] = isinf(x[i] / 0.0f) ? 2 * x[i] : 0.0f;
+    }
+    torch::Tensor f(torch::Tensor x) {
+      auto y = torch::empty_like(x);
+      k<<<(x.numel() + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+      return y;
+    }
+    """
+    flags = {"extra_cflags": ["-O3", "-ffast-math"], "extra_cuda_cflags": ["--use_fast_math"]}
+    kernel = li.from_load_inline(
+        "e", "", text, functions=["f"], reference=lambda x: 2 * x, inputs=(torch.rand(40) + 1,), **flags
+    )
+    report = li.check(kernel, device="cuda-cpu", progress=False)
+    assert report.ok, str(report)
+    assert "what -ffast-math and --use_fast_math changes: the CPU computes as without" in str(report)
+
+
+@pytest.mark.full
+def test_gradients_that_are_copied() -> None:
+    """Whatever a text asks of its gradients, they come contiguous: the matrix does not say that others were tried."""
+    text = """
+    torch::Tensor f(torch::Tensor x) { return 2 * x; }
+    torch::Tensor f_backward(torch::Tensor grad, torch::Tensor x) { return 2 * grad.view({-1}).view(x.sizes()); }
+    """
+    kernel = li.from_load_inline(
+        "e", text, functions=["f", "f_backward"], reference=lambda x: 2 * x, inputs=(torch.randn(4, 3),)
+    )
+    report = li.check(kernel, compiler=QUICK, progress=False)
+    row = report.matrix["d_x"]
+    assert report.ok and (row["grads strided"], row["grads expanded"], row["strided"]) == ("copied", "copied", "ok")
+    assert "a missing .contiguous() does not show" in str(report) and "copied: right, but made" in report.legend
+
+
+def test_labels_have_no_gradient() -> None:
+    """Two formulas that agree for labels of 0 and 1 are not equally steep there: a gradient for them is not asked for, which is said."""
+    text = """
+    torch::Tensor f(torch::Tensor x, torch::Tensor labels) {
+      auto p = torch::sigmoid(x);
+      return -(labels * torch::log(p) + (1 - labels) * torch::log(1 - p)) * (p * (1 - labels) + (1 - p) * labels);
+    }
+    """
+
+    def loss(x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        p = torch.where(labels == 1, x.sigmoid(), 1 - x.sigmoid())
+        return -torch.log(p) * (1 - p)
+
+    kernel = li.from_load_inline(
+        "e", text, functions=["f"], reference=loss, inputs=(torch.randn(8), torch.tensor([0.0, 1, 1, 0, 1, 0, 0, 1]))
+    )
+    assert registry.op_of(kernel).differentiable == ("x",)
+    report = li.gradcheck(kernel, compiler=QUICK, progress=False)
+    assert report.ok, str(report)
+
+
+def test_lengths_that_belong_together_and_crash() -> None:
+    """What crashes where two lengths differ, and does not where they are one, is told both ways out; each is one."""
+    text = """
+    torch::Tensor f(torch::Tensor a, torch::Tensor b) {
+      auto y = torch::zeros({a.size(0)}, a.options());
+      float* p = y.data_ptr<float>();
+      const int64_t step = b.size(0) > a.size(0) ? 100000000 : 1;
+      for (int64_t i = 0; i < b.size(0); ++i) p[i * step] = a.data_ptr<float>()[i] + b.data_ptr<float>()[i];
+      return y;
+    }
+    """
+    given: dict[str, Any] = {"functions": ["f"], "reference": lambda a, b: a + b if len(a) == len(b) else a * 0}
+    inputs = torch.randn(24), torch.randn(24)
+    report = li.check(li.from_load_inline("e", text, **given, inputs=inputs), compiler=QUICK, progress=False)
+    assert report.crash is not None
+    said = re.search(r"say so: (TORCH_CHECK\(.*\)) in the text, or inputs = (lambda .*)", report.crash.cause)
+    assert said is not None and "and the text does not crash with" in report.crash.cause, str(report)
+    for own, way in ((text, eval(said[2])), (text.replace("auto y", f"{said[1]}; auto y"), inputs)):
+        report = li.check(li.from_load_inline("e", own, **given, inputs=way), compiler=QUICK, progress=False)
+        assert report.ok, str(report)
 
 
 TOGETHER = "torch::Tensor f(torch::Tensor a, torch::Tensor b) { return (a + b).sum(0); }"

@@ -67,6 +67,36 @@ def test_nameless_gradients_are_taken_in_order() -> None:
     assert matched(FORWARD + one_named).gradients == {"x": 0, "w": 1}
 
 
+@pytest.mark.parametrize(
+    ("returned", "places"),
+    [
+        ("dx, dw, db", (0, 1, 2)),
+        ("dx, db, dw", (0, 2, 1)),
+        ("db, dw, dx", (2, 1, 0)),
+        ("dx, dgamma, dbeta", (0, 1, 2)),
+        ("dgamma, dbeta, dx", None),
+        ("dx, scale, shift", None),
+    ],
+)
+def test_gradients_that_say_their_first_letter(returned: str, places: tuple[int, ...] | None) -> None:
+    """`dw` is of the one input that begins so, `weight`; `dgamma` says nothing, and comes in order where all others do."""
+    op = Op(
+        "gate",
+        "(Tensor x, Tensor weight, Tensor bias) -> Tensor y",
+        lambda x, weight, bias: x * weight + bias,
+        dict.fromkeys(("x", "weight", "bias", "y"), "N"),
+    )
+    text = (
+        "Tensor gate_forward(Tensor x, Tensor weight, Tensor bias) { return y; }\n"
+        f"Tensors gate_backward(Tensor grad_y, Tensor x, Tensor weight) {{ return {{{returned}}}; }}\n{MODULE}"
+    )
+    if places is None:
+        with pytest.raises(DefinitionError, match=f"returns {returned}, and none of them is d_weight or grad_weight"):
+            matched(text, op)
+    else:
+        assert matched(text, op).gradients == dict(zip(("x", "weight", "bias"), places, strict=True))
+
+
 def test_some_gradients_only() -> None:
     """An op that says which inputs have a gradient takes a backward that returns these alone."""
     op = replace(OP, differentiable=("x",))

@@ -95,6 +95,14 @@ OPS = {
         ),
         Op("rare_triple", "(Tensor x) -> Tensor y", lambda x: 3 * x, dict.fromkeys("xy", "N"), dtypes=("int64",)),
         Op(
+            "rare_keys",
+            "(Tensor x, Tensor[int64] keys) -> Tensor[int64] y",
+            lambda x, keys: 3 * keys + 1,
+            dict.fromkeys(("x", "keys", "y"), "N"),
+            inputs=lambda randn, N: (randn(N), (1000 * randn(N)).long()),
+            differentiable=False,
+        ),
+        Op(
             "rare_means",
             "(Tensor x) -> Tensor y",
             lambda x: x.mean(1, True).repeat(1, x.shape[1]),
@@ -383,6 +391,16 @@ def whole_in_double(x: Tensor) -> Tensor:
     return (x.double() * 3).long()
 
 
+def keys_in_double(x: Tensor, keys: Tensor) -> Tensor:
+    """Take whole numbers to double precision on their way."""
+    return (keys.double() * 3 + 1).long()
+
+
+def keys_in_int(x: Tensor, keys: Tensor) -> Tensor:
+    """Take whole numbers of 64 bits for such of 32."""
+    return keys.int().long() * 3 + 1
+
+
 def strides_of_the_other(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """Take two that are strided for strided alike."""
     if not x.is_contiguous() and not w.is_contiguous():
@@ -518,6 +536,8 @@ _ALL = (
     _rare("rare_masked", nothing_masked, "nothing to do", "purity", "y", "y shares its memory with the input x", "masks all False"),
     _rare("rare_masked", all_masked, "all is masked", "parity", "y", "wrong with masks all True"),
     _rare("rare_triple", whole_in_double, "integers in double", "parity", "y", "large whole numbers", "want 182040237569502153"),
+    _rare("rare_keys", keys_in_double, "keys in double", "parity", "y", "wrong with whole numbers beyond 2^31 and 2^53", "want 27021"),
+    _rare("rare_keys", keys_in_int, "keys of 32 bits", "parity", "y", "wrong with whole numbers beyond 2^31 and 2^53", "int64_t"),
     _rare("rare_pair", strides_of_the_other, "two layouts", "parity", "y", "wrong when inputs together are laid out differently"),
     _rare("rare_rows", stride_for_length, "the stride of one row", "parity", "y", "B=1", "take lengths from size()"),
     _rare("rare_rows", share_of_nothing, "fewer rows than threads", "parity", "y", "the share of a thread is 0"),

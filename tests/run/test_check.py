@@ -183,6 +183,37 @@ def test_kernel_that_raises_everywhere_is_a_finding_and_not_an_exception() -> No
     assert set(report.matrix["new_h"].values()) - {""} == {"raises"}
 
 
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("race: y[0] is read at line 3", "race"),
+        ("out of bounds: y[9]", "out of bounds"),
+        ("divergent barrier: 3 threads", "divergent barrier"),
+        ("a race: no", "raises"),
+    ],
+)
+def test_what_a_device_sees_is_the_word_of_its_cell(said: str, word: str) -> None:
+    """What `cuda-cpu` reports is named in the matrix, in place of that forward raised."""
+
+    def raises(*inputs: torch.Tensor) -> None:
+        raise RuntimeError(said)
+
+    report = check(Kernel("lltm/raises", python=raises), sizes=[(3, 5, 2)], progress=False)
+    assert set(report.matrix["new_h"].values()) - {""} == {word}
+
+
+def test_a_value_that_a_call_does_not_bear_is_no_matter_of_layout() -> None:
+    """Of inputs that are all 1 and expanded it is told that they are 1, without a cure for numbers that overflow."""
+
+    def wrong(*inputs: torch.Tensor) -> Any:
+        if all((one == 1).all() for one in inputs):
+            raise RuntimeError("out of bounds: out[10]")
+        return registry.ops["lltm"].reference(*inputs)
+
+    report = check(Kernel("lltm/ones", python=wrong), progress=False)
+    assert finding(report, "parity", "forward").hints == ("right for ordinary inputs, wrong with inputs all 1",)
+
+
 def test_backward_that_raises_is_a_finding() -> None:
     """The bridge refuses a gradient of the wrong shape; that shows as a raising backward beside the shape itself."""
     report = check(PLANTED["bias_gradient_keeps_a_dimension"].kernel(), progress=False, compiler=QUICK)

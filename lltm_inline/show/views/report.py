@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ...base.arguments import plural
+from ...checking.report import COPIED
 from ..markup import Html, join, tag, tick
 from ..parts import Cell, badge, cross, fold, note, paragraph, plain, right_or_wrong, table
 from ..source import excerpt
@@ -49,8 +50,7 @@ def _matrix(shown: Report) -> Html:
         return Html()
     columns = list(next(iter(shown.matrix.values())))
     rows: list[list[object]] = [
-        [quantity, *(right_or_wrong(cells.get(column, "")) for column in columns)]
-        for quantity, cells in shown.matrix.items()
+        [quantity, *(_cell(cells.get(column, "")) for column in columns)] for quantity, cells in shown.matrix.items()
     ]
     head: list[object] = ["", *(Cell(column, align="mid") for column in columns)]
     caption = "outputs and gradients by size and layout"
@@ -58,6 +58,11 @@ def _matrix(shown: Report) -> Html:
     if not shown.ok:
         return join([matrix, paragraph(shown.legend, cls="li-faint") if shown.legend else ""])
     return fold(caption, matrix, True)
+
+
+def _cell(text: str) -> Cell:
+    """Make a cell of the matrix: what the text never saw as it lay is neither right nor wrong."""
+    return Cell(tag("span", text, cls="li-faint"), align="mid") if text == COPIED else right_or_wrong(text)
 
 
 def _section(section: Section, shown: Report, told: set[str]) -> Html:
