@@ -20,6 +20,8 @@ from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.remarks import (
     BRANCHES,
     CARRIED,
+    UNCLEAR_PLACES,
+    UNCOUNTED,
     Remark,
     because_of_branches,
     because_of_calls,
@@ -423,7 +425,7 @@ def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, .
         ("for (int i = 0; i < n; ++i) y[r] += x[i];", "A sum belongs in a local variable"),
         ("for (int i = 0; i < n; ++i) y[i] += x[i];", ""),
         ("for (int i = 0; i < n; ++i) { y[i] = x[i] * e; e *= 0.9f; }", ""),
-        ("for (int i = 0; i < n; ++i) if (x[i] > 0) y[n++] = x[i];", ""),
+        ("for (int i = 0; i < n; ++i) if (x[i] > 0) y[k++] = x[i];", "as in `y[k] = x; k += x > 0;`"),
         ("for (int i = 0; i < n; ++i) { y[k] = x[i]; k += x[i] > 0; }", ""),
         ("for (int i = 0; i < n; ++i) if (x[i] > best) { best = x[i]; at = i; }", ""),
         ("for (int i = 0; i < n; ++i) { s = 0.5f * s + x[i]; y[i] = s; }", ""),
@@ -449,6 +451,19 @@ def test_a_loop_that_may_end_early_has_no_if_to_take_out(loop: str, how: str, he
     """That it ends early may be what makes it fast."""
     said = because_of_branches(Remark(1, "not vectorised", *BRANCHES), loop)
     assert said.how == how and bool(said.help) == help
+    uncounted = because_of_branches(Remark(1, "not vectorised", *UNCOUNTED), loop)
+    assert bool(uncounted.help) == (how == BRANCHES[0])
+
+
+def test_what_is_in_locals_need_not_be_copied_into_locals() -> None:
+    """Only a member, or a call, may hide a pointer or a size."""
+    for body, helps in (
+        ("y[n] = x[i]; n += x[i] > 0.0f", False),
+        ("if (x[i] > 0) y[n++] = 1", False),
+        ("y[i] = s.x[i]", True),
+    ):
+        one = Remark(1, "not vectorised", UNCLEAR_PLACES, "Copy pointers and sizes into locals before the loop.")
+        assert bool(because_of_branches(one, f"for (int i = 0; i < k; ++i) {{ {body}; }}").help) == helps
 
 
 def test_what_the_text_has_no_loop_for_is_not_told() -> None:

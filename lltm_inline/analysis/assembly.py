@@ -48,6 +48,7 @@ from .remarks import (
     IN_ORDER,
     UNCLEAR,
     UNCLEAR_PLACES,
+    UNCOUNTED,
     Remark,
     because_of_branches,
     because_of_calls,
@@ -699,13 +700,15 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     """Hold what a compiler says of a line against the loops that have something of the lines of its loop."""
     calls = of.calls_of(one.line)
     loops = [loop for loop in of.loops if not {*lines}.isdisjoint(loop.lines)]
-    if one.what == "vectorised" and any(loop.adds_in_order for loop in loops):
+    # What is within an inner loop is no matter of the one around it.
+    inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
+    if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
         return replace(one, how=f"{one.how}, but the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls)
     if one.how in CARRIED:
         return because_of_order(one, of.text)
-    if one.how == BRANCHES[0]:
+    if one.how in (BRANCHES[0], UNCOUNTED[0], UNCLEAR_PLACES):
         return because_of_branches(one, of.text)
     if one.help == FAR[1] and not any(loop.strides for loop in loops):
         return replace(one, how=UNCLEAR_PLACES, help="")

@@ -74,6 +74,10 @@ CARRIED = (
     "a turn goes on from what the one before it has computed",
     "a turn goes on from what the one before it has computed, as a sum does",
 )
+UNCOUNTED = (
+    "how many turns it takes is not known before it begins",
+    "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`.",
+)
 UNCLEAR_PLACES = "the compiler does not see which elements a turn reads and writes"
 IN_ORDER = (
     "that goes one number at a time, in order",
@@ -138,8 +142,7 @@ _REASONS = (
     (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit|bad loop form",
      *BRANCHES),
     (r"number of (?:loop )?iterations",
-     "how many turns it takes is not known before it begins",
-     "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`."),
+     *UNCOUNTED),
     (r"not profitable|not beneficial|cost-model",
      "the compiler reckons that it would gain nothing",
      "Let each turn use neighbours in memory, and more arithmetic for each number that is read."),
@@ -209,6 +212,14 @@ _CHANGES = re.compile(
     r"(?<![\w.>\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?<![\w.>\]])(\w+)(?:\+\+|--)|(?:\+\+|--)(\w+)\b(?!\s*[\[.(]|->)"
 )
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*[-+*]=")
+#: `y[n++] = x` behind an `if`: some are taken, and moved together.
+_COUNTED_PLACE = re.compile(r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)")
+_WITHOUT_IF = (
+    "Where the `if` goes either way at random, write in each turn and count by the comparison, as in `y[{0}] = x; {0} += x > 0;`; "
+    "what then lies behind the last one is to be set again."
+)
+#: What may hide a pointer or a size: a member, or a call.
+_NOT_LOCAL = re.compile(r"->|\b[A-Za-z_]\w*\.[A-Za-z_]|\b(?!(?:if|for|while|switch)\b)[A-Za-z_]\w*\s*\(")
 _EARLY = re.compile(r"\b(?:break|return|goto|throw)\b")
 
 
@@ -229,6 +240,8 @@ def because_of_order(one: Remark, text: str) -> Remark:
         if name in names and len(re.findall(rf"\b{name}\b", body)) == (2 if found[7] else 1):
             sign = found[8] or (found[2] or "+").replace("-", "+")
             clauses.append((name, f"reduction({sign}:{name})"))
+    if re.search(r"\bif\b", body) and (counted := _COUNTED_PLACE.search(body)):
+        return replace(one, help=_WITHOUT_IF.format(counted[1]))
     if not names or {name for name, _ in clauses} != names or _EARLY.search(body):
         return replace(one, help="")
     said = " ".join(clause for _, clause in clauses)
@@ -238,11 +251,13 @@ def because_of_order(one: Remark, text: str) -> Remark:
 
 
 def because_of_branches(one: Remark, text: str) -> Remark:
-    """Say that a loop may end early where it does, which nothing helps; else that a turn branches."""
+    """Say that a loop may end early where it does, which nothing helps; else leave out a cure for what the text does not do."""
     head, body = _loop_around(text, one.line)
+    if one.how == UNCLEAR_PLACES:
+        return replace(one, help=one.help * bool(_NOT_LOCAL.search(body)))
     if _EARLY.search(body) or "&&" in head:
         return replace(one, how="the loop may end early", help="")
-    return replace(one, help=one.help * bool(re.search(r"\bif\b", body)))
+    return replace(one, help=one.help * (one.how != BRANCHES[0] or bool(re.search(r"\bif\b", body))))
 
 
 def _declared(body: str) -> str:
