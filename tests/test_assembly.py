@@ -17,7 +17,17 @@ import lltm_inline as li
 from lltm_inline.analysis import assembly, sass
 from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
 from lltm_inline.analysis.hot import Hot, _counted
-from lltm_inline.analysis.remarks import Remark, because_of_calls, told_in
+from lltm_inline.analysis.remarks import (
+    BRANCHES,
+    CARRIED,
+    UNCLEAR_PLACES,
+    UNCOUNTED,
+    Remark,
+    because_of_branches,
+    because_of_calls,
+    because_of_order,
+    told_in,
+)
 from lltm_inline.base.packages import pip_command
 from lltm_inline.build.nvcc import find_cuda, find_nvcc
 from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError
@@ -246,7 +256,7 @@ def test_remarks_of_both_compilers_have_one_wording(compiler: str) -> None:
     assert called.remarks
     [why, *_] = [one for one in called.remarks if one.what == "not vectorised"]
     assert re.fullmatch(r"it calls a function in each turn \(tgammaf?(, tgammaf?)?\)", why.how), why
-    assert "at::vec::Vectorized" in why.help
+    assert why.help.startswith("Write out what it computes, or call it before the loop")  # at::vec has no tgamma
     assert "\nwhat the compiler says:\n" in str(called) and f"         {why}" in str(called)
     assert not read(called._repr_html_()).problems and "it calls a function in each turn" in called._repr_html_()
     assert li.assembly(kernel(CALLS, "calls"), compiler=compiler, progress=False).remarks is None
@@ -273,6 +283,8 @@ def test_what_a_line_calls_counts_for_the_line() -> None:
         way = inside.replace(" 1d tgammaf_r@@GLIBC (/lib/libm.so.6)", f" {seen - after + 16:x} tgammaf@plt ({own})")
         hot = _counted(3 * inside + 3 * at_line + way + around, built, first, shift, "N=1")
         assert hot.calls == ((LINE, "tgammaf_r", "libm.so.6", 3 / 8),)
+        waits = "\t 2c gomp_team_barrier_wait (/lib/libgomp.so.1)\n\t 2d start (/lib/libc.so)\n\n"
+        assert _counted(3 * at_line + 9 * waits, built, first, shift, "N=1").lines == ((LINE, 1.0),)
         assert (hot.samples, hot.lines, hot.others) == (8, ((LINE, 0.5),), (("libpython3.so", 1 / 8),))
 
 
@@ -311,7 +323,7 @@ REASONS = {
     ),
     "carried": (
         "for (int64_t i = 1; i < n; ++i) state = 0.9f * state + d[i], a[i] = state;",
-        "a turn goes on from what the one before it has computed", "`#pragma omp simd reduction(+:sum)`",
+        "a turn goes on from what the one before it has computed", "",
     ),
     "search": (
         "for (int64_t i = 0; i < n; ++i) { if (d[i] > 1) break; state = float(i); }",
@@ -381,7 +393,9 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
 @pytest.mark.parametrize(
     ("calls", "help"),
     [
-        (("expf",), "Write out what it computes"),
+        (("expf",), "Write out what it computes, call at::vec::Vectorized's function"),
+        (("tgammaf",), "Write out what it computes, or call it before the loop"),
+        (("operator new", "operator delete"), "Take it once, ahead of the loop"),
         (("a function by its address",), "What a std::function, a pointer or a virtual function calls is not inlined"),
         (("at::Tensor::item", "a function by its address"), "A call of ATen's takes a microsecond or so"),
     ],
@@ -390,6 +404,76 @@ def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, .
     """A function that is known by its address alone, and one of ATen's, have cures of their own."""
     said = because_of_calls(Remark(3, "not vectorised", "why"), calls)
     assert ", ".join(calls) in said.how and said.help.startswith(help)
+
+
+@pytest.mark.parametrize(
+    ("loop", "help"),
+    [
+        (
+            "for (int i = 0; i < n; ++i) {\n s += x[i];\n}",
+            "Where the order does not matter, `#pragma omp simd reduction(+:s)`",
+        ),
+        (
+            "for (int i = 0; i < n; ++i) m = std::max(m, x[i]);",
+            "Where the order does not matter, `#pragma omp simd reduction(max:m)`",
+        ),
+        (
+            "for (int i = 0; i < n; ++i) if (x[i] > 0) k++;",
+            "Where the order does not matter, `#pragma omp simd reduction(+:k)`",
+        ),
+        ("for (int i = 0; i < n; ++i) { const float v = x[i]; s += v; p *= v; }", "reduction(+:s) reduction(*:p)`"),
+        ("for (int i = 0; i < n; ++i) y[r] += x[i];", "A sum belongs in a local variable"),
+        ("for (int i = 0; i < n; ++i) y[i] += x[i];", ""),
+        ("for (int i = 0; i < n; ++i) { y[i] = x[i] * e; e *= 0.9f; }", ""),
+        ("for (int i = 0; i < n; ++i) if (x[i] > 0) y[k++] = x[i];", "as in `y[k] = x; k += x > 0;`"),
+        ("for (int i = 0; i < n; ++i) { y[k] = x[i]; k += x[i] > 0; }", ""),
+        ("for (int i = 0; i < n; ++i) if (x[i] > best) { best = x[i]; at = i; }", ""),
+        ("for (int i = 0; i < n; ++i) { s = 0.5f * s + x[i]; y[i] = s; }", ""),
+        ("for (int i = 0; i < n; ++i) { s += x[i]; if (x[i] > 9) break; }", ""),
+    ],
+)
+def test_another_order_is_for_what_only_its_end_counts_of(loop: str, help: str) -> None:
+    """A sum, a product or a maximum that nothing in the loop reads; no filter, no counter by which it writes, no place of a maximum."""
+    said = because_of_order(Remark(1, "not vectorised", CARRIED[0]), loop).help
+    assert help in said and bool(help) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("loop", "how", "help"),
+    [
+        ("for (int i = 0; i < n && e > 0; ++i) {\n y[i] = e;\n}", "the loop may end early", False),
+        ("for (int i = 0; i < n; ++i) {\n if (x[i] > 3) break;\n}", "the loop may end early", False),
+        ("for (int i = 0; i < n; ++i) {\n if (x[i] > 3) y[i] = 3;\n}", BRANCHES[0], True),
+        ("for (int i = 0; i < n; ++i) {\n y[i] = x[i];\n}", BRANCHES[0], False),
+    ],
+)
+def test_a_loop_that_may_end_early_has_no_if_to_take_out(loop: str, how: str, help: bool) -> None:
+    """That it ends early may be what makes it fast."""
+    said = because_of_branches(Remark(1, "not vectorised", *BRANCHES), loop)
+    assert said.how == how and bool(said.help) == help
+    uncounted = because_of_branches(Remark(1, "not vectorised", *UNCOUNTED), loop)
+    assert bool(uncounted.help) == (how == BRANCHES[0])
+
+
+def test_what_is_in_locals_need_not_be_copied_into_locals() -> None:
+    """Only a member, or a call, may hide a pointer or a size."""
+    for body, helps in (
+        ("y[n] = x[i]; n += x[i] > 0.0f", False),
+        ("if (x[i] > 0) y[n++] = 1", False),
+        ("y[i] = s.x[i]", True),
+    ):
+        one = Remark(1, "not vectorised", UNCLEAR_PLACES, "Copy pointers and sizes into locals before the loop.")
+        assert bool(because_of_branches(one, f"for (int i = 0; i < k; ++i) {{ {body}; }}").help) == helps
+
+
+def test_what_the_text_has_no_loop_for_is_not_told() -> None:
+    """Neither line 0, nor that of a function of ATen's with a loop in it."""
+    text = "float f() {\n  at::parallel_for(0, n, 1, g);\n  for (;;)\n    y[i] = x[i];\n}"
+    printed = "\n".join(
+        f"a/b:{line}:9: missed: not vectorized: control flow in loop.\na/b:{line}:9: missed: couldn't vectorize loop"
+        for line in (0, 2, 3)
+    )
+    assert [one.line for one in told_in(printed, "a/b", text)] == [3]
 
 
 def test_a_compiler_that_says_nothing() -> None:
@@ -480,7 +564,7 @@ def test_one_place_in_memory(texts: str, is_one_place: bool) -> None:
 
 def looped(texts: str, *, has_threads: bool = False) -> Loop:
     """Make a loop of instructions."""
-    return Loop(tuple(Instruction(0, one, 1) for one in texts.split("|")), has_threads)
+    return Loop(tuple(Instruction(4 * at, one, 1) for at, one in enumerate(texts.split("|"))), has_threads)
 
 
 NONE = "no calculation with floats or doubles"
@@ -500,8 +584,12 @@ NONE = "no calculation with floats or doubles"
         ("lock add DWORD PTR [rdx],1|inc ecx|jne 0",
          f"{NONE}, an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"),
         ("lock sub DWORD PTR [rdx+rcx*4],1|inc rcx|call 99 <at::select>|jne 0", NONE),
-        ("vcomiss xmm0,xmm1|ja 90|vmulss xmm0,xmm0,xmm2|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
-        ("vcomiss xmm0,xmm1|vmovaps xmm3,xmm2|jbe 90|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
+        ("vcomiss xmm0,xmm1|ja c|vmulss xmm0,xmm0,xmm2|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
+        ("vcomiss xmm0,xmm1|vmovaps xmm3,xmm2|jbe c|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
+        ("vcomiss xmm0,xmm1|ja 90|vmulss xmm0,xmm0,xmm2|add rax,4|jne 0", "one float at a time"),
+        ("vmulss xmm0,xmm0,xmm2|add rax,4|vcomiss xmm0,xmm1|ja 0", "one float at a time"),
+        ("vmovsd xmm1,QWORD PTR [rbx+0x4]|vminps xmm0,xmm1,xmm0|add rbx,8|jne 0", "2 floats at a time"),
+        ("vmovups xmm1,XMMWORD PTR [rbx]|vmovsd xmm2,QWORD PTR [rcx]|vminps xmm0,xmm1,xmm0|jne 0", "4 floats at a time"),
         ("vcomiss xmm0,xmm1|seta dl|add rax,4|jne 0", "one float at a time"),
         ("vucomiss xmm1,xmm0|ja 90|vsqrtss xmm0,xmm0,xmm0|add rax,4|jne 0", "one float at a time"),
         ("mov rdx,QWORD PTR [rax]|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,8|jne 0", f"one float at a time{assembly._GATHERS}"),
@@ -543,6 +631,8 @@ def test_neighbours_are_named_where_there_are_threads() -> None:
         ("vmulss xmm0,xmm1,DWORD PTR [rbx+rdx*1]|inc rcx|add rdx,rsi|jne 0", False, True),
         ("vmulss xmm0,xmm1,DWORD PTR [rbx+rdx*1]|inc rcx|add rdx,0x4|jne 0", False, False),
         ("vmulss xmm0,xmm1,DWORD PTR [rbx+rcx*4]|inc rcx|add rdx,rsi|jne 0", False, False),
+        ("lea rcx,[rdi+0x1]|add rdi,rbx|vmovss DWORD PTR [rax+rdi*4],xmm1|mov rdi,rcx|jmp 0", False, False),
+        ("mov edx,0x0|cmovne rdx,rcx|add rdx,r11|vaddss xmm0,xmm0,DWORD PTR [rbx+rdx*4]|inc rcx|jne 0", False, False),
     ],
 )  # fmt: skip
 def test_bytes_and_strides(texts: str, rereads: bool, strides: bool) -> None:
@@ -556,7 +646,7 @@ NESTED = (
     ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[j * n + r] = d[j * n + r] * 2;",
      "turns read or write places that lie far from each other", "Let another loop be the inner one"),
     ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[r] += d[r * n + j];",
-     "a turn goes on from what the one before it has computed", "A sum, or a maximum, belongs in a local variable."),
+     "a turn goes on from what the one before it has computed", "A sum belongs in a local variable"),
     ("struct In { const float* x; uint8_t* y; int64_t n; } in{d, (uint8_t*)a, n}; In* p = &in; asm(\"\" : \"+r\"(p) : : \"memory\");\n"
      "    for (int64_t i = 0; i < p->n; ++i) p->y[i] = p->x[i] > 0;",
      "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again", "Copy what is read"),
@@ -635,7 +725,7 @@ def test_libraries_are_told_whole() -> None:
     said = str(shown).split("\n")
     assert said[-5:] == [
         "   40%     1 | y[i] += x[i];  in contiguous of libtorch_cpu.so",
-        "   30%         in libgomp.so.1: threads that wait for others: their shares are uneven, or too small",
+        "   30%         in libgomp.so.1: threads that wait: shares are uneven, or too small, or one thread works alone meanwhile",
         "   20%         in [kernel.kallsyms]: the system: new pages of memory, and threads that are woken",
         "   10%     1 | y[i] += x[i];",
         "   <1%     1 | y[i] += x[i];  in erff of libm.so.6: exp, tanh and other functions of one number at a time",

@@ -40,13 +40,19 @@ from . import ptx, sass
 from .hot import Hot, hot_of
 from .remarks import (
     ATOMIC,
+    BRANCHES,
     BYTES,
+    CARRIED,
     DIVISION,
     FAR,
     IN_ORDER,
     UNCLEAR,
+    UNCLEAR_PLACES,
+    UNCOUNTED,
     Remark,
+    because_of_branches,
     because_of_calls,
+    because_of_order,
     because_of_sqrt,
     extents,
     has_threads,
@@ -101,6 +107,8 @@ _ONE_PLACE = (
 )
 _NEIGHBOURS = " (threads whose places lie less than 64 bytes apart wait for each other besides)"
 _ATOMIC = ", an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"
+#: Of a jump that may go on: what follows farther behind it is not where it goes on.
+_JUMP_BYTES = 6
 _COMPARES = re.compile(r"v?u?comis[sd]")
 #: What else sets the flags by which a jump goes.
 _FLAGS = re.compile(r"cmp|test|add|sub|inc|dec|and|or|xor|sh[lr]")
@@ -125,6 +133,7 @@ _CHAIN = 4
 _SOURCE = 60
 #: From this share of common text on, two lines are one before and after an edit.
 _ALIKE = 0.6
+_HALF = re.compile(r"v?mov(?:sd|q|[lh]ps) +(?:xmm\d+,QWORD PTR|QWORD PTR .+,xmm)")
 _REGISTERS = {"xmm": 16, "ymm": 32, "zmm": 64}
 _TYPES = {"s": ("float", 4), "d": ("double", 8)}
 
@@ -151,6 +160,12 @@ class Instruction:
 
 
 _PREFIXES = ("lock", "rep", "repz", "repnz", "bnd", "notrack", "data16", "cs", "ds", "es")
+
+
+def _written(one: Instruction) -> set[str]:
+    """Name the registers that an instruction changes by its first operand."""
+    first = one.text.partition(one.name)[2].partition(",")[0]
+    return set() if "[" in first or _KEEPS.fullmatch(one.name) else _registers(first)
 
 
 def _registers(text: str) -> set[str]:
@@ -239,12 +254,20 @@ class Loop:
 
     @property
     def branches(self) -> bool:
-        """Whether it jumps by a comparison of floats; but for what each square root asks, as no number is negative as a rule; on x86."""
+        """Whether it jumps by a comparison of floats, and goes on either way; on x86.
+
+        What each square root asks does not count, as no number is negative as a rule, nor what ends the loop, which is once.
+        """
         names, jumps = [one.name for one in self.instructions], 0
+        own = {one.address for one in self.instructions}
         for at, name in enumerate(names):
             if _COMPARES.fullmatch(name):
-                after = next((each for each in names[at + 1 :] if _JUMP.match(each) or _FLAGS.match(each)), "")
-                jumps += bool(_JUMP.match(after))
+                after = (one for one in self.instructions[at + 1 :] if _JUMP.match(one.name) or _FLAGS.match(one.name))
+                if (jump := next(after, None)) and _JUMP.match(jump.name):
+                    to = _TARGET.search(jump.text)
+                    follows = self.instructions.index(jump) + 1
+                    gaps = [one.address - jump.address for one in self.instructions[follows : follows + 1]]
+                    jumps += to is not None and int(to[1], 16) in own and gaps != [] and gaps[0] <= _JUMP_BYTES
         return jumps > sum(map(bool, map(_SQRT.fullmatch, names)))
 
     @property
@@ -300,7 +323,9 @@ class Loop:
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
         changed, used = self._stored_and_changed[1], set[str]().union(*map(_registers, self._places()))
-        return any(_registers(which) <= used and not _registers(step) & changed for which, step in by)
+        # What is written besides begins anew in each turn: a place within a row, to which the row's own is added.
+        anew = set[str]().union(*(_written(one) for one in self.instructions if one.name != "add"))
+        return any(_registers(which) <= used - anew and not _registers(step) & changed for which, step in by)
 
     @property
     def rereads(self) -> bool:
@@ -675,10 +700,18 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     """Hold what a compiler says of a line against the loops that have something of the lines of its loop."""
     calls = of.calls_of(one.line)
     loops = [loop for loop in of.loops if not {*lines}.isdisjoint(loop.lines)]
-    if one.what == "vectorised" and any(loop.adds_in_order for loop in loops):
+    # What is within an inner loop is no matter of the one around it.
+    inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
+    if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
         return replace(one, how=f"{one.how}, but the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls)
+    if one.how in CARRIED:
+        return because_of_order(one, of.text)
+    if one.how in (BRANCHES[0], UNCOUNTED[0], UNCLEAR_PLACES):
+        return because_of_branches(one, of.text)
+    if one.help == FAR[1] and not any(loop.strides for loop in loops):
+        return replace(one, how=UNCLEAR_PLACES, help="")
     if any(loop.has_sqrt for loop in loops):
         return because_of_sqrt(one)
     for has, (how, help) in (("is_atomic", ATOMIC), ("rereads", BYTES), ("divides", DIVISION), ("strides", FAR)):
@@ -867,11 +900,15 @@ def _called(one: Instruction) -> str:
 
 def _widths(instructions: Sequence[Instruction]) -> dict[str, int]:
     found: dict[str, int] = {}
+    # Where numbers come or go by eight bytes and never by sixteen, half of each register is used.
+    halves = any(map(_HALF.match, (one.text for one in instructions)))
+    halves = halves and not any("XMMWORD PTR" in one.text for one in instructions)
     for one in instructions:
         if how := _CALCULATION.fullmatch(one.name):
             dtype, size = _TYPES[how[2]]
             registers = [_REGISTERS[name] for name in re.findall("[xyz]mm", one.text)]
             width = max(registers, default=16) // size if how[1] == "p" else 1
+            width = width // 2 if width * size == _REGISTERS["xmm"] and halves else width
         elif _ARM.fullmatch(one.name) and (shape := re.search(r"\bv\d+\.(\d+)([sd])|\b([sd])\d+\b", one.text)):
             dtype, _ = _TYPES[shape[2] or shape[3]]
             width = int(shape[1] or 1)

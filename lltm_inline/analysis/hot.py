@@ -28,6 +28,7 @@ from ..run.executor import Task
 from ..run.library import load_all
 from ..run.setting import Setting
 from ..tables.words import percent, size_text
+from .remarks import has_threads
 
 #: How long it is called: where the machine is so busy that perf comes too late, once more and longer.
 _SECONDS = (1.0, 5.0)
@@ -51,7 +52,7 @@ _NOT_SHARED = ": nothing is shared out (at::parallel_for), or its grain is large
 _MOST = 12
 #: What libraries do whose names do not say it.
 _DO = (
-    ("libgomp", "threads that wait for others: their shares are uneven, or too small"),
+    ("libgomp", "threads that wait: shares are uneven, or too small, or one thread works alone meanwhile"),
     ("libm.", "exp, tanh and other functions of one number at a time"),
     ("libc.", "copying, filling and allocating memory"),
     ("libtorch_cpu", "ATen's functions, and PyTorch around the call"),
@@ -250,7 +251,8 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
         return Hot(
             case, missing=f"perf took no samples of the worker; this system may not allow it, or is too busy: {why}"
         )
-    threads = _threads(int(told[1]), int(told[2]))
+    # Threads that wait are busy, too: of a text that hands nothing to others it is known without looking.
+    threads = _threads(int(told[1]), int(told[2])) if has_threads(built.kernel.cpp) else ""
     return replace(found, threads=threads, tiny=_tiny(told[3]), counters=counted)
 
 
@@ -261,10 +263,12 @@ def _tiny(share: float) -> str:
         >>> _tiny(0.25)[:56], _tiny(0.0)
         ('25% of a result are subnormal numbers (below 1.2e-38 in ', '')
     """
-    said = f"{percent(share)} of a result are subnormal numbers (below 1.2e-38 in float32), over which"
-    return (
-        f"{said} a processor may take a hundred times as long: let what is so small be 0" if share >= _SUBNORMAL else ""
+    said = (
+        f"{percent(share)} of a result are subnormal numbers (below 1.2e-38 in float32), over which some processors take longer; "
+        "on x86 `const unsigned mode = __builtin_ia32_stmxcsr(); __builtin_ia32_ldmxcsr(mode | 0x8040);` ahead of the loop has the "
+        "processor take them as 0, and `__builtin_ia32_ldmxcsr(mode);` behind it ends that"
     )
+    return said if share >= _SUBNORMAL else ""
 
 
 def _threads(working: int, threads: int) -> str:
@@ -321,10 +325,13 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
     offsets = [[(ip - first if ip >= first else ip + shift) if dso == own else -1 for ip, dso in stack] for stack in at]
     places = lines_of({each for stack in offsets for each in stack if each >= 0}, own)
     lines, others, calls = Counter[int](), Counter[str](), Counter[tuple[int, str, str]]()
+    shares, alone = has_threads(built.kernel.cpp), 0
     for stack, ours in zip(stacks, offsets, strict=True):
         turns = (turn for turn, each in enumerate(ours) if each in places and places[each].file == built.kernel.name)
         turn = next(turns, None)
-        if turn is None:
+        if turn is None and not shares and _library(stack[0][2]).startswith("libgomp"):
+            alone += 1  # what a function of ATen's has woken waits for the next one, and the text for none of it
+        elif turn is None:
             others["the kernel's library, at no line of its text" if ours[0] >= 0 else _library(stack[0][2])] += 1
         elif turn == 0 or ours[turn - 1] >= 0:  # of a header, or the way to another library
             lines[places[ours[turn]].line] += 1
@@ -333,10 +340,10 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
             # In the system it may be anything that came in between.
             function = "" if dso.startswith("[") else _function(symbol)
             calls[places[ours[turn]].line, function, _library(dso)] += 1
-    every = max(1, len(stacks))
+    every = max(1, len(stacks) - alone)
     return Hot(
         case,
-        len(stacks),
+        len(stacks) - alone,
         tuple((line, count / every) for line, count in lines.most_common()),
         tuple((name, count / every) for name, count in others.most_common()),
         tuple((*called, count / every) for called, count in calls.most_common()),

@@ -65,6 +65,20 @@ BYTES = (
     "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again",
     "Copy what is read through a pointer, a struct or a capture into locals ahead of the loop.",
 )
+BRANCHES = (
+    "a turn branches, or the loop may end early",
+    "`a ? b : c` in the place of `if` does not branch, where both may be computed.",
+)
+#: How a loop is said to go on from turn to turn.
+CARRIED = (
+    "a turn goes on from what the one before it has computed",
+    "a turn goes on from what the one before it has computed, as a sum does",
+)
+UNCOUNTED = (
+    "how many turns it takes is not known before it begins",
+    "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`.",
+)
+UNCLEAR_PLACES = "the compiler does not see which elements a turn reads and writes"
 IN_ORDER = (
     "that goes one number at a time, in order",
     "Where the order does not matter, `#pragma omp simd reduction(+:sum)` above the loop or flags=('-ffast-math',) lets it be wide.",
@@ -85,6 +99,19 @@ _BY_ADDRESS = (
     "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
 )
 _OF_ATEN = "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."
+_MEMORY = re.compile(r"operator (?:new|delete)|malloc|calloc|free\b")
+_TAKES_MEMORY = (
+    "it takes memory, or gives it back, in each turn",
+    "Take it once, ahead of the loop; for a few numbers, an array of a length that the compiler knows needs none.",
+)
+#: Functions of which at::vec::Vectorized has one.
+_OF_NUMBERS = re.compile(
+    r"(?:a?(?:cos|sin|tan)h?|atan2|erfc?|exp2?|expm1|log|log10|log1p|log2|lgamma|fmod|hypot|pow|ceil|floor|round|trunc)f?"
+)
+_WITH_VECTORS = (
+    "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop, where each turn asks "
+    "for the same."
+)
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
@@ -92,33 +119,30 @@ _REASONS = (
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
     (r"call instruction cannot be vectorized",
      "it calls a function in each turn",
-     "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop."),
+     "Write out what it computes, or call it before the loop, where each turn asks for the same."),
     (r"identified as reduction|reduction used in loop|complicated access pattern",
-     "a turn goes on from what the one before it has computed",
-     "A sum, or a maximum, belongs in a local variable. Where only its end counts, it may be taken in another order: "
-     "`#pragma omp simd reduction(+:sum)`, or `(max:m)`, above the loop."),
+     CARRIED[0],
+     ""),
     (r"reorder floating-point|reduc op",
-     "a turn goes on from what the one before it has computed, as a sum does",
-     "For a sum, `#pragma omp simd reduction(+:sum)` above the loop allows another order."),
+     CARRIED[1],
+     ""),
     (r"unsafe dependent memory|reorder memory|possible dependence between",
      "a turn may need what the one before it has written",
      "Where no turn does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"dependence|alias",
      "a turn may need what the one before it has written",
      "Where that is not so, say it: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
-    (r"data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
-     "the compiler does not see which elements a turn reads and writes",
+    (r"bad data ref|data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
+     UNCLEAR_PLACES,
      "Copy pointers and sizes into locals before the loop, and step through memory one element at a time."),
     (r"strided load", *FAR),
     (r"consecutive inner loops|inner-loop|nested",
      "it has other loops in it",
      "It is these that are to be vectorised."),
     (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit|bad loop form",
-     "a turn branches, or the loop may end early",
-     "Take `break`, `return` and `if` out of it; `a ? b : c` does not branch."),
+     *BRANCHES),
     (r"number of (?:loop )?iterations",
-     "how many turns it takes is not known before it begins",
-     "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`."),
+     *UNCOUNTED),
     (r"not profitable|not beneficial|cost-model",
      "the compiler reckons that it would gain nothing",
      "Let each turn use neighbours in memory, and more arithmetic for each number that is read."),
@@ -164,6 +188,10 @@ def because_of_calls(one: Remark, calls: Sequence[str]) -> Remark:
         help = _OF_ATEN
     elif calls and all("address" in name for name in calls):
         help = _BY_ADDRESS
+    elif any(map(_MEMORY.match, calls)):
+        how, help = _TAKES_MEMORY
+    elif calls and all(map(_OF_NUMBERS.fullmatch, calls)):
+        help = _WITH_VECTORS
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help) if calls and one.what == "not vectorised" else one
 
 
@@ -172,6 +200,78 @@ def because_of_sqrt(one: Remark) -> Remark:
     how = "sqrt has to set errno for a negative number, so it goes one at a time"
     help = "Where nobody reads errno, say so: flags=('-fno-math-errno',)."
     return replace(one, how=how, help=help) if one.what == "not vectorised" else one
+
+
+#: What goes on from turn to turn in a variable of one name, as a statement of its own: `s += x`, `++n`, `n++`, `m = std::max(m, x)`.
+_GOES_ON = re.compile(
+    r"(?:(?<=[;{}),])|^|\belse\b)\s*(?:(\w+)\s*([-+*&|^])=(?!=)|(\w+)(\+\+|--)\s*(?=[;,])|(\+\+|--)(\w+)\s*(?=[;,])"
+    r"|(\w+)\s*=\s*(?:std::)?f?(max|min)f?\s*(?:<\w+>)?\(\s*\7\s*,)"
+)
+#: Any change of such a variable.
+_CHANGES = re.compile(
+    r"(?<![\w.>\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?<![\w.>\]])(\w+)(?:\+\+|--)|(?:\+\+|--)(\w+)\b(?!\s*[\[.(]|->)"
+)
+_MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*[-+*]=")
+#: `y[n++] = x` behind an `if`: some are taken, and moved together.
+_COUNTED_PLACE = re.compile(r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)")
+_WITHOUT_IF = (
+    "Where the `if` goes either way at random, write in each turn and count by the comparison, as in `y[{0}] = x; {0} += x > 0;`; "
+    "what then lies behind the last one is to be set again."
+)
+#: What may hide a pointer or a size: a member, or a call.
+_NOT_LOCAL = re.compile(r"->|\b[A-Za-z_]\w*\.[A-Za-z_]|\b(?!(?:if|for|while|switch)\b)[A-Za-z_]\w*\s*\(")
+_EARLY = re.compile(r"\b(?:break|return|goto|throw)\b")
+
+
+def because_of_order(one: Remark, text: str) -> Remark:
+    """Say what helps a loop that goes on from turn to turn: of a sum or a maximum of which only the end counts, another order.
+
+    Nothing helps where a turn needs what the one before it has made, as a filter, or a counter by which it writes.
+    """
+    head, body = _loop_around(text, one.line)
+    turns = set(re.findall(r"\w+", head))
+    if any(not turns & {*re.findall(r"\w+", place)} for place in _MEMORY_SUM.findall(body)) and ";" in head:
+        return replace(one, help="A sum belongs in a local variable, which is written when the loop is done.")
+    names = {name for found in _CHANGES.findall(body) for name in found if name}
+    names = {name for name in names if not re.search(rf"[\w>][&*\s]\s*\b{name}\s*(?:=|;|\{{)", _declared(body))}
+    clauses = []
+    for found in _GOES_ON.finditer(body):
+        name = found[1] or found[3] or found[6] or found[7]
+        if name in names and len(re.findall(rf"\b{name}\b", body)) == (2 if found[7] else 1):
+            sign = found[8] or (found[2] or "+").replace("-", "+")
+            clauses.append((name, f"reduction({sign}:{name})"))
+    if re.search(r"\bif\b", body) and (counted := _COUNTED_PLACE.search(body)):
+        return replace(one, help=_WITHOUT_IF.format(counted[1]))
+    if not names or {name for name, _ in clauses} != names or _EARLY.search(body):
+        return replace(one, help="")
+    said = " ".join(clause for _, clause in clauses)
+    return replace(
+        one, help=f"Where the order does not matter, `#pragma omp simd {said}` above the loop allows another."
+    )
+
+
+def because_of_branches(one: Remark, text: str) -> Remark:
+    """Say that a loop may end early where it does, which nothing helps; else leave out a cure for what the text does not do."""
+    head, body = _loop_around(text, one.line)
+    if one.how == UNCLEAR_PLACES:
+        return replace(one, help=one.help * bool(_NOT_LOCAL.search(body)))
+    if _EARLY.search(body) or "&&" in head:
+        return replace(one, how="the loop may end early", help="")
+    return replace(one, help=one.help * (one.how != BRANCHES[0] or bool(re.search(r"\bif\b", body))))
+
+
+def _declared(body: str) -> str:
+    """Leave out of a text what stands ahead of a name and is no type."""
+    return re.sub(r"\b(?:return|else|case|goto)\b", ";", body)
+
+
+def _loop_around(text: str, line: int) -> tuple[str, str]:
+    """Return what stands in the brackets of the innermost loop around a line, and what it does in each turn; without comments."""
+    ends = extents(text)
+    first = max((start for start, last in ends.items() if start <= line <= last), default=0)
+    lines = mask(text).split("\n")[first - 1 : ends.get(first, 0)] if first else []
+    found = re.search(r"\b(?:for|while)\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))", "\n".join(lines))
+    return (found[1], "\n".join(lines)[found.end() :]) if found else ("", "\n".join(lines))
 
 
 def extents(text: str) -> dict[int, int]:
@@ -229,7 +329,13 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
 
     lines = ["", *masked.split("\n")]
 
+    ends_of = extents(text)
+
     def is_news(one: Remark) -> bool:
+        if one.line < 1 or (
+            one.what == "not vectorised" and ends_of and not any(a <= one.line <= b for a, b in ends_of.items())
+        ):
+            return False  # of a loop of a header's, or of nothing that the text says
         if one.what == "unrolled" and one.line < len(lines) and not _LOOP.search(lines[one.line]):
             return False  # of a loop in a function that was inlined there
         # What is left over at the end of a vectorised loop goes in shorter vectors or one by one, and needs no word.
