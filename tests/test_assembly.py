@@ -20,11 +20,13 @@ from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.remarks import (
     BRANCHES,
     CARRIED,
+    MAY_NEED,
     UNCLEAR_PLACES,
     UNCOUNTED,
     Remark,
     because_of_branches,
     because_of_calls,
+    because_of_memory,
     because_of_order,
     told_in,
 )
@@ -435,6 +437,23 @@ def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, .
 def test_another_order_is_for_what_only_its_end_counts_of(loop: str, help: str) -> None:
     """A sum, a product or a maximum that nothing in the loop reads; no filter, no counter by which it writes, no place of a maximum."""
     said = because_of_order(Remark(1, "not vectorised", CARRIED[0]), loop).help
+    assert help in said and bool(help) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("loop", "help"),
+    [
+        ("for (int i = 1; i < n; ++i) y[i] = y[i - 1] + x[i];", ""),
+        ("for (int i = 0; i < n; ++i) y[k[i]] += x[i];", ""),
+        ("for (int i = 0; i < n; ++i) y[at(i)] = x[i];", ""),
+        ("for (int i = 0; i < n; ++i) y[r] += x[i];", "A sum belongs in a local variable"),
+        ("for (int i = 0; i < n; ++i) y[i] += x[i + 1];", "Where that is not so, say it"),
+    ],
+)
+def test_turns_are_said_apart_only_where_they_can_be(loop: str, help: str) -> None:
+    """No `__restrict` and no `simd` where a turn reads what the one before it has written, or where two may write one element."""
+    one = Remark(1, "not vectorised", MAY_NEED, "Where that is not so, say it")
+    said = because_of_memory(one, loop).help
     assert help in said and bool(help) == bool(said)
 
 

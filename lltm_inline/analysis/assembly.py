@@ -46,12 +46,14 @@ from .remarks import (
     DIVISION,
     FAR,
     IN_ORDER,
+    MAY_NEED,
     UNCLEAR,
     UNCLEAR_PLACES,
     UNCOUNTED,
     Remark,
     because_of_branches,
     because_of_calls,
+    because_of_memory,
     because_of_order,
     because_of_sqrt,
     extents,
@@ -708,6 +710,8 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
         return because_of_calls(one, calls)
     if one.how in CARRIED:
         return because_of_order(one, of.text)
+    if one.how == MAY_NEED:
+        return because_of_memory(one, of.text)
     if one.how in (BRANCHES[0], UNCOUNTED[0], UNCLEAR_PLACES):
         return because_of_branches(one, of.text)
     if one.help == FAR[1] and not any(loop.strides for loop in loops):

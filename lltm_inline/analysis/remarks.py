@@ -78,6 +78,7 @@ UNCOUNTED = (
     "how many turns it takes is not known before it begins",
     "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`.",
 )
+MAY_NEED = "a turn may need what the one before it has written"
 UNCLEAR_PLACES = "the compiler does not see which elements a turn reads and writes"
 IN_ORDER = (
     "that goes one number at a time, in order",
@@ -127,10 +128,10 @@ _REASONS = (
      CARRIED[1],
      ""),
     (r"unsafe dependent memory|reorder memory|possible dependence between",
-     "a turn may need what the one before it has written",
+     MAY_NEED,
      "Where no turn does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"dependence|alias",
-     "a turn may need what the one before it has written",
+     MAY_NEED,
      "Where that is not so, say it: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"bad data ref|data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
      UNCLEAR_PLACES,
@@ -211,6 +212,8 @@ _GOES_ON = re.compile(
 _CHANGES = re.compile(
     r"(?<![\w.>\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?<![\w.>\]])(\w+)(?:\+\+|--)|(?:\+\+|--)(\w+)\b(?!\s*[\[.(]|->)"
 )
+#: An element of an array, and whether it is written.
+_ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*[-+*]=")
 #: `y[n++] = x` behind an `if`: some are taken, and moved together.
 _COUNTED_PLACE = re.compile(r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)")
@@ -248,6 +251,21 @@ def because_of_order(one: Remark, text: str) -> Remark:
     return replace(
         one, help=f"Where the order does not matter, `#pragma omp simd {said}` above the loop allows another."
     )
+
+
+def because_of_memory(one: Remark, text: str) -> Remark:
+    """Leave out that turns may be said not to share memory, where the text itself says that they do, or may."""
+    head, body = _loop_around(text, one.line)
+    turns = set(re.findall(r"\w+", head))
+    elements = [(name, re.sub(r"\s", "", index), bool(sign)) for name, index, sign in _ELEMENT.findall(body)]
+    for name, index, is_written in elements:
+        if not is_written:
+            continue
+        if not turns & {*re.findall(r"\w+", index)} and re.search(rf"\b{name}\s*\[[^\[\]]*\]\s*[-+*]=(?!=)", body):
+            return replace(one, help="A sum belongs in a local variable, which is written when the loop is done.")
+        if re.search(r"[\[(]", index) or any(other == name and place != index for other, place, _ in elements):
+            return replace(one, help="")
+    return one
 
 
 def because_of_branches(one: Remark, text: str) -> Remark:
