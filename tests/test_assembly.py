@@ -425,6 +425,7 @@ def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, .
         ),
         ("for (int i = 0; i < n; ++i) { const float v = x[i]; s += v; p *= v; }", "reduction(+:s) reduction(*:p)`"),
         ("for (int i = 0; i < n; ++i) y[r] += x[i];", "A sum belongs in a local variable"),
+        ("for (int i = 0; i < n; ++i) y[0] += x[i];", "A sum belongs in a local variable"),
         ("for (int i = 0; i < n; ++i) y[i] += x[i];", ""),
         ("for (int i = 0; i < n; ++i) { y[i] = x[i] * e; e *= 0.9f; }", ""),
         ("for (int i = 0; i < n; ++i) if (x[i] > 0) y[k++] = x[i];", "as in `y[k] = x; k += x > 0;`"),
@@ -447,6 +448,7 @@ def test_another_order_is_for_what_only_its_end_counts_of(loop: str, help: str) 
         ("for (int i = 0; i < n; ++i) y[k[i]] += x[i];", ""),
         ("for (int i = 0; i < n; ++i) y[at(i)] = x[i];", ""),
         ("for (int i = 0; i < n; ++i) y[r] += x[i];", "A sum belongs in a local variable"),
+        ("for (int i = 0; i < n; ++i) if (x[i] > 0) y[0] += 1;", "A sum belongs in a local variable"),
         ("for (int i = 0; i < n; ++i) y[i] += x[i + 1];", "Where that is not so, say it"),
     ],
 )

@@ -212,6 +212,7 @@ _GOES_ON = re.compile(
 _CHANGES = re.compile(
     r"(?<![\w.>\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?<![\w.>\]])(\w+)(?:\+\+|--)|(?:\+\+|--)(\w+)\b(?!\s*[\[.(]|->)"
 )
+_NAMES = re.compile(r"\b[A-Za-z_]\w*")
 #: An element of an array, and whether it is written.
 _ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*[-+*]=")
@@ -232,8 +233,8 @@ def because_of_order(one: Remark, text: str) -> Remark:
     Nothing helps where a turn needs what the one before it has made, as a filter, or a counter by which it writes.
     """
     head, body = _loop_around(text, one.line)
-    turns = set(re.findall(r"\w+", head))
-    if any(not turns & {*re.findall(r"\w+", place)} for place in _MEMORY_SUM.findall(body)) and ";" in head:
+    turns = set(_NAMES.findall(head))
+    if any(turns.isdisjoint(_NAMES.findall(place)) for place in _MEMORY_SUM.findall(body)) and ";" in head:
         return replace(one, help="A sum belongs in a local variable, which is written when the loop is done.")
     names = {name for found in _CHANGES.findall(body) for name in found if name}
     names = {name for name in names if not re.search(rf"[\w>][&*\s]\s*\b{name}\s*(?:=|;|\{{)", _declared(body))}
@@ -256,12 +257,12 @@ def because_of_order(one: Remark, text: str) -> Remark:
 def because_of_memory(one: Remark, text: str) -> Remark:
     """Leave out that turns may be said not to share memory, where the text itself says that they do, or may."""
     head, body = _loop_around(text, one.line)
-    turns = set(re.findall(r"\w+", head))
+    turns = set(_NAMES.findall(head))
     elements = [(name, re.sub(r"\s", "", index), bool(sign)) for name, index, sign in _ELEMENT.findall(body)]
     for name, index, is_written in elements:
         if not is_written:
             continue
-        if not turns & {*re.findall(r"\w+", index)} and re.search(rf"\b{name}\s*\[[^\[\]]*\]\s*[-+*]=(?!=)", body):
+        if turns.isdisjoint(_NAMES.findall(index)) and re.search(rf"\b{name}\s*\[[^\[\]]*\]\s*[-+*]=(?!=)", body):
             return replace(one, help="A sum belongs in a local variable, which is written when the loop is done.")
         if re.search(r"[\[(]", index) or any(other == name and place != index for other, place, _ in elements):
             return replace(one, help="")
