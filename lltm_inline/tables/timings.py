@@ -20,7 +20,8 @@ DIRECTIONS = ("forward", "backward", "both")
 #: As pictures call them.
 TITLES = {"forward": "forward", "backward": "backward", "both": "forward + backward"}
 
-_WARNING = re.compile(r"-W(?![alp],)")
+#: Flags that change no time, or say what another says: for warnings, debuggers and linkers, at::vec's width a second time.
+_IDLE = re.compile(r"-W(?![alp],)|-g|-fvisibility=|-DCPU_CAPABILITY_")
 _NOISY = 0.3
 #: What the op needs can be nothing at all.
 _ANY = {"positive": False}
@@ -108,9 +109,9 @@ class Row(BaseRow):
         return finding(self.speedup_low, self.speedup_high)
 
     def conditions(self) -> tuple[str, ...]:
-        """What the times depend on; flags for warnings change none."""
+        """What the times depend on, without flags that change none."""
         threads, *others = super().conditions()
-        flags = shlex.join(flag for flag in self.flags if not _WARNING.match(flag))
+        flags = shlex.join(flag for flag in self.flags if not _IDLE.match(flag))
         return flags, threads, self.compiler, *others
 
 
