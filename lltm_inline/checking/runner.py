@@ -64,10 +64,10 @@ _RERUNS = 4
 #: Mismatches of these cells are about what a kernel returns, not about values: they belong to the section `interface`.
 RAISES = "raises"
 #: What is said of a section that had nothing to look at.
-NEVER_BACK = "forward never came back (see parity)"
+NEVER_BACK = "no call of forward gave a result (see parity)"
 #: What check mode of `cuda-cpu` (`cuda_cpu/checks.h`) and its launches call what they see, ahead of its words.
 _SEEN = re.compile(
-    r"(?:forward|backward) raises RuntimeError: (race|out of bounds|unwritten|uninitialised|freed|misaligned|endless|divergent barrier"
+    r"(?:(?:forward|backward) raises )?RuntimeError: (race|out of bounds|unwritten|uninitialised|freed|misaligned|endless|divergent barrier"
     r"|assertion failed|impossible launch|too much shared memory): "
 )
 STRUCTURAL = ("count", "no tensor", "shape", "dtype")
@@ -391,12 +391,12 @@ class Runner:
     def refuses(self, said: str) -> bool:
         """Tell whether a kernel refuses its inputs in words of its own: of a snippet nobody says what it has an answer for.
 
-        One that keeps a whole row in shared memory is for rows that fit into it.
+        One that keeps a whole row in shared memory is for rows that fit into it. What the device has seen are no words of its own.
         """
-        texts = "".join(self.kernel.sources.values())
-        return _TOO_LONG.search(said) is not None or any(
-            part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts)
-        )
+        if _SEEN.match(said):
+            return _TOO_LONG.search(said) is not None
+        texts, said = "".join(self.kernel.sources.values()), said.replace(self.kernel.label, "")
+        return any(part in said for part in re.findall(r'"((?:[^"\\\n]|\\.){6,})"', texts))
 
     def step(self, name: str, call: Call) -> AbstractContextManager[None]:
         """Note, in a worker, what is being done, so that it can be told after a crash."""

@@ -1075,6 +1075,29 @@ def test_integers_that_are_one_off() -> None:
     assert not report.ok and "output (29,) int64 differs in all 29 elements" in report.headline
 
 
+NO_GUARD = """
+__global__ void twice_kernel(const float* x, float* y) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = 2 * x[i];
+}
+torch::Tensor twice(torch::Tensor x) {
+  auto y = torch::empty_like(x);
+  TORCH_CHECK(x.scalar_type() == torch::kFloat, "twice_kernel");
+  twice_kernel<<<(x.numel() + 63) / 64, 64>>>(x.data_ptr<float>(), y.data_ptr<float>());
+  return y;
+}
+"""
+
+
+@pytest.mark.full
+def test_what_the_device_sees_is_no_refusal() -> None:
+    """A text that quotes the name of its kernel, which stands in each report of the device, has refused nothing by that."""
+    given: dict[str, Any] = {"functions": ["twice"], "reference": lambda x: 2 * x, "inputs": (torch.randn(64),)}
+    kernel = li.from_load_inline("e", "torch::Tensor twice(torch::Tensor x);", NO_GUARD, **given)
+    report = li.check(kernel, device="cuda-cpu", compiler=QUICK)
+    assert not report.ok and "out of bounds: x[" in report.headline and "refuses" not in str(report), str(report)
+
+
 def test_what_a_snippet_refuses_by_itself() -> None:
     """A size that a text refuses in words of its own is not tried, and named; at the example it has to compute."""
     text = 'torch::Tensor f(torch::Tensor x) { TORCH_CHECK(x.size(0) % 4 == 0, "rows must be a multiple of 4"); return x + 1; }'
