@@ -35,6 +35,7 @@ from ..run.cases import (
 )
 from ..run.compare import dtype_name
 from ..run.executor import Task
+from ..source.signature import mask
 from ..workers import steps
 from .derivatives import derivatives
 from .explain import explain, findings_of
@@ -220,9 +221,14 @@ def _narrow(runner: Runner) -> None:
     runner.untaken = [f"{name}: {why}" for name, why in untaken.items()]
 
 
+#: What computes in single precision, whatever the dtype.
+_SINGLE = re.compile(r"float(?!ing)|half|\d\.?\d*(?:e-?\d+)?f\b|\b(?!if\b|sizeof\b)_*[a-z]\w*f\s*\(", re.IGNORECASE)
+
+
 def _is_single(runner: Runner, op: Op) -> bool:
     """Tell whether results in float64, at the size of the example, are off by the roundings of float32, and by no more than in float32."""
-    if _own_dtype(op) != torch.float32:
+    text = mask("".join(runner.kernel.sources.values()).partition("// What the playground calls: ")[0])
+    if _own_dtype(op) != torch.float32 or not _SINGLE.search(text):
         return False
     wide, narrow = (Case("", prime_size(op), dtype) for dtype in (torch.float64, torch.float32))
     strict = {*runner.run_again(wide).wrong}

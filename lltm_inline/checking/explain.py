@@ -26,9 +26,12 @@ from ..run.cases import (
 )
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
+from ..source.signature import mask
 from .report import NO_BACKWARD, Finding, Grid
 from .runner import STRUCTURAL, CaseResult, Runner
 
+#: Where what is generated begins, behind a text of `from_load_inline`.
+_BEHIND = "// What the playground calls: "
 #: Extents tried, smallest first, when the smallest failing size is looked for.
 SMALLER = (*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 128)
 _WRONG_DTYPE = re.compile(r"expected scalar type (Float|Double) but found (Float|Double)")
@@ -274,9 +277,9 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
                 left = "look at what is left over after whole vectors or blocks"
                 return f"only where {letter} is not a multiple of {width}: {left}"
         if min(wrong) > max(right):
-            return f"only where {letter} >= {min(wrong)}; right for {letter} <= {max(right)}"
+            return f"wrong where {letter} >= {min(wrong)}; right for {letter} <= {max(right)}"
         if max(wrong) < min(right):
-            return f"only where {letter} <= {max(wrong)}; right for {letter} >= {min(right)}"
+            return f"wrong where {letter} <= {max(wrong)}; right for {letter} >= {min(right)}"
     return ""
 
 
@@ -329,7 +332,11 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     if case.numbers:
         if not runner.op.corners:
             told = ", ".join(number_text(*number, equals=" = ") for number in case.numbers)
-            return [f"right with the number of the example, wrong with {told}: is the example's written into the text?"]
+            texts = "\n".join(mask(text.partition(_BEHIND)[0]) for text in runner.kernel.sources.values())
+            # What stands in the text but once is a parameter that nothing uses.
+            unused = all(len(re.findall(rf"\b{name}\b", texts)) < 2 for name, _ in case.numbers)
+            more = ": is the example's written into the text?" * unused
+            return [f"right with the number of the example, wrong with {told}{more}"]
         return [
             f"right for ordinary numbers, wrong for {', '.join(number_text(*number, equals=' = ') for number in case.numbers)}"
         ]

@@ -43,13 +43,13 @@ _GRADIENTS_NOT_SHOWN = (
 )
 _DENSE = "// It makes inputs contiguous, as the text goes by how they lie in memory.\n"
 _NOT_SHOWN = (
-    "inputs and incoming gradients are made contiguous before they reach the text: that it is right for others by itself, or "
+    "inputs{} are made contiguous before they reach the text: that it is right for others by itself, or "
     "for a view whose address is no multiple of 16 bytes, such as x[1:], is not shown"
 )
 
 _LESS_EXACT = "what {} changes: the CPU computes as without. On a GPU nvcc's such flags make division, expf, logf and the like less exact"
 
-_CORNERS = "empty tensors, inf and NaN, and the numbers 0, 1 and -1 ({})"
+_CORNERS = "empty tensors, inf and NaN{} ({})"
 
 
 def is_dense(runner: Runner) -> bool:
@@ -78,7 +78,10 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
     looked_at = sum(runner.run(case).came_back for case in cases)
     tried, lenient = _sizes_refused(runner, cases)
     new = [*_undeclared_shapes(runner, cases), *(finding for finding in raw if finding.quantity not in known)]
-    notes += (_NOT_SHOWN if is_dense(runner) else _GRADIENTS_NOT_SHOWN,) * (is_dense(runner) or _is_adapted(runner))
+    if is_dense(runner):
+        notes += (_NOT_SHOWN.format(" and incoming gradients" * _is_adapted(runner)),)
+    elif _is_adapted(runner):
+        notes += (_GRADIENTS_NOT_SHOWN,)
     notes += _letters(runner.op)
     kept = getattr(runner.op.reference, "kept", {}).values()  # of a snippet's
     notes += (
@@ -104,9 +107,11 @@ def _untold(runner: Runner, cases: Sequence[Case]) -> list[str]:
     op = runner.op
     if op.corners:
         return []
+    has_numbers = any(argument.type.removesuffix("?") in ("int", "float") for argument in op.signature.inputs)
+    and_numbers = ", and 0, 1 and -1 for its numbers" * has_numbers
     if not _is_of_an_example(op):
-        return [_CORNERS.format("corners=False: nobody says what they give")]
-    told = [_CORNERS.format("an example does not tell what they should give")]
+        return [_CORNERS.format(and_numbers, "corners=False: nobody says what they give")]
+    told = [_CORNERS.format(and_numbers, "an example does not tell what they should give")]
     sizes = dict.fromkeys(case.size for case in cases if runner.run(case).came_back)
     # Where no call came back, nothing was tried with any value.
     drawn = [make_inputs(op, Case("", size, dtypes_of(op)[0])) for size in [*sizes][:2]]

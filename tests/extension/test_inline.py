@@ -941,7 +941,14 @@ def test_a_dtype_in_which_a_snippet_is_less_exact() -> None:
     x = torch.randn(3, 5)
     report = li.check(li.from_load_inline("e", text, **given, inputs=(x,)), compiler=QUICK)
     assert report.ok and "float64: the text computes it in single precision, so it is compared" in str(report)
-    for wrong, inputs in ((text.replace("1.0f", "1.01f"), x), (text, x.double())):  # the example itself has doubles
+    wide = text.replace("float v", "scalar_t v").replace(
+        "1.0f +", "1 + 2e-8 +"
+    )  # as far off as roundings, and nothing is single
+    for wrong, inputs in (
+        (text.replace("1.0f", "1.01f"), x),
+        (wide, x),
+        (text, x.double()),
+    ):  # the example itself has doubles
         report = li.check(li.from_load_inline("e", wrong, **given, inputs=(inputs,)), compiler=QUICK)
         assert not report.ok and "float64 differs" in report.headline
 
@@ -1156,6 +1163,7 @@ WRITTEN_IN = "torch::Tensor f(torch::Tensor x, double a, int64_t n) { return (x.
     [
         (WRITTEN_IN, "wrong with n = 1: is the example's written into the text?"),
         (WRITTEN_IN.replace("2, 16", "n, 16"), "wrong with a = 0.75: is the example's written into the text?"),
+        (WRITTEN_IN.replace("2, 16", "n, 16").replace("0.5)", "2 * a - 0.5)"), "wrong with a = 0.75"),
         (WRITTEN_IN.replace("2, 16", "n, 16").replace("0.5)", "a)"), ""),
         (WRITTEN_IN.replace("0.5)", "a)").replace("{ ret", '{ TORCH_CHECK(n == 2, "want n of 2"); ret'), ""),
     ],
@@ -1171,6 +1179,7 @@ def test_a_number_of_the_example_may_be_written_in(text: str, wrong: str) -> Non
     )
     report = li.check(kernel, compiler=QUICK, progress=False)
     assert report.ok != bool(wrong) and wrong in str(report), str(report)
+    assert ("is the example's written into the text?" in str(report)) == wrong.endswith("?"), str(report)
     assert "not tried: extents other than the example's, where a number stands: x (N, 32)" in str(report), str(report)
     refused = "TORCH_CHECK" in text
     assert ("not tried: numbers other than the example's: n = 2\n" in str(report)) == refused, str(report)

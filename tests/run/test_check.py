@@ -205,10 +205,12 @@ def test_what_a_device_sees_is_the_word_of_its_cell(said: str, word: str) -> Non
 def test_a_value_that_a_call_does_not_bear_is_no_matter_of_layout() -> None:
     """Of inputs that are all 1 and expanded it is told that they are 1, without a cure for numbers that overflow."""
 
+    reference = registry.ops["lltm"].reference
+
     def wrong(*inputs: torch.Tensor) -> Any:
         if all((one == 1).all() for one in inputs):
             raise RuntimeError("out of bounds: out[10]")
-        return registry.ops["lltm"].reference(*inputs)
+        return reference(*inputs)
 
     report = check(Kernel("lltm/ones", python=wrong), progress=False)
     assert finding(report, "parity", "forward").hints == ("right for ordinary inputs, wrong with inputs all 1",)
