@@ -39,10 +39,10 @@ from ..source.signature import mask
 from ..workers import steps
 from .derivatives import derivatives
 from .explain import explain, findings_of
-from .interface import interface, is_copied, is_dense
+from .interface import copied_in, interface, is_dense
 from .opcheck import is_operator, opcheck
 from .purity import purity
-from .report import APART, COPIED, RIGHT, Finding, Report, Section
+from .report import APART, Finding, Report, Section
 from .runner import RAISES, Matrix, Part, Runner, fill, laboratory, matrix_of, runner_of
 from .safety import safety
 
@@ -350,7 +350,7 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
                 skipped.append(result.skipped)
         else:
             ran += 1
-            fill(matrix, case.group, result, runner.outputs, COPIED if is_copied(runner, case) else RIGHT)
+            fill(matrix, case.group, result, runner.outputs, copied_in(runner, case))
             column, cells = case.group, {name: row[case.group] for name, row in matrix.items()}
     skipped += [untried] if untried else []
     findings = findings_of(runner, cases, structural=False)

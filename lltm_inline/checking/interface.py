@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ..base.arguments import plural
 from ..base.device import DEVICES
 from ..base.flags import less_exact
 from ..base.progress import emit
@@ -57,11 +58,11 @@ def is_dense(runner: Runner) -> bool:
     return any(_DENSE in text for text in runner.kernel.sources.values())
 
 
-def is_copied(runner: Runner, case: Case) -> bool:
-    """Tell whether what makes this case never reaches the text: the adapter has made contiguous what is not."""
+def copied_in(runner: Runner, case: Case) -> tuple[str, ...]:
+    """List the quantities for which what makes this case never reaches the text: the adapter has made contiguous what is not."""
     if case.layout != "contiguous":
-        return is_dense(runner)
-    return case.grads not in ("contiguous", "misaligned") and _is_adapted(runner)
+        return (*runner.outputs, *runner.gradients) if is_dense(runner) else ()
+    return (*runner.gradients,) if case.grads not in ("contiguous", "misaligned") and _is_adapted(runner) else ()
 
 
 def _is_adapted(runner: Runner) -> bool:
@@ -84,9 +85,11 @@ def interface(runner: Runner, cases: Sequence[Case], size: Size) -> Part:
         notes += (_GRADIENTS_NOT_SHOWN,)
     notes += _letters(runner.op)
     kept = getattr(runner.op.reference, "kept", {}).values()  # of a snippet's
+    extras = runner.function.interface.extras if runner.function.interface and _is_of_an_example(runner.op) else 0
+    more = "" if kept else f"{plural(extras, 'further result')} of forward" * bool(extras)
     notes += (
-        f"{' and '.join(kept)}: not compared, as only backward takes {'them' if len(kept) > 1 else 'it'}",
-    ) * bool(kept)
+        f"{' and '.join(kept) or more}: not compared, as only backward takes {'them' if max(len(kept), extras) > 1 else 'it'}",
+    ) * bool(kept or more)
     skipped += [*_inexact(runner), *_untold(runner, cases)]
     return Part(looked_at + count + refused + tried, [*findings, *new, *accepted, *lenient], skipped, notes)
 
@@ -148,7 +151,7 @@ def _letters(op: Op) -> tuple[str, ...]:
         return ()
     shapes = {argument.name: op.shapes[argument.name] for argument in op.signature.inputs if argument.name in op.shapes}
     lettered = [f"{name} ({', '.join(shape.split())})" for name, shape in shapes.items() if set(shape) & {*op.letters}]
-    return (f"sizes are given by letter: {', '.join(lettered)}",) * bool(lettered)
+    return (f"sizes are given by letter: {', '.join(lettered)}; no other number of axes is tried",) * bool(lettered)
 
 
 def _raw_gradients(runner: Runner, size: Size) -> tuple[int, list[Finding], tuple[str, ...]]:

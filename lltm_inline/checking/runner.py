@@ -589,8 +589,8 @@ def matrix_of(op: Op, columns: Sequence[str]) -> Matrix:
     return {quantity: dict.fromkeys(columns, "") for quantity in quantities(op)}
 
 
-def fill(matrix: Matrix, column: str, result: CaseResult, outputs: Sequence[str], right: str = RIGHT) -> None:
-    """Enter a result into its column, what is right in this word; the first thing that is wrong stays."""
+def fill(matrix: Matrix, column: str, result: CaseResult, outputs: Sequence[str], copied: Sequence[str] = ()) -> None:
+    """Enter a result into its column, what is right and was copied as such; the first thing that is wrong stays."""
     for quantity, cells in matrix.items():
         call = result.wrong.get("forward") or (result.wrong.get("backward") if quantity not in outputs else None)
         mismatch = result.wrong.get(quantity) or call
@@ -598,7 +598,7 @@ def fill(matrix: Matrix, column: str, result: CaseResult, outputs: Sequence[str]
             if cells[column] in ("", RIGHT, COPIED):
                 cells[column] = _word(mismatch)
         elif quantity in result.seen and not cells[column]:
-            cells[column] = right
+            cells[column] = COPIED if quantity in copied else RIGHT
 
 
 def _word(mismatch: Mismatch) -> str:
