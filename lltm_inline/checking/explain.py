@@ -181,7 +181,7 @@ def _may_be_right(runner: Runner, quantity: str, case: Case) -> bool:
 
 
 def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
-    """Shrink each extent as far as the quantity stays wrong, twice over."""
+    """Shrink each extent as far as the quantity stays wrong, twice over; one that is large to where it begins to be wrong."""
     size = case.size
     if case.view is not None:  # the shape is what matters
         return size
@@ -196,7 +196,23 @@ def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
                 if runner.op.allows(smaller) and fails(runner, quantity, replace(case, size=smaller)):
                     size = smaller
                     break
+            else:
+                size = _least(runner, quantity, replace(case, size=size), axis)
     return size
+
+
+def _least(runner: Runner, quantity: str, case: Case, axis: int) -> Size:
+    """Halve the way from the largest extent of `SMALLER`, which is right, to that of the case, until two neighbours differ."""
+    right, wrong = SMALLER[-1], case.size[axis]
+    while wrong - right > 1:
+        middle = with_extent(case.size, axis, (right + wrong) // 2)
+        if not runner.op.allows(middle):
+            break
+        if fails(runner, quantity, replace(case, size=middle)):
+            wrong = middle[axis]
+        else:
+            right = middle[axis]
+    return with_extent(case.size, axis, wrong)
 
 
 def _of_text(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
@@ -246,10 +262,12 @@ def _where(runner: Runner, cases: Sequence[Case], quantity: str, case: Case, sma
     if (
         others
         and all(_may_be_right(runner, quantity, c) for c in cases if c.dtype != case.dtype)
-        and any(is_right(runner, quantity, c) for c in others)
+        and is_right(runner, quantity, replace(case, dtype=others[0].dtype))
     ):
         found.append(f"only in {dtype_name(case.dtype)}; {dtype_name(others[0].dtype)} is right")
-    known = [*(c for c in plain if c.dtype == case.dtype), replace(case, size=smallest)]
+    below = [with_extent(smallest, axis, n - 1) for axis, n in enumerate(smallest) if n > SMALLER[-1]]
+    sizes = [smallest, *filter(runner.op.allows, below)]
+    known = [*(c for c in plain if c.dtype == case.dtype), *(replace(case, size=size) for size in sizes)]
     rule = _size_rule(runner, quantity, case, known)
     return [*found, *([rule] if rule else [])]
 

@@ -509,7 +509,7 @@ _ALL = (
         "is wrong without an error", name="one_output_twice",
     ),
     _rare("rare_rows", remainder_of_four, "n % 8 == 4", "parity", "y", "B=2, F="),
-    _rare("rare_scale", large_ones, "another way for many elements", "parity", "y", "wrong where N >= 133337"),
+    _rare("rare_scale", large_ones, "another way for many elements", "parity", "y", "wrong where N >= 100001; right for N <= 100000"),
     _rare("rare_scale", zero_is_false, "zero is taken for nothing", "parity", "y", "wrong for c = 0"),
     _rare(
         "rare_rows", _Address.apply, "a cache by address", "purity", "y",
