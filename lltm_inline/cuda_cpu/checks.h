@@ -76,12 +76,14 @@ std::string race(const Access& before, const Access& now, const std::string& ele
   const bool same_block = before.block == now.block;
   const bool some_atomic = Kind(before.kind) >= Kind::atomic || Kind(now.kind) >= Kind::atomic;
   const bool same_warp = before.thread / kWarp == now.thread / kWarp;
-  const char* const cure = some_atomic   ? "Either all accesses between two barriers are atomic or none is"
-                           : !same_block ? "No barrier orders two blocks: let each write places of its own, or use atomics"
-                           : !same_warp  ? "Put __syncthreads() between them"
-                           : launch.threads() <= kWarp
-                               ? "Put __syncwarp() or __syncthreads() between them"
-                               : "Put __syncthreads() between them; __syncwarp() is enough where no other warp takes part";
+  const char* const cure =
+      some_atomic   ? "Either all accesses between two barriers are atomic or none is"
+      : !same_block ? "No barrier orders two blocks: let each write places of its own, or use atomics"
+      : !same_warp  ? "Put __syncthreads() between them, where all threads of the block come by"
+      : launch.threads() <= kWarp
+          ? "Put __syncwarp() or __syncthreads() between them"
+          : "Put __syncthreads() between them, where all threads of the block come by; __syncwarp() is enough "
+            "where no other warp takes part";
   const char* const image = checks().image_low;
   return "race: " + element + " is " + kDone[now.kind] + " at line " + line_at(image + now.pc, launch) + " by " +
          of_thread(now, launch) + ", and " + kDone[before.kind] + " at line " + line_at(image + before.pc, launch) + " by " +

@@ -1,6 +1,6 @@
 // A place in shared memory that is used twice to tell all threads a number: one barrier is missing between the two.
 // x = torch.randn(64)
-// report: race: all(\[0\])? is (read|written) .* Put __syncthreads\(\) between them; __syncwarp\(\) is enough
+// report: race: all(\[0\])? is (read|written) .* Put __syncthreads\(\) between them, where all threads of the block come by; __syncwarp\(\) is enough
 __device__ float tell(float v) {
   __shared__ float all;
   if (threadIdx.x == 0) all = v;  // <-
