@@ -696,6 +696,8 @@ def _all_of(
 
 
 _ONCE = "Take it once, ahead of the loop."
+#: Reasons that the machine code of a loop shows.
+_SHOWN = {"is_atomic": ATOMIC, "rereads": BYTES, "divides": DIVISION, "strides": FAR}
 
 
 def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
@@ -713,12 +715,15 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     if one.how == MAY_NEED:
         return because_of_memory(one, of.text)
     if one.how in (BRANCHES[0], UNCOUNTED[0], UNCLEAR_PLACES):
-        return because_of_branches(one, of.text)
+        told = because_of_branches(one, of.text)
+        # The machine code may show more: a square root branches, too, to a call for negative numbers.
+        if told.how != one.how or not any(getattr(loop, has) for loop in loops for has in ("has_sqrt", *_SHOWN)):
+            return told
     if one.help == FAR[1] and not any(loop.strides for loop in loops):
         return replace(one, how=UNCLEAR_PLACES, help="")
     if any(loop.has_sqrt for loop in loops):
         return because_of_sqrt(one)
-    for has, (how, help) in (("is_atomic", ATOMIC), ("rereads", BYTES), ("divides", DIVISION), ("strides", FAR)):
+    for has, (how, help) in _SHOWN.items():
         if any(getattr(loop, has) for loop in loops):
             return replace(one, how=how, help=help)
     is_atomic = one.how == UNCLEAR and "std::atomic" in of.text
