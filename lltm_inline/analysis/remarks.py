@@ -9,11 +9,12 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ..base.progress import Progress
 from ..build.compiler import run_jobs
 from ..run.built import Built
-from ..source.signature import mask
+from ..source.signature import mask, own_text
 
 _REMARK = re.compile(r"(.+?):(\d+):\d+: (optimized|missed|remark): +(.+?)(?: \[-Rpass.*\])?")
 #: clang++ has the place of a remark behind it, where it does not find it among the files that it has read.
@@ -23,8 +24,6 @@ _PLACE = re.compile(r".+: note: could not determine the original source location
 _DEFINED = re.compile(
     r"(?<![\w:.>])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
 )
-#: Where what is generated begins, behind a text of `from_load_inline`: nobody can mend that.
-_GENERATED = re.compile(r"^// What the playground calls: ", re.MULTILINE)
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What hands work to threads.
 _THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
@@ -216,6 +215,7 @@ _NAMES = re.compile(r"\b[A-Za-z_]\w*")
 #: An element of an array, and whether it is written.
 _ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*[-+*]=")
+_IN_A_LOCAL = "A sum belongs in a local variable, which is written when the loop is done."
 #: `y[n++] = x` behind an `if`: some are taken, and moved together.
 _COUNTED_PLACE = re.compile(r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)")
 _WITHOUT_IF = (
@@ -235,7 +235,7 @@ def because_of_order(one: Remark, text: str) -> Remark:
     head, body = _loop_around(text, one.line)
     turns = set(_NAMES.findall(head))
     if any(turns.isdisjoint(_NAMES.findall(place)) for place in _MEMORY_SUM.findall(body)) and ";" in head:
-        return replace(one, help="A sum belongs in a local variable, which is written when the loop is done.")
+        return replace(one, help=_IN_A_LOCAL)
     names = {name for found in _CHANGES.findall(body) for name in found if name}
     names = {name for name in names if not re.search(rf"[\w>][&*\s]\s*\b{name}\s*(?:=|;|\{{)", _declared(body))}
     clauses = []
@@ -263,7 +263,7 @@ def because_of_memory(one: Remark, text: str) -> Remark:
         if not is_written:
             continue
         if turns.isdisjoint(_NAMES.findall(index)) and re.search(rf"\b{name}\s*\[[^\[\]]*\]\s*[-+*]=(?!=)", body):
-            return replace(one, help="A sum belongs in a local variable, which is written when the loop is done.")
+            return replace(one, help=_IN_A_LOCAL)
         if re.search(r"[\[(]", index) or any(other == name and place != index for other, place, _ in elements):
             return replace(one, help="")
     return one
@@ -293,6 +293,7 @@ def _loop_around(text: str, line: int) -> tuple[str, str]:
     return (found[1], "\n".join(lines)[found.end() :]) if found else ("", "\n".join(lines))
 
 
+@lru_cache(maxsize=8)  # of one text it is asked for each remark
 def extents(text: str) -> dict[int, int]:
     """Return the first and the last line of each loop of a text.
 
@@ -336,8 +337,8 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
         >>> told_in("a/b:3:9: optimized: loop vectorized using 32 byte vectors", "a/b", "")
         (Remark(line=3, what='vectorised', how='32 bytes at a time', help=''),)
     """
-    generated = _GENERATED.search(text)
-    ends = text.count("\n", 0, generated.start()) if generated else math.inf
+    mine = own_text(text)  # nobody can mend what is generated
+    ends = math.inf if mine == text else mine.count("\n")
     masked = mask(text)
     own = {*_DEFINED.findall(masked)} - {"forward", "backward"}
     found = [one for one in dict.fromkeys(_remarks(printed, name, own)) if one.line <= ends]

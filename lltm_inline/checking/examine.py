@@ -35,7 +35,7 @@ from ..run.cases import (
 )
 from ..run.compare import dtype_name
 from ..run.executor import Task
-from ..source.signature import mask
+from ..source.signature import mask, own_text
 from ..workers import steps
 from .derivatives import derivatives
 from .explain import explain, findings_of
@@ -227,8 +227,8 @@ _SINGLE = re.compile(r"float(?!ing)|half|\d\.?\d*(?:e-?\d+)?f\b|\b(?!if\b|sizeof
 
 def _is_single(runner: Runner, op: Op) -> bool:
     """Tell whether results in float64, at the size of the example, are off by the roundings of float32, and by no more than in float32."""
-    text = mask("".join(runner.kernel.sources.values()).partition("// What the playground calls: ")[0])
-    if _own_dtype(op) != torch.float32 or not _SINGLE.search(text):
+    texts = (mask(own_text(text)) for text in runner.kernel.sources.values())
+    if _own_dtype(op) != torch.float32 or not any(map(_SINGLE.search, texts)):
         return False
     wide, narrow = (Case("", prime_size(op), dtype) for dtype in (torch.float64, torch.float32))
     strict = {*runner.run_again(wide).wrong}

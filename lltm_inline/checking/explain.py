@@ -26,12 +26,10 @@ from ..run.cases import (
 )
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
-from ..source.signature import mask
+from ..source.signature import mask, own_text
 from .report import NO_BACKWARD, Finding, Grid
 from .runner import STRUCTURAL, CaseResult, Runner
 
-#: Where what is generated begins, behind a text of `from_load_inline`.
-_BEHIND = "// What the playground calls: "
 #: Extents tried, smallest first, when the smallest failing size is looked for.
 SMALLER = (*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 128)
 _WRONG_DTYPE = re.compile(r"expected scalar type (Float|Double) but found (Float|Double)")
@@ -350,7 +348,7 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     if case.numbers:
         if not runner.op.corners:
             told = ", ".join(number_text(*number, equals=" = ") for number in case.numbers)
-            texts = "\n".join(mask(text.partition(_BEHIND)[0]) for text in runner.kernel.sources.values())
+            texts = "\n".join(mask(own_text(text)) for text in runner.kernel.sources.values())
             # What stands in the text but once is a parameter that nothing uses.
             unused = all(len(re.findall(rf"\b{name}\b", texts)) < 2 for name, _ in case.numbers)
             more = ": is the example's written into the text?" * unused

@@ -32,13 +32,14 @@ from ..run.cases import (
 )
 from ..run.compare import dtype_name
 from ..run.function import as_tuple, differentiable, each
+from ..source.signature import GENERATED
 from ..workers import steps
 from .explain import findings_of
 from .report import Finding
 from .runner import Call, CaseResult, Part, Runner, one_line
 
 #: What stands in the adapter of a text from elsewhere (`export/templates/adapter.cpp.jinja`), and what that means for a check.
-_BOTH = re.compile(r"^// What the playground calls: \S+ and \S+, with", re.MULTILINE)
+_BOTH = re.compile(rf"^{GENERATED}\S+ and \S+, with", re.MULTILINE)
 _GRADIENTS_NOT_SHOWN = (
     "incoming gradients are made contiguous ahead of the text, so that a missing .contiguous() does not show"
 )

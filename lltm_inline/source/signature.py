@@ -142,6 +142,20 @@ class Interface:
     narrow: tuple[str, ...] = ()
 
 
+#: How what is generated begins, behind a text of somebody's own: `export/templates/adapter.cpp.jinja`.
+GENERATED = "// What the playground calls: "
+
+
+def own_text(text: str) -> str:
+    """Return what stands ahead of what is generated: all of it, where nothing is.
+
+    Example:
+        >>> own_text("int f();\\n// What the playground calls: f, with")
+        'int f();\\n'
+    """
+    return re.split(f"^{GENERATED}", text, maxsplit=1, flags=re.MULTILINE)[0]
+
+
 @lru_cache(maxsize=32)  # an export asks for the functions of one text again and again
 def mask(text: str) -> str:
     """Blank comments, strings and preprocessor lines; every other character keeps its place.
