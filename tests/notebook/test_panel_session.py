@@ -26,6 +26,7 @@ from lltm_inline.notebook.panel import verbs
 from lltm_inline.notebook.panel.capture import captured
 from lltm_inline.notebook.panel.session import PanelSetting, Session
 from tests.conftest import HEAVY
+from tests.quick import QUICK
 from tests.stopping import PATIENCE, SLEEPY, compilers, until
 from tests.tiny import BROKEN, STABLE, forget
 
@@ -546,6 +547,7 @@ def test_a_cuda_text_without_a_gpu_is_only_compiled(session: Session, monkeypatc
 def test_benchmark_of_a_cuda_text_on_the_cpu_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """On `cuda-cpu` Benchmark checks, and then shows counts, their picture and no time: none would be that of a GPU."""
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setenv("CXX", QUICK)
     one = panel(li.registry["axpy/cuda"])
     state = do(one, "benchmark")
     assert state["verdict"] == "axpy/cuda: no line takes more than it needs" and "Counts, no times" in state["timings"]

@@ -15,7 +15,7 @@ from lltm_inline.checking.check import check
 from lltm_inline.model.registry import Kernel
 from lltm_inline.ops.gemm import GemmChoice, gemm_choices
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("quick_compiler")]
 
 OP = li.registry.ops["lltm"]
 KERNEL = li.registry["lltm/onednn"]
@@ -28,7 +28,7 @@ needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reas
 
 
 @pytest.fixture(scope="module", autouse=True)
-def built() -> None:
+def built(quick_compiler: None) -> None:
     """Build all that is called here at once."""
     build([KERNEL, MKL, ONEDNN, WITHOUT], progress=False)
 

@@ -222,7 +222,8 @@ def require_reports(planted: list[Planted], run: Callable[[torch.Tensor, int], t
 
 @pytest.mark.full
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc")
-@pytest.mark.parametrize("kind", [pytest.param("right", marks=pytest.mark.long), "teaching"])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["right", "teaching"])
 def test_right_kernels_compile_for_a_gpu(op: Op, kind: str) -> None:
     """nvcc takes the same texts."""
     _, text = together(kind)
@@ -513,6 +514,7 @@ at::Tensor forward(const at::Tensor& x, int64_t which) {
 
 
 @pytest.mark.full
+@pytest.mark.long
 def test_revisions_of_a_torch_free_text_side_by_side(op: Op, watched: Watched) -> None:
     """The second compiles one file, and each is a library of its own; what the compiler says of either file is kept."""
     kernel, flags = Kernel("planted/free", **TORCH_FREE), ["-O0"]
