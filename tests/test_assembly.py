@@ -15,11 +15,12 @@ import pytest
 
 import lltm_inline as li
 from lltm_inline.analysis import assembly, sass
-from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
+from lltm_inline.analysis.assembly import Assembly, Instruction, Loop, Routine, _by_time, _loops, _remarks_of
 from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.remarks import (
     BRANCHES,
     CARRIED,
+    FAR,
     MAY_NEED,
     UNCLEAR_PLACES,
     UNCOUNTED,
@@ -28,6 +29,7 @@ from lltm_inline.analysis.remarks import (
     because_of_calls,
     because_of_memory,
     because_of_order,
+    because_of_sqrt,
     told_in,
 )
 from lltm_inline.base.packages import pip_command
@@ -400,12 +402,124 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
         (("operator new", "operator delete"), "Take it once, ahead of the loop"),
         (("a function by its address",), "What a std::function, a pointer or a virtual function calls is not inlined"),
         (("at::Tensor::item", "a function by its address"), "A call of ATen's takes a microsecond or so"),
+        (
+            ("at::_ops::slice_Tensor::call", "at::_ops::cat::call", "c10::TensorImpl::incref"),
+            "Where one grows so, keep the parts",
+        ),
+        (("at::TensorBase::data_ptr",), "Ask once, ahead of the loop, and keep the answer in a local"),
+        (("a function by its address", "c10::detail::maybe_wrap_dim_slow"), "Ask once, ahead of the loop"),
+        (
+            ("expf", "a function by its address", "c10::detail::maybe_wrap_dim_slow"),
+            "Write out what it computes, call at::vec",
+        ),
+        (("std::map::operator[]", "operator new"), "Where the keys are whole numbers and not too large"),
+        (("std::__cxx11::basic_ostringstream::basic_ostringstream", "operator new"), "Compute with numbers"),
+        (("pthread_mutex_lock", "pthread_mutex_unlock"), "Gather in a local variable of each thread"),
+        (("GOMP_parallel",), "Share out the turns of the outermost loop"),
+        (("pow",), "Multiply, where the exponent is a small whole number"),
     ],
 )
 def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, ...], help: str) -> None:
-    """A function that is known by its address alone, and one of ATen's, have cures of their own."""
-    said = because_of_calls(Remark(3, "not vectorised", "why"), calls)
-    assert ", ".join(calls) in said.how and said.help.startswith(help)
+    """The call that takes the time decides, and is named, without those that a compiler makes beside it in rare cases."""
+    said = because_of_calls(
+        Remark(1, "not vectorised", "why"), calls, "for (; i < x.size(0);) f();" if "c10::d" in "".join(calls) else ""
+    )
+    assert said.help.startswith(help)
+    assert ("by its address" in said.how) == (calls == ("a function by its address",)) and "c10" not in said.how
+
+
+@pytest.mark.parametrize(
+    ("loop", "same"),
+    [
+        ("for (int c = 0; c < n; ++c) {\n y[c] = x[c] * std::exp(-g[r]);\n}", "std::exp(-g[r])"),
+        ("for (int c = 0; c < n; ++c) y[c] = x[c] * std::exp(2 * g);", "std::exp(2 * g)"),
+        ("for (int c = 0; c < n; ++c) y[c] = std::exp(x[c]);", ""),
+        ("for (auto v : x) s += std::exp(v);", ""),
+        ("for (int c = 0; c < n; ++c) { const float v = x[c] - m; y[c] = exp(v); }", ""),
+        ("for (int c = 0; c < n; ++c) { g *= 0.9f; y[c] = expf(g); }", ""),
+        ("for (int c = 0; c < n; ++c) { y[r] += exp(y[r]); }", ""),
+        ("for (int c = 0; c < n; ++c) y[c] = exp(next());", ""),
+        ("for (int c = 0; c < n; ++c) y[c] = exp(s.next);", ""),
+    ],
+)
+def test_a_call_that_asks_for_the_same_in_each_turn(loop: str, same: str) -> None:
+    """It belongs ahead of the loop, which is said where nothing that it depends on changes, and nowhere else."""
+    said = because_of_calls(Remark(1, "not vectorised", "why"), ("expf",), loop)
+    assert (
+        (f"`{same}` is the same in all" in said.how)
+        == bool(same)
+        == (said.help == "Compute it once, ahead of the loop.")
+    )
+    root = because_of_sqrt(Remark(1, "not vectorised", "why"), loop.replace("exp(", "sqrt(").replace("expf", "sqrtf"))
+    assert (root.help == said.help) == bool(same)
+
+
+def test_a_loop_that_goes_through_a_tree() -> None:
+    """As g++ finds a key in a std::map; a pointer that is only read again, and an array of pointers, are no chain."""
+    tree = "mov rax,rbx|test rdx,rdx|je 9|mov rbx,rdx|mov rdx,QWORD PTR [rbx+0x10]|mov rcx,QWORD PTR [rbx+0x18]|jle 3"
+    chain = "cmp QWORD PTR [rax+0x8],rsi|je 9|mov rax,QWORD PTR [rax]|test rax,rax|jne 0"
+    again = "mov rdx,QWORD PTR [rbx]|vmovss xmm0,DWORD PTR [rdx+rax*4]|inc rax|cmp rax,rcx|jne 0"
+    many = "mov rdx,QWORD PTR [rax]|vmovss xmm0,DWORD PTR [rdx]|add rax,0x8|cmp rax,rcx|jne 0"
+    for text, chases in ((tree, True), (chain, True), (again, False), (many, False)):
+        loop = Loop(tuple(listed(*(f"{at} {one}" for at, one in enumerate(text.split("|"))))))
+        assert loop.chases is chases and ("each read waits for the one before" in loop.pace) is chases, text
+
+
+def test_beside_a_call_a_place_that_is_written_counts_for_nothing() -> None:
+    """What joins tensors writes the same pointer in each turn: no sum is to be kept in a local for that."""
+    loop = "call 9 <at::_ops::cat::call>|mov QWORD PTR [r14],rax|inc rbx|cmp rbx,rcx|jne 0"
+    assert Loop(tuple(listed(*(f"{at} {one}" for at, one in enumerate(loop.split("|")))))).pace == (
+        "no calculation with floats or doubles"
+    )
+
+
+def of_loop(text: str, loop: str, hot: Hot | None = None) -> Assembly:
+    """Make the machine code of a loop, all of which belongs to line 2 of a text."""
+    rows = tuple(Instruction(at, each, 2) for at, each in enumerate(loop.split("|")))
+    return Assembly("k", "a compiler", text, (Routine("f", rows, (Loop(rows),)),), hot=hot)
+
+
+COLUMNS = "for (int k = 0; k < n; ++k)\n  s += a[k] * b[k * m + j];"
+FAR_APART = "vmovss xmm1,DWORD PTR [rcx]|vfmadd231ss xmm0,xmm1,DWORD PTR [rax]|add rax,0x4|add rcx,r15|jne 0"
+
+
+@pytest.mark.parametrize(
+    "told", [Remark(2, "not vectorised", CARRIED[1]), Remark(1, "vectorised", "16 numbers at a time")]
+)
+def test_a_walk_along_a_column_goes_before_the_order_of_a_sum(told: Remark) -> None:
+    """As in a product of matrices; also where a compiler says that it made a loop of vectors, for steps of one, beside this one."""
+    [said] = _remarks_of(of_loop(COLUMNS, FAR_APART), [told])
+    assert said.how.endswith(FAR[0]) and said.help == FAR[1]
+    [side_by_side] = _remarks_of(of_loop(COLUMNS, FAR_APART.replace("add rcx,r15", "add rcx,0x4")), [told])
+    assert FAR[0] not in side_by_side.how and "another loop" not in side_by_side.help
+
+
+def test_what_is_true_of_two_statements_of_a_loop_is_said_once() -> None:
+    """As where clang++ speaks of each call of a loop by itself."""
+    text = "for (;;) {\n  f();\n  g();\n}\nfor (;;) f();"
+    told = [Remark(line, "not vectorised", "it calls a function") for line in (3, 2, 5)]
+    assert [one.line for one in _remarks_of(of_loop(text, "call 9 <f>|jne 0"), told)] == [2, 5]
+
+
+def test_a_loop_of_which_the_compiler_says_nothing() -> None:
+    """g++ is silent where an exception may lead out of a loop; its machine code shows what it calls."""
+    text = "for (int i = 0; i < n; ++i)\n  y = at::cat({y, x});"
+    [said] = _remarks_of(of_loop(text, "call 9 <at::_ops::cat::call>|jne 0"), [])
+    assert (
+        said.line == 1 and said.how == "it joins tensors in each turn, which copies all of them (at::_ops::cat::call)"
+    )
+    assert not _remarks_of(of_loop(text, "call 9 <c10::TensorImpl::incref>|jne 0"), []), "nobody has asked for that"
+
+
+def test_what_takes_the_time_is_said_first() -> None:
+    """Where it goes stands ahead of the machine code, and what is said of those lines ahead of the rest."""
+    text = "for (;;)\n  f();\nfor (;;)\n  g();"
+    hot = Hot("N=1, forward", 10, ((4, 0.7), (2, 0.2)))
+    said = (Remark(1, "not vectorised", "cold"), Remark(3, "not vectorised", "hot"), Remark(4, "inlined", "g"))
+    shown = _by_time(replace(of_loop(text, "vaddss xmm0,xmm0,xmm1|jne 0", hot), remarks=said))
+    assert shown.remarks == (said[1], said[0], said[2])
+    places = [str(shown).index(part) for part in ("where the time goes", "hot", "cold", "loop at line 2")]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize(
@@ -744,7 +858,8 @@ def test_libraries_are_told_whole() -> None:
         "tiny/a", "g++ 12", "y[i] += x[i];", (), hot=Hot("N=1, forward", 9, ((1, 0.096),), others, calls)
     )
     said = str(shown).split("\n")
-    assert said[-5:] == [
+    first = next(at for at, row in enumerate(said, 1) if row.startswith("where the time goes"))
+    assert said[first : first + 5] == [
         "   40%     1 | y[i] += x[i];  in contiguous of libtorch_cpu.so",
         "   30%         in libgomp.so.1: threads that wait: shares are uneven, or too small, or one thread works alone meanwhile",
         "   20%         in [kernel.kallsyms]: the system: new pages of memory, and threads that are woken",

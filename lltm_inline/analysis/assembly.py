@@ -43,10 +43,12 @@ from .remarks import (
     BRANCHES,
     BYTES,
     CARRIED,
+    CHASES,
     DIVISION,
     FAR,
     IN_ORDER,
     MAY_NEED,
+    RARE,
     UNCLEAR,
     UNCLEAR_PLACES,
     UNCOUNTED,
@@ -122,6 +124,7 @@ _GATHERS = (
     ", reads places that numbers give which it has just read, as table[index[i]]: where these lie far apart, in more than a cache holds, "
     "each is a wait for memory"
 )
+_CHASES = ", goes from each place in memory to the next one that it names, as through a tree or a list: each read waits for the one before"
 #: What is in a register: what changes from turn to turn as a counter does, or what was read at a place that such a one gives.
 _TURNS, _READ = "turns", "read"
 #: What fetches a number from memory into a register of the processor's own.
@@ -173,6 +176,16 @@ def _written(one: Instruction) -> set[str]:
 def _registers(text: str) -> set[str]:
     """Name the registers of the processor's own numbers in an operand, each by one name: `rax`, `eax` and `al` are one."""
     return {next(filter(None, found)) for found in _REGISTER.findall(text)}
+
+
+def _reached(come_from: Mapping[str, set[str]], start: str) -> set[str]:
+    """Name the registers from which that of a number may come, over others."""
+    reached, left = set[str](), [start]
+    while left:
+        new = come_from.get(left.pop(), set()) - reached
+        reached |= new
+        left += new
+    return reached
 
 
 @dataclass(frozen=True)
@@ -238,8 +251,9 @@ class Loop:
         names = [one.name for one in self.instructions]
         converts = any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names))
         words += _CONVERTS * converts + _DIVIDES * self.divides + _IN_ORDER * self.adds_in_order
-        if not self.calls:  # beside which neither counts for much
-            words += _BRANCHES * self.branches + _GATHERS * self.gathers
+        if self.calls:  # beside which nothing else counts for much
+            return words
+        words += _CHASES * self.chases + _BRANCHES * self.branches + _GATHERS * self.gathers
         if self.is_atomic:
             return words + _ATOMIC
         return words + (_ONE_PLACE + _NEIGHBOURS * self.has_threads) * self.writes_one_place
@@ -271,6 +285,28 @@ class Loop:
                     gaps = [one.address - jump.address for one in self.instructions[follows : follows + 1]]
                     jumps += to is not None and int(to[1], 16) in own and gaps != [] and gaps[0] <= _JUMP_BYTES
         return jumps > sum(map(bool, map(_SQRT.fullmatch, names)))
+
+    @property
+    def chases(self) -> bool:
+        """Whether the places of its reads come from such reads alone, through which it goes as through a tree or a list; on x86."""
+        found, come_from = False, dict[str, set[str]]()
+        for one in self.instructions:
+            if moved := re.fullmatch(r"mov +(\w+),(?:QWORD PTR \[(\w+)(?:[+-]0x\w+)?\]|(\w+))", one.text):
+                to, at = _registers(moved[1]), _registers(moved[2] or moved[3])
+                found = found or moved[2] is not None
+                for register in to:
+                    come_from.setdefault(register, set()).update(at)
+            else:
+                # What is computed besides is no pointer that was read.
+                for register in _written(one):
+                    come_from.setdefault(register, set()).add("")
+        around = {start for start in come_from if "" not in come_from[start] and start in _reached(come_from, start)}
+        return found and any(
+            _registers(place[2]) & around
+            for one in self.instructions
+            if (place := re.fullmatch(r"mov +(\w+),QWORD PTR \[(\w+)(?:[+-]0x\w+)?\]", one.text))
+            and _registers(place[1]) & around
+        )
 
     @property
     def gathers(self) -> bool:
@@ -509,7 +545,7 @@ class Assembly(Shown):
 
     def __str__(self) -> str:
         texts, left = self.text.split("\n"), self.MOST
-        rows = [self.headline, *filter(None, [self.threads, self.note])]
+        rows = [self.headline, *filter(None, [self.threads, self.note]), *self._asked(texts)]
         if self.other is not None:
             rows += ["", *self.differences]
         for routine in self.routines:
@@ -527,20 +563,23 @@ class Assembly(Shown):
                 left = max(0, left - len(loop.instructions))
         rows += [] if self.loops else ["", self.without_loops]
         rows += self.left_out([loop for routine in self.routines for loop, _ in routine.kinds])
-        if self.remarks is not None:
-            rows += [
-                "",
-                "what the compiler says:" if self.remarks else "The compiler says nothing of the text, good or bad.",
-            ]
-            for one in self.remarks:
-                rows += [f"  {one.line:4} | {texts[one.line - 1].strip()[:_SOURCE]}", f"         {one}"]
+        return "\n".join(rows)
+
+    def _asked(self, texts: Sequence[str]) -> list[str]:
+        """Say where the time goes, and what the compiler says, if asked: it is what somebody with a slow kernel wants first."""
+        rows: list[str] = []
         if self.hot is not None:
             rows += ["", self.hot.headline]
             rows += [
                 f"  {percent(share):>4}  {f'{line:>4} | {text[:_SOURCE]}' if line else '     '}  {inside}".rstrip()
                 for share, line, text, inside in self.hot.rows(texts)
             ]
-        return "\n".join(rows)
+        if self.remarks is not None:
+            said = "what the compiler says:" if self.remarks else "The compiler says nothing of the text, good or bad."
+            rows += ["", said]
+            for one in self.remarks:
+                rows += [f"  {one.line:4} | {texts[one.line - 1].strip()[:_SOURCE]}", f"         {one}"]
+        return rows
 
     def left_out(self, of: Sequence[Loop | Routine]) -> list[str]:
         """Say how many instructions are left out where only the first are shown; nothing where all are."""
@@ -679,25 +718,70 @@ def _all_of(
     for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
         one = _assembly_of(built, version)
         if remarks:
-            ends, inmost = extents(one.text), {line for loop in one.loops for line in loop.lines}
-            outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
-            told = (
-                _explained(each, one, range(each.line, ends.get(each.line, each.line) + 1))
-                for each in remarks_of(built, setting.progress)
-                # Of a loop around others they say what is true of these, or that there are others in it.
-                if not one.loops or each.what != "not vectorised" or each.line not in outer
-            )
-            more = dict.fromkeys(place for routine in one.routines for place in _allocated(routine.instructions))
-            taken = (Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more)
-            # Two reasons of a compiler's may have become one of the machine code.
-            one = replace(one, remarks=tuple(sorted(dict.fromkeys([*told, *taken]), key=lambda each: each.line)))
-        found.append(replace(one, hot=hot_of(built, sizes[built.op.name], setting)) if sizes else one)
+            one = replace(one, remarks=_remarks_of(one, remarks_of(built, setting.progress)))
+        if sizes:
+            one = replace(one, hot=hot_of(built, sizes[built.op.name], setting))
+        found.append(_by_time(one) if sizes and remarks else one)
     return found
 
 
+def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
+    """Hold what a compiler says of a text against its machine code, which shows more, in the order of lines."""
+    ends, inmost = extents(of.text), {line for loop in of.loops for line in loop.lines}
+    outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
+    # Of a loop around others they say what is true of these, or that there are others in it.
+    kept = [one for one in told if not of.loops or one.what != "not vectorised" or one.line not in outer]
+    said = [_explained(one, of, range(one.line, ends.get(one.line, one.line) + 1)) for one in kept]
+    said += _silent(of, {one.line for one in kept if one.what in ("vectorised", "not vectorised")})
+    more = dict.fromkeys(place for routine in of.routines for place in _allocated(routine.instructions))
+    taken = [Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more]
+    # Two reasons of a compiler's may have become one of the machine code, also of two statements of one loop.
+    once = dict[tuple[int, str, str], Remark]()
+    for one in sorted([*said, *taken], key=lambda each: each.line):
+        around = max((first for first, last in ends.items() if first <= one.line <= last), default=one.line)
+        once.setdefault((around if one.what == "not vectorised" else one.line, one.what, one.how), one)
+    return tuple(once.values())
+
+
+def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
+    """Return the loops of the text that call something, or go through a list, and of which the compiler says nothing.
+
+    g++ does not look at a loop out of which an exception may lead.
+    """
+    ends, found = extents(of.text), dict[int, dict[str, None]]()
+    for loop in of.loops:
+        for one in loop.instructions:
+            name, line = _called(one), max((a for a, b in ends.items() if a <= one.line <= b), default=0)
+            if name in loop.calls and not RARE.match(name):
+                found.setdefault(line, {})[name] = None
+            elif loop.chases:
+                found.setdefault(line, {})
+    said = {line: because_of_calls(Remark(line, "not vectorised", *CHASES), [*found[line]], of.text) for line in found}
+    return [one for line, one in said.items() if line and line not in spoken]
+
+
+def _by_time(of: Assembly) -> Assembly:
+    """Put what is said of the lines, or of the loops, that take most of the time first."""
+    assert of.hot is not None and of.remarks is not None
+    ends, shares = extents(of.text), dict.fromkeys(range(of.text.count("\n") + 2), 0.0)
+    for line, share in (*of.hot.lines, *((line, share) for line, _, _, share in of.hot.calls)):
+        shares[line] += share
+
+    def share_of(one: Remark) -> float:
+        return sum(shares[line] for line in range(one.line, ends.get(one.line, one.line) + 1))
+
+    return replace(
+        of, remarks=tuple(sorted(of.remarks, key=lambda one: (one.what in _GOOD and not one.help, -share_of(one))))
+    )
+
+
+#: As wide is a loop that reads each number by itself.
+_FEW = 2
+#: Of what was done there is nothing to mend.
+_GOOD = ("vectorised", "inlined", "unrolled")
 _ONCE = "Take it once, ahead of the loop."
 #: Reasons that the machine code of a loop shows.
-_SHOWN = {"is_atomic": ATOMIC, "rereads": BYTES, "divides": DIVISION, "strides": FAR}
+_SHOWN = {"chases": CHASES, "is_atomic": ATOMIC, "rereads": BYTES, "divides": DIVISION, "strides": FAR}
 
 
 def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
@@ -708,9 +792,13 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
         return replace(one, how=f"{one.how}, but the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
+    if one.what == "vectorised" and not one.help and any(loop.strides and loop.widest <= _FEW for loop in loops):
+        return replace(one, how=f"{one.how}, but {FAR[0]}", help=FAR[1])
     if calls or one.what != "not vectorised":
-        return because_of_calls(one, calls)
+        return because_of_calls(one, calls, of.text)
     if one.how in CARRIED:
+        if any(loop.strides for loop in loops):
+            return replace(one, how=FAR[0], help=FAR[1])
         return because_of_order(one, of.text)
     if one.how == MAY_NEED:
         return because_of_memory(one, of.text)
@@ -722,7 +810,7 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     if one.help == FAR[1] and not any(loop.strides for loop in loops):
         return replace(one, how=UNCLEAR_PLACES, help="")
     if any(loop.has_sqrt for loop in loops):
-        return because_of_sqrt(one)
+        return because_of_sqrt(one, of.text)
     for has, (how, help) in _SHOWN.items():
         if any(getattr(loop, has) for loop in loops):
             return replace(one, how=how, help=help)

@@ -53,7 +53,13 @@ DIVISION = (
 )
 FAR = (
     "turns read or write places that lie far from each other",
-    "Let another loop be the inner one, the one over the last index: then neighbours in memory are for neighbouring turns.",
+    "Let another loop be the inner one, the one over the last index: then neighbours in memory are for neighbouring turns; "
+    "where one array goes by rows and another by columns whichever it is, go through both in tiles of some 32 by 32.",
+)
+CHASES = (
+    "it goes from each place in memory to the next one that it names, as through a tree, a list or the chains of a hash table",
+    "Keep what it reads side by side in a std::vector: where keys are whole numbers and not too large, one that is indexed by them "
+    "needs no search.",
 )
 UNCLEAR = "it calls a function, or the compiler does not see which elements a turn reads and writes"
 ATOMIC = (
@@ -98,12 +104,39 @@ _DECISIVE = (
 _BY_ADDRESS = (
     "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
 )
-_OF_ATEN = "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."
-_MEMORY = re.compile(r"operator (?:new|delete)|malloc|calloc|free\b")
-_TAKES_MEMORY = (
-    "it takes memory, or gives it back, in each turn",
-    "Take it once, ahead of the loop; for a few numbers, an array of a length that the compiler knows needs none.",
-)
+#: What costs little, and is asked for again all the same, as the compiler cannot know that it stays.
+_ASKS = r"TensorBase::(?:(?:mutable_|const_)?data_ptr|sizes?|strides?|numel)\b"
+#: What it is that a loop calls, and what helps; the first of which there is a call decides.
+_CALLED = (
+    (r"GOMP_parallel|at::internal::invoke_parallel|at::parallel_for",
+     "it hands work to threads in each turn, and waits for them",
+     "Share out the turns of the outermost loop that can be shared, once."),
+    (r"pthread_mutex_|pthread_spin_|GOMP_(?:critical|atomic)|std::(?:lock_guard|unique_lock|scoped_lock|mutex)",
+     "it takes a lock in each turn, for which threads wait",
+     "Gather in a local variable of each thread, and take the lock once, when the loop is done."),
+    (r"at::(?:_ops::)?cat\b",
+     "it joins tensors in each turn, which copies all of them",
+     "Where one grows so, keep the parts in a std::vector, and join them once, when the loop is done."),
+    (rf"at::(?!{_ASKS})",
+     "it calls a function in each turn",
+     "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."),
+    (r"std::(?:__cxx11::)?(?:basic_)?(?:ios|[io]?(?:string)?stream|string)|std::locale|strto",
+     "it makes or reads text in each turn",
+     "Compute with numbers, without text."),
+    (r"std::(?:__detail::)?(?:(?:unordered_)?(?:multi)?(?:map|set)|_Map_base|_Hashtable|_Rb_tree)",
+     "it looks something up in a std::map or the like in each turn",
+     "Where the keys are whole numbers and not too large, a std::vector that is indexed by them needs no search."),
+    (rf"at::{_ASKS}",
+     "it asks a tensor for its pointer, or for a size, in each turn",
+     "Ask once, ahead of the loop, and keep the answer in a local: `float* py = y.data_ptr<float>();`, `const int64_t n = x.size(0);`."),
+    (r"operator (?:new|delete)|malloc|calloc|free\b",
+     "it takes memory, or gives it back, in each turn",
+     "Take it once, ahead of the loop; for a few numbers, an array of a length that the compiler knows needs none."),
+)  # fmt: skip
+#: What a compiler calls on its own in rare cases, as where a size is asked for: no matter beside another call.
+RARE = re.compile(r"c10::|a function by its address")
+#: What is left of one that asks for a size is called where that is symbolic, or of another dimension.
+_ASKED = re.compile(r"\.(?:size|stride|numel|dim)\(")
 #: Functions of which at::vec::Vectorized has one.
 _OF_NUMBERS = re.compile(
     r"(?:a?(?:cos|sin|tan)h?|atan2|erfc?|exp2?|expm1|log|log10|log1p|log2|lgamma|fmod|hypot|pow|ceil|floor|round|trunc)f?"
@@ -181,22 +214,45 @@ def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[R
     return told_in(told.path.read_text(), built.kernel.name, built.kernel.cpp)
 
 
-def because_of_calls(one: Remark, calls: Sequence[str]) -> Remark:
+def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remark:
     """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
+    if not calls or one.what != "not vectorised":
+        return one
     how, help = _REASONS[1][1:]
-    if any(name.startswith("at::") for name in calls):
-        help = _OF_ATEN
-    elif calls and all("address" in name for name in calls):
+    own = [name for name in calls if not RARE.match(name)]
+    if not own and _ASKED.search("".join(_loop_around(text, one.line))):
+        own = ["at::TensorBase::size"]
+    calls = own or calls
+    for pattern, which, helps in _CALLED:
+        if found := [name for name in calls if re.match(pattern, name)]:
+            return replace(one, how=f"{which} ({', '.join(found)})", help=helps)
+    if all("address" in name for name in calls):
         help = _BY_ADDRESS
-    elif any(map(_MEMORY.match, calls)):
-        how, help = _TAKES_MEMORY
-    elif calls and all(map(_OF_NUMBERS.fullmatch, calls)):
-        help = _WITH_VECTORS
-    return replace(one, how=f"{how} ({', '.join(calls)})", help=help) if calls and one.what == "not vectorised" else one
+    else:
+        help = _WITH_VECTORS if all(map(_OF_NUMBERS.fullmatch, calls)) else help
+        help = _FOR_POW * any(name in ("pow", "powf") for name in calls) + help
+        if same := _same_in_each_turn(text, one.line, calls):
+            how, help = f"it calls a function in each turn, and `{same}` is the same in all", _AHEAD
+    return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
 
 
-def because_of_sqrt(one: Remark) -> Remark:
+def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
+    """Return a call of a function of numbers of which no turn of the loop changes what it depends on; nothing where none is."""
+    head, body = _loop_around(text, line)
+    changed = {name for found in _CHANGES.findall(head + body) for name in found if name}
+    changed |= {name for name, _, is_written in _ELEMENT.findall(body) if is_written} | set(_MADE.findall(head + body))
+    for name in {name.removesuffix("f") for name in calls if name == "sqrt" or _OF_NUMBERS.fullmatch(name)}:
+        for found in re.finditer(rf"(?:std::|\b){name}f?\s*\(((?:[^();]|\([^();]*\))*)\)", body):
+            # What another call returns, or a member, is not known to stay.
+            if changed.isdisjoint(_NAMES.findall(found[1])) and not _NOT_LOCAL.search(found[1]):
+                return found[0]
+    return ""
+
+
+def because_of_sqrt(one: Remark, text: str = "") -> Remark:
     """Say why a square root goes one at a time: the function is called for negative numbers alone, to set errno."""
+    if one.what == "not vectorised" and (same := _same_in_each_turn(text, one.line, ("sqrt",))):
+        return replace(one, how=f"`{same}` is the same in all turns, and takes long", help=_AHEAD)
     how = "sqrt has to set errno for a negative number, so it goes one at a time"
     help = "Where nobody reads errno, say so: flags=('-fno-math-errno',)."
     return replace(one, how=how, help=help) if one.what == "not vectorised" else one
@@ -212,6 +268,10 @@ _CHANGES = re.compile(
     r"(?<![\w.>\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?<![\w.>\]])(\w+)(?:\+\+|--)|(?:\+\+|--)(\w+)\b(?!\s*[\[.(]|->)"
 )
 _NAMES = re.compile(r"\b[A-Za-z_]\w*")
+#: A variable that a loop makes: behind its type, ahead of what it is set to.
+_MADE = re.compile(r"[\w>][&*\s]\s*(\w+)\s*(?:=(?!=)|[;:{,])")
+_FOR_POW = "Multiply, where the exponent is a small whole number, and take a square root, where it is half of one. "
+_AHEAD = "Compute it once, ahead of the loop."
 #: An element of an array, and whether it is written.
 _ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*[-+*]=")
