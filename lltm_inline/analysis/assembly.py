@@ -732,15 +732,20 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     # Of a loop around others they say what is true of these, or that there are others in it.
     kept = [one for one in told if not of.loops or one.what != "not vectorised" or one.line not in outer]
     said = [_explained(one, of, range(one.line, ends.get(one.line, one.line) + 1)) for one in kept]
-    said += _silent(of, {one.line for one in kept if one.what in ("vectorised", "not vectorised")})
+    said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
     more = dict.fromkeys(place for routine in of.routines for place in _allocated(routine.instructions))
     taken = [Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more]
     # Two reasons of a compiler's may have become one of the machine code, also of two statements of one loop.
     once = dict[tuple[int, str, str], Remark]()
     for one in sorted([*said, *taken], key=lambda each: each.line):
-        around = max((first for first, last in ends.items() if first <= one.line <= last), default=one.line)
-        once.setdefault((around if one.what == "not vectorised" else one.line, one.what, one.how), one)
+        line = _around(one.line, ends) if one.what == "not vectorised" else 0
+        once.setdefault((line or one.line, one.what, one.how), one)
     return tuple(once.values())
+
+
+def _around(line: int, ends: Mapping[int, int]) -> int:
+    """Return the first line of the innermost loop around a line; 0 where there is none."""
+    return max((first for first, last in ends.items() if first <= line <= last), default=0)
 
 
 def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
@@ -751,7 +756,7 @@ def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
     ends, found = extents(of.text), dict[int, dict[str, None]]()
     for loop in of.loops:
         for one in loop.instructions:
-            name, line = _called(one), max((a for a, b in ends.items() if a <= one.line <= b), default=0)
+            name, line = _called(one), _around(one.line, ends)
             if name in loop.calls and not RARE.match(name):
                 found.setdefault(line, {})[name] = None
             elif loop.chases:
