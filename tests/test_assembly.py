@@ -611,6 +611,16 @@ def test_what_the_text_has_no_loop_for_is_not_told() -> None:
     assert [one.line for one in told_in(printed, "a/b", text)] == [3]
 
 
+def test_a_lambda_is_not_the_function_around_it() -> None:
+    """Either compiler names it by that function, which is itself inlined nowhere."""
+    text = "float near(float x) { return x; }\nfloat f(float x) { g([&] { return near(x); }); }"
+    printed = """\
+a/b:2:9: remark: '_ZZ1ffENK3$_0clEv' inlined into '_Z1gv' with (cost=5, threshold=250) [-Rpass=inline]
+a/b:2:9: optimized:  Inlining f(float)::<lambda()>/7 into void g()/3.
+a/b:2:9: remark: '_Z4nearf' inlined into '_ZZ1ffENK3$_0clEv' with (cost=5, threshold=250) [-Rpass=inline]"""
+    assert [one.how for one in told_in(printed, "a/b", text)] == ["near"]
+
+
 def test_a_compiler_that_says_nothing() -> None:
     """As with -O0: there are no remarks, and that is no error."""
     assert told_in("", "a/b", "float f();") == ()

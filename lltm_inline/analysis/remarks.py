@@ -505,5 +505,7 @@ _WHY = (
 
 
 def _own(said: str, own: set[str]) -> list[str]:
-    """Return the function of the text that a compiler names, if it is one, mangled or not."""
+    """Return the function of the text that a compiler names, if it is one, mangled or not; a lambda in it has no name of its own."""
+    if said.lstrip("'").startswith("_ZZ") or "::<lambda" in said or "::{lambda" in said:
+        return []
     return [name for name in own if re.search(rf"(?<!\w){name}(?=[(</ ]|$)|(?<=\D){len(name)}{name}", said)]
