@@ -22,6 +22,7 @@ from lltm_inline.analysis.remarks import (
     CARRIED,
     FAR,
     MAY_NEED,
+    ONE_PLACE,
     UNCLEAR_PLACES,
     UNCOUNTED,
     Remark,
@@ -492,6 +493,17 @@ def test_a_walk_along_a_column_goes_before_the_order_of_a_sum(told: Remark) -> N
     assert said.how.endswith(FAR[0]) and said.help == FAR[1]
     [side_by_side] = _remarks_of(of_loop(COLUMNS, FAR_APART.replace("add rcx,r15", "add rcx,0x4")), [told])
     assert FAR[0] not in side_by_side.how and "another loop" not in side_by_side.help
+
+
+@pytest.mark.parametrize("how", [UNCLEAR_PLACES, BRANCHES[0]])
+def test_a_store_to_one_place_goes_before_what_a_compiler_does_not_see(how: str) -> None:
+    """A sum in memory is one whether or not the compiler knows that it is."""
+    text = "for (int i = 0; i < n; ++i)\n  if (x[i] > 0) y[0] += x[i];"
+    loop = "vaddss xmm0,xmm0,DWORD PTR [rcx+rax*4]|vmovss DWORD PTR [rdx],xmm0|inc rax|jne 0"
+    told = Remark(2, "not vectorised", how, "another cure")
+    assert [one.how for one in _remarks_of(of_loop(text, loop), [told])] == [ONE_PLACE[0]]
+    [along] = _remarks_of(of_loop(text, loop.replace("[rdx]", "[rdx+rax*4]")), [told])
+    assert along.how == how
 
 
 def test_what_is_true_of_two_statements_of_a_loop_is_said_once() -> None:

@@ -48,6 +48,7 @@ from .remarks import (
     FAR,
     IN_ORDER,
     MAY_NEED,
+    ONE_PLACE,
     RARE,
     UNCLEAR,
     UNCLEAR_PLACES,
@@ -786,7 +787,14 @@ _FEW = 2
 _GOOD = ("vectorised", "inlined", "unrolled")
 _ONCE = "Take it once, ahead of the loop."
 #: Reasons that the machine code of a loop shows.
-_SHOWN = {"chases": CHASES, "is_atomic": ATOMIC, "rereads": BYTES, "divides": DIVISION, "strides": FAR}
+_SHOWN = {
+    "chases": CHASES,
+    "is_atomic": ATOMIC,
+    "rereads": BYTES,
+    "divides": DIVISION,
+    "strides": FAR,
+    "writes_one_place": ONE_PLACE,
+}
 
 
 def _explained(one: Remark, of: Assembly, lines: range) -> Remark:

@@ -74,6 +74,8 @@ BRANCHES = (
     "a turn branches, or the loop may end early",
     "`a ? b : c` in the place of `if` does not branch, where both may be computed.",
 )
+_IN_A_LOCAL = "A sum belongs in a local variable, which is written when the loop is done."
+ONE_PLACE = ("each turn writes to the same place in memory", _IN_A_LOCAL)
 #: How a loop is said to go on from turn to turn.
 CARRIED = (
     "a turn goes on from what the one before it has computed",
@@ -275,7 +277,6 @@ _AHEAD = "Compute it once, ahead of the loop."
 #: An element of an array, and whether it is written.
 _ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*[-+*]=")
-_IN_A_LOCAL = "A sum belongs in a local variable, which is written when the loop is done."
 #: `y[n++] = x` behind an `if`: some are taken, and moved together.
 _COUNTED_PLACE = re.compile(r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)")
 _WITHOUT_IF = (
