@@ -39,6 +39,7 @@ from ..tables.words import percent
 from . import ptx, sass
 from .hot import Hot, hot_of
 from .remarks import (
+    ANY_CALL,
     ATOMIC,
     BRANCHES,
     BYTES,
@@ -763,7 +764,8 @@ def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
             elif loop.chases:
                 found.setdefault(line, {})
     said = {line: because_of_calls(Remark(line, "not vectorised", *CHASES), [*found[line]], of.text) for line in found}
-    return [one for line, one in said.items() if line and line not in spoken]
+    # One of the text's own may do much in a call, and then to call it costs nothing.
+    return [one for line, one in said.items() if line and line not in spoken and one.help != ANY_CALL]
 
 
 def _by_time(of: Assembly) -> Assembly:

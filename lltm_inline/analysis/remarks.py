@@ -131,12 +131,15 @@ _CALLED = (
     (rf"at::{_ASKS}",
      "it asks a tensor for its pointer, or for a size, in each turn",
      "Ask once, ahead of the loop, and keep the answer in a local: `float* py = y.data_ptr<float>();`, `const int64_t n = x.size(0);`."),
+    (r"std::vector::_M_(?:realloc|range|fill|default)_(?:insert|append)|std::vector::(?:push|emplace)_back",
+     "it makes a std::vector longer in each turn, which takes memory anew, and copies all, again and again",
+     "Give it its length ahead of the loop, with `v.reserve(n)`, or as `std::vector<float> v(n)`, and set `v[i]`."),
     (r"operator (?:new|delete)|malloc|calloc|free\b",
      "it takes memory, or gives it back, in each turn",
      "Take it once, ahead of the loop; for a few numbers, an array of a length that the compiler knows needs none."),
 )  # fmt: skip
-#: What a compiler calls on its own in rare cases, as where a size is asked for: no matter beside another call.
-RARE = re.compile(r"c10::|a function by its address")
+#: What a compiler calls on its own, as where a size is asked for or rows are copied: no matter beside another call.
+RARE = re.compile(r"c10::|a function by its address|mem(?:cpy|move|set|cmp)|__errno_location")
 #: What is left of one that asks for a size is called where that is symbolic, or of another dimension.
 _ASKED = re.compile(r"\.(?:size|stride|numel|dim)\(")
 #: Functions of which at::vec::Vectorized has one.
@@ -147,6 +150,7 @@ _WITH_VECTORS = (
     "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop, where each turn asks "
     "for the same."
 )
+ANY_CALL = "Write out what it computes, or call it before the loop, where each turn asks for the same."
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
@@ -154,7 +158,7 @@ _REASONS = (
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
     (r"call instruction cannot be vectorized",
      "it calls a function in each turn",
-     "Write out what it computes, or call it before the loop, where each turn asks for the same."),
+     ANY_CALL),
     (r"identified as reduction|reduction used in loop|complicated access pattern",
      CARRIED[0],
      ""),
@@ -220,7 +224,7 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
     """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
     if not calls or one.what != "not vectorised":
         return one
-    how, help = _REASONS[1][1:]
+    how, help = _REASONS[1][1], ANY_CALL
     own = [name for name in calls if not RARE.match(name)]
     if not own and _ASKED.search("".join(_loop_around(text, one.line))):
         own = ["at::TensorBase::size"]
@@ -230,6 +234,8 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
             return replace(one, how=f"{which} ({', '.join(found)})", help=helps)
     if all("address" in name for name in calls):
         help = _BY_ADDRESS
+    elif not own:
+        help = ""  # to copy a row is as fast as it can be
     else:
         help = _WITH_VECTORS if all(map(_OF_NUMBERS.fullmatch, calls)) else help
         help = _FOR_POW * any(name in ("pow", "powf") for name in calls) + help
