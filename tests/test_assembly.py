@@ -18,11 +18,13 @@ from lltm_inline.analysis import assembly, sass
 from lltm_inline.analysis.assembly import Assembly, Instruction, Loop, Routine, _by_time, _loops, _remarks_of
 from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.remarks import (
+    ATOMIC,
     BRANCHES,
     CARRIED,
     FAR,
     MAY_NEED,
     ONE_PLACE,
+    UNCLEAR,
     UNCLEAR_PLACES,
     UNCOUNTED,
     Remark,
@@ -462,7 +464,8 @@ def test_a_loop_that_goes_through_a_tree() -> None:
     chain = "cmp QWORD PTR [rax+0x8],rsi|je 9|mov rax,QWORD PTR [rax]|test rax,rax|jne 0"
     again = "mov rdx,QWORD PTR [rbx]|vmovss xmm0,DWORD PTR [rdx+rax*4]|inc rax|cmp rax,rcx|jne 0"
     many = "mov rdx,QWORD PTR [rax]|vmovss xmm0,DWORD PTR [rdx]|add rax,0x8|cmp rax,rcx|jne 0"
-    for text, chases in ((tree, True), (chain, True), (again, False), (many, False)):
+    twice = "mov rdx,QWORD PTR [rcx]|mov rdx,QWORD PTR [rdx]|vmovss xmm0,DWORD PTR [rdx+rax*4]|inc rax|jne 0"
+    for text, chases in ((tree, True), (chain, True), (again, False), (many, False), (twice, False)):
         loop = Loop(tuple(listed(*(f"{at} {one}" for at, one in enumerate(text.split("|"))))))
         assert loop.chases is chases and ("each read waits for the one before" in loop.pace) is chases, text
 
@@ -492,6 +495,9 @@ def test_a_walk_along_a_column_goes_before_the_order_of_a_sum(told: Remark) -> N
     """As in a product of matrices; also where a compiler says that it made a loop of vectors, for steps of one, beside this one."""
     [said] = _remarks_of(of_loop(COLUMNS, FAR_APART), [told])
     assert said.how.endswith(FAR[0]) and said.help == FAR[1]
+    turned = FAR_APART.replace("xmm0,xmm1,DWORD PTR [rax]", "xmm1,xmm1,xmm0|vmovss DWORD PTR [rax],xmm1")
+    [other_way] = _remarks_of(of_loop(COLUMNS, turned), [replace(told, how=UNCLEAR)])
+    assert FAR[0] in other_way.how and not other_way.help, "the other loop has the same stride, on the other side"
     [side_by_side] = _remarks_of(of_loop(COLUMNS, FAR_APART.replace("add rcx,r15", "add rcx,0x4")), [told])
     assert FAR[0] not in side_by_side.how and "another loop" not in side_by_side.help
 
@@ -505,6 +511,14 @@ def test_a_store_to_one_place_goes_before_what_a_compiler_does_not_see(how: str)
     assert [one.how for one in _remarks_of(of_loop(text, loop), [told])] == [ONE_PLACE[0]]
     [along] = _remarks_of(of_loop(text, loop.replace("[rdx]", "[rdx+rax*4]")), [told])
     assert along.how == how
+
+
+def test_an_atomic_variable_is_no_sum_for_simd() -> None:
+    """clang++ says that it goes on from turn to turn, and it is no matter of that."""
+    loop = "vcomiss xmm0,xmm1|mov rdx,QWORD PTR [rcx]|lock add QWORD PTR [rdx],0x1|inc rax|jne 0"
+    text = "for (int i = 0; i < n; ++i)\n  k++;"
+    [said] = _remarks_of(of_loop(text, loop), [Remark(2, "not vectorised", CARRIED[0])])
+    assert (said.how, said.help) == ATOMIC
 
 
 def test_what_is_true_of_two_statements_of_a_loop_is_said_once() -> None:

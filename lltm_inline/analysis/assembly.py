@@ -291,23 +291,23 @@ class Loop:
     @property
     def chases(self) -> bool:
         """Whether the places of its reads come from such reads alone, through which it goes as through a tree or a list; on x86."""
-        found, come_from = False, dict[str, set[str]]()
+        now = dict[str, tuple[set[str], bool]]()  # from which registers, as the turn found them, and whether by a read
         for one in self.instructions:
-            if moved := re.fullmatch(r"mov +(\w+),(?:QWORD PTR \[(\w+)(?:[+-]0x\w+)?\]|(\w+))", one.text):
-                to, at = _registers(moved[1]), _registers(moved[2] or moved[3])
-                found = found or moved[2] is not None
-                for register in to:
-                    come_from.setdefault(register, set()).update(at)
+            moved = re.fullmatch(r"mov +(\w+),(?:QWORD PTR \[(\w+)(?:[+-]0x\w+)?\]|(\w+))", one.text)
+            if moved and (to := _registers(moved[1])):
+                at = _registers(moved[2] or moved[3]) - {"sp", "bp"}
+                froms = [now.get(register, ({register}, False)) for register in at]
+                now[min(to)] = (
+                    set().union(*(each for each, _ in froms)),
+                    moved[2] is not None or any(read for _, read in froms),
+                )
             else:
                 # What is computed besides is no pointer that was read.
-                for register in _written(one):
-                    come_from.setdefault(register, set()).add("")
-        around = {start for start in come_from if "" not in come_from[start] and start in _reached(come_from, start)}
-        return found and any(
-            _registers(place[2]) & around
-            for one in self.instructions
-            if (place := re.fullmatch(r"mov +(\w+),QWORD PTR \[(\w+)(?:[+-]0x\w+)?\]", one.text))
-            and _registers(place[1]) & around
+                now |= dict.fromkeys(_written(one), (set[str](), False))
+        come_from = {register: froms for register, (froms, _) in now.items()}
+        return any(
+            read and any(register in {each, *_reached(come_from, each)} for each in froms)
+            for register, (froms, read) in now.items()
         )
 
     @property
@@ -360,12 +360,29 @@ class Loop:
     @property
     def strides(self) -> bool:
         """Whether a turn reads or writes so far from the one before it as a register says, not beside it; on x86."""
+        return bool(self._strided)
+
+    @property
+    def turns_over(self) -> bool:
+        """Whether it has a stride on one side alone, reading or writing, and goes along on the other: another inner loop changes which."""
+        beside = (
+            re.fullmatch(r"(?:add +(\w+),0x\w+|(?:inc|dec) +(\w+)|sub +(\w+),0x\w+)", one.text)
+            for one in self.instructions
+        )
+        along = set[str]().union(*(_registers("".join(filter(None, one.groups()))) for one in beside if one))
+        return self._stored_and_changed[0] != [] and any(
+            _registers(place) & along and not _registers(place) & self._strided for place in self._places()
+        )
+
+    @cached_property
+    def _strided(self) -> set[str]:
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
         changed, used = self._stored_and_changed[1], set[str]().union(*map(_registers, self._places()))
         # What is written besides begins anew in each turn: a place within a row, to which the row's own is added.
         anew = set[str]().union(*(_written(one) for one in self.instructions if one.name != "add"))
-        return any(_registers(which) <= used - anew and not _registers(step) & changed for which, step in by)
+        found = (_registers(which) for which, step in by if not _registers(step) & changed)
+        return set[str]().union(*(each for each in found if each <= used - anew))
 
     @property
     def rereads(self) -> bool:
@@ -807,13 +824,16 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
         return replace(one, how=f"{one.how}, but the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
+    # A stride that another inner loop only moves from what is read to what is written has no cure that is known to help.
+    inner_one = FAR[1] * (not any(loop.turns_over for loop in loops))
     if one.what == "vectorised" and not one.help and any(loop.strides and loop.widest <= _FEW for loop in loops):
-        return replace(one, how=f"{one.how}, but {FAR[0]}", help=FAR[1])
+        return replace(one, how=f"{one.how}, but {FAR[0]}", help=inner_one)
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls, of.text)
     if one.how in CARRIED:
-        if any(loop.strides for loop in loops):
-            return replace(one, how=FAR[0], help=FAR[1])
+        for has in ("is_atomic", "strides"):
+            if any(getattr(loop, has) for loop in loops):
+                return replace(one, how=_SHOWN[has][0], help=_SHOWN[has][1])
         return because_of_order(one, of.text)
     if one.how == MAY_NEED:
         return because_of_memory(one, of.text)
@@ -828,7 +848,7 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
         return because_of_sqrt(one, of.text)
     for has, (how, help) in _SHOWN.items():
         if any(getattr(loop, has) for loop in loops):
-            return replace(one, how=how, help=help)
+            return replace(one, how=how, help=inner_one if has == "strides" else help)
     is_atomic = one.how == UNCLEAR and "std::atomic" in of.text
     return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_atomic else one
 

@@ -53,8 +53,7 @@ DIVISION = (
 )
 FAR = (
     "turns read or write places that lie far from each other",
-    "Let another loop be the inner one, the one over the last index: then neighbours in memory are for neighbouring turns; "
-    "where one array goes by rows and another by columns whichever it is, go through both in tiles of some 32 by 32.",
+    "Let another loop be the inner one, the one over the last index: then neighbours in memory are for neighbouring turns.",
 )
 CHASES = (
     "it goes from each place in memory to the next one that it names, as through a tree, a list or the chains of a hash table",
