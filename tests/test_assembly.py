@@ -521,6 +521,24 @@ def test_an_atomic_variable_is_no_sum_for_simd() -> None:
     assert (said.how, said.help) == ATOMIC
 
 
+def test_threads_that_are_started_in_a_loop_around_others() -> None:
+    """The call is of no line by clang++'s table, and has an inner loop beside it, where one thread does all."""
+    text = "for (;;)\n  at::parallel_for(0, n, 1, [&](int b, int e) {\n    for (;;) x();\n  });"
+    rows = ["mov eax,1", "add rax,2", "jne 1", "call 9 <torch_parallel_for>", "jne 0"]
+    lines = [2, 3, 3, 0, 1]
+    whole = tuple(Instruction(at, each, line) for at, (each, line) in enumerate(zip(rows, lines, strict=True)))
+    shown = Assembly("k", "a compiler", text, (Routine("f", whole, (Loop(whole[1:3]),)),))
+    told = [Remark(3, "vectorised", "64 bytes at a time")]
+    remarks = _remarks_of(shown, told)
+    first, *_ = (
+        _by_time(replace(shown, remarks=remarks, hot=Hot("N=1", 9, ((3, 0.1),), (("libgomp.so.1", 0.8),)))).remarks
+        or ()
+    )
+    assert "torch_parallel_for" in first.how
+    printed = "a/b:2:9: missed: not vectorized: control flow in loop.\na/b:2:9: missed: couldn't vectorize loop"
+    assert not told_in(printed, "a/b", text), "of a loop that parallel_for has"
+
+
 def test_what_is_true_of_two_statements_of_a_loop_is_said_once() -> None:
     """As where clang++ speaks of each call of a loop by itself."""
     text = "for (;;) {\n  f();\n  g();\n}\nfor (;;) f();"
@@ -649,6 +667,7 @@ def test_a_lambda_is_not_the_function_around_it() -> None:
     printed = """\
 a/b:2:9: remark: '_ZZ1ffENK3$_0clEv' inlined into '_Z1gv' with (cost=5, threshold=250) [-Rpass=inline]
 a/b:2:9: optimized:  Inlining f(float)::<lambda()>/7 into void g()/3.
+a/b:2:9: remark: '_ZN2at12parallel_forIZ1ffE3$_0EEvlllRKT_' inlined into '_Z1ff' with (cost=5, threshold=250) [-Rpass=inline]
 a/b:2:9: remark: '_Z4nearf' inlined into '_ZZ1ffENK3$_0clEv' with (cost=5, threshold=250) [-Rpass=inline]"""
     assert [one.how for one in told_in(printed, "a/b", text)] == ["near"]
 

@@ -51,6 +51,8 @@ from .remarks import (
     MAY_NEED,
     ONE_PLACE,
     RARE,
+    STARTS,
+    THREADS,
     UNCLEAR,
     UNCLEAR_PLACES,
     UNCOUNTED,
@@ -95,6 +97,7 @@ _SQRT = re.compile(r"v?sqrts[sd]")
 _ALLOCATES = re.compile(
     r"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu|.*::_M_(?:realloc|range|fill|default)_(?:insert|append)"
 )
+_STARTS = re.compile(STARTS)
 #: From float to double, and back.
 _WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
 _CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
@@ -752,8 +755,11 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     kept = [one for one in told if not of.loops or one.what != "not vectorised" or one.line not in outer]
     said = [_explained(one, of, range(one.line, ends.get(one.line, one.line) + 1)) for one in kept]
     said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
-    more = dict.fromkeys(place for routine in of.routines for place in _allocated(routine.instructions))
-    taken = [Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more]
+    how = "memory in each turn, perhaps ({})"
+    taken = [Remark(line, "allocates", how.format(name), _ONCE) for line, name in _called_in_loops(of, _ALLOCATES)]
+    named = " ".join(one.how for one in said)
+    started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
+    taken += [Remark(line, _WAITS, f"{THREADS[0]} ({name})", THREADS[1]) for line, name in started.items()]
     # Two reasons of a compiler's may have become one of the machine code, also of two statements of one loop.
     once = dict[tuple[int, str, str], Remark]()
     for one in sorted([*said, *taken], key=lambda each: each.line):
@@ -792,8 +798,12 @@ def _by_time(of: Assembly) -> Assembly:
     for line, share in (*of.hot.lines, *((line, share) for line, _, _, share in of.hot.calls)):
         shares[line] += share
 
+    idle = sum(share for name, share in of.hot.others if name.startswith("libgomp"))
+
     def share_of(one: Remark) -> float:
-        return sum(shares[line] for line in range(one.line, ends.get(one.line, one.line) + 1))
+        return idle * (one.what == _WAITS) + sum(
+            shares[line] for line in range(one.line, ends.get(one.line, one.line) + 1)
+        )
 
     return replace(
         of, remarks=tuple(sorted(of.remarks, key=lambda one: (one.what in _GOOD and not one.help, -share_of(one))))
@@ -804,6 +814,7 @@ def _by_time(of: Assembly) -> Assembly:
 _FEW = 2
 #: Of what was done there is nothing to mend.
 _GOOD = ("vectorised", "inlined", "unrolled")
+_WAITS = "waits"
 _ONCE = "Take it once, ahead of the loop."
 #: Reasons that the machine code of a loop shows.
 _SHOWN = {
@@ -956,12 +967,15 @@ def _loops(instructions: Sequence[Instruction]) -> Iterator[Loop]:
             yield found
 
 
-def _allocated(instructions: Sequence[Instruction]) -> Iterator[tuple[int, str]]:
-    """Yield where a loop, or one around it, calls what takes memory; not where an exception is on its way."""
-    for loop in _knots(range(len(instructions)), _ways(instructions)):
-        for one in (instructions[index] for index in loop):
-            if one.line and _ALLOCATES.match(name := _called(one)):
-                yield one.line, name
+def _called_in_loops(of: Assembly, which: re.Pattern[str]) -> dict[tuple[int, str], None]:
+    """Return at which lines a loop, or one around it, calls a function of some; not where an exception is on its way."""
+    found = dict[tuple[int, str], None]()
+    for instructions in (routine.instructions for routine in of.routines):
+        for loop in _knots(range(len(instructions)), _ways(instructions)):
+            # What is of no line is of that before it.
+            for line, together in Loop(tuple(instructions[index] for index in loop)).by_line():
+                found |= {(line, name): None for name in map(_called, together) if line and which.match(name)}
+    return found
 
 
 def _ways(instructions: Sequence[Instruction]) -> list[tuple[int, ...]]:

@@ -27,6 +27,7 @@ _DEFINED = re.compile(
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What hands work to threads.
 _THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
+_HANDS = re.compile(r"\bparallel_(?:for|reduce)\b")
 #: What was done, as either compiler says it.
 _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
@@ -107,11 +108,15 @@ _BY_ADDRESS = (
 )
 #: What costs little, and is asked for again all the same, as the compiler cannot know that it stays.
 _ASKS = r"TensorBase::(?:(?:mutable_|const_)?data_ptr|sizes?|strides?|numel)\b"
+#: What hands work to threads, and waits until it is done.
+STARTS = r"GOMP_parallel|__kmpc_fork_call|torch_parallel_for|at::internal::invoke_parallel|(?:at|torch::stable)::parallel_for"
+THREADS = (
+    "it hands work to threads in each turn, and waits for them",
+    "Share out the turns of the outermost loop that can be shared, once.",
+)
 #: What it is that a loop calls, and what helps; the first of which there is a call decides.
 _CALLED = (
-    (r"GOMP_parallel|at::internal::invoke_parallel|at::parallel_for",
-     "it hands work to threads in each turn, and waits for them",
-     "Share out the turns of the outermost loop that can be shared, once."),
+    (STARTS, *THREADS),
     (r"pthread_mutex_|pthread_spin_|GOMP_(?:critical|atomic)|std::(?:lock_guard|unique_lock|scoped_lock|mutex)",
      "it takes a lock in each turn, for which threads wait",
      "Gather in a local variable of each thread, and take the lock once, when the loop is done."),
@@ -193,7 +198,7 @@ class Remark:
 
     Attributes:
         line: of the kernel's text.
-        what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`.
+        what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`; by the machine code `allocates` or `waits`.
         how: how far, or why not.
         help: what would change it, in a sentence; empty where nothing need be changed.
     """
@@ -422,6 +427,8 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
             one.what == "not vectorised" and ends_of and not any(a <= one.line <= b for a, b in ends_of.items())
         ):
             return False  # of a loop of a header's, or of nothing that the text says
+        if one.what == "not vectorised" and _HANDS.search("".join(lines[one.line : one.line + 1])):
+            return False  # of one that ATen's parallel_for has
         if one.what == "unrolled" and one.line < len(lines) and not _LOOP.search(lines[one.line]):
             return False  # of a loop in a function that was inlined there
         # What is left over at the end of a vectorised loop goes in shorter vectors or one by one, and needs no word.
@@ -512,6 +519,6 @@ _WHY = (
 
 def _own(said: str, own: set[str]) -> list[str]:
     """Return the function of the text that a compiler names, if it is one, mangled or not; a lambda in it has no name of its own."""
-    if said.lstrip("'").startswith("_ZZ") or "::<lambda" in said or "::{lambda" in said:
+    if re.match(r"'?_Z(?:Z|\w*IZ)\d", said) or "::<lambda" in said or "::{lambda" in said:
         return []
     return [name for name in own if re.search(rf"(?<!\w){name}(?=[(</ ]|$)|(?<=\D){len(name)}{name}", said)]
