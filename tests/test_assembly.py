@@ -539,6 +539,19 @@ def test_threads_that_are_started_in_a_loop_around_others() -> None:
     assert not told_in(printed, "a/b", text), "of a loop that parallel_for has"
 
 
+@pytest.mark.parametrize("at", [0, 20])
+def test_of_two_versions_the_one_that_takes_the_time_counts(at: int) -> None:
+    """clang++ makes one of vectors, for a step of one, and one for others: which is run is known when it has run."""
+    rows = tuple(Instruction(index, each, 2) for index, each in enumerate(FAR_APART.split("|")))
+    wide = tuple(Instruction(20 + index, each, 2) for index, each in enumerate(["vaddps zmm0,zmm0,zmm1", "jne 20"]))
+    shown = Assembly("k", "a compiler", COLUMNS, (Routine("f", rows + wide, (Loop(rows), Loop(wide))),))
+    remarks = _remarks_of(shown, [Remark(1, "vectorised", "16 numbers at a time")])
+    assert [one.how for one in remarks] == ["16 numbers at a time"]
+    hot = Hot("N=1, forward", 9, ((2, 1.0),), at=((at, 0.9), (at + 1, 0.1)))
+    [said] = _by_time(replace(shown, remarks=remarks, hot=hot)).remarks or ()
+    assert (FAR[0] in said.how) == (said.help == FAR[1]) == (at == 0)
+
+
 def test_what_is_true_of_two_statements_of_a_loop_is_said_once() -> None:
     """As where clang++ speaks of each call of a loop by itself."""
     text = "for (;;) {\n  f();\n  g();\n}\nfor (;;) f();"

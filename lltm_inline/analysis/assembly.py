@@ -373,19 +373,21 @@ class Loop:
             for one in self.instructions
         )
         along = set[str]().union(*(_registers("".join(filter(None, one.groups()))) for one in beside if one))
-        return self._stored_and_changed[0] != [] and any(
-            _registers(place) & along and not _registers(place) & self._strided for place in self._places()
+        return self._stored_and_changed[0] != [] and (
+            len({*self._strided.values()}) > 1
+            or any(_registers(place) & along and not _registers(place) & {*self._strided} for place in self._places())
         )
 
     @cached_property
-    def _strided(self) -> set[str]:
+    def _strided(self) -> dict[str, str]:
+        """The registers of places that a turn moves on, each with the register that says how far."""
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
         changed, used = self._stored_and_changed[1], set[str]().union(*map(_registers, self._places()))
         # What is written besides begins anew in each turn: a place within a row, to which the row's own is added.
         anew = set[str]().union(*(_written(one) for one in self.instructions if one.name != "add"))
-        found = (_registers(which) for which, step in by if not _registers(step) & changed)
-        return set[str]().union(*(each for each in found if each <= used - anew))
+        found = {min(_registers(which)): min(_registers(step)) for which, step in by if not _registers(step) & changed}
+        return {which: step for which, step in found.items() if which in used - anew}
 
     @property
     def rereads(self) -> bool:
@@ -806,10 +808,35 @@ def _by_time(of: Assembly) -> Assembly:
         )
 
     return replace(
-        of, remarks=tuple(sorted(of.remarks, key=lambda one: (one.what in _GOOD and not one.help, -share_of(one))))
+        of,
+        remarks=tuple(
+            sorted(
+                (_measured(one, of) for one in of.remarks),
+                key=lambda one: (one.what in _GOOD and _BUT not in one.how, -share_of(one)),
+            )
+        ),
     )
 
 
+def _measured(one: Remark, of: Assembly) -> Remark:
+    """Say of a loop with a version of vectors, for steps of one, that the time goes to the one for longer steps, where it does."""
+    assert of.hot is not None
+    shares, last = dict(of.hot.at), extents(of.text).get(one.line, one.line)
+    loops = [loop for loop in of.loops if not {*range(one.line, last + 1)}.isdisjoint(loop.lines)]
+    if one.what != "vectorised" or one.help or not shares or not loops:
+        return one
+    taken = [sum(shares.get(each.address, 0) for each in loop.instructions) for loop in loops]
+    hottest = loops[taken.index(max(taken))]
+    if not hottest.strides or _is_wide(hottest) or not max(taken):
+        return one
+    return replace(one, how=f"{one.how}{_BUT}most of the time {FAR[0]}", help=FAR[1] * (not hottest.turns_over))
+
+
+def _is_wide(loop: Loop) -> bool:
+    return loop.widest > _FEW
+
+
+_BUT = ", but "
 #: As wide is a loop that reads each number by itself.
 _FEW = 2
 #: Of what was done there is nothing to mend.
@@ -834,11 +861,16 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     # What is within an inner loop is no matter of the one around it.
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
-        return replace(one, how=f"{one.how}, but the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
+        return replace(one, how=f"{one.how}{_BUT}the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
     # A stride that another inner loop only moves from what is read to what is written has no cure that is known to help.
     inner_one = FAR[1] * (not any(loop.turns_over for loop in loops))
-    if one.what == "vectorised" and not one.help and any(loop.strides and loop.widest <= _FEW for loop in loops):
-        return replace(one, how=f"{one.how}, but {FAR[0]}", help=inner_one)
+    if (
+        one.what == "vectorised"
+        and not one.help
+        and any(loop.strides for loop in loops)
+        and not any(map(_is_wide, loops))
+    ):
+        return replace(one, how=f"{one.how}{_BUT}{FAR[0]}", help=inner_one)
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls, of.text)
     if one.how in CARRIED:

@@ -75,6 +75,7 @@ class Hot:
         tiny: that results are so small that a processor takes long over them, in words.
         counters: instructions a cycle, cache misses and mispredicted branches a call in words, or that nobody may read them.
         missing: why there are no samples.
+        at: at which addresses of the kernel's library, each with its share.
     """
 
     case: str
@@ -86,6 +87,7 @@ class Hot:
     tiny: str = ""
     counters: str = ""
     missing: str = ""
+    at: tuple[tuple[int, float], ...] = ()
 
     @property
     def headline(self) -> str:
@@ -354,6 +356,7 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
         tuple((line, count / every) for line, count in lines.most_common()),
         tuple((name, count / every) for name, count in others.most_common()),
         tuple((*called, count / every) for called, count in calls.most_common()),
+        at=tuple((at, count / every) for at, count in Counter(ours[0] for ours in offsets if ours[0] >= 0).items()),
     )
 
 
