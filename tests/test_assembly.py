@@ -15,12 +15,16 @@ import pytest
 
 import lltm_inline as li
 from lltm_inline.analysis import assembly, sass
-from lltm_inline.analysis.assembly import Instruction, Loop, Routine, _loops
+from lltm_inline.analysis.assembly import Assembly, Instruction, Loop, Routine, _by_time, _loops, _remarks_of
 from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.remarks import (
+    ATOMIC,
     BRANCHES,
     CARRIED,
+    FAR,
     MAY_NEED,
+    ONE_PLACE,
+    UNCLEAR,
     UNCLEAR_PLACES,
     UNCOUNTED,
     Remark,
@@ -28,6 +32,7 @@ from lltm_inline.analysis.remarks import (
     because_of_calls,
     because_of_memory,
     because_of_order,
+    because_of_sqrt,
     told_in,
 )
 from lltm_inline.base.packages import pip_command
@@ -400,12 +405,184 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
         (("operator new", "operator delete"), "Take it once, ahead of the loop"),
         (("a function by its address",), "What a std::function, a pointer or a virtual function calls is not inlined"),
         (("at::Tensor::item", "a function by its address"), "A call of ATen's takes a microsecond or so"),
+        (
+            ("at::_ops::slice_Tensor::call", "at::_ops::cat::call", "c10::TensorImpl::incref"),
+            "Where one grows so, keep the parts",
+        ),
+        (("at::TensorBase::data_ptr",), "Ask once, ahead of the loop, and keep the answer in a local"),
+        (("a function by its address", "c10::detail::maybe_wrap_dim_slow"), "Ask once, ahead of the loop"),
+        (
+            ("expf", "a function by its address", "c10::detail::maybe_wrap_dim_slow"),
+            "Write out what it computes, call at::vec",
+        ),
+        (("std::map::operator[]", "operator new"), "Where the keys are whole numbers and not too large"),
+        (("std::__cxx11::basic_ostringstream::basic_ostringstream", "operator new"), "Compute with numbers"),
+        (("pthread_mutex_lock", "pthread_mutex_unlock"), "Gather in a local variable of each thread"),
+        (("std::vector::_M_realloc_insert", "operator new"), "Give it its length ahead of the loop"),
+        (("GOMP_parallel",), "Share out the turns of the outermost loop"),
+        (("pow",), "Multiply, where the exponent is a small whole number"),
     ],
 )
 def test_what_helps_against_a_call_depends_on_what_is_called(calls: tuple[str, ...], help: str) -> None:
-    """A function that is known by its address alone, and one of ATen's, have cures of their own."""
-    said = because_of_calls(Remark(3, "not vectorised", "why"), calls)
-    assert ", ".join(calls) in said.how and said.help.startswith(help)
+    """The call that takes the time decides, and is named, without those that a compiler makes beside it in rare cases."""
+    said = because_of_calls(
+        Remark(1, "not vectorised", "why"), calls, "for (; i < x.size(0);) f();" if "c10::d" in "".join(calls) else ""
+    )
+    assert said.help.startswith(help)
+    assert ("by its address" in said.how) == (calls == ("a function by its address",)) and "c10" not in said.how
+
+
+@pytest.mark.parametrize(
+    ("loop", "same"),
+    [
+        ("for (int c = 0; c < n; ++c) {\n y[c] = x[c] * std::exp(-g[r]);\n}", "std::exp(-g[r])"),
+        ("for (int c = 0; c < n; ++c) y[c] = x[c] * std::exp(2 * g);", "std::exp(2 * g)"),
+        ("for (int c = 0; c < n; ++c) y[c] = std::exp(x[c]);", ""),
+        ("for (auto v : x) s += std::exp(v);", ""),
+        ("for (int c = 0; c < n; ++c) { const float v = x[c] - m; y[c] = exp(v); }", ""),
+        ("for (int c = 0; c < n; ++c) { g *= 0.9f; y[c] = expf(g); }", ""),
+        ("for (int c = 0; c < n; ++c) { y[r] += exp(y[r]); }", ""),
+        ("for (int c = 0; c < n; ++c) y[c] = exp(next());", ""),
+        ("for (int c = 0; c < n; ++c) y[c] = exp(s.next);", ""),
+    ],
+)
+def test_a_call_that_asks_for_the_same_in_each_turn(loop: str, same: str) -> None:
+    """It belongs ahead of the loop, which is said where nothing that it depends on changes, and nowhere else."""
+    said = because_of_calls(Remark(1, "not vectorised", "why"), ("expf",), loop)
+    assert (
+        (f"`{same}` is the same in all" in said.how)
+        == bool(same)
+        == (said.help == "Compute it once, ahead of the loop.")
+    )
+    root = because_of_sqrt(Remark(1, "not vectorised", "why"), loop.replace("exp(", "sqrt(").replace("expf", "sqrtf"))
+    assert (root.help == said.help) == bool(same)
+
+
+def test_a_loop_that_goes_through_a_tree() -> None:
+    """As g++ finds a key in a std::map; a pointer that is only read again, and an array of pointers, are no chain."""
+    tree = "mov rax,rbx|test rdx,rdx|je 9|mov rbx,rdx|mov rdx,QWORD PTR [rbx+0x10]|mov rcx,QWORD PTR [rbx+0x18]|jle 3"
+    chain = "cmp QWORD PTR [rax+0x8],rsi|je 9|mov rax,QWORD PTR [rax]|test rax,rax|jne 0"
+    again = "mov rdx,QWORD PTR [rbx]|vmovss xmm0,DWORD PTR [rdx+rax*4]|inc rax|cmp rax,rcx|jne 0"
+    many = "mov rdx,QWORD PTR [rax]|vmovss xmm0,DWORD PTR [rdx]|add rax,0x8|cmp rax,rcx|jne 0"
+    twice = "mov rdx,QWORD PTR [rcx]|mov rdx,QWORD PTR [rdx]|vmovss xmm0,DWORD PTR [rdx+rax*4]|inc rax|jne 0"
+    for text, chases in ((tree, True), (chain, True), (again, False), (many, False), (twice, False)):
+        loop = Loop(tuple(listed(*(f"{at} {one}" for at, one in enumerate(text.split("|"))))))
+        assert loop.chases is chases and ("each read waits for the one before" in loop.pace) is chases, text
+
+
+def test_beside_a_call_a_place_that_is_written_counts_for_nothing() -> None:
+    """What joins tensors writes the same pointer in each turn: no sum is to be kept in a local for that."""
+    loop = "call 9 <at::_ops::cat::call>|mov QWORD PTR [r14],rax|inc rbx|cmp rbx,rcx|jne 0"
+    assert Loop(tuple(listed(*(f"{at} {one}" for at, one in enumerate(loop.split("|")))))).pace == (
+        "no calculation with floats or doubles"
+    )
+
+
+def of_loop(text: str, loop: str, hot: Hot | None = None) -> Assembly:
+    """Make the machine code of a loop, all of which belongs to line 2 of a text."""
+    rows = tuple(Instruction(at, each, 2) for at, each in enumerate(loop.split("|")))
+    return Assembly("k", "a compiler", text, (Routine("f", rows, (Loop(rows),)),), hot=hot)
+
+
+COLUMNS = "for (int k = 0; k < n; ++k)\n  s += a[k] * b[k * m + j];"
+FAR_APART = "vmovss xmm1,DWORD PTR [rcx]|vfmadd231ss xmm0,xmm1,DWORD PTR [rax]|add rax,0x4|add rcx,r15|jne 0"
+
+
+@pytest.mark.parametrize(
+    "told", [Remark(2, "not vectorised", CARRIED[1]), Remark(1, "vectorised", "16 numbers at a time")]
+)
+def test_a_walk_along_a_column_goes_before_the_order_of_a_sum(told: Remark) -> None:
+    """As in a product of matrices; also where a compiler says that it made a loop of vectors, for steps of one, beside this one."""
+    [said] = _remarks_of(of_loop(COLUMNS, FAR_APART), [told])
+    assert said.how.endswith(FAR[0]) and said.help == FAR[1]
+    turned = FAR_APART.replace("xmm0,xmm1,DWORD PTR [rax]", "xmm1,xmm1,xmm0|vmovss DWORD PTR [rax],xmm1")
+    [other_way] = _remarks_of(of_loop(COLUMNS, turned), [replace(told, how=UNCLEAR)])
+    assert FAR[0] in other_way.how and not other_way.help, "the other loop has the same stride, on the other side"
+    [side_by_side] = _remarks_of(of_loop(COLUMNS, FAR_APART.replace("add rcx,r15", "add rcx,0x4")), [told])
+    assert FAR[0] not in side_by_side.how and "another loop" not in side_by_side.help
+
+
+@pytest.mark.parametrize("how", [UNCLEAR_PLACES, BRANCHES[0]])
+def test_a_store_to_one_place_goes_before_what_a_compiler_does_not_see(how: str) -> None:
+    """A sum in memory is one whether or not the compiler knows that it is."""
+    text = "for (int i = 0; i < n; ++i)\n  if (x[i] > 0) y[0] += x[i];"
+    loop = "vaddss xmm0,xmm0,DWORD PTR [rcx+rax*4]|vmovss DWORD PTR [rdx],xmm0|inc rax|jne 0"
+    told = Remark(2, "not vectorised", how, "another cure")
+    assert [one.how for one in _remarks_of(of_loop(text, loop), [told])] == [ONE_PLACE[0]]
+    [along] = _remarks_of(of_loop(text, loop.replace("[rdx]", "[rdx+rax*4]")), [told])
+    assert along.how == how
+
+
+def test_an_atomic_variable_is_no_sum_for_simd() -> None:
+    """clang++ says that it goes on from turn to turn, and it is no matter of that."""
+    loop = "vcomiss xmm0,xmm1|mov rdx,QWORD PTR [rcx]|lock add QWORD PTR [rdx],0x1|inc rax|jne 0"
+    text = "for (int i = 0; i < n; ++i)\n  k++;"
+    [said] = _remarks_of(of_loop(text, loop), [Remark(2, "not vectorised", CARRIED[0])])
+    assert (said.how, said.help) == ATOMIC
+
+
+def test_threads_that_are_started_in_a_loop_around_others() -> None:
+    """The call is of no line by clang++'s table, and has an inner loop beside it, where one thread does all."""
+    text = "for (;;)\n  at::parallel_for(0, n, 1, [&](int b, int e) {\n    for (;;) x();\n  });"
+    rows = ["mov eax,1", "add rax,2", "jne 1", "call 9 <torch_parallel_for>", "jne 0"]
+    lines = [2, 3, 3, 0, 1]
+    whole = tuple(Instruction(at, each, line) for at, (each, line) in enumerate(zip(rows, lines, strict=True)))
+    shown = Assembly("k", "a compiler", text, (Routine("f", whole, (Loop(whole[1:3]),)),))
+    told = [Remark(3, "vectorised", "64 bytes at a time")]
+    remarks = _remarks_of(shown, told)
+    first, *_ = (
+        _by_time(replace(shown, remarks=remarks, hot=Hot("N=1", 9, ((3, 0.1),), (("libgomp.so.1", 0.8),)))).remarks
+        or ()
+    )
+    assert "torch_parallel_for" in first.how
+    printed = "a/b:2:9: missed: not vectorized: control flow in loop.\na/b:2:9: missed: couldn't vectorize loop"
+    assert not told_in(printed, "a/b", text), "of a loop that parallel_for has"
+
+
+@pytest.mark.parametrize("at", [0, 20])
+def test_of_two_versions_the_one_that_takes_the_time_counts(at: int) -> None:
+    """clang++ makes one of vectors, for a step of one, and one for others: which is run is known when it has run."""
+    rows = tuple(Instruction(index, each, 2) for index, each in enumerate(FAR_APART.split("|")))
+    wide = tuple(Instruction(20 + index, each, 2) for index, each in enumerate(["vaddps zmm0,zmm0,zmm1", "jne 20"]))
+    shown = Assembly("k", "a compiler", COLUMNS, (Routine("f", rows + wide, (Loop(rows), Loop(wide))),))
+    remarks = _remarks_of(shown, [Remark(1, "vectorised", "16 numbers at a time")])
+    assert [one.how for one in remarks] == ["16 numbers at a time"]
+    hot = Hot("N=1, forward", 9, ((2, 1.0),), at=((at, 0.9), (at + 1, 0.1)))
+    [said] = _by_time(replace(shown, remarks=remarks, hot=hot)).remarks or ()
+    assert (FAR[0] in said.how) == (said.help == FAR[1]) == (at == 0)
+
+
+def test_what_is_true_of_two_statements_of_a_loop_is_said_once() -> None:
+    """As where clang++ speaks of each call of a loop by itself."""
+    text = "for (;;) {\n  f();\n  g();\n}\nfor (;;) f();"
+    told = [Remark(line, "not vectorised", "it calls a function") for line in (3, 2, 5)]
+    assert [one.line for one in _remarks_of(of_loop(text, "inc rax|jne 0"), told)] == [2, 5]
+
+
+def test_a_loop_of_which_the_compiler_says_nothing() -> None:
+    """g++ is silent where an exception may lead out of a loop; its machine code shows what it calls."""
+    text = "for (int i = 0; i < n; ++i)\n  y = at::cat({y, x});"
+    [said] = _remarks_of(of_loop(text, "call 9 <at::_ops::cat::call>|jne 0"), [])
+    assert (
+        said.line == 1 and said.how == "it joins tensors in each turn, which copies all of them (at::_ops::cat::call)"
+    )
+    for called in (
+        "c10::TensorImpl::incref",
+        "memcpy",
+        "gemm",
+    ):  # which nobody has asked for, or which may do much in a call
+        assert not _remarks_of(of_loop(text, f"call 9 <{called}>|jne 0"), [])
+
+
+def test_what_takes_the_time_is_said_first() -> None:
+    """Where it goes stands ahead of the machine code, and what is said of those lines ahead of the rest."""
+    text = "for (;;)\n  f();\nfor (;;)\n  g();"
+    hot = Hot("N=1, forward", 10, ((4, 0.7), (2, 0.2)))
+    said = (Remark(1, "not vectorised", "cold"), Remark(3, "not vectorised", "hot"), Remark(4, "inlined", "g"))
+    shown = _by_time(replace(of_loop(text, "vaddss xmm0,xmm0,xmm1|jne 0", hot), remarks=said))
+    assert shown.remarks == (said[1], said[0], said[2])
+    places = [str(shown).index(part) for part in ("where the time goes", "hot", "cold", "loop at line 2")]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize(
@@ -495,6 +672,17 @@ def test_what_the_text_has_no_loop_for_is_not_told() -> None:
         for line in (0, 2, 3)
     )
     assert [one.line for one in told_in(printed, "a/b", text)] == [3]
+
+
+def test_a_lambda_is_not_the_function_around_it() -> None:
+    """Either compiler names it by that function, which is itself inlined nowhere."""
+    text = "float near(float x) { return x; }\nfloat f(float x) { g([&] { return near(x); }); }"
+    printed = """\
+a/b:2:9: remark: '_ZZ1ffENK3$_0clEv' inlined into '_Z1gv' with (cost=5, threshold=250) [-Rpass=inline]
+a/b:2:9: optimized:  Inlining f(float)::<lambda()>/7 into void g()/3.
+a/b:2:9: remark: '_ZN2at12parallel_forIZ1ffE3$_0EEvlllRKT_' inlined into '_Z1ff' with (cost=5, threshold=250) [-Rpass=inline]
+a/b:2:9: remark: '_Z4nearf' inlined into '_ZZ1ffENK3$_0clEv' with (cost=5, threshold=250) [-Rpass=inline]"""
+    assert [one.how for one in told_in(printed, "a/b", text)] == ["near"]
 
 
 def test_a_compiler_that_says_nothing() -> None:
@@ -744,7 +932,8 @@ def test_libraries_are_told_whole() -> None:
         "tiny/a", "g++ 12", "y[i] += x[i];", (), hot=Hot("N=1, forward", 9, ((1, 0.096),), others, calls)
     )
     said = str(shown).split("\n")
-    assert said[-5:] == [
+    first = next(at for at, row in enumerate(said, 1) if row.startswith("where the time goes"))
+    assert said[first : first + 5] == [
         "   40%     1 | y[i] += x[i];  in contiguous of libtorch_cpu.so",
         "   30%         in libgomp.so.1: threads that wait: shares are uneven, or too small, or one thread works alone meanwhile",
         "   20%         in [kernel.kallsyms]: the system: new pages of memory, and threads that are woken",

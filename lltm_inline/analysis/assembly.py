@@ -39,14 +39,20 @@ from ..tables.words import percent
 from . import ptx, sass
 from .hot import Hot, hot_of
 from .remarks import (
+    ANY_CALL,
     ATOMIC,
     BRANCHES,
     BYTES,
     CARRIED,
+    CHASES,
     DIVISION,
     FAR,
     IN_ORDER,
     MAY_NEED,
+    ONE_PLACE,
+    RARE,
+    STARTS,
+    THREADS,
     UNCLEAR,
     UNCLEAR_PLACES,
     UNCOUNTED,
@@ -91,6 +97,7 @@ _SQRT = re.compile(r"v?sqrts[sd]")
 _ALLOCATES = re.compile(
     r"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu|.*::_M_(?:realloc|range|fill|default)_(?:insert|append)"
 )
+_STARTS = re.compile(STARTS)
 #: From float to double, and back.
 _WIDENS, _NARROWS = re.compile(r"v?cvt([ps])s2\1d|fcvtl2?"), re.compile(r"v?cvt([ps])d2\1s|fcvtn2?")
 _CONVERTS = ", from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
@@ -122,6 +129,7 @@ _GATHERS = (
     ", reads places that numbers give which it has just read, as table[index[i]]: where these lie far apart, in more than a cache holds, "
     "each is a wait for memory"
 )
+_CHASES = ", goes from each place in memory to the next one that it names, as through a tree or a list: each read waits for the one before"
 #: What is in a register: what changes from turn to turn as a counter does, or what was read at a place that such a one gives.
 _TURNS, _READ = "turns", "read"
 #: What fetches a number from memory into a register of the processor's own.
@@ -173,6 +181,16 @@ def _written(one: Instruction) -> set[str]:
 def _registers(text: str) -> set[str]:
     """Name the registers of the processor's own numbers in an operand, each by one name: `rax`, `eax` and `al` are one."""
     return {next(filter(None, found)) for found in _REGISTER.findall(text)}
+
+
+def _reached(come_from: Mapping[str, set[str]], start: str) -> set[str]:
+    """Name the registers from which that of a number may come, over others."""
+    reached, left = set[str](), [start]
+    while left:
+        new = come_from.get(left.pop(), set()) - reached
+        reached |= new
+        left += new
+    return reached
 
 
 @dataclass(frozen=True)
@@ -238,8 +256,9 @@ class Loop:
         names = [one.name for one in self.instructions]
         converts = any(map(_WIDENS.fullmatch, names)) and any(map(_NARROWS.fullmatch, names))
         words += _CONVERTS * converts + _DIVIDES * self.divides + _IN_ORDER * self.adds_in_order
-        if not self.calls:  # beside which neither counts for much
-            words += _BRANCHES * self.branches + _GATHERS * self.gathers
+        if self.calls:  # beside which nothing else counts for much
+            return words
+        words += _CHASES * self.chases + _BRANCHES * self.branches + _GATHERS * self.gathers
         if self.is_atomic:
             return words + _ATOMIC
         return words + (_ONE_PLACE + _NEIGHBOURS * self.has_threads) * self.writes_one_place
@@ -271,6 +290,28 @@ class Loop:
                     gaps = [one.address - jump.address for one in self.instructions[follows : follows + 1]]
                     jumps += to is not None and int(to[1], 16) in own and gaps != [] and gaps[0] <= _JUMP_BYTES
         return jumps > sum(map(bool, map(_SQRT.fullmatch, names)))
+
+    @property
+    def chases(self) -> bool:
+        """Whether the places of its reads come from such reads alone, through which it goes as through a tree or a list; on x86."""
+        now = dict[str, tuple[set[str], bool]]()  # from which registers, as the turn found them, and whether by a read
+        for one in self.instructions:
+            moved = re.fullmatch(r"mov +(\w+),(?:QWORD PTR \[(\w+)(?:[+-]0x\w+)?\]|(\w+))", one.text)
+            if moved and (to := _registers(moved[1])):
+                at = _registers(moved[2] or moved[3]) - {"sp", "bp"}
+                froms = [now.get(register, ({register}, False)) for register in at]
+                now[min(to)] = (
+                    set().union(*(each for each, _ in froms)),
+                    moved[2] is not None or any(read for _, read in froms),
+                )
+            else:
+                # What is computed besides is no pointer that was read.
+                now |= dict.fromkeys(_written(one), (set[str](), False))
+        come_from = {register: froms for register, (froms, _) in now.items()}
+        return any(
+            read and any(register in {each, *_reached(come_from, each)} for each in froms)
+            for register, (froms, read) in now.items()
+        )
 
     @property
     def gathers(self) -> bool:
@@ -322,12 +363,31 @@ class Loop:
     @property
     def strides(self) -> bool:
         """Whether a turn reads or writes so far from the one before it as a register says, not beside it; on x86."""
+        return bool(self._strided)
+
+    @property
+    def turns_over(self) -> bool:
+        """Whether it has a stride on one side alone, reading or writing, and goes along on the other: another inner loop changes which."""
+        beside = (
+            re.fullmatch(r"(?:add +(\w+),0x\w+|(?:inc|dec) +(\w+)|sub +(\w+),0x\w+)", one.text)
+            for one in self.instructions
+        )
+        along = set[str]().union(*(_registers("".join(filter(None, one.groups()))) for one in beside if one))
+        return self._stored_and_changed[0] != [] and (
+            len({*self._strided.values()}) > 1
+            or any(_registers(place) & along and not _registers(place) & {*self._strided} for place in self._places())
+        )
+
+    @cached_property
+    def _strided(self) -> dict[str, str]:
+        """The registers of places that a turn moves on, each with the register that says how far."""
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
         changed, used = self._stored_and_changed[1], set[str]().union(*map(_registers, self._places()))
         # What is written besides begins anew in each turn: a place within a row, to which the row's own is added.
         anew = set[str]().union(*(_written(one) for one in self.instructions if one.name != "add"))
-        return any(_registers(which) <= used - anew and not _registers(step) & changed for which, step in by)
+        found = {min(_registers(which)): min(_registers(step)) for which, step in by if not _registers(step) & changed}
+        return {which: step for which, step in found.items() if which in used - anew}
 
     @property
     def rereads(self) -> bool:
@@ -509,7 +569,7 @@ class Assembly(Shown):
 
     def __str__(self) -> str:
         texts, left = self.text.split("\n"), self.MOST
-        rows = [self.headline, *filter(None, [self.threads, self.note])]
+        rows = [self.headline, *filter(None, [self.threads, self.note]), *self._asked(texts)]
         if self.other is not None:
             rows += ["", *self.differences]
         for routine in self.routines:
@@ -527,20 +587,23 @@ class Assembly(Shown):
                 left = max(0, left - len(loop.instructions))
         rows += [] if self.loops else ["", self.without_loops]
         rows += self.left_out([loop for routine in self.routines for loop, _ in routine.kinds])
-        if self.remarks is not None:
-            rows += [
-                "",
-                "what the compiler says:" if self.remarks else "The compiler says nothing of the text, good or bad.",
-            ]
-            for one in self.remarks:
-                rows += [f"  {one.line:4} | {texts[one.line - 1].strip()[:_SOURCE]}", f"         {one}"]
+        return "\n".join(rows)
+
+    def _asked(self, texts: Sequence[str]) -> list[str]:
+        """Say where the time goes, and what the compiler says, if asked: it is what somebody with a slow kernel wants first."""
+        rows: list[str] = []
         if self.hot is not None:
             rows += ["", self.hot.headline]
             rows += [
                 f"  {percent(share):>4}  {f'{line:>4} | {text[:_SOURCE]}' if line else '     '}  {inside}".rstrip()
                 for share, line, text, inside in self.hot.rows(texts)
             ]
-        return "\n".join(rows)
+        if self.remarks is not None:
+            said = "what the compiler says:" if self.remarks else "The compiler says nothing of the text, good or bad."
+            rows += ["", said]
+            for one in self.remarks:
+                rows += [f"  {one.line:4} | {texts[one.line - 1].strip()[:_SOURCE]}", f"         {one}"]
+        return rows
 
     def left_out(self, of: Sequence[Loop | Routine]) -> list[str]:
         """Say how many instructions are left out where only the first are shown; nothing where all are."""
@@ -679,25 +742,116 @@ def _all_of(
     for built in prepare(kernels, setting) if sizes else build_all(kernels, setting):
         one = _assembly_of(built, version)
         if remarks:
-            ends, inmost = extents(one.text), {line for loop in one.loops for line in loop.lines}
-            outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
-            told = (
-                _explained(each, one, range(each.line, ends.get(each.line, each.line) + 1))
-                for each in remarks_of(built, setting.progress)
-                # Of a loop around others they say what is true of these, or that there are others in it.
-                if not one.loops or each.what != "not vectorised" or each.line not in outer
-            )
-            more = dict.fromkeys(place for routine in one.routines for place in _allocated(routine.instructions))
-            taken = (Remark(line, "allocates", f"memory in each turn, perhaps ({name})", _ONCE) for line, name in more)
-            # Two reasons of a compiler's may have become one of the machine code.
-            one = replace(one, remarks=tuple(sorted(dict.fromkeys([*told, *taken]), key=lambda each: each.line)))
-        found.append(replace(one, hot=hot_of(built, sizes[built.op.name], setting)) if sizes else one)
+            one = replace(one, remarks=_remarks_of(one, remarks_of(built, setting.progress)))
+        if sizes:
+            one = replace(one, hot=hot_of(built, sizes[built.op.name], setting))
+        found.append(_by_time(one) if sizes and remarks else one)
     return found
 
 
+def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
+    """Hold what a compiler says of a text against its machine code, which shows more, in the order of lines."""
+    ends, inmost = extents(of.text), {line for loop in of.loops for line in loop.lines}
+    outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
+    # Of a loop around others they say what is true of these, or that there are others in it.
+    kept = [one for one in told if not of.loops or one.what != "not vectorised" or one.line not in outer]
+    said = [_explained(one, of, range(one.line, ends.get(one.line, one.line) + 1)) for one in kept]
+    said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
+    how = "memory in each turn, perhaps ({})"
+    taken = [Remark(line, "allocates", how.format(name), _ONCE) for line, name in _called_in_loops(of, _ALLOCATES)]
+    named = " ".join(one.how for one in said)
+    started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
+    taken += [Remark(line, _WAITS, f"{THREADS[0]} ({name})", THREADS[1]) for line, name in started.items()]
+    # Two reasons of a compiler's may have become one of the machine code, also of two statements of one loop.
+    once = dict[tuple[int, str, str], Remark]()
+    for one in sorted([*said, *taken], key=lambda each: each.line):
+        line = _around(one.line, ends) if one.what == "not vectorised" else 0
+        once.setdefault((line or one.line, one.what, one.how), one)
+    return tuple(once.values())
+
+
+def _around(line: int, ends: Mapping[int, int]) -> int:
+    """Return the first line of the innermost loop around a line; 0 where there is none."""
+    return max((first for first, last in ends.items() if first <= line <= last), default=0)
+
+
+def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
+    """Return the loops of the text that call something, or go through a list, and of which the compiler says nothing.
+
+    g++ does not look at a loop out of which an exception may lead.
+    """
+    ends, found = extents(of.text), dict[int, dict[str, None]]()
+    for loop in of.loops:
+        for one in loop.instructions:
+            name, line = _called(one), _around(one.line, ends)
+            if name in loop.calls and not RARE.match(name):
+                found.setdefault(line, {})[name] = None
+            elif loop.chases:
+                found.setdefault(line, {})
+    said = {line: because_of_calls(Remark(line, "not vectorised", *CHASES), [*found[line]], of.text) for line in found}
+    # One of the text's own may do much in a call, and then to call it costs nothing.
+    return [one for line, one in said.items() if line and line not in spoken and one.help != ANY_CALL]
+
+
+def _by_time(of: Assembly) -> Assembly:
+    """Put what is said of the lines, or of the loops, that take most of the time first."""
+    assert of.hot is not None and of.remarks is not None
+    ends, shares = extents(of.text), dict.fromkeys(range(of.text.count("\n") + 2), 0.0)
+    for line, share in (*of.hot.lines, *((line, share) for line, _, _, share in of.hot.calls)):
+        shares[line] += share
+
+    idle = sum(share for name, share in of.hot.others if name.startswith("libgomp"))
+
+    def share_of(one: Remark) -> float:
+        return idle * (one.what == _WAITS) + sum(
+            shares[line] for line in range(one.line, ends.get(one.line, one.line) + 1)
+        )
+
+    return replace(
+        of,
+        remarks=tuple(
+            sorted(
+                (_measured(one, of) for one in of.remarks),
+                key=lambda one: (one.what in _GOOD and _BUT not in one.how, -share_of(one)),
+            )
+        ),
+    )
+
+
+def _measured(one: Remark, of: Assembly) -> Remark:
+    """Say of a loop with a version of vectors, for steps of one, that the time goes to the one for longer steps, where it does."""
+    assert of.hot is not None
+    shares, last = dict(of.hot.at), extents(of.text).get(one.line, one.line)
+    loops = [loop for loop in of.loops if not {*range(one.line, last + 1)}.isdisjoint(loop.lines)]
+    if one.what != "vectorised" or one.help or not shares or not loops:
+        return one
+    taken = [sum(shares.get(each.address, 0) for each in loop.instructions) for loop in loops]
+    hottest = loops[taken.index(max(taken))]
+    if not hottest.strides or _is_wide(hottest) or not max(taken):
+        return one
+    return replace(one, how=f"{one.how}{_BUT}most of the time {FAR[0]}", help=FAR[1] * (not hottest.turns_over))
+
+
+def _is_wide(loop: Loop) -> bool:
+    return loop.widest > _FEW
+
+
+_BUT = ", but "
+#: As wide is a loop that reads each number by itself.
+_FEW = 2
+#: Of what was done there is nothing to mend.
+_GOOD = ("vectorised", "inlined", "unrolled")
+_WAITS = "waits"
 _ONCE = "Take it once, ahead of the loop."
 #: Reasons that the machine code of a loop shows.
-_SHOWN = {"is_atomic": ATOMIC, "rereads": BYTES, "divides": DIVISION, "strides": FAR}
+_SHOWN = {
+    "chases": CHASES,
+    "is_atomic": ATOMIC,
+    "rereads": BYTES,
+    "divides": DIVISION,
+    "strides": FAR,
+    "writes_one_place": ONE_PLACE,
+}
 
 
 def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
@@ -707,10 +861,22 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     # What is within an inner loop is no matter of the one around it.
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
-        return replace(one, how=f"{one.how}, but the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
+        return replace(one, how=f"{one.how}{_BUT}the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
+    # A stride that another inner loop only moves from what is read to what is written has no cure that is known to help.
+    inner_one = FAR[1] * (not any(loop.turns_over for loop in loops))
+    if (
+        one.what == "vectorised"
+        and not one.help
+        and any(loop.strides for loop in loops)
+        and not any(map(_is_wide, loops))
+    ):
+        return replace(one, how=f"{one.how}{_BUT}{FAR[0]}", help=inner_one)
     if calls or one.what != "not vectorised":
-        return because_of_calls(one, calls)
+        return because_of_calls(one, calls, of.text)
     if one.how in CARRIED:
+        for has in ("is_atomic", "strides"):
+            if any(getattr(loop, has) for loop in loops):
+                return replace(one, how=_SHOWN[has][0], help=_SHOWN[has][1])
         return because_of_order(one, of.text)
     if one.how == MAY_NEED:
         return because_of_memory(one, of.text)
@@ -722,10 +888,10 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     if one.help == FAR[1] and not any(loop.strides for loop in loops):
         return replace(one, how=UNCLEAR_PLACES, help="")
     if any(loop.has_sqrt for loop in loops):
-        return because_of_sqrt(one)
+        return because_of_sqrt(one, of.text)
     for has, (how, help) in _SHOWN.items():
         if any(getattr(loop, has) for loop in loops):
-            return replace(one, how=how, help=help)
+            return replace(one, how=how, help=inner_one if has == "strides" else help)
     is_atomic = one.how == UNCLEAR and "std::atomic" in of.text
     return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_atomic else one
 
@@ -833,12 +999,15 @@ def _loops(instructions: Sequence[Instruction]) -> Iterator[Loop]:
             yield found
 
 
-def _allocated(instructions: Sequence[Instruction]) -> Iterator[tuple[int, str]]:
-    """Yield where a loop, or one around it, calls what takes memory; not where an exception is on its way."""
-    for loop in _knots(range(len(instructions)), _ways(instructions)):
-        for one in (instructions[index] for index in loop):
-            if one.line and _ALLOCATES.match(name := _called(one)):
-                yield one.line, name
+def _called_in_loops(of: Assembly, which: re.Pattern[str]) -> dict[tuple[int, str], None]:
+    """Return at which lines a loop, or one around it, calls a function of some; not where an exception is on its way."""
+    found = dict[tuple[int, str], None]()
+    for instructions in (routine.instructions for routine in of.routines):
+        for loop in _knots(range(len(instructions)), _ways(instructions)):
+            # What is of no line is of that before it.
+            for line, together in Loop(tuple(instructions[index] for index in loop)).by_line():
+                found |= {(line, name): None for name in map(_called, together) if line and which.match(name)}
+    return found
 
 
 def _ways(instructions: Sequence[Instruction]) -> list[tuple[int, ...]]:

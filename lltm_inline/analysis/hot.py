@@ -27,6 +27,7 @@ from ..run.cases import dtypes_of
 from ..run.executor import Task
 from ..run.library import load_all
 from ..run.setting import Setting
+from ..source.signature import own_text
 from ..tables.words import percent, size_text
 from .remarks import has_threads
 
@@ -74,6 +75,7 @@ class Hot:
         tiny: that results are so small that a processor takes long over them, in words.
         counters: instructions a cycle, cache misses and mispredicted branches a call in words, or that nobody may read them.
         missing: why there are no samples.
+        at: at which addresses of the kernel's library, each with its share.
     """
 
     case: str
@@ -85,6 +87,7 @@ class Hot:
     tiny: str = ""
     counters: str = ""
     missing: str = ""
+    at: tuple[tuple[int, float], ...] = ()
 
     @property
     def headline(self) -> str:
@@ -326,17 +329,23 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
     places = lines_of({each for stack in offsets for each in stack if each >= 0}, own)
     lines, others, calls = Counter[int](), Counter[str](), Counter[tuple[int, str, str]]()
     shares, alone = has_threads(built.kernel.cpp), 0
+    last = own_text(built.kernel.cpp).count("\n") + 1  # what is generated behind it is nobody's to mend
     for stack, ours in zip(stacks, offsets, strict=True):
-        turns = (turn for turn, each in enumerate(ours) if each in places and places[each].file == built.kernel.name)
+        turns = (
+            turn
+            for turn, each in enumerate(ours)
+            if each in places and places[each].file == built.kernel.name and places[each].line <= last
+        )
         turn = next(turns, None)
         if turn is None and not shares and _library(stack[0][2]).startswith("libgomp"):
             alone += 1  # what a function of ATen's has woken waits for the next one, and the text for none of it
         elif turn is None:
             others["the kernel's library, at no line of its text" if ours[0] >= 0 else _library(stack[0][2])] += 1
-        elif turn == 0 or ours[turn - 1] >= 0:  # of a header, or the way to another library
+        elif ours[0] >= 0:  # also of a header, or the way to another library
             lines[places[ours[turn]].line] += 1
         else:
-            _, symbol, dso = stack[turn - 1]
+            # A template of a header's may stand between the line and what it has called.
+            _, symbol, dso = stack[max(inner for inner in range(turn) if ours[inner] < 0)]
             # In the system it may be anything that came in between.
             function = "" if dso.startswith("[") else _function(symbol)
             calls[places[ours[turn]].line, function, _library(dso)] += 1
@@ -347,6 +356,7 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
         tuple((line, count / every) for line, count in lines.most_common()),
         tuple((name, count / every) for name, count in others.most_common()),
         tuple((*called, count / every) for called, count in calls.most_common()),
+        at=tuple((at, count / every) for at, count in Counter(ours[0] for ours in offsets if ours[0] >= 0).items()),
     )
 
 

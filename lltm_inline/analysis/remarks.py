@@ -27,6 +27,7 @@ _DEFINED = re.compile(
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What hands work to threads.
 _THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
+_HANDS = re.compile(r"\bparallel_(?:for|reduce)\b")
 #: What was done, as either compiler says it.
 _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
@@ -55,6 +56,11 @@ FAR = (
     "turns read or write places that lie far from each other",
     "Let another loop be the inner one, the one over the last index: then neighbours in memory are for neighbouring turns.",
 )
+CHASES = (
+    "it goes from each place in memory to the next one that it names, as through a tree, a list or the chains of a hash table",
+    "Keep what it reads side by side in a std::vector: where keys are whole numbers and not too large, one that is indexed by them "
+    "needs no search.",
+)
 UNCLEAR = "it calls a function, or the compiler does not see which elements a turn reads and writes"
 ATOMIC = (
     "it reads or writes an atomic variable, one at a time and in order",
@@ -68,6 +74,8 @@ BRANCHES = (
     "a turn branches, or the loop may end early",
     "`a ? b : c` in the place of `if` does not branch, where both may be computed.",
 )
+_IN_A_LOCAL = "A sum belongs in a local variable, which is written when the loop is done."
+ONE_PLACE = ("each turn writes to the same place in memory", _IN_A_LOCAL)
 #: How a loop is said to go on from turn to turn.
 CARRIED = (
     "a turn goes on from what the one before it has computed",
@@ -98,12 +106,46 @@ _DECISIVE = (
 _BY_ADDRESS = (
     "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
 )
-_OF_ATEN = "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."
-_MEMORY = re.compile(r"operator (?:new|delete)|malloc|calloc|free\b")
-_TAKES_MEMORY = (
-    "it takes memory, or gives it back, in each turn",
-    "Take it once, ahead of the loop; for a few numbers, an array of a length that the compiler knows needs none.",
+#: What costs little, and is asked for again all the same, as the compiler cannot know that it stays.
+_ASKS = r"TensorBase::(?:(?:mutable_|const_)?data_ptr|sizes?|strides?|numel)\b"
+#: What hands work to threads, and waits until it is done.
+STARTS = r"GOMP_parallel|__kmpc_fork_call|torch_parallel_for|at::internal::invoke_parallel|(?:at|torch::stable)::parallel_for"
+THREADS = (
+    "it hands work to threads in each turn, and waits for them",
+    "Share out the turns of the outermost loop that can be shared, once.",
 )
+#: What it is that a loop calls, and what helps; the first of which there is a call decides.
+_CALLED = (
+    (STARTS, *THREADS),
+    (r"pthread_mutex_|pthread_spin_|GOMP_(?:critical|atomic)|std::(?:lock_guard|unique_lock|scoped_lock|mutex)",
+     "it takes a lock in each turn, for which threads wait",
+     "Gather in a local variable of each thread, and take the lock once, when the loop is done."),
+    (r"at::(?:_ops::)?cat\b",
+     "it joins tensors in each turn, which copies all of them",
+     "Where one grows so, keep the parts in a std::vector, and join them once, when the loop is done."),
+    (rf"at::(?!{_ASKS})",
+     "it calls a function in each turn",
+     "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."),
+    (r"std::(?:__cxx11::)?(?:basic_)?(?:ios|[io]?(?:string)?stream|string)|std::locale|strto",
+     "it makes or reads text in each turn",
+     "Compute with numbers, without text."),
+    (r"std::(?:__detail::)?(?:(?:unordered_)?(?:multi)?(?:map|set)|_Map_base|_Hashtable|_Rb_tree)",
+     "it looks something up in a std::map or the like in each turn",
+     "Where the keys are whole numbers and not too large, a std::vector that is indexed by them needs no search."),
+    (rf"at::{_ASKS}",
+     "it asks a tensor for its pointer, or for a size, in each turn",
+     "Ask once, ahead of the loop, and keep the answer in a local: `float* py = y.data_ptr<float>();`, `const int64_t n = x.size(0);`."),
+    (r"std::vector::_M_(?:realloc|range|fill|default)_(?:insert|append)|std::vector::(?:push|emplace)_back",
+     "it makes a std::vector longer in each turn, which takes memory anew, and copies all, again and again",
+     "Give it its length ahead of the loop, with `v.reserve(n)`, or as `std::vector<float> v(n)`, and set `v[i]`."),
+    (r"operator (?:new|delete)|malloc|calloc|free\b",
+     "it takes memory, or gives it back, in each turn",
+     "Take it once, ahead of the loop; for a few numbers, an array of a length that the compiler knows needs none."),
+)  # fmt: skip
+#: What a compiler calls on its own, as where a size is asked for or rows are copied: no matter beside another call.
+RARE = re.compile(r"c10::|a function by its address|mem(?:cpy|move|set|cmp)|__errno_location")
+#: What is left of one that asks for a size is called where that is symbolic, or of another dimension.
+_ASKED = re.compile(r"\.(?:size|stride|numel|dim)\(")
 #: Functions of which at::vec::Vectorized has one.
 _OF_NUMBERS = re.compile(
     r"(?:a?(?:cos|sin|tan)h?|atan2|erfc?|exp2?|expm1|log|log10|log1p|log2|lgamma|fmod|hypot|pow|ceil|floor|round|trunc)f?"
@@ -112,6 +154,7 @@ _WITH_VECTORS = (
     "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop, where each turn asks "
     "for the same."
 )
+ANY_CALL = "Write out what it computes, or call it before the loop, where each turn asks for the same."
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
@@ -119,7 +162,7 @@ _REASONS = (
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
     (r"call instruction cannot be vectorized",
      "it calls a function in each turn",
-     "Write out what it computes, or call it before the loop, where each turn asks for the same."),
+     ANY_CALL),
     (r"identified as reduction|reduction used in loop|complicated access pattern",
      CARRIED[0],
      ""),
@@ -155,7 +198,7 @@ class Remark:
 
     Attributes:
         line: of the kernel's text.
-        what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`.
+        what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`; by the machine code `allocates` or `waits`.
         how: how far, or why not.
         help: what would change it, in a sentence; empty where nothing need be changed.
     """
@@ -181,22 +224,47 @@ def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[R
     return told_in(told.path.read_text(), built.kernel.name, built.kernel.cpp)
 
 
-def because_of_calls(one: Remark, calls: Sequence[str]) -> Remark:
+def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remark:
     """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
-    how, help = _REASONS[1][1:]
-    if any(name.startswith("at::") for name in calls):
-        help = _OF_ATEN
-    elif calls and all("address" in name for name in calls):
+    if not calls or one.what != "not vectorised":
+        return one
+    how, help = _REASONS[1][1], ANY_CALL
+    own = [name for name in calls if not RARE.match(name)]
+    if not own and _ASKED.search("".join(_loop_around(text, one.line))):
+        own = ["at::TensorBase::size"]
+    calls = own or calls
+    for pattern, which, helps in _CALLED:
+        if found := [name for name in calls if re.match(pattern, name)]:
+            return replace(one, how=f"{which} ({', '.join(found)})", help=helps)
+    if all("address" in name for name in calls):
         help = _BY_ADDRESS
-    elif any(map(_MEMORY.match, calls)):
-        how, help = _TAKES_MEMORY
-    elif calls and all(map(_OF_NUMBERS.fullmatch, calls)):
-        help = _WITH_VECTORS
-    return replace(one, how=f"{how} ({', '.join(calls)})", help=help) if calls and one.what == "not vectorised" else one
+    elif not own:
+        help = ""  # to copy a row is as fast as it can be
+    else:
+        help = _WITH_VECTORS if all(map(_OF_NUMBERS.fullmatch, calls)) else help
+        help = _FOR_POW * any(name in ("pow", "powf") for name in calls) + help
+        if same := _same_in_each_turn(text, one.line, calls):
+            how, help = f"it calls a function in each turn, and `{same}` is the same in all", _AHEAD
+    return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
 
 
-def because_of_sqrt(one: Remark) -> Remark:
+def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
+    """Return a call of a function of numbers of which no turn of the loop changes what it depends on; nothing where none is."""
+    head, body = _loop_around(text, line)
+    changed = {name for found in _CHANGES.findall(head + body) for name in found if name}
+    changed |= {name for name, _, is_written in _ELEMENT.findall(body) if is_written} | set(_MADE.findall(head + body))
+    for name in {name.removesuffix("f") for name in calls if name == "sqrt" or _OF_NUMBERS.fullmatch(name)}:
+        for found in re.finditer(rf"(?:std::|\b){name}f?\s*\(((?:[^();]|\([^();]*\))*)\)", body):
+            # What another call returns, or a member, is not known to stay.
+            if changed.isdisjoint(_NAMES.findall(found[1])) and not _NOT_LOCAL.search(found[1]):
+                return found[0]
+    return ""
+
+
+def because_of_sqrt(one: Remark, text: str = "") -> Remark:
     """Say why a square root goes one at a time: the function is called for negative numbers alone, to set errno."""
+    if one.what == "not vectorised" and (same := _same_in_each_turn(text, one.line, ("sqrt",))):
+        return replace(one, how=f"`{same}` is the same in all turns, and takes long", help=_AHEAD)
     how = "sqrt has to set errno for a negative number, so it goes one at a time"
     help = "Where nobody reads errno, say so: flags=('-fno-math-errno',)."
     return replace(one, how=how, help=help) if one.what == "not vectorised" else one
@@ -212,10 +280,13 @@ _CHANGES = re.compile(
     r"(?<![\w.>\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?<![\w.>\]])(\w+)(?:\+\+|--)|(?:\+\+|--)(\w+)\b(?!\s*[\[.(]|->)"
 )
 _NAMES = re.compile(r"\b[A-Za-z_]\w*")
+#: A variable that a loop makes: behind its type, ahead of what it is set to.
+_MADE = re.compile(r"[\w>][&*\s]\s*(\w+)\s*(?:=(?!=)|[;:{,])")
+_FOR_POW = "Multiply, where the exponent is a small whole number, and take a square root, where it is half of one. "
+_AHEAD = "Compute it once, ahead of the loop."
 #: An element of an array, and whether it is written.
 _ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*[-+*]=")
-_IN_A_LOCAL = "A sum belongs in a local variable, which is written when the loop is done."
 #: `y[n++] = x` behind an `if`: some are taken, and moved together.
 _COUNTED_PLACE = re.compile(r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)")
 _WITHOUT_IF = (
@@ -356,6 +427,8 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
             one.what == "not vectorised" and ends_of and not any(a <= one.line <= b for a, b in ends_of.items())
         ):
             return False  # of a loop of a header's, or of nothing that the text says
+        if one.what == "not vectorised" and _HANDS.search("".join(lines[one.line : one.line + 1])):
+            return False  # of one that ATen's parallel_for has
         if one.what == "unrolled" and one.line < len(lines) and not _LOOP.search(lines[one.line]):
             return False  # of a loop in a function that was inlined there
         # What is left over at the end of a vectorised loop goes in shorter vectors or one by one, and needs no word.
@@ -445,5 +518,7 @@ _WHY = (
 
 
 def _own(said: str, own: set[str]) -> list[str]:
-    """Return the function of the text that a compiler names, if it is one, mangled or not."""
+    """Return the function of the text that a compiler names, if it is one, mangled or not; a lambda in it has no name of its own."""
+    if re.match(r"'?_Z(?:Z|\w*IZ)\d", said) or "::<lambda" in said or "::{lambda" in said:
+        return []
     return [name for name in own if re.search(rf"(?<!\w){name}(?=[(</ ]|$)|(?<=\D){len(name)}{name}", said)]

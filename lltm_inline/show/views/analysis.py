@@ -23,7 +23,7 @@ _WIDE, _NARROW = 150, 60
 
 def assembly(shown: Assembly) -> Html:
     """Show the loops of a kernel: what each does at a time, and, folded, each line of the text beside its instructions."""
-    parts: list[object] = _head(shown)
+    parts: list[object] = [*_head(shown), *_asked(shown)]
     lines, left = coloured(shown.text, "cpp"), shown.MOST
     for routine in shown.routines:
         if routine.loops or routine.uses:
@@ -36,7 +36,6 @@ def assembly(shown: Assembly) -> Html:
     ]
     if not shown.loops:
         parts.append(note("plain", shown.without_loops))
-    parts += _asked(shown)
     return join(parts)
 
 
