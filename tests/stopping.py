@@ -30,13 +30,27 @@ def until(condition: Callable[[], Any]) -> Any:
     raise AssertionError("it did not happen")
 
 
+def is_alive(process: psutil.Process) -> bool:
+    """A process that only waits for its parent to ask about it has ended."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
 def compilers() -> list[psutil.Process]:
     """List the compilers that work on the text of a build of this process."""
     return [one for one in psutil.Process().children(recursive=True) if _compiles(one)]
 
 
 def _compiles(process: psutil.Process) -> bool:
+    program, *words = command_of(process) or [""]
+    return "cc1plus" in program and any(word.endswith(_TEXTS) for word in words)
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """Return the command of a process, or nothing where it has ended meanwhile."""
     try:
-        return process.name().startswith("cc1plus") and any(word.endswith(_TEXTS) for word in process.cmdline())
-    except psutil.Error:  # it has ended
-        return False
+        return process.cmdline()  # of a zombie it is empty
+    except psutil.Error:
+        return []

@@ -392,13 +392,14 @@ import psutil
 import lltm_inline as li
 from lltm_inline.build import cache
 from tests import tiny
+from tests.stopping import command_of
 tiny.register()
 tiny.without_bridge()
 kernels = [tiny.kernel(2), tiny.kernel(3)]
 try:
     li.build(kernels, progress=False)
 except KeyboardInterrupt:
-    alive = [p.name() for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    alive = [command for p in psutil.Process().children(recursive=True) if (command := command_of(p))]
     print("interrupted", alive, os.listdir(cache.cache_dir() / "tmp"), tiny.entries(), flush=True)
 os.unlink(sys.argv[1])
 print([found.cached for found in li.build(kernels, progress=False)])

@@ -27,7 +27,7 @@ from lltm_inline.notebook.panel.capture import captured
 from lltm_inline.notebook.panel.session import PanelSetting, Session
 from tests.conftest import HEAVY
 from tests.quick import QUICK
-from tests.stopping import PATIENCE, SLEEPY, compilers, until
+from tests.stopping import PATIENCE, SLEEPY, command_of, compilers, until
 from tests.tiny import BROKEN, STABLE, forget
 
 pytestmark = pytest.mark.full
@@ -678,10 +678,7 @@ def test_no_other_compiler_works_beside_the_one_for_remarks(session: Session, mo
 
 def front_ends() -> int:
     """Count the compilers of this process that only read."""
-    commands = [
-        process.cmdline() for process in psutil.Process().children() if process.status() != psutil.STATUS_ZOMBIE
-    ]
-    return sum("-fsyntax-only" in command for command in commands)
+    return sum("-fsyntax-only" in command_of(process) for process in psutil.Process().children())
 
 
 def test_a_cell_is_copied_with_all_that_makes_the_kernel(session: Session) -> None:

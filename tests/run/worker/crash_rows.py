@@ -17,6 +17,7 @@ import lltm_inline as li
 from lltm_inline.autopsy.crash import Crash
 from lltm_inline.errors import CrashError
 from tests.planted.crashes import GOOD, ROWS, Row, register
+from tests.stopping import is_alive
 
 _HAPPENS = re.compile(r"it happens at (\d+\.\d+)")
 _DAMAGED_HEAP = re.compile(
@@ -236,17 +237,9 @@ def name_of(process: psutil.Process) -> str:
 def wait_until_gone(family: list[psutil.Process]) -> float:
     """Return how long it takes until all of them have ended; those that have not are killed."""
     started = time.monotonic()
-    while (left := [process for process in family if is_alive(process)]) and time.monotonic() - started < 10:
+    while (left := [process for process in family if is_alive(process)]) and time.monotonic() - started < 60:
         time.sleep(0.01)
     for process in left:
         process.kill()
     assert not left, left
     return time.monotonic() - started
-
-
-def is_alive(process: psutil.Process) -> bool:
-    """A process that only waits for its parent to ask about it has ended."""
-    try:
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False

@@ -29,9 +29,10 @@ from lltm_inline.workers.limits import Limits
 from lltm_inline.workers.outcome import Died
 from lltm_inline.workers.process import Watchdog
 from tests.run.worker import jobs
+from tests.stopping import is_alive
 
 
-def gone(pid: int, seconds: float = 5.0) -> bool:
+def gone(pid: int, seconds: float = 60.0) -> bool:
     """Wait until a process has ended; what is dead and not yet waited for has ended."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -284,7 +285,7 @@ def test_forked_processes_are_noticed_and_ended(worker: Worker, seconds: float) 
         worker.run(jobs.fork, 3, seconds)
     assert caught.value.ending.kind == "processes" and caught.value.ending.code >= 1
     deadline = time.monotonic() + 60  # a limit for hangs alone
-    while len([p for p in server.children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]) > 1:
+    while len([*filter(is_alive, server.children(recursive=True))]) > 1:
         assert time.monotonic() < deadline, server.children(recursive=True)
         time.sleep(0.02)
 
