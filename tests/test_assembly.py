@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
-from lltm_inline.analysis import assembly, sass
-from lltm_inline.analysis.assembly import Assembly, Instruction, Loop, Routine, _by_time, _loops, _remarks_of
+from lltm_inline.analysis import loops, sass
+from lltm_inline.analysis.assembly import Assembly, Routine, _by_time, _remarks_of
 from lltm_inline.analysis.hot import Hot, _counted
+from lltm_inline.analysis.loops import Instruction, Loop, loops_of
 from lltm_inline.analysis.remarks import (
     ATOMIC,
     BRANCHES,
@@ -793,18 +794,18 @@ NONE = "no calculation with floats or doubles"
         ("lock add DWORD PTR [rdx],1|inc ecx|jne 0",
          f"{NONE}, an atomic operation in each turn, which waits for all threads: add up in a local variable, and do it once, at the end"),
         ("lock sub DWORD PTR [rdx+rcx*4],1|inc rcx|call 99 <at::select>|jne 0", NONE),
-        ("vcomiss xmm0,xmm1|ja c|vmulss xmm0,xmm0,xmm2|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
-        ("vcomiss xmm0,xmm1|vmovaps xmm3,xmm2|jbe c|add rax,4|jne 0", f"one float at a time{assembly._BRANCHES}"),
+        ("vcomiss xmm0,xmm1|ja c|vmulss xmm0,xmm0,xmm2|add rax,4|jne 0", f"one float at a time{loops._BRANCHES}"),
+        ("vcomiss xmm0,xmm1|vmovaps xmm3,xmm2|jbe c|add rax,4|jne 0", f"one float at a time{loops._BRANCHES}"),
         ("vcomiss xmm0,xmm1|ja 90|vmulss xmm0,xmm0,xmm2|add rax,4|jne 0", "one float at a time"),
         ("vmulss xmm0,xmm0,xmm2|add rax,4|vcomiss xmm0,xmm1|ja 0", "one float at a time"),
         ("vmovsd xmm1,QWORD PTR [rbx+0x4]|vminps xmm0,xmm1,xmm0|add rbx,8|jne 0", "2 floats at a time"),
         ("vmovups xmm1,XMMWORD PTR [rbx]|vmovsd xmm2,QWORD PTR [rcx]|vminps xmm0,xmm1,xmm0|jne 0", "4 floats at a time"),
         ("vcomiss xmm0,xmm1|seta dl|add rax,4|jne 0", "one float at a time"),
         ("vucomiss xmm1,xmm0|ja 90|vsqrtss xmm0,xmm0,xmm0|add rax,4|jne 0", "one float at a time"),
-        ("mov rdx,QWORD PTR [rax]|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,8|jne 0", f"one float at a time{assembly._GATHERS}"),
+        ("mov rdx,QWORD PTR [rax]|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,8|jne 0", f"one float at a time{loops._GATHERS}"),
         ("movsxd rdx,DWORD PTR [rax]|imul rdx,r8|vaddss xmm0,xmm1,DWORD PTR [rcx+rdx*4]|add rax,4|jne 0",
-         f"one float at a time{assembly._GATHERS}"),
-        ("vgatherqps ymm0{k1},DWORD PTR [rcx+zmm1*4]|vaddps ymm0,ymm0,ymm2|add rax,8|jne 0", f"8 floats at a time{assembly._GATHERS}"),
+         f"one float at a time{loops._GATHERS}"),
+        ("vgatherqps ymm0{k1},DWORD PTR [rcx+zmm1*4]|vaddps ymm0,ymm0,ymm2|add rax,8|jne 0", f"8 floats at a time{loops._GATHERS}"),
         ("mov rdx,QWORD PTR [rdi]|vaddss xmm0,xmm1,DWORD PTR [rdx+rax*4]|add rax,1|jne 0", "one float at a time"),
         ("mov rdx,QWORD PTR [rsp+rax*8]|vaddss xmm0,xmm1,DWORD PTR [rdx]|add rax,1|jne 0", "one float at a time"),
         ("mov rax,QWORD PTR [r12+0x8]|mov rax,QWORD PTR [rax]|vaddss xmm0,xmm1,DWORD PTR [rax+rbx*4]|call 9 <f>|add rbx,1|jne 0",
@@ -954,19 +955,19 @@ def test_what_was_not_done_is_nothing_good() -> None:
 def test_a_jump_back_from_a_rare_case_is_no_loop() -> None:
     """What a compiler puts behind the end comes back to where it left; nothing is repeated."""
     rows = listed("0 test al,al", "2 je 8", "4 add rax,1", "6 ret", "8 call 99 <slow>", "a jmp 4")
-    assert not list(_loops(rows))
+    assert not list(loops_of(rows))
 
 
 def test_a_call_that_never_returns_closes_no_loop() -> None:
     """An exception is thrown: the next instruction belongs to something else."""
     rows = listed("0 add rax,1", "2 jne 6", "4 ret", "6 call 99 <__cxa_throw>", "8 jmp 0")
-    assert not list(_loops(rows))
+    assert not list(loops_of(rows))
 
 
 def test_the_innermost_of_two_loops_is_told() -> None:
     """A loop over rows holds one over columns; one that stands beside them is told as well."""
     rows = listed("0 nop", "2 nop", "4 jne 2", "6 jne 0", "8 nop", "a jne 8", "c ret")
-    assert [loop.lines for loop in _loops(rows)] == [(2, 3), (5, 6)]
+    assert [loop.lines for loop in loops_of(rows)] == [(2, 3), (5, 6)]
 
 
 @pytest.mark.full
@@ -1063,12 +1064,12 @@ def test_sass_is_read_by_line() -> None:
     [(name, rows)] = sass.listed(SASS, "axpy/cuda")
     assert name == "_Z1fPf" and [line for _, _, line in rows] == [18, 20, 20, 20, 0, 0]
     assert rows[2][1] == "CALL.REL.NOINC 60 <__cuda_sm20_div_u64>" and rows[3] == (0x30, "@!P1 BRA 10", 20)
-    [loop] = _loops([Instruction(*row) for row in rows])
+    [loop] = loops_of([Instruction(*row) for row in rows])
     assert loop.said == "one float at a time, 3 instructions, calls __cuda_sm20_div_u64"
     assert not list(sass.listed(SASS, "axpy/cpp"))
     both = SASS.replace("FFMA", "FFMA2").replace("@!P1 BRA `(.L_x_1)", "BRA UP0, `(.L_x_1)")
     [(_, rows)] = sass.listed(both, "axpy/cuda")
-    [loop] = _loops([Instruction(*row) for row in rows])
+    [loop] = loops_of([Instruction(*row) for row in rows])
     assert loop.pace == "2 floats at a time"
 
 

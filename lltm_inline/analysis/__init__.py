@@ -1,6 +1,7 @@
 """Why a kernel is as fast as it is.
 
-assembly    the machine code of its loops beside the text, and how much they do at a time
+loops       the loops in machine code, how much they do at a time, and what they wait for
+assembly    these beside the text, with what the compiler says of it, where the time goes first
 ptx         the same of a CUDA text: what nvcc makes of it for any GPU
 sass        and what becomes of that for one GPU
 hot         to which lines the time goes

@@ -13,7 +13,8 @@ from ..parts import Cell, badge, bar, fold, note, paragraph, table
 from ..source import coloured, instructions
 
 if TYPE_CHECKING:
-    from ...analysis.assembly import Assembly, Instruction, Loop, Routine
+    from ...analysis.assembly import Assembly, Routine
+    from ...analysis.loops import Instruction, Loop
     from ...analysis.remarks import Remark
     from ...analysis.roofline import Roofline
 
