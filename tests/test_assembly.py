@@ -553,6 +553,24 @@ def test_of_two_versions_the_one_that_takes_the_time_counts(at: int) -> None:
     assert (FAR[0] in said.how) == (said.help == FAR[1]) == (at == 0)
 
 
+@pytest.mark.parametrize(
+    "read", ["vinsertps xmm0,xmm1,DWORD PTR [rbx+r15*1],0x10", "vgatherqps ymm0{k1},DWORD PTR [rbx+zmm1*4]", ""]
+)
+def test_vectors_of_numbers_that_lie_far_apart(read: str) -> None:
+    """g++ makes vectors of them, too, and puts each together of numbers that it reads one by one: that takes the time."""
+    turn = ["vmovss xmm1,DWORD PTR [rbx]", read, "add rbx,r10", "vfmadd213ps ymm0,ymm0,YMMWORD PTR [r13]"]
+    rows = tuple(
+        Instruction(at, text, 2)
+        for at, text in enumerate([*filter(None, turn), "add r13,0x20", "cmp rdi,r13", "jne 0"])
+    )
+    shown = Assembly("k", "a compiler", COLUMNS, (Routine("f", rows, (Loop(rows),)),))
+    hot = Hot("N=1, forward", 9, ((2, 1.0),), at=((1, 0.9),))
+    told = Remark(1, "vectorised", "32 bytes at a time")
+    for remarks in ((told,), _remarks_of(shown, [told])):
+        [said] = _by_time(replace(shown, remarks=remarks, hot=hot)).remarks or ()
+        assert said.how.count(FAR[0]) == bool(read)
+
+
 def test_what_is_true_of_two_statements_of_a_loop_is_said_once() -> None:
     """As where clang++ speaks of each call of a loop by itself."""
     text = "for (;;) {\n  f();\n  g();\n}\nfor (;;) f();"

@@ -465,22 +465,16 @@ def _measured(one: Remark, of: Assembly) -> Remark:
     assert of.hot is not None
     shares, last = dict(of.hot.at), extents(of.text).get(one.line, one.line)
     loops = [loop for loop in of.loops if not {*range(one.line, last + 1)}.isdisjoint(loop.lines)]
-    if one.what != "vectorised" or one.help or not shares or not loops:
+    if one.what != "vectorised" or one.help or FAR[0] in one.how or not shares or not loops:
         return one
     taken = [sum(shares.get(each.address, 0) for each in loop.instructions) for loop in loops]
     hottest = loops[taken.index(max(taken))]
-    if not hottest.strides or _is_wide(hottest) or not max(taken):
+    if not hottest.strides or hottest.is_wide or not max(taken):
         return one
     return replace(one, how=f"{one.how}{_BUT}most of the time {FAR[0]}", help=FAR[1] * (not hottest.turns_over))
 
 
-def _is_wide(loop: Loop) -> bool:
-    return loop.widest > _FEW
-
-
 _BUT = ", but "
-#: As wide is a loop that reads each number by itself.
-_FEW = 2
 #: Of what was done there is nothing to mend.
 _GOOD = ("vectorised", "inlined", "unrolled")
 _WAITS = "waits"
@@ -510,7 +504,7 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
         one.what == "vectorised"
         and not one.help
         and any(loop.strides for loop in loops)
-        and not any(map(_is_wide, loops))
+        and not any(loop.is_wide for loop in loops)
     ):
         return replace(one, how=f"{one.how}{_BUT}{FAR[0]}", help=inner_one)
     if calls or one.what != "not vectorised":

@@ -71,6 +71,10 @@ _CHASES = ", goes from each place in memory to the next one that it names, as th
 _TURNS, _READ = "turns", "read"
 #: What fetches a number from memory into a register of the processor's own.
 _FETCHES = re.compile(r"mov(?:sxd?|zx)? +(\w+),(?:\w+ PTR )\[(.+?)\]")
+#: As wide is a loop that reads each number by itself.
+_FEW = 2
+#: What reads one number into a part of a vector, or many from as many places.
+_PICKS = re.compile(r"v?(?:insertps|pinsr[dq]|movhp[sd]) +xmm\d+,.*PTR \[|vp?gather")
 _DIVIDES = ", divides whole numbers (idiv), which takes as long as ten additions or more"
 _ADDS_ONE = re.compile(r"v?adds[sd]")
 _IN_ORDER = ", adds up in order, one number at a time"
@@ -297,6 +301,11 @@ class Loop:
     def strides(self) -> bool:
         """Whether a turn reads or writes so far from the one before it as a register says, not beside it; on x86."""
         return bool(self._strided)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it reads its vectors whole, and does not put them together of numbers that it reads one by one (which is seen on x86)."""
+        return self.widest > _FEW and not any(_PICKS.match(one.text) for one in self.instructions)
 
     @property
     def turns_over(self) -> bool:
