@@ -42,6 +42,7 @@ from .remarks import (
     ANY_CALL,
     ATOMIC,
     BRANCHES,
+    BUT,
     BYTES,
     CARRIED,
     CHASES,
@@ -454,7 +455,7 @@ def _by_time(of: Assembly) -> Assembly:
         remarks=tuple(
             sorted(
                 (_measured(one, of) for one in of.remarks),
-                key=lambda one: (one.what in _GOOD and _BUT not in one.how, -share_of(one)),
+                key=lambda one: (one.is_good, -share_of(one)),
             )
         ),
     )
@@ -471,12 +472,9 @@ def _measured(one: Remark, of: Assembly) -> Remark:
     hottest = loops[taken.index(max(taken))]
     if not hottest.strides or hottest.is_wide or not max(taken):
         return one
-    return replace(one, how=f"{one.how}{_BUT}most of the time {FAR[0]}", help=FAR[1] * (not hottest.turns_over))
+    return replace(one, how=f"{one.how}{BUT}most of the time {FAR[0]}", help=FAR[1] * (not hottest.turns_over))
 
 
-_BUT = ", but "
-#: Of what was done there is nothing to mend.
-_GOOD = ("vectorised", "inlined", "unrolled")
 _WAITS = "waits"
 _ONCE = "Take it once, ahead of the loop."
 #: Reasons that the machine code of a loop shows.
@@ -497,7 +495,7 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
     # What is within an inner loop is no matter of the one around it.
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
-        return replace(one, how=f"{one.how}{_BUT}the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
+        return replace(one, how=f"{one.how}{BUT}the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
     # A stride that another inner loop only moves from what is read to what is written has no cure that is known to help.
     inner_one = FAR[1] * (not any(loop.turns_over for loop in loops))
     if (
@@ -506,7 +504,7 @@ def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
         and any(loop.strides for loop in loops)
         and not any(loop.is_wide for loop in loops)
     ):
-        return replace(one, how=f"{one.how}{_BUT}{FAR[0]}", help=inner_one)
+        return replace(one, how=f"{one.how}{BUT}{FAR[0]}", help=inner_one)
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls, of.text)
     if one.how in CARRIED:

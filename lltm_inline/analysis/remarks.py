@@ -192,6 +192,10 @@ _REASONS = (
 )  # fmt: skip
 
 
+#: Between what was done and what is said against it.
+BUT = ", but "
+
+
 @dataclass(frozen=True)
 class Remark:
     """What the compiler did, or did not do, with a line.
@@ -207,6 +211,11 @@ class Remark:
     what: str
     how: str
     help: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether something was done, and nothing is said against it."""
+        return self.what in ("vectorised", "inlined", "unrolled") and BUT not in self.how
 
     def __str__(self) -> str:
         return f"{self.what}: {self.how}" + f". {self.help}" * bool(self.help)

@@ -58,10 +58,8 @@ def listing(shown: Assembly) -> Html:
 
 
 def _asked(shown: Assembly, *, is_beside: bool = False) -> list[object]:
-    """Lay out what else was asked for: what the compiler says, to which lines the time goes; narrow where the text stands beside it."""
+    """Lay out what else was asked for: to which lines the time goes, what the compiler says; narrow where the text stands beside it."""
     parts: list[object] = []
-    if shown.remarks is not None:
-        parts.append(_remarks(shown.remarks, shown.text, is_beside))
     if shown.hot is not None:
         rows = [
             [percent(share), bar(share, width=_NARROW if is_beside else _WIDE), *_placed(line, text, inside)]
@@ -69,6 +67,8 @@ def _asked(shown: Assembly, *, is_beside: bool = False) -> list[object]:
         ]
         head = (Cell("share", span=2), "line", "text")
         parts.append(table(head, rows, caption=shown.hot.headline) if rows else note("plain", shown.hot.headline))
+    if shown.remarks is not None:
+        parts.append(_remarks(shown.remarks, shown.text, is_beside))
     return parts
 
 
@@ -128,7 +128,7 @@ def _remarks(shown: tuple[Remark, ...], text: str, is_beside: bool) -> Html:
     rows: list[list[object]] = []
     for one in shown:
         number, code = _linked(str(one.line), lines[one.line - 1])
-        kind = "plain" if one.help or one.what.startswith("not ") else "good"
+        kind = "good" if one.is_good and not one.help else "plain"
         said = join([badge(one.what, kind), f" {one.how}"])
         rows.append(
             [number, join([said, ". ", one.help] if one.help else [said])]
