@@ -37,9 +37,8 @@ _DONE = (
     (r"(?:completely )?unrolled loop by a factor of (\d+).*", "unrolled", "{} turns in one"),
 )  # fmt: skip
 _ALIASING = re.compile(r"loop versioned for vectorization because of possible aliasing.*")
+#: The test costs so little that nothing is to be mended.
 _VERSIONS = "in two versions, of which each call chooses one by whether the arrays overlap"
-#: g++ does not believe it of a local variable.
-_APART = "It costs a test a call; `float* __restrict y` as a parameter of a function says that they do not."
 _UNROLLED_MORE = re.compile(r"loop unrolled (\d+) times.*")
 #: What g++ says of a loop, behind all that it found out about it; clang++ gives the reason alone, at its own line.
 _BARE = "couldn't vectorize loop"
@@ -501,12 +500,7 @@ def _done(line: int, said: str, own: set[str]) -> Iterator[Remark]:
     if more := _UNROLLED_MORE.fullmatch(said):
         yield Remark(line, "unrolled", f"{int(more[1]) + 1} turns in one")
     if _ALIASING.fullmatch(said):
-        yield Remark(
-            line,
-            "vectorised",
-            _VERSIONS,
-            _APART,
-        )
+        yield Remark(line, "vectorised", _VERSIONS)
     if called := _INLINED.match(said):
         yield from (Remark(line, "inlined", one) for one in _own(called[1] or called[2], own))
     if called := _NOT_INLINED.match(said):
