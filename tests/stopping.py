@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -45,7 +46,7 @@ def compilers() -> list[psutil.Process]:
 
 def _compiles(process: psutil.Process) -> bool:
     program, *words = command_of(process) or [""]
-    return "cc1plus" in program and any(word.endswith(_TEXTS) for word in words)
+    return Path(program).name.startswith("cc1plus") and any(word.endswith(_TEXTS) for word in words)
 
 
 def command_of(process: psutil.Process) -> list[str]:

@@ -48,6 +48,7 @@ from .remarks import (
     CHASES,
     DIVISION,
     FAR,
+    GROWS,
     IN_ORDER,
     MAY_NEED,
     ONE_PLACE,
@@ -76,9 +77,7 @@ _TOOLS = (
 _FUNCTION = re.compile(r"([0-9a-f]+) <(.+)>:")
 _INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\s+(\S.*)")
 #: What takes memory from the system.
-_ALLOCATES = re.compile(
-    r"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu|.*::_M_(?:realloc|range|fill|default)_(?:insert|append)"
-)
+_ALLOCATES = re.compile(rf"operator new|malloc|calloc|at::(?:empty|zeros|ones|full)|c10::alloc_cpu|.*::{GROWS}")
 _STARTS = re.compile(STARTS)
 #: Columns of the text beside its instructions.
 _SOURCE = 60
@@ -398,7 +397,7 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
     # Of a loop around others they say what is true of these, or that there are others in it.
     kept = [one for one in told if not of.loops or one.what != "not vectorised" or one.line not in outer]
-    said = [_explained(one, of, range(one.line, ends.get(one.line, one.line) + 1)) for one in kept]
+    said = [_explained(one, of) for one in kept]
     said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
     how = "memory in each turn, perhaps ({})"
     taken = [Remark(line, "allocates", how.format(name), _ONCE) for line, name in _called_in_loops(of, _ALLOCATES)]
@@ -413,6 +412,16 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     return tuple(once.values())
 
 
+def _lines_of(one: Remark, text: str) -> range:
+    """Return the lines of the loop that begins where a remark stands; that line alone where none does."""
+    return range(one.line, extents(text).get(one.line, one.line) + 1)
+
+
+def _loops_in(of: Assembly, lines: range) -> list[Loop]:
+    """Return the loops that have something of some lines."""
+    return [loop for loop in of.loops if not {*lines}.isdisjoint(loop.lines)]
+
+
 def _around(line: int, ends: Mapping[int, int]) -> int:
     """Return the first line of the innermost loop around a line; 0 where there is none."""
     return max((first for first, last in ends.items() if first <= line <= last), default=0)
@@ -425,11 +434,12 @@ def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
     """
     ends, found = extents(of.text), dict[int, dict[str, None]]()
     for loop in of.loops:
+        chases = loop.chases
         for one in loop.instructions:
             name, line = called(one), _around(one.line, ends)
             if name in loop.calls and not RARE.match(name):
                 found.setdefault(line, {})[name] = None
-            elif loop.chases:
+            elif chases:
                 found.setdefault(line, {})
     said = {line: because_of_calls(Remark(line, "not vectorised", *CHASES), [*found[line]], of.text) for line in found}
     # One of the text's own may do much in a call, and then to call it costs nothing.
@@ -439,33 +449,22 @@ def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
 def _by_time(of: Assembly) -> Assembly:
     """Put what is said of the lines, or of the loops, that take most of the time first."""
     assert of.hot is not None and of.remarks is not None
-    ends, shares = extents(of.text), dict.fromkeys(range(of.text.count("\n") + 2), 0.0)
+    shares = dict.fromkeys(range(of.text.count("\n") + 2), 0.0)
     for line, share in (*of.hot.lines, *((line, share) for line, _, _, share in of.hot.calls)):
         shares[line] += share
-
     idle = sum(share for name, share in of.hot.others if name.startswith("libgomp"))
 
     def share_of(one: Remark) -> float:
-        return idle * (one.what == _WAITS) + sum(
-            shares[line] for line in range(one.line, ends.get(one.line, one.line) + 1)
-        )
+        return idle * (one.what == _WAITS) + sum(shares[line] for line in _lines_of(one, of.text))
 
-    return replace(
-        of,
-        remarks=tuple(
-            sorted(
-                (_measured(one, of) for one in of.remarks),
-                key=lambda one: (one.is_good, -share_of(one)),
-            )
-        ),
-    )
+    measured = (_measured(one, of) for one in of.remarks)
+    return replace(of, remarks=tuple(sorted(measured, key=lambda one: (one.is_good, -share_of(one)))))
 
 
 def _measured(one: Remark, of: Assembly) -> Remark:
     """Say of a loop with a version of vectors, for steps of one, that the time goes to the one for longer steps, where it does."""
     assert of.hot is not None
-    shares, last = dict(of.hot.at), extents(of.text).get(one.line, one.line)
-    loops = [loop for loop in of.loops if not {*range(one.line, last + 1)}.isdisjoint(loop.lines)]
+    shares, loops = dict(of.hot.at), _loops_in(of, _lines_of(one, of.text))
     if one.what != "vectorised" or one.help or FAR[0] in one.how or not shares or not loops:
         return one
     taken = [sum(shares.get(each.address, 0) for each in loop.instructions) for loop in loops]
@@ -488,10 +487,10 @@ _SHOWN = {
 }
 
 
-def _explained(one: Remark, of: Assembly, lines: range) -> Remark:
+def _explained(one: Remark, of: Assembly) -> Remark:
     """Hold what a compiler says of a line against the loops that have something of the lines of its loop."""
-    calls = of.calls_of(one.line)
-    loops = [loop for loop in of.loops if not {*lines}.isdisjoint(loop.lines)]
+    calls, lines = of.calls_of(one.line), _lines_of(one, of.text)
+    loops = _loops_in(of, lines)
     # What is within an inner loop is no matter of the one around it.
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):

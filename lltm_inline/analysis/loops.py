@@ -255,8 +255,7 @@ class Loop:
         """Whether it reads places that numbers give which it has just read, and not a pointer that it reads again; on x86."""
         known = dict.fromkeys(self._counters, _TURNS)
         for one in self.instructions:
-            first, _, others = one.text.partition(one.name)[2].partition(",")
-            target = set[str]() if "[" in first or _KEEPS.fullmatch(one.name) else _registers(first)
+            others, target = one.text.partition(one.name)[2].partition(",")[2], _written(one)
             places = [_registers(place) for place in re.findall(r"PTR \[(.+?)\]", one.text)]
             if _READ in {known.get(register) for place in places for register in place}:
                 return True
@@ -275,10 +274,9 @@ class Loop:
         """The registers that a turn takes on from the one before it: what it does first with them is to add to them."""
         found, seen = set[str](), set[str]()
         for one in self.instructions:
-            written = _registers(one.text.partition(one.name)[2].partition(",")[0])
-            if not _KEEPS.fullmatch(one.name) and "[" not in one.text.partition(",")[0]:
-                found |= written - seen if one.name in ("add", "sub", "inc", "dec") else set()
-                seen |= written
+            written = _written(one)
+            found |= written - seen if one.name in ("add", "sub", "inc", "dec") else set()
+            seen |= written
         return found
 
     @property

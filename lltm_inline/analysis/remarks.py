@@ -26,8 +26,8 @@ _DEFINED = re.compile(
 )
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What hands work to threads.
-_THREADS = re.compile(r"\bparallel_for\b|\bparallel_reduce\b|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 _HANDS = re.compile(r"\bparallel_(?:for|reduce)\b")
+_THREADS = re.compile(rf"{_HANDS.pattern}|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 #: What was done, as either compiler says it.
 _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
@@ -107,12 +107,15 @@ _BY_ADDRESS = (
 )
 #: What costs little, and is asked for again all the same, as the compiler cannot know that it stays.
 _ASKS = r"TensorBase::(?:(?:mutable_|const_)?data_ptr|sizes?|strides?|numel)\b"
+#: What makes a std::vector longer.
+GROWS = r"_M_(?:realloc|range|fill|default)_(?:insert|append)"
 #: What hands work to threads, and waits until it is done.
 STARTS = r"GOMP_parallel|__kmpc_fork_call|torch_parallel_for|at::internal::invoke_parallel|(?:at|torch::stable)::parallel_for"
 THREADS = (
     "it hands work to threads in each turn, and waits for them",
     "Share out the turns of the outermost loop that can be shared, once.",
 )
+_CALLS = "it calls a function in each turn"
 #: What it is that a loop calls, and what helps; the first of which there is a call decides.
 _CALLED = (
     (STARTS, *THREADS),
@@ -123,7 +126,7 @@ _CALLED = (
      "it joins tensors in each turn, which copies all of them",
      "Where one grows so, keep the parts in a std::vector, and join them once, when the loop is done."),
     (rf"at::(?!{_ASKS})",
-     "it calls a function in each turn",
+     _CALLS,
      "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."),
     (r"std::(?:__cxx11::)?(?:basic_)?(?:ios|[io]?(?:string)?stream|string)|std::locale|strto",
      "it makes or reads text in each turn",
@@ -134,7 +137,7 @@ _CALLED = (
     (rf"at::{_ASKS}",
      "it asks a tensor for its pointer, or for a size, in each turn",
      "Ask once, ahead of the loop, and keep the answer in a local: `float* py = y.data_ptr<float>();`, `const int64_t n = x.size(0);`."),
-    (r"std::vector::_M_(?:realloc|range|fill|default)_(?:insert|append)|std::vector::(?:push|emplace)_back",
+    (rf"std::vector::(?:{GROWS}|(?:push|emplace)_back)",
      "it makes a std::vector longer in each turn, which takes memory anew, and copies all, again and again",
      "Give it its length ahead of the loop, with `v.reserve(n)`, or as `std::vector<float> v(n)`, and set `v[i]`."),
     (r"operator (?:new|delete)|malloc|calloc|free\b",
@@ -160,7 +163,7 @@ _REASONS = (
      UNCLEAR,
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
     (r"call instruction cannot be vectorized",
-     "it calls a function in each turn",
+     _CALLS,
      ANY_CALL),
     (r"identified as reduction|reduction used in loop|complicated access pattern",
      CARRIED[0],
@@ -236,7 +239,7 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
     """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
     if not calls or one.what != "not vectorised":
         return one
-    how, help = _REASONS[1][1], ANY_CALL
+    how, help = _CALLS, ANY_CALL
     own = [name for name in calls if not RARE.match(name)]
     if not own and _ASKED.search("".join(_loop_around(text, one.line))):
         own = ["at::TensorBase::size"]
@@ -252,7 +255,7 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
         help = _WITH_VECTORS if all(map(_OF_NUMBERS.fullmatch, calls)) else help
         help = _FOR_POW * any(name in ("pow", "powf") for name in calls) + help
         if same := _same_in_each_turn(text, one.line, calls):
-            how, help = f"it calls a function in each turn, and `{same}` is the same in all", _AHEAD
+            how, help = f"{_CALLS}, and `{same}` is the same in all", _AHEAD
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
 
 

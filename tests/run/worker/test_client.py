@@ -29,7 +29,7 @@ from lltm_inline.workers.limits import Limits
 from lltm_inline.workers.outcome import Died
 from lltm_inline.workers.process import Watchdog
 from tests.run.worker import jobs
-from tests.stopping import is_alive
+from tests.stopping import is_alive, until
 
 
 def gone(pid: int, seconds: float = 60.0) -> bool:
@@ -284,10 +284,7 @@ def test_forked_processes_are_noticed_and_ended(worker: Worker, seconds: float) 
     with pytest.raises(Died) as caught:
         worker.run(jobs.fork, 3, seconds)
     assert caught.value.ending.kind == "processes" and caught.value.ending.code >= 1
-    deadline = time.monotonic() + 60  # a limit for hangs alone
-    while len([*filter(is_alive, server.children(recursive=True))]) > 1:
-        assert time.monotonic() < deadline, server.children(recursive=True)
-        time.sleep(0.02)
+    until(lambda: len([*filter(is_alive, server.children(recursive=True))]) <= 1)
 
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["listens", "deaf"])
