@@ -99,7 +99,7 @@ class Instruction:
     text: str
     line: int
 
-    @property
+    @cached_property  # it is asked for again and again, of thousands
     def name(self) -> str:
         """What it does: the first word that is no prefix."""
         words = self.text.split()
@@ -452,8 +452,9 @@ def _knots(part: Iterable[int], ways: Sequence[tuple[int, ...]]) -> list[list[in
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == order[node]:
-                    knot = stack[stack.index(node) :]
-                    del stack[-len(knot) :]
+                    knot = [stack.pop()]
+                    while knot[-1] != node:
+                        knot.append(stack.pop())
                     on_stack.difference_update(knot)
                     if len(knot) > 1 or node in ways[node]:
                         found.append(sorted(knot))
