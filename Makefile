@@ -17,7 +17,8 @@ PYTEST = $(BIN)/python -m pytest -n 3 --dist worksteal
 BIN = $(VENV)/bin
 LESSON = $(notdir $(firstword $(wildcard notebooks/00*.ipynb)))
 PANEL = lltm_inline/notebook/panel/js
-PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt -e
+# Of the ten thousand modules that come with torch few are ever imported: these are compiled then, and the others never.
+PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile -c constraints.txt -e
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all check bench lab bundle clean
