@@ -290,12 +290,39 @@ def _shared(source: _Text) -> Iterator[_Edit]:
         names = [_declared(part) for part in split_arguments(plain)]
         for name in filter(None, names):
             told = f'::cuda_cpu::declare_shared("{name}", {name})'
+            fits = (
+                f' static_assert(sizeof({name}) <= {_SHARED_BYTES}, "the shared array {name} needs more than 48 KiB, which a block'
+                ' has: take a smaller one, or dynamic shared memory");'
+            )
+            bodies = _kernels_with(source, name, end) if at_file else []
             yield (
                 end + 1,
                 end + 1,
-                f' static_assert(sizeof({name}) <= {_SHARED_BYTES}, "the shared array {name} needs more than 48 KiB, which a block'
-                f' has: take a smaller one, or dynamic shared memory");{_told_at_file(name, told) if at_file else f" {told};"}',
+                fits + (_told_at_file(name, told) if at_file and not bodies else f" {told};" * (not at_file)),
             )
+            for body in bodies:
+                yield body, body, f" {told};"
+
+
+def _kernels_with(source: _Text, name: str, declared: int) -> list[int]:
+    """Return where the bodies begin of the kernels that alone name an array of the file: a block of another one has no room for it.
+
+    None where something else names it, too, which any kernel may call.
+    """
+    code = source.code
+    ends = _matching(code, declared, "}")  # of its namespace
+    named = [
+        declared + found.start()
+        for found in re.finditer(rf"\b{name}\b", code[declared : ends if ends >= 0 else len(code)])
+    ]
+    bodies = dict[int, set[int]]()
+    for kernel in _GLOBAL.finditer(code, declared):
+        opened = re.compile(r"\)\s*\{").match(code, max(0, _matching(code, kernel.end(), ")")))
+        if opened:
+            inside = range(opened.end(), max(opened.end(), _matching(code, opened.end(), "}")))
+            bodies |= {inside.start: {at for at in named if at in inside}}
+    alone = set().union(*bodies.values()) == {*named} and not re.search(rf"::\s*{name}\b", code)
+    return [begin for begin, found in bodies.items() if found] if alone else []
 
 
 def _told_at_file(name: str, told: str) -> str:

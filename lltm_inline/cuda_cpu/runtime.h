@@ -66,6 +66,7 @@ void Block::run(const Launch& launch_, uint64_t number_, void (*body)(void*), vo
 }
 
 [[noreturn]] CUDA_CPU_COLD void Block::fail(const std::string& what, Lane* self) {
+  if (!self) give_up(describe(what, self));  // none has begun
   failure_ = describe(what, self);
   failed_ = true;
   jump(self->fiber->place, main_);

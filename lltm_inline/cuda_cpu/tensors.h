@@ -120,7 +120,7 @@ CUDA_CPU_PLAIN void remember_shared(const Array& array, Lane* self) {
   size_t bytes = 0;
   for (const Region& one : checks().regions) bytes += one.of == Of::shared && one.begin != dynamic_shared() ? one.bytes : 0;
   if (bytes <= 48 * 1024) return;
-  self->block->fail(
+  Block::here().fail(
       "too much shared memory: with " + std::string(array.name) + " the shared arrays of a block have " +
           std::to_string(bytes) + " bytes, and a block has 49152. Take smaller ones, or dynamic shared memory",
       self);

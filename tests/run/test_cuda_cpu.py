@@ -429,6 +429,23 @@ def test_bad_input(op: Op, text: str, message: str) -> None:
         li.load(kernel, device="cuda-cpu", trust=True).forward(torch.ones(32), 0)
 
 
+@pytest.mark.full
+def test_shared_memory_of_the_file(op: Op) -> None:
+    """Arrays that a function of the device names count for the block of each kernel, which may call it; before, that crashed."""
+    text = """__shared__ float a[7000], b[7000];
+__device__ float both(int i) { return (a[i] = 1) + (b[i] = 2); }
+__global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] * both(threadIdx.x); }
+"""
+    with pytest.raises(
+        RuntimeError,
+        match=r"too much shared memory: with b the shared arrays of a block have 56000 bytes, and a block has 49152\. Take smaller "
+        r"ones, or dynamic shared memory\. Kernel k, block \(0, 0, 0\), launched at planted/all:10",
+    ):
+        loaded(LIGHT + text + FORWARD, compiler=QUICK)(torch.ones(32), 0)
+    fits = text.replace("7000], b[7000]", "7000], b[70]")
+    assert torch.equal(loaded(LIGHT + fits + FORWARD, compiler=QUICK)(torch.ones(32), 0), torch.full((32,), 3.0))
+
+
 DIES = """__global__ void k(const float* x, float* y, int n, int64_t which) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (which && i == n - 27) {
