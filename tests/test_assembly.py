@@ -6,17 +6,19 @@ import os
 import platform
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import lltm_inline as li
 from lltm_inline.analysis import loops, sass
 from lltm_inline.analysis.assembly import Assembly, Routine, _by_time, _remarks_of
-from lltm_inline.analysis.hot import Hot, _counted
+from lltm_inline.analysis.hot import Hot, _counted, _tiny
 from lltm_inline.analysis.loops import Instruction, Loop, loops_of
 from lltm_inline.analysis.remarks import (
     ATOMIC,
@@ -420,6 +422,7 @@ def test_what_is_said_twice_of_a_line_is_one_remark() -> None:
         (("std::__cxx11::basic_ostringstream::basic_ostringstream", "operator new"), "Compute with numbers"),
         (("pthread_mutex_lock", "pthread_mutex_unlock"), "Gather in a local variable of each thread"),
         (("std::vector::_M_realloc_insert", "operator new"), "Give it its length ahead of the loop"),
+        (("std::vector::_M_realloc_insert",), "Give it its length ahead of the loop"),
         (("GOMP_parallel",), "Share out the turns of the outermost loop"),
         (("pow",), "Multiply, where the exponent is a small whole number"),
     ],
@@ -485,7 +488,7 @@ def of_loop(text: str, loop: str, hot: Hot | None = None) -> Assembly:
     return Assembly("k", "a compiler", text, (Routine("f", rows, (Loop(rows),)),), hot=hot)
 
 
-COLUMNS = "for (int k = 0; k < n; ++k)\n  s += a[k] * b[k * m + j];"
+COLUMNS = "for (int j = 0; j < m; ++j) for (int k = 0; k < n; ++k)\n  s += a[k] * b[k * m + j];"
 FAR_APART = "vmovss xmm1,DWORD PTR [rcx]|vfmadd231ss xmm0,xmm1,DWORD PTR [rax]|add rax,0x4|add rcx,r15|jne 0"
 
 
@@ -495,12 +498,50 @@ FAR_APART = "vmovss xmm1,DWORD PTR [rcx]|vfmadd231ss xmm0,xmm1,DWORD PTR [rax]|a
 def test_a_walk_along_a_column_goes_before_the_order_of_a_sum(told: Remark) -> None:
     """As in a product of matrices; also where a compiler says that it made a loop of vectors, for steps of one, beside this one."""
     [said] = _remarks_of(of_loop(COLUMNS, FAR_APART), [told])
-    assert said.how.endswith(FAR[0]) and said.help == FAR[1]
+    assert said.how.endswith(FAR) and said.help.startswith("Let the loop over `j` be the inner one: then neighbours")
     turned = FAR_APART.replace("xmm0,xmm1,DWORD PTR [rax]", "xmm1,xmm1,xmm0|vmovss DWORD PTR [rax],xmm1")
-    [other_way] = _remarks_of(of_loop(COLUMNS, turned), [replace(told, how=UNCLEAR)])
-    assert FAR[0] in other_way.how and not other_way.help, "the other loop has the same stride, on the other side"
+    over = COLUMNS.replace("s += a[k] *", "a[j * n + k] =")
+    [other_way] = _remarks_of(of_loop(over, turned), [replace(told, how=UNCLEAR)])
+    assert FAR in other_way.how and not other_way.help, "the other loop has the same stride, on the other side"
     [side_by_side] = _remarks_of(of_loop(COLUMNS, FAR_APART.replace("add rcx,r15", "add rcx,0x4")), [told])
-    assert FAR[0] not in side_by_side.how and "another loop" not in side_by_side.help
+    assert FAR not in side_by_side.how and "the inner one" not in side_by_side.help
+
+
+ROWS = "for (int64_t c = 0; c < C; ++c) {{ float s = 0; for (int64_t r = 0; r < R; ++r)\n  {{ {} }} y[c] = s; }}"
+
+
+@pytest.mark.parametrize("told", [CARRIED[1], UNCLEAR, "vectorised"])
+@pytest.mark.parametrize(
+    ("turn", "helps"),
+    [
+        ("s += x[r * C + c];", True),
+        ("y[r * C + c] = 2 * x[C * r + c];", True),
+        ("s = 0.9f * s + x[r * C + c]; y[r * C + c] = s;", True),
+        ("s = std::max(s, x[r * C + c]);", True),
+        ("const int64_t at = r * C + c; y[at] = x[at];", True),
+        ("s += x[r][c];", True),
+        ("s += a[r] * x[b][r][c + 1];", True),
+        ("y[c * R + r] = x[r * C + c];", False),
+        ("y[c][r] = x[r][c];", False),
+        ("const int64_t at = c * R + r; y[at] = x[r * C + c];", False),
+        ("float* row = y + c * R; row[r] = x[r * C + c];", False),
+        ("y[(c + 1) * R + r] = x[r * C + c];", False),
+        ("y[place(c, r)] = x[r * C + c];", False),
+        ("s += x[k[r] + 7 * c];", False),
+        ("s += p[r * C];", False),
+    ],
+)
+def test_another_inner_loop_is_named_where_it_leads_nowhere_far(turn: str, helps: bool, told: str) -> None:
+    """What goes along a row for the loop around, and far for this one; a transpose only moves the stride, and has no cure.
+
+    Whatever the compiler says of it, and whatever the machine code shows besides.
+    """
+    one = Remark(1, told, "8 bytes at a time") if told == "vectorised" else Remark(2, "not vectorised", told)
+    [said] = _remarks_of(of_loop(ROWS.format(turn), FAR_APART), [one])
+    assert said.how.endswith(FAR) and said.help.startswith("Let the loop over `c` be the inner one") == helps == bool(
+        said.help
+    )
+    assert ("is then an array, with one for each `c`" in said.help) == (helps and turn.startswith("s "))
 
 
 @pytest.mark.parametrize("how", [UNCLEAR_PLACES, BRANCHES[0]])
@@ -509,7 +550,10 @@ def test_a_store_to_one_place_goes_before_what_a_compiler_does_not_see(how: str)
     text = "for (int i = 0; i < n; ++i)\n  if (x[i] > 0) y[0] += x[i];"
     loop = "vaddss xmm0,xmm0,DWORD PTR [rcx+rax*4]|vmovss DWORD PTR [rdx],xmm0|inc rax|jne 0"
     told = Remark(2, "not vectorised", how, "another cure")
-    assert [one.how for one in _remarks_of(of_loop(text, loop), [told])] == [ONE_PLACE[0]]
+    [said] = _remarks_of(of_loop(text, loop), [told])
+    assert said.how == ONE_PLACE[0] and said.help.startswith(f"{IN_A_LOCAL} with `#pragma omp simd reduction(+:s)`")
+    [largest] = _remarks_of(of_loop(text.replace("y[0] += x[i]", "y[0] = x[i]"), loop), [told])
+    assert (largest.how, largest.help) == ONE_PLACE, "of what is no sum, no name of an operation is known"
     [along] = _remarks_of(of_loop(text, loop.replace("[rdx]", "[rdx+rax*4]")), [told])
     assert along.how == how
 
@@ -550,7 +594,10 @@ def test_of_two_versions_the_one_that_takes_the_time_counts(at: int) -> None:
     assert [one.how for one in remarks] == ["16 numbers at a time"]
     hot = Hot("N=1, forward", 9, ((2, 1.0),), at=((at, 0.9), (at + 1, 0.1)))
     [said] = _by_time(replace(shown, remarks=remarks, hot=hot)).remarks or ()
-    assert (FAR[0] in said.how) == (said.help == FAR[1]) == (at == 0)
+    assert (FAR in said.how) == ("over `j`" in said.help) == (at == 0)
+    assert said.how.partition(", but ")[2] == f"most of the time goes to a version of the loop in which {FAR}" * (
+        at == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -568,7 +615,7 @@ def test_vectors_of_numbers_that_lie_far_apart(read: str) -> None:
     told = Remark(1, "vectorised", "32 bytes at a time")
     for remarks in ((told,), _remarks_of(shown, [told])):
         [said] = _by_time(replace(shown, remarks=remarks, hot=hot)).remarks or ()
-        assert said.how.count(FAR[0]) == bool(read) and said.is_good == (not read)
+        assert said.how.count(FAR) == bool(read) and said.is_good == (not read)
 
 
 def test_what_is_true_of_two_statements_of_a_loop_is_said_once() -> None:
@@ -604,6 +651,11 @@ def test_what_takes_the_time_is_said_first() -> None:
     assert places == sorted(places)
 
 
+IN_A_LOCAL = (
+    "Compute it in a local variable `s`, written to memory when the loop is done, and, where the order does not matter,"
+)
+
+
 @pytest.mark.parametrize(
     ("loop", "help"),
     [
@@ -620,9 +672,21 @@ def test_what_takes_the_time_is_said_first() -> None:
             "Where the order does not matter, `#pragma omp simd reduction(+:k)`",
         ),
         ("for (int i = 0; i < n; ++i) { const float v = x[i]; s += v; p *= v; }", "reduction(+:s) reduction(*:p)`"),
-        ("for (int i = 0; i < n; ++i) y[r] += x[i];", "A sum belongs in a local variable"),
-        ("for (int i = 0; i < n; ++i) y[0] += x[i];", "A sum belongs in a local variable"),
+        (
+            "for (int i = 0; i < n; ++i) y[r] += x[i];",
+            f"{IN_A_LOCAL} with `#pragma omp simd reduction(+:s)` above the loop",
+        ),
+        (
+            "for (int i = 0; i < n; ++i) y[0] *= x[i];",
+            f"{IN_A_LOCAL} with `#pragma omp simd reduction(*:s)` above the loop",
+        ),
         ("for (int i = 0; i < n; ++i) y[i] += x[i];", ""),
+        ("for (int i = 0; i < n; ++i) { const int k = a[i]; y[k] += x[i]; }", ""),
+        (
+            "for (float v : x) s += v;",
+            "flags=('-ffast-math',), or `#pragma omp simd reduction(+:s)` above a loop over an index",
+        ),
+        ("for (; p < q; ++p) s += *p;", "flags=('-ffast-math',), or `#pragma omp simd reduction(+:s)"),
         ("for (int i = 0; i < n; ++i) { y[i] = x[i] * e; e *= 0.9f; }", ""),
         ("for (int i = 0; i < n; ++i) if (x[i] > 0) y[k++] = x[i];", "as in `y[k] = x; k += x > 0;`"),
         ("for (int i = 0; i < n; ++i) { y[k] = x[i]; k += x[i] > 0; }", ""),
@@ -643,8 +707,8 @@ def test_another_order_is_for_what_only_its_end_counts_of(loop: str, help: str) 
         ("for (int i = 1; i < n; ++i) y[i] = y[i - 1] + x[i];", ""),
         ("for (int i = 0; i < n; ++i) y[k[i]] += x[i];", ""),
         ("for (int i = 0; i < n; ++i) y[at(i)] = x[i];", ""),
-        ("for (int i = 0; i < n; ++i) y[r] += x[i];", "A sum belongs in a local variable"),
-        ("for (int i = 0; i < n; ++i) if (x[i] > 0) y[0] += 1;", "A sum belongs in a local variable"),
+        ("for (int i = 0; i < n; ++i) y[r] += x[i];", "Compute it in a local variable `s`"),
+        ("for (int i = 0; i < n; ++i) if (x[i] > 0) y[0] += 1;", "Compute it in a local variable `s`"),
         ("for (int i = 0; i < n; ++i) y[i] += x[i + 1];", "Where that is not so, say it"),
     ],
 )
@@ -662,6 +726,11 @@ def test_turns_are_said_apart_only_where_they_can_be(loop: str, help: str) -> No
         ("for (int i = 0; i < n; ++i) {\n if (x[i] > 3) break;\n}", "the loop may end early", False),
         ("for (int i = 0; i < n; ++i) {\n if (x[i] > 3) y[i] = 3;\n}", BRANCHES[0], True),
         ("for (int i = 0; i < n; ++i) {\n y[i] = x[i];\n}", BRANCHES[0], False),
+        (
+            "for (int i = 0; i < n; ++i) {\n y[i] = 0; for (j = 0; j < m; ++j) if (x[j] > 3) y[i] = 3;\n}",
+            BRANCHES[0],
+            False,
+        ),
     ],
 )
 def test_a_loop_that_may_end_early_has_no_if_to_take_out(loop: str, how: str, help: bool) -> None:
@@ -872,9 +941,9 @@ def test_bytes_and_strides(texts: str, rereads: bool, strides: bool) -> None:
 #: Loops, each with the reason that is told of its second line, and of no other, and what helps.
 NESTED = (
     ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[j * n + r] = d[j * n + r] * 2;",
-     "turns read or write places that lie far from each other", "Let another loop be the inner one"),
+     "turns read or write places that lie far from each other", "Let the loop over `r` be the inner one"),
     ("for (int64_t r = 0; r < n; ++r)\n    for (int64_t j = 0; j < n; ++j) a[r] += d[r * n + j];",
-     "a turn goes on from what the one before it has computed", "A sum belongs in a local variable"),
+     "a turn goes on from what the one before it has computed", "Compute it in a local variable `s`"),
     ("struct In { const float* x; uint8_t* y; int64_t n; } in{d, (uint8_t*)a, n}; In* p = &in; asm(\"\" : \"+r\"(p) : : \"memory\");\n"
      "    for (int64_t i = 0; i < p->n; ++i) p->y[i] = p->x[i] > 0;",
      "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again", "Copy what is read"),
@@ -891,6 +960,47 @@ def test_the_inner_loop_is_told_and_not_the_one_around_it(loop: str, how: str, h
     [line] = lines_of(text, loop.split("\n")[1])
     [told] = [one for one in remarks or () if one.what == "not vectorised"]
     assert (told.line, told.how) == (line, how) and help in told.help
+
+
+@pytest.mark.parametrize(
+    ("ahead", "line", "is_told"),
+    [
+        ("std::vector<float> t(n);", "t.assign(n, 0.5f);", False),
+        ("std::vector<float> t;", "t.push_back(x[i]);", False),
+        ("std::vector<float> t, u;", "t = u;", False),
+        ("", "std::vector<float> t(n);", True),
+        ("", "std::vector<float> t; t.resize(n);", True),
+        ("at::Tensor t;", "t = at::empty({n});", True),
+        ("float* t;", "t = new float[n];", True),
+    ],
+)
+def test_memory_is_taken_in_each_turn_where_a_turn_makes_what_holds_it(ahead: str, line: str, is_told: bool) -> None:
+    """A vector that is made ahead of the loop keeps its memory; the machine code has the call all the same, where there is no room."""
+    text = f"{ahead}\nfor (int i = 0; i < n; ++i) {{ {line}\n  g(t); }}"
+    told = _remarks_of(of_loop(text, "call 9 <operator new>|jne 0"), [Remark(2, "vectorised", "64 bytes at a time")])
+    assert [one.how for one in told if one.what == "allocates"] == [
+        "memory in each turn, perhaps (operator new)"
+    ] * is_told
+
+
+def test_a_vector_that_has_room_is_asked_for_it() -> None:
+    """With `reserve` no memory is taken anew: it is the question, and the length that is counted, which take the time."""
+    text = "std::vector<float> t; t.reserve(n);\nfor (int i = 0; i < n; ++i)\n  t.push_back(x[i]);"
+    calls = ("memmove", "operator delete", "operator new")
+    without, said = (
+        because_of_calls(Remark(3, "not vectorised", "why"), calls, each)
+        for each in (text.replace("t.reserve(n);", ""), text)
+    )
+    assert (
+        without.how
+        == "it makes a std::vector longer in each turn, which takes memory anew, and copies all, again and again (std::vector::push_back)"
+    )
+    assert without.help.endswith("or room at least, with `v.reserve(n)`.")
+    assert (
+        said.how
+        == "it makes a std::vector longer in each turn, and asks each time whether there is room (std::vector::push_back)"
+    )
+    assert said.help == "Give it its length ahead of the loop, as `std::vector<float> v(n)`, and set `v[i]`."
 
 
 @pytest.mark.full
@@ -957,10 +1067,51 @@ def test_libraries_are_told_whole() -> None:
         "   30%         in libgomp.so.1: threads that wait: shares are uneven, or too small, or one thread works alone meanwhile",
         "   20%         in [kernel.kallsyms]: the system: new pages of memory, and threads that are woken",
         "   10%     1 | y[i] += x[i];",
-        "   <1%     1 | y[i] += x[i];  in erff of libm.so.6: exp, tanh and other functions of one number at a time",
+        "   <1%         in 1 place with less each",
     ]
     html = shown._repr_html_()
     assert not read(html).problems and "<div>in contiguous of libtorch_cpu.so</div>" in html and "&lt;1%" in html
+
+
+def test_small_shares_are_told_in_one_row() -> None:
+    """From one percent on a place has a row of its own, and of the rest it is said how many there are."""
+    lines = ((1, 0.9), (2, 0.0051), (3, 0.004), (4, 0.0049))
+    rows = Hot("N=1, forward", 9, lines, (("libm.so.6", 0.003),)).rows(["a", "b", "c", "d"])
+    assert [(line, text) for _, line, text, _ in rows] == [("1", "a"), ("2", "b"), ("", "")]
+    assert rows[-1] == (pytest.approx(0.0119), "", "", "in 3 places with less each")
+    assert [line for _, line, _, _ in Hot("N=1, forward", 9, ((2, 0.001),)).rows(["a", "b"])] == ["2"]
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.02])
+def test_subnormal_numbers_are_told_where_they_cost_time(seconds: float) -> None:
+    """Whether they do depends on the processor, so it is timed: with them, and with 0 in their place."""
+    number = torch.tensor([1e-39])
+
+    def call() -> None:
+        time.sleep(seconds if float(number + number) else 0.001)
+
+    told = _tiny(0.25, call)
+    assert float(number) != 0, "the processor is left as it was"
+    assert not _tiny(0.001, call), "a few are no matter"
+    if seconds == 0.001:
+        assert not told
+    else:
+        assert re.fullmatch(
+            r"25% of a result lie below what float32 has in full \(1\.2e-38\): with 0 in their place a call takes \d+% of the time",
+            told,
+        )
+
+
+def test_subnormal_numbers_are_told_at_the_line_that_takes_the_time() -> None:
+    """With what has the processor take them as 0, and not in the line ahead of all."""
+    hot = Hot("N=1, forward", 9, ((2, 0.9), (1, 0.1)), tiny="25% of a result lie below")
+    shown = _by_time(replace(of_loop(COLUMNS, FAR_APART, hot), remarks=()))
+    [said] = shown.remarks or ()
+    assert (said.line, said.what, said.how, said.is_good) == (2, "subnormal", hot.tiny, False)
+    assert (
+        said.help.startswith("On x86, `const unsigned mode = __builtin_ia32_stmxcsr(); ")
+        and hot.tiny not in hot.headline
+    )
 
 
 def test_what_was_not_done_is_nothing_good() -> None:

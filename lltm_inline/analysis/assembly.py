@@ -40,6 +40,7 @@ from .hot import Hot, hot_of
 from .loops import CALL, Instruction, Loop, called, calls_in_loops, loops_of
 from .remarks import (
     ANY_CALL,
+    AS_ZERO,
     ATOMIC,
     BRANCHES,
     BUT,
@@ -66,6 +67,8 @@ from .remarks import (
     because_of_sqrt,
     extents,
     has_threads,
+    is_taken_each_time,
+    nearer,
     remarks_of,
 )
 
@@ -397,10 +400,14 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
     # Of a loop around others they say what is true of these, or that there are others in it.
     kept = [one for one in told if not of.loops or one.what != "not vectorised" or one.line not in outer]
-    said = [_explained(one, of) for one in kept]
+    said = [nearer(one, of.text) if FAR in one.how else one for one in (_explained(one, of) for one in kept)]
     said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
     how = "memory in each turn, perhaps ({})"
-    taken = [Remark(line, "allocates", how.format(name), _ONCE) for line, name in _called_in_loops(of, _ALLOCATES)]
+    taken = [
+        Remark(line, "allocates", how.format(name), _ONCE)
+        for line, name in _called_in_loops(of, _ALLOCATES)
+        if is_taken_each_time(line, of.text)
+    ]
     named = " ".join(one.how for one in said)
     started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
     taken += [Remark(line, _WAITS, f"{THREADS[0]} ({name})", THREADS[1]) for line, name in started.items()]
@@ -457,7 +464,9 @@ def _by_time(of: Assembly) -> Assembly:
     def share_of(one: Remark) -> float:
         return idle * (one.what == _WAITS) + sum(shares[line] for line in _lines_of(one, of.text))
 
-    measured = (_measured(one, of) for one in of.remarks)
+    measured = [_measured(one, of) for one in of.remarks]
+    if of.hot.tiny and of.hot.lines:
+        measured.append(Remark(of.hot.lines[0][0], "subnormal", of.hot.tiny, AS_ZERO))
     return replace(of, remarks=tuple(sorted(measured, key=lambda one: (one.is_good, -share_of(one)))))
 
 
@@ -465,13 +474,15 @@ def _measured(one: Remark, of: Assembly) -> Remark:
     """Say of a loop with a version of vectors, for steps of one, that the time goes to the one for longer steps, where it does."""
     assert of.hot is not None
     shares, loops = dict(of.hot.at), _loops_in(of, _lines_of(one, of.text))
-    if one.what != "vectorised" or one.help or FAR[0] in one.how or not shares or not loops:
+    if one.what != "vectorised" or one.help or FAR in one.how or not shares or not loops:
         return one
     taken = [sum(shares.get(each.address, 0) for each in loop.instructions) for loop in loops]
     hottest = loops[taken.index(max(taken))]
     if not hottest.strides or hottest.is_wide or not max(taken):
         return one
-    return replace(one, how=f"{one.how}{BUT}most of the time {FAR[0]}", help=FAR[1] * (not hottest.turns_over))
+    return nearer(
+        replace(one, how=f"{one.how}{BUT}most of the time goes to a version of the loop in which {FAR}"), of.text
+    )
 
 
 _WAITS = "waits"
@@ -482,7 +493,7 @@ _SHOWN = {
     "is_atomic": ATOMIC,
     "rereads": BYTES,
     "divides": DIVISION,
-    "strides": FAR,
+    "strides": (FAR, ""),
     "writes_one_place": ONE_PLACE,
 }
 
@@ -494,16 +505,15 @@ def _explained(one: Remark, of: Assembly) -> Remark:
     # What is within an inner loop is no matter of the one around it.
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
-        return replace(one, how=f"{one.how}{BUT}the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
-    # A stride that another inner loop only moves from what is read to what is written has no cure that is known to help.
-    inner_one = FAR[1] * (not any(loop.turns_over for loop in loops))
+        help = because_of_order(one, of.text).help or IN_ORDER[1]
+        return replace(one, how=f"{one.how}{BUT}the sum: {IN_ORDER[0]}", help=help) if not one.help else one
     if (
         one.what == "vectorised"
         and not one.help
         and any(loop.strides for loop in loops)
         and not any(loop.is_wide for loop in loops)
     ):
-        return replace(one, how=f"{one.how}{BUT}{FAR[0]}", help=inner_one)
+        return replace(one, how=f"{one.how}{BUT}{FAR}")
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls, of.text)
     if one.how in CARRIED:
@@ -518,13 +528,15 @@ def _explained(one: Remark, of: Assembly) -> Remark:
         # The machine code may show more: a square root branches, too, to a call for negative numbers.
         if told.how != one.how or not any(getattr(loop, has) for loop in loops for has in ("has_sqrt", *_SHOWN)):
             return told
-    if one.help == FAR[1] and not any(loop.strides for loop in loops):
+    if one.how == FAR and not any(loop.strides for loop in loops):
         return replace(one, how=UNCLEAR_PLACES, help="")
     if any(loop.has_sqrt for loop in loops):
         return because_of_sqrt(one, of.text)
     for has, (how, help) in _SHOWN.items():
         if any(getattr(loop, has) for loop in loops):
-            return replace(one, how=how, help=inner_one if has == "strides" else help)
+            return replace(
+                one, how=how, help=because_of_order(one, of.text).help or help if help == ONE_PLACE[1] else help
+            )
     is_atomic = one.how == UNCLEAR and "std::atomic" in of.text
     return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_atomic else one
 

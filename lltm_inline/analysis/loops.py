@@ -305,19 +305,6 @@ class Loop:
         """Whether it reads its vectors whole, and does not put them together of numbers that it reads one by one (which is seen on x86)."""
         return self.widest > _FEW and not any(_PICKS.match(one.text) for one in self.instructions)
 
-    @property
-    def turns_over(self) -> bool:
-        """Whether it has a stride on one side alone, reading or writing, and goes along on the other: another inner loop changes which."""
-        beside = (
-            re.fullmatch(r"(?:add +(\w+),0x\w+|(?:inc|dec) +(\w+)|sub +(\w+),0x\w+)", one.text)
-            for one in self.instructions
-        )
-        along = set[str]().union(*(_registers("".join(filter(None, one.groups()))) for one in beside if one))
-        return self._stored_and_changed[0] != [] and (
-            len({*self._strided.values()}) > 1
-            or any(_registers(place) & along and not _registers(place) & {*self._strided} for place in self._places())
-        )
-
     @cached_property
     def _strided(self) -> dict[str, str]:
         """The registers of places that a turn moves on, each with the register that says how far."""
