@@ -47,6 +47,7 @@ from .remarks import (
     BYTES,
     CARRIED,
     CHASES,
+    COMPUTED,
     DIVISION,
     FAR,
     GROWS,
@@ -60,10 +61,12 @@ from .remarks import (
     UNCLEAR_PLACES,
     UNCOUNTED,
     Remark,
+    because_of_bits,
     because_of_branches,
     because_of_calls,
     because_of_memory,
     because_of_order,
+    because_of_repeats,
     because_of_sqrt,
     extents,
     has_threads,
@@ -399,14 +402,18 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     ends, inmost = extents(of.text), {line for loop in of.loops for line in loop.lines}
     outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
     # Of a loop around others they say what is true of these, or that there are others in it.
-    kept = [one for one in told if not of.loops or one.what != "not vectorised" or one.line not in outer]
+    kept = [
+        one
+        for one in told
+        if not of.loops or one.what != "not vectorised" or outer.isdisjoint((one.line, _around(one.line, ends)))
+    ]
     said = [nearer(one, of.text) if FAR in one.how else one for one in (_explained(one, of) for one in kept)]
     said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
     how = "memory in each turn, perhaps ({})"
     taken = [
         Remark(line, "allocates", how.format(name), _ONCE)
         for line, name in _called_in_loops(of, _ALLOCATES)
-        if is_taken_each_time(line, of.text)
+        if is_taken_each_time(line, of.text) and (line, CHASES[0]) not in {(one.line, one.how) for one in said}
     ]
     named = " ".join(one.how for one in said)
     started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
@@ -416,7 +423,9 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     for one in sorted([*said, *taken], key=lambda each: each.line):
         line = _around(one.line, ends) if one.what == "not vectorised" else 0
         once.setdefault((line or one.line, one.what, one.how), one)
-    return tuple(once.values())
+    # What is said of a loop within is not said of the one around it.
+    within = {(line, what, how) for line in ends for start, what, how in once if line < start <= ends[line]}
+    return tuple(one for key, one in once.items() if key not in within)
 
 
 def _lines_of(one: Remark, text: str) -> range:
@@ -504,6 +513,8 @@ def _explained(one: Remark, of: Assembly) -> Remark:
     loops = _loops_in(of, lines)
     # What is within an inner loop is no matter of the one around it.
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
+    if (again := because_of_repeats(one, of.text)) != one:
+        return again
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
         help = because_of_order(one, of.text).help or IN_ORDER[1]
         return replace(one, how=f"{one.how}{BUT}the sum: {IN_ORDER[0]}", help=help) if not one.help else one
@@ -516,12 +527,17 @@ def _explained(one: Remark, of: Assembly) -> Remark:
         return replace(one, how=f"{one.how}{BUT}{FAR}")
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls, of.text)
+    # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
+    if (far := nearer(replace(one, how=FAR), of.text)).help:
+        return far
+    if (bits := because_of_bits(one, of.text)) != one:
+        return bits
     if one.how in CARRIED:
-        for has in ("is_atomic", "strides"):
+        for has in ("is_atomic", "strides", "divides"):
             if any(getattr(loop, has) for loop in loops):
                 return replace(one, how=_SHOWN[has][0], help=_SHOWN[has][1])
         return because_of_order(one, of.text)
-    if one.how == MAY_NEED:
+    if one.how in (MAY_NEED, COMPUTED):
         return because_of_memory(one, of.text)
     if one.how in (BRANCHES[0], UNCOUNTED[0], UNCLEAR_PLACES):
         told = because_of_branches(one, of.text)

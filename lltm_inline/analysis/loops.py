@@ -267,7 +267,20 @@ class Loop:
                 said = next((state for state in (_READ, _TURNS) if state in states), "")
             changed = target.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
             known.update(dict.fromkeys(changed, said))
-        return any("gather" in one.name for one in self.instructions)
+        return self._gathers_by_read
+
+    @property
+    def _gathers_by_read(self) -> bool:
+        """Whether vectors of places are read from memory, and not counted, as clang++ does for strides."""
+        read = set[str]()
+        for one in self.instructions:
+            first, _, rest = one.text.partition(",")
+            if "gather" in one.name and not read.isdisjoint(re.findall(r"[xyz](mm\d+)", rest)):
+                return True
+            is_read = one.name.startswith(("vmov", "vpmov")) and re.search(r"PTR \[(?!r[sb]p|rip)", rest)
+            if is_read or not read.isdisjoint(re.findall(r"[xyz](mm\d+)", rest)):
+                read |= {*re.findall(r"[xyz](mm\d+)", first)}
+        return False
 
     @property
     def _counters(self) -> set[str]:

@@ -49,7 +49,8 @@ _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
 #: Reasons, each with what helps, that the machine code shows as well.
 DIVISION = (
     "it divides whole numbers, which no vector does",
-    "Take the division out of the loop: for `i / n` and `i % n`, take a loop in a loop.",
+    "Take the division out of the loop: for `i / n` and `i % n`, take a loop in a loop; for `at = (at + 1) % n`, "
+    "`if (++at == n) at = 0;`.",
 )
 FAR = "turns read or write places that lie far from each other"
 _ANOTHER_INSIDE = "Let the loop over `{0}` be the inner one: then neighbours in memory are for neighbouring turns.{1}"
@@ -70,6 +71,10 @@ BYTES = (
     "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again",
     "Copy what is read through a pointer, a struct or a capture into locals ahead of the loop.",
 )
+BITS = (
+    "a std::vector<bool> has eight numbers in a byte, which each turn takes apart",
+    "Take std::vector<char>, which has one in each.",
+)
 BRANCHES = (
     "a turn branches, or the loop may end early",
     "`a ? b : c` in the place of `if` does not branch, where both may be computed.",
@@ -89,7 +94,12 @@ UNCOUNTED = (
 )
 MAY_NEED = "a turn may need what the one before it has written"
 UNCLEAR_PLACES = "the compiler does not see which elements a turn reads and writes"
+#: g++ and clang++ make no vectors of std::max because of the pragma: NaN and -0 are at stake, and no order.
+_OF_LARGEST = "Where no number is NaN, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide."
 _LOCAL = "Compute it in a local variable `s`, written to memory when the loop is done"
+COMPUTED = (
+    "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some"
+)
 IN_ORDER = (
     "that goes one number at a time, in order",
     "Where the order does not matter, flags=('-ffast-math',) lets it be wide.",
@@ -101,7 +111,7 @@ _DECISIVE = (
      "it reads or writes a `volatile` variable, one at a time and in order",
      "Take `volatile` away, or work on a local copy: it is no help against other threads either."),
     (r"involving gather/scatter",
-     "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some",
+     COMPUTED,
      "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`; copy pointers and sizes into locals ahead of "
      "the loop."),
     (r"relevant stmt not supported: \S+ = \S+ [/%] ", *DIVISION),
@@ -160,6 +170,7 @@ _ASKED = re.compile(r"\.(?:size|stride|numel|dim)\(")
 _OF_NUMBERS = re.compile(
     r"(?:a?(?:cos|sin|tan)h?|atan2|erfc?|exp2?|expm1|log|log10|log1p|log2|lgamma|fmod|hypot|pow|ceil|floor|round|trunc)f?"
 )
+_CALLS_OF_NUMBERS = re.compile(rf"(?:std::|\b)(?:sqrt|{_OF_NUMBERS.pattern})\(")
 _WITH_VECTORS = (
     "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop, where each turn asks "
     "for the same."
@@ -260,9 +271,9 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
     calls = own or calls
     grown = _GROWN.search(_loop_around(text, one.line)[1])
     if grown and all(re.match(_MEMORY, name) for name in own):
-        calls, has_room = [f"std::vector::{grown[2]}"], re.search(rf"\b{grown[1]}\s*\.\s*reserve\(", text)
-        if has_room:
-            return replace(one, how=f"{_ASKS_FOR_ROOM} ({calls[0]})", help=_SET)
+        calls = [f"std::vector::{grown[2]}"]
+        if re.search(rf"\b{grown[1]}\s*\.\s*reserve\(", text):
+            return because_of_branches(replace(one, how=f"{_ASKS_FOR_ROOM} ({calls[0]})", help=_SET), text)
     for pattern, which, helps in _CALLED:
         if found := [name for name in calls if re.match(pattern, name)]:
             return replace(one, how=f"{which} ({', '.join(found)})", help=helps)
@@ -292,14 +303,13 @@ def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
 
 
 def is_taken_each_time(line: int, text: str) -> bool:
-    """Tell whether a line takes memory whenever it is run, and not only where what a loop around it has not made has no room."""
-    kept = _KEPT.search(mask(text).split("\n")[line - 1])
-    name = next(filter(None, kept.groups())) if kept else ""
-    made = rf"[\w>][&*\s]\s*{name}\s*[;({{=]"
-    return not kept or (
-        re.search(rf"\b{name}\s*\.\s*reserve\(", text) is None
-        and any(re.search(made, _declared(body)) for _, body in _nest(text, line))
-    )
+    """Tell whether a line of a loop takes memory whenever it is run; what is made ahead of the loop, or has room, takes none as a rule."""
+    nest, kept = _nest(text, line), _KEPT.search(mask(text).split("\n")[line - 1])
+    name = kept and (kept[1] or kept[2])
+    if not kept or not nest:
+        return bool(nest)
+    made = re.search(rf"[\w>][&*\s]\s*{name}\s*[;({{=]", _declared(nest[-1][1]))
+    return made is not None and not re.search(rf"\b{name}\s*\.\s*reserve\(", text)
 
 
 def because_of_sqrt(one: Remark, text: str = "") -> Remark:
@@ -328,6 +338,8 @@ _AHEAD = "Compute it once, ahead of the loop."
 #: An element of an array, and whether it is written.
 _ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*([-+*])=")
+#: All that a loop does, where it only adds up.
+_SUM_ALONE = re.compile(r"[\s{]*(\w+)\s*\+=\s*([^;{}]+);[\s}]*")
 #: A place in memory by its indices, none of which is read from memory itself.
 _PLACE_OF = re.compile(r"\b[A-Za-z_]\w*((?:\s*\[[^\[\]]*\])+)")
 #: An index that is computed ahead.
@@ -343,7 +355,9 @@ _KEPT = re.compile(
     r"\b(\w+)\s*\.\s*(?:assign|resize|insert|append|(?:push|emplace)_back)\(|(?:^|[;{})])\s*(\w+)\s*\+?=\s*[A-Za-z_][\w.]*\s*;"
 )
 #: What may hide a pointer or a size: a member, or a call.
-_NOT_LOCAL = re.compile(r"->|\b[A-Za-z_]\w*\.[A-Za-z_]|\b(?!(?:if|for|while|switch)\b)[A-Za-z_]\w*\s*\(")
+_NOT_LOCAL = re.compile(
+    r"->|\b[A-Za-z_]\w*\.[A-Za-z_]|\b(?!(?:if|for|while|switch|u?int\w*|float|double)\b)[A-Za-z_]\w*\s*\("
+)
 _EARLY = re.compile(r"\b(?:break|return|goto|throw)\b")
 
 
@@ -365,8 +379,10 @@ def because_of_order(one: Remark, text: str) -> Remark:
         return replace(one, help=_WITHOUT_IF.format(counted[1]))
     if not names or {name for name, _ in clauses} != names or _EARLY.search(body):
         return replace(one, help="")
-    how = _in_another_order(head, " ".join(clause for _, clause in clauses))
-    return replace(one, help=f"Where the order does not matter, {how} lets it be wide.")
+    said = " ".join(clause for _, clause in clauses)
+    if "(m" in said:
+        return replace(one, help=_OF_LARGEST if "+" not in said and "*" not in said else IN_ORDER[1])
+    return replace(one, help=f"Where the order does not matter, {_in_another_order(head, said)} lets it be wide.")
 
 
 def _goes_on(body: str) -> set[str]:
@@ -401,13 +417,25 @@ def because_of_memory(one: Remark, text: str) -> Remark:
     head, body = _loop_around(text, one.line)
     if help := _in_a_local(head, body):
         return replace(one, help=help)
-    elements = [(name, re.sub(r"\s", "", index), bool(sign)) for name, index, sign in _ELEMENT.findall(body)]
-    for name, index, is_written in elements:
-        if is_written and (
-            re.search(r"[\[(]", index) or any(other == name and place != index for other, place, _ in elements)
+    elements = [(name, re.sub(r"\s", "", index), sign) for name, index, sign in _ELEMENT.findall(body)]
+    made = set(_MADE.findall(body))
+    for name, index, sign in elements:
+        if sign and (
+            re.search(r"[\[(]", index)
+            or any(other == name and place != index for other, place, _ in elements)
+            # What is added to at a place that each turn computes, as in a histogram, is shared.
+            or (sign != "=" and not made.isdisjoint(_NAMES.findall(index)))
         ):
             return replace(one, help="")
     return one
+
+
+def because_of_bits(one: Remark, text: str) -> Remark:
+    """Name a std::vector<bool>, of which g++ says that turns share memory, and they do."""
+    packed = re.findall(r"\bvector<bool>&?\s*(\w+)", mask(text))
+    _, body = _loop_around(text, one.line)
+    is_one = one.what == "not vectorised" and any(re.search(rf"\b{name}\s*\[", body) for name in packed)
+    return replace(one, how=BITS[0], help=BITS[1]) if is_one else one
 
 
 def because_of_branches(one: Remark, text: str) -> Remark:
@@ -419,7 +447,10 @@ def because_of_branches(one: Remark, text: str) -> Remark:
         return replace(one, help=one.help * bool(_NOT_LOCAL.search(body)))
     if _EARLY.search(body) or "&&" in head:
         return replace(one, how="the loop may end early", help="")
-    return replace(one, help=one.help * (one.how != BRANCHES[0] or bool(re.search(r"\bif\b", body))))
+    has_if = re.search(r"\bif\b", body) is not None
+    if has_if and _GROWN.search(body):
+        return replace(one, help=f"Give the vector its length ahead of the loop. {_WITHOUT_IF.format('k')}")
+    return replace(one, help=one.help * (one.how != BRANCHES[0] or has_if))
 
 
 def _declared(body: str) -> str:
@@ -447,6 +478,26 @@ def nearer(one: Remark, text: str) -> Remark:
                 more = _ONE_FOR_EACH.format(outer) if _goes_on(body) else ""
                 return replace(one, help=_ANOTHER_INSIDE.format(outer, more))
     return replace(one, help="")
+
+
+def because_of_repeats(one: Remark, text: str) -> Remark:
+    """Say that a sum or a product begins again in each turn of the loop around it, though it is the same, or most of it is."""
+    (head, body), (around, whole) = [*_nest(text, one.line), ("", ""), ("", "")][:2]
+    found, outer = _SUM_ALONE.fullmatch(body), _counter(around)
+    begins = found and re.search(rf"\b{found[1]}\s*=(?!=)[^;]*;", whole)
+    if not outer or not found or not begins or "vectorised" not in one.what:
+        return one
+    changes = _goes_on(whole) | set(_MADE.findall(whole)) | {name for name, _, sign in _ELEMENT.findall(whole) if sign}
+    terms = {*_NAMES.findall(found[2])} - {_counter(head)}
+    if outer in terms or not terms.isdisjoint(changes) or _NOT_LOCAL.search(_CALLS_OF_NUMBERS.sub("(", found[2])):
+        return one
+    how, help = f"it computes the same for each `{outer}`", f"Do it once, ahead of the loop over `{outer}`."
+    if not ({outer} | changes - {_counter(head)}).isdisjoint(_NAMES.findall(head)):
+        if not re.search(rf"=\s*0\s*;\s*\w+\s*<=?\s*{outer}\s*;", head):
+            return one
+        how = f"for each `{outer}` it adds up again what it has added up for the one before"
+        help = f"Begin `{found[1]}` ahead of the loop over `{outer}`, and add what is new alone."
+    return replace(one, how=f"{one.how}{BUT}{how}", help=help)
 
 
 def _counter(head: str) -> str:
