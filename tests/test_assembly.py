@@ -539,11 +539,16 @@ def test_another_inner_loop_is_named_where_it_leads_nowhere_far(turn: str, helps
 
     Whatever the compiler says of it, and whatever the machine code shows besides.
     """
+    text = ROWS.format(turn)
     one = Remark(1, told, "8 bytes at a time") if told == "vectorised" else Remark(2, "not vectorised", told)
+    early, steps = text.replace(" } y[c]", " if (s > 9) break; } y[c]"), text.replace("++c", "c += 64")
+    for other in (early, steps):  # to look for something may end soon, and a step leads over neighbours
+        [none] = _remarks_of(of_loop(other, FAR_APART), [one])
+        assert other != text and "over `c`" not in none.help
     known = FAR_APART.replace("add rcx,r15", "add rcx,0x400")  # by how far the compiler knows, as for a row of 64
     if told != "vectorised" and helps:
-        assert _remarks_of(of_loop(ROWS.format(turn), known), [one])[0].help.startswith("Let the loop over `c`")
-    [said] = _remarks_of(of_loop(ROWS.format(turn), FAR_APART), [one])
+        assert _remarks_of(of_loop(text, known), [one])[0].help.startswith("Let the loop over `c`")
+    [said] = _remarks_of(of_loop(text, FAR_APART), [one])
     assert said.how.endswith(FAR) and said.help.startswith("Let the loop over `c` be the inner one") == helps == bool(
         said.help
     )
@@ -671,7 +676,7 @@ IN_A_LOCAL = (
         ),
         (
             "for (int i = 0; i < n; ++i) m = std::max(m, x[i]);",
-            "Where no number is NaN, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide.",
+            "Where no number is NaN or infinite, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide.",
         ),
         (
             "for (int i = 0; i < n; ++i) if (x[i] > 0) k++;",
@@ -738,6 +743,11 @@ def test_turns_are_said_apart_only_where_they_can_be(loop: str, help: str) -> No
         ("for (int i = 0; i < n; ++i) {\n if (x[i] > 3) break;\n}", "the loop may end early", False),
         ("for (int i = 0; i < n; ++i) {\n if (x[i] > 3) y[i] = 3;\n}", BRANCHES[0], True),
         ("for (int i = 0; i < n; ++i) {\n y[i] = x[i];\n}", BRANCHES[0], False),
+        (
+            "for (int i = 0; i < n; ++i) {\n if (x[i]) for (j = 0; j < m; ++j) for (k = 0; k < m; ++k) y[i] = 3;\n}",
+            BRANCHES[0],
+            True,
+        ),
         (
             "for (int i = 0; i < n; ++i) {\n y[i] = 0; for (j = 0; j < m; ++j) if (x[j] > 3) y[i] = 3;\n}",
             BRANCHES[0],
@@ -831,6 +841,11 @@ def test_a_sum_that_begins_again(inner: str, says: str, helps: str, what: str) -
     [alone] = _remarks_of(
         of_loop("\n" + text.replace("float s = 0;", ""), "inc rax|jne 0"), [Remark(4, what, CARRIED[0])]
     )
+    for more in ("y[i] = s; step(x);", "y[i] = s; *(x + i) = s;", "y[i] = s; row.add(1);"):
+        [unknown] = _remarks_of(
+            of_loop("\n" + text.replace("y[i] = s;", more), "inc rax|jne 0"), [Remark(4, what, CARRIED[0])]
+        )
+        assert ", but " not in unknown.how, "what it adds up may change meanwhile"
     assert ", but " not in alone.how, "a sum over both loops begins but once"
 
 
@@ -1116,7 +1131,7 @@ CURES = (
     ("float* end = a + n;\n    for (; a != end; ++a) state += *a;", "", "flags=('-ffast-math',), or `#pragma omp simd reduction(+:state)`"),
     ("for (int64_t i = 0; i < n; ++i) { float s = 0;\n    for (int64_t j = 0; j <= i; ++j) s += d[j];\n    a[i] = s; }",
      "for each `i` it adds up again", "Begin `s` ahead of the loop over `i`"),
-    ("for (int64_t i = 1; i < n; ++i)\n    state = std::max(state, d[i]);", "", "Where no number is NaN, flags=('-ffinite-math-only'"),
+    ("for (int64_t i = 1; i < n; ++i)\n    state = std::max(state, d[i]);", "", "Where no number is NaN or infinite, flags=('-ff"),
 )  # fmt: skip
 
 

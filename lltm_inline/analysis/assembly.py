@@ -65,6 +65,7 @@ from .remarks import (
     because_of_branches,
     because_of_calls,
     because_of_memory,
+    because_of_one_place,
     because_of_order,
     because_of_repeats,
     because_of_sqrt,
@@ -424,8 +425,8 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
         line = _around(one.line, ends) if one.what == "not vectorised" else 0
         once.setdefault((line or one.line, one.what, one.how), one)
     # What is said of a loop within is not said of the one around it.
-    within = {(line, what, how) for line in ends for start, what, how in once if line < start <= ends[line]}
-    return tuple(one for key, one in once.items() if key not in within)
+    within = {(line, how) for line in ends for start, _, how in once if line < start <= ends[line]}
+    return tuple(one for one in once.values() if one.what != "not vectorised" or (one.line, one.how) not in within)
 
 
 def _lines_of(one: Remark, text: str) -> range:
@@ -537,7 +538,7 @@ def _explained(one: Remark, of: Assembly) -> Remark:
             if any(getattr(loop, has) for loop in loops):
                 return replace(one, how=_SHOWN[has][0], help=_SHOWN[has][1])
         return because_of_order(one, of.text)
-    if one.how in (MAY_NEED, COMPUTED):
+    if one.how == MAY_NEED:
         return because_of_memory(one, of.text)
     if one.how in (BRANCHES[0], UNCOUNTED[0], UNCLEAR_PLACES):
         told = because_of_branches(one, of.text)
@@ -550,9 +551,9 @@ def _explained(one: Remark, of: Assembly) -> Remark:
         return because_of_sqrt(one, of.text)
     for has, (how, help) in _SHOWN.items():
         if any(getattr(loop, has) for loop in loops):
-            return replace(
-                one, how=how, help=because_of_order(one, of.text).help or help if help == ONE_PLACE[1] else help
-            )
+            return because_of_one_place(one, of.text) if how == ONE_PLACE[0] else replace(one, how=how, help=help)
+    if one.how == COMPUTED:
+        return because_of_memory(one, of.text)
     is_atomic = one.how == UNCLEAR and "std::atomic" in of.text
     return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_atomic else one
 

@@ -71,6 +71,7 @@ _CHASES = ", goes from each place in memory to the next one that it names, as th
 _TURNS, _READ = "turns", "read"
 #: What fetches a number from memory into a register of the processor's own.
 _FETCHES = re.compile(r"mov(?:sxd?|zx)? +(\w+),(?:\w+ PTR )\[(.+?)\]")
+_FETCHES_MANY = re.compile(r"v(?:movdq[ua]|pmov[sz]x)\w* +[xyz]mm\d+,.*PTR \[(?!r[sb]p|rip)")
 #: As wide is a loop that reads each number by itself.
 _FEW = 2
 #: What reads one number into a part of a vector, or many from as many places.
@@ -267,20 +268,9 @@ class Loop:
                 said = next((state for state in (_READ, _TURNS) if state in states), "")
             changed = target.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
             known.update(dict.fromkeys(changed, said))
-        return self._gathers_by_read
-
-    @property
-    def _gathers_by_read(self) -> bool:
-        """Whether vectors of places are read from memory, and not counted, as clang++ does for strides."""
-        read = set[str]()
-        for one in self.instructions:
-            first, _, rest = one.text.partition(",")
-            if "gather" in one.name and not read.isdisjoint(re.findall(r"[xyz](mm\d+)", rest)):
-                return True
-            is_read = one.name.startswith(("vmov", "vpmov")) and re.search(r"PTR \[(?!r[sb]p|rip)", rest)
-            if is_read or not read.isdisjoint(re.findall(r"[xyz](mm\d+)", rest)):
-                read |= {*re.findall(r"[xyz](mm\d+)", first)}
-        return False
+        # Vectors of places are read; clang++ counts them where it has strides.
+        texts = [one.text for one in self.instructions]
+        return any("gather" in text for text in texts) and any(map(_FETCHES_MANY.match, texts))
 
     @property
     def _counters(self) -> set[str]:

@@ -95,7 +95,7 @@ UNCOUNTED = (
 MAY_NEED = "a turn may need what the one before it has written"
 UNCLEAR_PLACES = "the compiler does not see which elements a turn reads and writes"
 #: g++ and clang++ make no vectors of std::max because of the pragma: NaN and -0 are at stake, and no order.
-_OF_LARGEST = "Where no number is NaN, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide."
+_OF_LARGEST = "Where no number is NaN or infinite, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide."
 _LOCAL = "Compute it in a local variable `s`, written to memory when the loop is done"
 COMPUTED = (
     "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some"
@@ -358,6 +358,7 @@ _KEPT = re.compile(
 _NOT_LOCAL = re.compile(
     r"->|\b[A-Za-z_]\w*\.[A-Za-z_]|\b(?!(?:if|for|while|switch|u?int\w*|float|double)\b)[A-Za-z_]\w*\s*\("
 )
+_MAY_CHANGE = re.compile(rf"{_NOT_LOCAL.pattern}|\)\s*[-+*/]?=(?!=)")
 _EARLY = re.compile(r"\b(?:break|return|goto|throw)\b")
 
 
@@ -412,6 +413,11 @@ def _in_a_local(head: str, body: str) -> str:
     return ""
 
 
+def because_of_one_place(one: Remark, text: str) -> Remark:
+    """Say that each turn writes to one place in memory, and of a sum all that it needs to be wide."""
+    return replace(one, how=ONE_PLACE[0], help=_in_a_local(*_loop_around(text, one.line)) or ONE_PLACE[1])
+
+
 def because_of_memory(one: Remark, text: str) -> Remark:
     """Leave out that turns may be said not to share memory, where the text itself says that they do, or may."""
     head, body = _loop_around(text, one.line)
@@ -441,16 +447,15 @@ def because_of_bits(one: Remark, text: str) -> Remark:
 def because_of_branches(one: Remark, text: str) -> Remark:
     """Say that a loop may end early where it does, which nothing helps; else leave out a cure for what the text does not do."""
     head, body = _loop_around(text, one.line)
-    for start, end in reversed(list(_loops(body))):
-        body = body[:start] + body[end:]  # what another loop has in it is its own matter
     if one.how == UNCLEAR_PLACES:
         return replace(one, help=one.help * bool(_NOT_LOCAL.search(body)))
     if _EARLY.search(body) or "&&" in head:
         return replace(one, how="the loop may end early", help="")
-    has_if = re.search(r"\bif\b", body) is not None
-    if has_if and _GROWN.search(body):
+    inner = [range(*ends) for ends in _loops(body)]  # what another loop has in it is its own matter
+    own = [found.end() for found in re.finditer(r"\bif\b", body) if not any(found.start() in each for each in inner)]
+    if own and _GROWN.search(body, own[0]):
         return replace(one, help=f"Give the vector its length ahead of the loop. {_WITHOUT_IF.format('k')}")
-    return replace(one, help=one.help * (one.how != BRANCHES[0] or has_if))
+    return replace(one, help=one.help * (one.how != BRANCHES[0] or own != []))
 
 
 def _declared(body: str) -> str:
@@ -465,7 +470,10 @@ def nearer(one: Remark, text: str) -> Remark:
     """
     (head, body), *around = _nest(text, one.line) or [("", "")]
     inner = _counter(head)
-    for outer, whole in ((_counter(head), body) for head, body in around):
+    for head, whole in around:
+        outer = _counter(head)
+        if "++" not in head or _EARLY.search(body):
+            continue  # it steps over neighbours, or ends where it has found something
         # Multiplied, passed to a function, or no last index, it leads far, or nobody knows where.
         if not outer or re.search(rf"\b{outer}\s*(?:\*|\]\s*\[)|\*\s*{outer}\b|\([^()\[\]]*\b{outer}\b", whole):
             continue
@@ -489,11 +497,11 @@ def because_of_repeats(one: Remark, text: str) -> Remark:
         return one
     changes = _goes_on(whole) | set(_MADE.findall(whole)) | {name for name, _, sign in _ELEMENT.findall(whole) if sign}
     terms = {*_NAMES.findall(found[2])} - {_counter(head)}
-    if outer in terms or not terms.isdisjoint(changes) or _NOT_LOCAL.search(_CALLS_OF_NUMBERS.sub("(", found[2])):
+    if outer in terms or not terms.isdisjoint(changes) or _MAY_CHANGE.search(_CALLS_OF_NUMBERS.sub("(", whole)):
         return one
     how, help = f"it computes the same for each `{outer}`", f"Do it once, ahead of the loop over `{outer}`."
     if not ({outer} | changes - {_counter(head)}).isdisjoint(_NAMES.findall(head)):
-        if not re.search(rf"=\s*0\s*;\s*\w+\s*<=?\s*{outer}\s*;", head):
+        if not re.search(rf"=\s*0\s*;\s*\w+\s*<=?\s*{outer}\s*;", head) or has_threads(text):
             return one
         how = f"for each `{outer}` it adds up again what it has added up for the one before"
         help = f"Begin `{found[1]}` ahead of the loop over `{outer}`, and add what is new alone."
