@@ -25,6 +25,7 @@ from lltm_inline.analysis.remarks import (
     BRANCHES,
     CARRIED,
     CHASES,
+    COMPUTED,
     DIVISION,
     FAR,
     MAY_NEED,
@@ -464,6 +465,25 @@ def test_a_call_that_asks_for_the_same_in_each_turn(loop: str, same: str) -> Non
     assert (root.help == said.help) == bool(same)
 
 
+@pytest.mark.parametrize(
+    ("turn", "twice"),
+    [
+        ("y[i] = std::exp(x[i]) / (1 + std::exp(x[i]));", "std::exp(x[i])"),
+        ("const float v = x[i] - m; y[i] = exp(v) / (1 + exp(v));", "exp(v)"),
+        ("y[i] = std::exp(x[i]) / (1 + std::exp(-x[i]));", ""),
+        ("y[i] = std::exp(x[i]) + std::exp(x[i + 1]);", ""),
+        ("m = std::exp(m) + x[i]; m = std::exp(m);", ""),
+        ("y[i] = std::exp(y[i]); y[i] = std::exp(y[i]);", ""),
+        ("y[i] = std::exp(next()) + std::exp(next());", ""),
+    ],
+)
+def test_a_call_that_a_turn_makes_twice(turn: str, twice: str) -> None:
+    """No compiler makes one of two, as the function may set errno."""
+    said = because_of_calls(Remark(1, "not vectorised", "why"), ("expf",), f"for (int i = 0; i < n; ++i) {{ {turn} }}")
+    assert said.how == "it calls a function in each turn" + f", `{twice}` more than once" * bool(twice) + " (expf)"
+    assert (said.help == "Compute it once in a turn, in a local variable.") == bool(twice)
+
+
 def test_a_loop_that_goes_through_a_tree() -> None:
     """As g++ finds a key in a std::map; a pointer that is only read again, and an array of pointers, are no chain."""
     tree = "mov rax,rbx|test rdx,rdx|je 9|mov rbx,rdx|mov rdx,QWORD PTR [rbx+0x10]|mov rcx,QWORD PTR [rbx+0x18]|jle 3"
@@ -567,6 +587,15 @@ def test_a_store_to_one_place_goes_before_what_a_compiler_does_not_see(how: str)
     assert (largest.how, largest.help) == ONE_PLACE, "of what is no sum, no name of an operation is known"
     [along] = _remarks_of(of_loop(text, loop.replace("[rdx]", "[rdx+rax*4]")), [told])
     assert along.how == how
+
+
+def test_a_histogram_has_no_cure_for_its_index() -> None:
+    """Its turns do share elements, in whichever type the index is computed."""
+    text = "for (int i = 0; i < n; ++i) {\n  const int k = x[i]; y[k] += 1;\n}"
+    loop = "movsxd rdx,DWORD PTR [rax]|add DWORD PTR [rcx+rdx*4],0x1|add rax,0x4|jne 0"
+    told = Remark(2, "not vectorised", COMPUTED, "take `int64_t`")
+    assert _remarks_of(of_loop(text, loop), [told]) == (replace(told, help=""),)
+    assert _remarks_of(of_loop(text.replace("+=", "="), loop), [told]) == (told,)
 
 
 def test_an_atomic_variable_is_no_sum_for_simd() -> None:

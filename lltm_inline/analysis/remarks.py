@@ -286,6 +286,11 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
         help = _FOR_POW * any(name in ("pow", "powf") for name in calls) + help
         if same := _same_in_each_turn(text, one.line, calls):
             how, help = f"{_CALLS}, and `{same}` is the same in all", _AHEAD
+        elif twice := _twice_in_a_turn(_loop_around(text, one.line)[1], calls):
+            how, help = (
+                f"{_CALLS}, `{twice}` more than once",
+                "Compute it once in a turn, in a local variable.",
+            )
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
 
 
@@ -294,12 +299,27 @@ def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
     head, body = _loop_around(text, line)
     changed = {name for found in _CHANGES.findall(head + body) for name in found if name}
     changed |= {name for name, _, is_written in _ELEMENT.findall(body) if is_written} | set(_MADE.findall(head + body))
+    return next(
+        (each for each, given in _calls_of_numbers(body, calls) if changed.isdisjoint(_NAMES.findall(given))), ""
+    )
+
+
+def _twice_in_a_turn(body: str, calls: Sequence[str]) -> str:
+    """Return a call of a function of numbers that a turn makes more than once with the same; nothing where none is."""
+    changed = _goes_on(body) | {name for name, _, is_written in _ELEMENT.findall(body) if is_written}
+    made = [each for each, given in _calls_of_numbers(body, calls) if changed.isdisjoint(_NAMES.findall(given))]
+    return next((each for each in made if made.count(each) > 1), "")
+
+
+def _calls_of_numbers(body: str, calls: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the calls of functions of numbers, each with what it is given, where that is of locals and elements alone.
+
+    What another call returns, or a member, is not known to stay.
+    """
     for name in {name.removesuffix("f") for name in calls if name == "sqrt" or _OF_NUMBERS.fullmatch(name)}:
         for found in re.finditer(rf"(?:std::|\b){name}f?\s*\(((?:[^();]|\([^();]*\))*)\)", body):
-            # What another call returns, or a member, is not known to stay.
-            if changed.isdisjoint(_NAMES.findall(found[1])) and not _NOT_LOCAL.search(found[1]):
-                return found[0]
-    return ""
+            if not _NOT_LOCAL.search(found[1]):
+                yield found[0], found[1]
 
 
 def is_taken_each_time(line: int, text: str) -> bool:
