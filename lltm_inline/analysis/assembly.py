@@ -40,12 +40,14 @@ from .hot import Hot, hot_of
 from .loops import CALL, Instruction, Loop, called, calls_in_loops, loops_of
 from .remarks import (
     ANY_CALL,
+    AS_ZERO,
     ATOMIC,
     BRANCHES,
     BUT,
     BYTES,
     CARRIED,
     CHASES,
+    COMPUTED,
     DIVISION,
     FAR,
     GROWS,
@@ -59,13 +61,18 @@ from .remarks import (
     UNCLEAR_PLACES,
     UNCOUNTED,
     Remark,
+    because_of_bits,
     because_of_branches,
     because_of_calls,
     because_of_memory,
+    because_of_one_place,
     because_of_order,
+    because_of_repeats,
     because_of_sqrt,
     extents,
     has_threads,
+    is_taken_each_time,
+    nearer,
     remarks_of,
 )
 
@@ -396,11 +403,19 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     ends, inmost = extents(of.text), {line for loop in of.loops for line in loop.lines}
     outer = {first for first, last in ends.items() if any(first < line <= last for line in ends)} - inmost
     # Of a loop around others they say what is true of these, or that there are others in it.
-    kept = [one for one in told if not of.loops or one.what != "not vectorised" or one.line not in outer]
-    said = [_explained(one, of) for one in kept]
+    kept = [
+        one
+        for one in told
+        if not of.loops or one.what != "not vectorised" or outer.isdisjoint((one.line, _around(one.line, ends)))
+    ]
+    said = [nearer(one, of.text) if FAR in one.how else one for one in (_explained(one, of) for one in kept)]
     said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
     how = "memory in each turn, perhaps ({})"
-    taken = [Remark(line, "allocates", how.format(name), _ONCE) for line, name in _called_in_loops(of, _ALLOCATES)]
+    taken = [
+        Remark(line, "allocates", how.format(name), _ONCE)
+        for line, name in _called_in_loops(of, _ALLOCATES)
+        if is_taken_each_time(line, of.text) and (line, CHASES[0]) not in {(one.line, one.how) for one in said}
+    ]
     named = " ".join(one.how for one in said)
     started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
     taken += [Remark(line, _WAITS, f"{THREADS[0]} ({name})", THREADS[1]) for line, name in started.items()]
@@ -409,7 +424,9 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     for one in sorted([*said, *taken], key=lambda each: each.line):
         line = _around(one.line, ends) if one.what == "not vectorised" else 0
         once.setdefault((line or one.line, one.what, one.how), one)
-    return tuple(once.values())
+    # What is said of a loop within is not said of the one around it.
+    within = {(line, how) for line in ends for start, _, how in once if line < start <= ends[line]}
+    return tuple(one for one in once.values() if one.what != "not vectorised" or (one.line, one.how) not in within)
 
 
 def _lines_of(one: Remark, text: str) -> range:
@@ -457,7 +474,9 @@ def _by_time(of: Assembly) -> Assembly:
     def share_of(one: Remark) -> float:
         return idle * (one.what == _WAITS) + sum(shares[line] for line in _lines_of(one, of.text))
 
-    measured = (_measured(one, of) for one in of.remarks)
+    measured = [_measured(one, of) for one in of.remarks]
+    if of.hot.tiny and of.hot.lines:
+        measured.append(Remark(of.hot.lines[0][0], "subnormal", of.hot.tiny, AS_ZERO))
     return replace(of, remarks=tuple(sorted(measured, key=lambda one: (one.is_good, -share_of(one)))))
 
 
@@ -465,13 +484,15 @@ def _measured(one: Remark, of: Assembly) -> Remark:
     """Say of a loop with a version of vectors, for steps of one, that the time goes to the one for longer steps, where it does."""
     assert of.hot is not None
     shares, loops = dict(of.hot.at), _loops_in(of, _lines_of(one, of.text))
-    if one.what != "vectorised" or one.help or FAR[0] in one.how or not shares or not loops:
+    if one.what != "vectorised" or one.help or FAR in one.how or not shares or not loops:
         return one
     taken = [sum(shares.get(each.address, 0) for each in loop.instructions) for loop in loops]
     hottest = loops[taken.index(max(taken))]
     if not hottest.strides or hottest.is_wide or not max(taken):
         return one
-    return replace(one, how=f"{one.how}{BUT}most of the time {FAR[0]}", help=FAR[1] * (not hottest.turns_over))
+    return nearer(
+        replace(one, how=f"{one.how}{BUT}most of the time goes to a version of the loop in which {FAR}"), of.text
+    )
 
 
 _WAITS = "waits"
@@ -482,7 +503,7 @@ _SHOWN = {
     "is_atomic": ATOMIC,
     "rereads": BYTES,
     "divides": DIVISION,
-    "strides": FAR,
+    "strides": (FAR, ""),
     "writes_one_place": ONE_PLACE,
 }
 
@@ -493,21 +514,27 @@ def _explained(one: Remark, of: Assembly) -> Remark:
     loops = _loops_in(of, lines)
     # What is within an inner loop is no matter of the one around it.
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
+    if (again := because_of_repeats(one, of.text)) != one:
+        return again
     if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
-        return replace(one, how=f"{one.how}{BUT}the sum: {IN_ORDER[0]}", help=IN_ORDER[1]) if not one.help else one
-    # A stride that another inner loop only moves from what is read to what is written has no cure that is known to help.
-    inner_one = FAR[1] * (not any(loop.turns_over for loop in loops))
+        help = because_of_order(one, of.text).help or IN_ORDER[1]
+        return replace(one, how=f"{one.how}{BUT}the sum: {IN_ORDER[0]}", help=help) if not one.help else one
     if (
         one.what == "vectorised"
         and not one.help
         and any(loop.strides for loop in loops)
         and not any(loop.is_wide for loop in loops)
     ):
-        return replace(one, how=f"{one.how}{BUT}{FAR[0]}", help=inner_one)
+        return replace(one, how=f"{one.how}{BUT}{FAR}")
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls, of.text)
+    # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
+    if (far := nearer(replace(one, how=FAR), of.text)).help:
+        return far
+    if (bits := because_of_bits(one, of.text)) != one:
+        return bits
     if one.how in CARRIED:
-        for has in ("is_atomic", "strides"):
+        for has in ("is_atomic", "strides", "divides"):
             if any(getattr(loop, has) for loop in loops):
                 return replace(one, how=_SHOWN[has][0], help=_SHOWN[has][1])
         return because_of_order(one, of.text)
@@ -518,13 +545,15 @@ def _explained(one: Remark, of: Assembly) -> Remark:
         # The machine code may show more: a square root branches, too, to a call for negative numbers.
         if told.how != one.how or not any(getattr(loop, has) for loop in loops for has in ("has_sqrt", *_SHOWN)):
             return told
-    if one.help == FAR[1] and not any(loop.strides for loop in loops):
+    if one.how == FAR and not any(loop.strides for loop in loops):
         return replace(one, how=UNCLEAR_PLACES, help="")
     if any(loop.has_sqrt for loop in loops):
         return because_of_sqrt(one, of.text)
     for has, (how, help) in _SHOWN.items():
         if any(getattr(loop, has) for loop in loops):
-            return replace(one, how=how, help=inner_one if has == "strides" else help)
+            return because_of_one_place(one, of.text) if how == ONE_PLACE[0] else replace(one, how=how, help=help)
+    if one.how == COMPUTED:
+        return because_of_memory(one, of.text)
     is_atomic = one.how == UNCLEAR and "std::atomic" in of.text
     return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_atomic else one
 

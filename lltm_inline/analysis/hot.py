@@ -10,9 +10,11 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -46,11 +48,13 @@ _LETTERS = 300
 _COUNTED = ("instructions", "cycles", "cache-misses", "branch-misses")
 #: Which share of the time of the busiest thread one takes that works.
 _WORKS = 0.1
-#: From this share on subnormal results are told.
-_SUBNORMAL = 0.01
+#: From this share on subnormal results are told, where calls take less than so much of the time without such numbers.
+_SUBNORMAL, _FASTER = 0.01, 0.9
+#: How often calls are timed with and without.
+_TIMES = 7
 _NOT_SHARED = ": nothing is shared out (at::parallel_for), or its grain is larger than the work"
-#: How many rows are shown.
-_MOST = 12
+#: How many rows are shown, each of so large a share: one percent, rounded.
+_MOST, _LEAST = 12, 0.005
 #: What libraries do whose names do not say it.
 _DO = (
     ("libgomp", "threads that wait: shares are uneven, or too small, or one thread works alone meanwhile"),
@@ -72,7 +76,7 @@ class Hot:
         others: what no line of the text has called, likewise: PyTorch around the kernel, and what other threads do for a library.
         calls: what lines of the text call in other libraries, and in which, likewise: `((7, "contiguous", "libtorch_cpu.so", 0.9),)`.
         threads: how many of PyTorch's threads work, in words.
-        tiny: that results are so small that a processor takes long over them, in words.
+        tiny: that results are so small that the processor took long over them, in words.
         counters: instructions a cycle, cache misses and mispredicted branches a call in words, or that nobody may read them.
         missing: why there are no samples.
         at: at which addresses of the kernel's library, each with its share.
@@ -93,7 +97,7 @@ class Hot:
     def headline(self) -> str:
         """What was sampled, or why nothing was."""
         said = f"where the time goes, {self.case}, {plural(self.samples, 'sample')}"
-        return self.missing or f"{'; '.join(filter(None, (said, self.threads, self.tiny, self.counters)))}:"
+        return self.missing or f"{'; '.join(filter(None, (said, self.threads, self.counters)))}:"
 
     def rows(self, texts: Sequence[str]) -> list[tuple[float, str, str, str]]:
         """Return the largest shares, each with a line's number and text, and with what the line calls or a library.
@@ -104,10 +108,13 @@ class Hot:
         rows = [(share, line, "") for line, share in self.lines]
         rows += [(share, line, _inside(function, library)) for line, function, library, share in self.calls]
         rows += [(share, 0, _inside("", library)) for library, share in self.others]
-        largest = sorted((row for row in rows if row[1] <= len(texts)), key=lambda row: -row[0])[:_MOST]
-        return [
+        rows = sorted((row for row in rows if row[1] <= len(texts)), key=lambda row: -row[0])
+        largest = [row for row in rows[:_MOST] if row[0] >= _LEAST] or rows[:1]
+        rest = [share for share, *_ in rows[len(largest) :]]
+        shown = [
             (share, str(line or ""), texts[line - 1].strip() if line else "", inside) for share, line, inside in largest
         ]
+        return [*shown, *([(sum(rest), "", "", f"in {plural(len(rest), 'place')} with less each")] if rest else [])]
 
 
 def _inside(function: str, library: str) -> str:
@@ -165,7 +172,13 @@ class Sampling(Task):
                 calls += 1
             took = [ticks - before.get(thread, 0) for thread, ticks in _taken().items()]
             working = sum(ticks > _WORKS * max(took) for ticks in took)
-            emit("sampled", calls, working, torch.get_num_threads(), subnormal(results))
+            emit(
+                "sampled",
+                calls,
+                working,
+                torch.get_num_threads(),
+                _tiny(subnormal(results), partial(function, *inputs)),
+            )
 
 
 def subnormal(results: object) -> float:
@@ -182,6 +195,27 @@ def subnormal(results: object) -> float:
         if isinstance(each, torch.Tensor) and each.is_floating_point() and each.numel()
     ]
     return max(shares, default=0.0)
+
+
+def _tiny(share: float, call: Callable[[], object]) -> str:
+    """Say that results are subnormal numbers, where more than a few are, and this processor takes long over them.
+
+    Example:
+        >>> _tiny(0.0, lambda: None)
+        ''
+    """
+    if share < _SUBNORMAL:
+        return ""
+    took: dict[bool, list[float]] = {False: [], True: []}
+    for are_zero in (False, True) * _TIMES:
+        torch.set_flush_denormal(are_zero)
+        began = time.perf_counter()
+        call()
+        took[are_zero].append(time.perf_counter() - began)
+    torch.set_flush_denormal(False)
+    ratio = min(took[True]) / min(took[False])
+    said = f"{percent(share)} of a result lie below what float32 has in full (1.2e-38): with 0 in their place a call takes "
+    return f"{said}{percent(ratio)} of the time" if ratio < _FASTER else ""
 
 
 def _taken() -> dict[str, int]:
@@ -223,7 +257,8 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
     with tempfile.TemporaryDirectory() as directory:
         file, counts = os.path.join(directory, "perf.data"), Path(directory, "counts")
         perf: list[subprocess.Popen[str]] = []
-        place, told = [0, 0], [0, 0, 0, 0.0]
+        place = [0, 0]
+        told: list[Any] = [0, 0, 0, ""]
 
         def on_event(event: Event) -> None:
             if event.kind == "sampled":
@@ -241,7 +276,7 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
             for one in perf:
                 one.send_signal(signal.SIGINT)
         said = [one.communicate()[1] for one in perf]
-        counted = _counters(counts.read_text() if counts.exists() else "", int(told[0]))
+        counted = _counters(counts.read_text() if counts.exists() else "", told[0])
         listed = subprocess.run(
             [program, "script", "-i", file, "--no-inline", "-F", "ip,sym,dso"],
             capture_output=True,
@@ -255,23 +290,8 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
             case, missing=f"perf took no samples of the worker; this system may not allow it, or is too busy: {why}"
         )
     # Threads that wait are busy, too: of a text that hands nothing to others it is known without looking.
-    threads = _threads(int(told[1]), int(told[2])) if has_threads(built.kernel.cpp) else ""
-    return replace(found, threads=threads, tiny=_tiny(told[3]), counters=counted)
-
-
-def _tiny(share: float) -> str:
-    """Say that results are subnormal numbers, where more than a few are.
-
-    Example:
-        >>> _tiny(0.25)[:56], _tiny(0.0)
-        ('25% of a result are subnormal numbers (below 1.2e-38 in ', '')
-    """
-    said = (
-        f"{percent(share)} of a result are subnormal numbers (below 1.2e-38 in float32), over which some processors take longer; "
-        "on x86 `const unsigned mode = __builtin_ia32_stmxcsr(); __builtin_ia32_ldmxcsr(mode | 0x8040);` ahead of the loop has the "
-        "processor take them as 0, and `__builtin_ia32_ldmxcsr(mode);` behind it ends that"
-    )
-    return said if share >= _SUBNORMAL else ""
+    threads = _threads(told[1], told[2]) if has_threads(built.kernel.cpp) else ""
+    return replace(found, threads=threads, tiny=told[3], counters=counted)
 
 
 def _threads(working: int, threads: int) -> str:

@@ -71,6 +71,7 @@ _CHASES = ", goes from each place in memory to the next one that it names, as th
 _TURNS, _READ = "turns", "read"
 #: What fetches a number from memory into a register of the processor's own.
 _FETCHES = re.compile(r"mov(?:sxd?|zx)? +(\w+),(?:\w+ PTR )\[(.+?)\]")
+_FETCHES_MANY = re.compile(r"v(?:movdq[ua]|pmov[sz]x)\w* +[xyz]mm\d+,.*PTR \[(?!r[sb]p|rip)")
 #: As wide is a loop that reads each number by itself.
 _FEW = 2
 #: What reads one number into a part of a vector, or many from as many places.
@@ -267,7 +268,9 @@ class Loop:
                 said = next((state for state in (_READ, _TURNS) if state in states), "")
             changed = target.union(*(more for pattern, more in _CHANGES if pattern.fullmatch(one.name)))
             known.update(dict.fromkeys(changed, said))
-        return any("gather" in one.name for one in self.instructions)
+        # Vectors of places are read; clang++ counts them where it has strides.
+        texts = [one.text for one in self.instructions]
+        return any("gather" in text for text in texts) and any(map(_FETCHES_MANY.match, texts))
 
     @property
     def _counters(self) -> set[str]:
@@ -304,19 +307,6 @@ class Loop:
     def is_wide(self) -> bool:
         """Whether it reads its vectors whole, and does not put them together of numbers that it reads one by one (which is seen on x86)."""
         return self.widest > _FEW and not any(_PICKS.match(one.text) for one in self.instructions)
-
-    @property
-    def turns_over(self) -> bool:
-        """Whether it has a stride on one side alone, reading or writing, and goes along on the other: another inner loop changes which."""
-        beside = (
-            re.fullmatch(r"(?:add +(\w+),0x\w+|(?:inc|dec) +(\w+)|sub +(\w+),0x\w+)", one.text)
-            for one in self.instructions
-        )
-        along = set[str]().union(*(_registers("".join(filter(None, one.groups()))) for one in beside if one))
-        return self._stored_and_changed[0] != [] and (
-            len({*self._strided.values()}) > 1
-            or any(_registers(place) & along and not _registers(place) & {*self._strided} for place in self._places())
-        )
 
     @cached_property
     def _strided(self) -> dict[str, str]:
