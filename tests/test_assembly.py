@@ -20,7 +20,7 @@ from lltm_inline.analysis import hot, loops, sass
 from lltm_inline.analysis.assembly import Assembly, Routine, _by_time, _remarks_of
 from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.loops import Instruction, Loop, loops_of
-from lltm_inline.analysis.remarks import (
+from lltm_inline.analysis.reasons import (
     ATOMIC,
     BRANCHES,
     CARRIED,
@@ -39,8 +39,8 @@ from lltm_inline.analysis.remarks import (
     because_of_memory,
     because_of_order,
     because_of_sqrt,
-    told_in,
 )
+from lltm_inline.analysis.remarks import told_in
 from lltm_inline.base.packages import pip_command
 from lltm_inline.build.nvcc import find_cuda, find_nvcc
 from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError

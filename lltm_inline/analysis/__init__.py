@@ -6,6 +6,7 @@ ptx         the same of a CUDA text: what nvcc makes of it for any GPU
 sass        and what becomes of that for one GPU
 hot         to which lines the time goes
 remarks     what the compiler says that it did with each line, and why not more
+reasons     why a loop is slow and what helps, as its text tells it
 roofs       what this machine can do at most, measured
 roofline    how far timings are from that
 """

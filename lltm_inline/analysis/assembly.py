@@ -38,7 +38,7 @@ from ..tables.words import percent
 from . import ptx, sass
 from .hot import Hot, hot_of
 from .loops import CALL, Instruction, Loop, called, calls_in_loops, loops_of
-from .remarks import (
+from .reasons import (
     ANY_CALL,
     AS_ZERO,
     ATOMIC,
@@ -73,8 +73,8 @@ from .remarks import (
     has_threads,
     is_taken_each_time,
     nearer,
-    remarks_of,
 )
+from .remarks import remarks_of
 
 #: The first that is there is taken; both list in Intel's syntax, the target first.
 _TOOLS = (

@@ -31,7 +31,7 @@ from ..run.library import load_all
 from ..run.setting import Setting
 from ..source.signature import own_text
 from ..tables.words import percent, size_text
-from .remarks import has_threads
+from .reasons import has_threads
 
 #: How long it is called: where the machine is so busy that perf comes too late, once more and longer.
 _SECONDS = (1.0, 5.0)

@@ -8,13 +8,29 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
 from ..base.progress import Progress
 from ..build.compiler import run_jobs
 from ..run.built import Built
 from ..source.signature import mask, own_text
+from .reasons import (
+    ANY_CALL,
+    BRANCHES,
+    CALLS,
+    CARRIED,
+    COMPUTED,
+    DIVISION,
+    FAR,
+    HANDS,
+    LOOP,
+    MAY_NEED,
+    UNCLEAR,
+    UNCLEAR_PLACES,
+    UNCOUNTED,
+    Remark,
+    extents,
+)
 
 _REMARK = re.compile(r"(.+?):(\d+):\d+: (optimized|missed|remark): +(.+?)(?: \[-Rpass.*\])?")
 #: clang++ has the place of a remark behind it, where it does not find it among the files that it has read.
@@ -24,10 +40,6 @@ _PLACE = re.compile(r".+: note: could not determine the original source location
 _DEFINED = re.compile(
     r"(?<![\w:.>])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
 )
-_LOOP = re.compile(r"\b(?:for|while|do)\b")
-#: What hands work to threads.
-_HANDS = re.compile(r"\bparallel_(?:for|reduce)\b")
-_THREADS = re.compile(rf"{_HANDS.pattern}|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 #: What was done, as either compiler says it.
 _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
@@ -46,65 +58,6 @@ _WHY_OF_CLANG = "loop not vectorized: "
 #: What clang++ says beside another reason.
 _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
 
-#: Reasons, each with what helps, that the machine code shows as well.
-DIVISION = (
-    "it divides whole numbers, which no vector does",
-    "Take the division out of the loop: for `i / n` and `i % n`, take a loop in a loop; for `at = (at + 1) % n`, "
-    "`if (++at == n) at = 0;`.",
-)
-FAR = "turns read or write places that lie far from each other"
-_ANOTHER_INSIDE = "Let the loop over `{0}` be the inner one: then neighbours in memory are for neighbouring turns.{1}"
-_ONE_FOR_EACH = (
-    " What a turn takes on from the one before, a sum or a state, is then an array, with one for each `{0}`."
-)
-CHASES = (
-    "it goes from each place in memory to the next one that it names, as through a tree, a list or the chains of a hash table",
-    "Keep what it reads side by side in a std::vector: where keys are whole numbers and not too large, one that is indexed by them "
-    "needs no search.",
-)
-UNCLEAR = "it calls a function, or the compiler does not see which elements a turn reads and writes"
-ATOMIC = (
-    "it reads or writes an atomic variable, one at a time and in order",
-    "Add up in a local variable, and do the atomic operation once, when the loop is done.",
-)
-BYTES = (
-    "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again",
-    "Copy what is read through a pointer, a struct or a capture into locals ahead of the loop.",
-)
-BITS = (
-    "a std::vector<bool> has eight numbers in a byte, which each turn takes apart",
-    "Take std::vector<char>, which has one in each.",
-)
-BRANCHES = (
-    "a turn branches, or the loop may end early",
-    "`a ? b : c` in the place of `if` does not branch, where both may be computed.",
-)
-ONE_PLACE = (
-    "each turn writes to the same place in memory",
-    "Work on a local variable, and write it to memory when the loop is done.",
-)
-#: How a loop is said to go on from turn to turn.
-CARRIED = (
-    "a turn goes on from what the one before it has computed",
-    "a turn goes on from what the one before it has computed, as a sum does",
-)
-UNCOUNTED = (
-    "how many turns it takes is not known before it begins",
-    "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`.",
-)
-MAY_NEED = "a turn may need what the one before it has written"
-UNCLEAR_PLACES = "the compiler does not see which elements a turn reads and writes"
-#: g++ and clang++ make no vectors of std::max because of the pragma: NaN and -0 are at stake, and no order.
-_OF_LARGEST = "Where no number is NaN or infinite, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide."
-_LOCAL = "Compute it in a local variable `s`, written to memory when the loop is done"
-COMPUTED = (
-    "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some"
-)
-IN_ORDER = (
-    "that goes one number at a time, in order",
-    "Where the order does not matter, flags=('-ffast-math',) lets it be wide.",
-)
-
 #: What decides wherever g++ has found it out: of an index that it cannot follow, it says first that arrays may overlap.
 _DECISIVE = (
     (r"volatile",
@@ -116,73 +69,13 @@ _DECISIVE = (
      "the loop."),
     (r"relevant stmt not supported: \S+ = \S+ [/%] ", *DIVISION),
 )  # fmt: skip
-_BY_ADDRESS = (
-    "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
-)
-#: What costs little, and is asked for again all the same, as the compiler cannot know that it stays.
-_ASKS = r"TensorBase::(?:(?:mutable_|const_)?data_ptr|sizes?|strides?|numel)\b"
-#: What makes a std::vector longer.
-GROWS = r"_M_(?:realloc|range|fill|default)_(?:insert|append)"
-#: What hands work to threads, and waits until it is done.
-STARTS = r"GOMP_parallel|__kmpc_fork_call|torch_parallel_for|at::internal::invoke_parallel|(?:at|torch::stable)::parallel_for"
-THREADS = (
-    "it hands work to threads in each turn, and waits for them",
-    "Share out the turns of the outermost loop that can be shared, once.",
-)
-_CALLS = "it calls a function in each turn"
-_MEMORY = r"operator (?:new|delete)|malloc|calloc|free\b|std::vector::_M_realloc_|std::__throw_length|mem(?:cpy|move)"
-_GROWN = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(push_back|emplace_back)\(")
-_ASKS_FOR_ROOM = "it makes a std::vector longer in each turn, and asks each time whether there is room"
-_SET = "Give it its length ahead of the loop, as `std::vector<float> v(n)`, and set `v[i]`."
-#: What it is that a loop calls, and what helps; the first of which there is a call decides.
-_CALLED = (
-    (STARTS, *THREADS),
-    (r"pthread_mutex_|pthread_spin_|GOMP_(?:critical|atomic)|std::(?:lock_guard|unique_lock|scoped_lock|mutex)",
-     "it takes a lock in each turn, for which threads wait",
-     "Gather in a local variable of each thread, and take the lock once, when the loop is done."),
-    (r"at::(?:_ops::)?cat\b",
-     "it joins tensors in each turn, which copies all of them",
-     "Where one grows so, keep the parts in a std::vector, and join them once, when the loop is done."),
-    (rf"at::(?!{_ASKS})",
-     _CALLS,
-     "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."),
-    (r"std::(?:__cxx11::)?(?:basic_)?(?:ios|[io]?(?:string)?stream|string)|std::locale|strto",
-     "it makes or reads text in each turn",
-     "Compute with numbers, without text."),
-    (r"std::(?:__detail::)?(?:(?:unordered_)?(?:multi)?(?:map|set)|_Map_base|_Hashtable|_Rb_tree)",
-     "it looks something up in a std::map or the like in each turn",
-     "Where the keys are whole numbers and not too large, a std::vector that is indexed by them needs no search."),
-    (rf"at::{_ASKS}",
-     "it asks a tensor for its pointer, or for a size, in each turn",
-     "Ask once, ahead of the loop, and keep the answer in a local: `float* py = y.data_ptr<float>();`, `const int64_t n = x.size(0);`."),
-    (rf"std::vector::(?:{GROWS}|(?:push|emplace)_back)",
-     "it makes a std::vector longer in each turn, which takes memory anew, and copies all, again and again",
-     "Give it its length ahead of the loop, as `std::vector<float> v(n)`, and set `v[i]`, or room at least, with `v.reserve(n)`."),
-    (_MEMORY,
-     "it takes memory, or gives it back, in each turn",
-     "Take it once, ahead of the loop; for a few numbers, an array of a length that the compiler knows needs none."),
-)  # fmt: skip
-#: What a compiler calls on its own, as where a size is asked for or rows are copied: no matter beside another call.
-RARE = re.compile(r"c10::|a function by its address|mem(?:cpy|move|set|cmp)|__errno_location")
-#: What is left of one that asks for a size is called where that is symbolic, or of another dimension.
-_ASKED = re.compile(r"\.(?:size|stride|numel|dim)\(")
-#: Functions of which at::vec::Vectorized has one.
-_OF_NUMBERS = re.compile(
-    r"(?:a?(?:cos|sin|tan)h?|atan2|erfc?|exp2?|expm1|log|log10|log1p|log2|lgamma|fmod|hypot|pow|ceil|floor|round|trunc)f?"
-)
-_CALLS_OF_NUMBERS = re.compile(rf"(?:std::|\b)(?:sqrt|{_OF_NUMBERS.pattern})\(")
-_WITH_VECTORS = (
-    "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop, where each turn asks "
-    "for the same."
-)
-ANY_CALL = "Write out what it computes, or call it before the loop, where each turn asks for the same."
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
      UNCLEAR,
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
     (r"call instruction cannot be vectorized",
-     _CALLS,
+     CALLS,
      ANY_CALL),
     (r"identified as reduction|reduction used in loop|complicated access pattern",
      CARRIED[0],
@@ -213,41 +106,6 @@ _REASONS = (
 )  # fmt: skip
 
 
-#: Of numbers so small that a processor takes long over them.
-AS_ZERO = (
-    "On x86, `const unsigned mode = __builtin_ia32_stmxcsr(); __builtin_ia32_ldmxcsr(mode | 0x8040);` ahead of the loop has the processor "
-    "take them as 0, and `__builtin_ia32_ldmxcsr(mode);` behind it ends that."
-)
-#: Between what was done and what is said against it.
-BUT = ", but "
-
-
-@dataclass(frozen=True)
-class Remark:
-    """What the compiler did, or did not do, with a line.
-
-    Attributes:
-        line: of the kernel's text.
-        what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`; by the machine code `allocates` or `waits`; where
-            the time was measured, `subnormal`.
-        how: how far, or why not.
-        help: what would change it, in a sentence; empty where nothing need be changed.
-    """
-
-    line: int
-    what: str
-    how: str
-    help: str = ""
-
-    @property
-    def is_good(self) -> bool:
-        """Whether something was done, and nothing is said against it."""
-        return self.what in ("vectorised", "inlined", "unrolled") and BUT not in self.how
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.how}" + f". {self.help}" * bool(self.help)
-
-
 def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[Remark, ...]:
     """Compile a kernel once more, unless the cache has it, and return what the compiler says of the lines of its text, in their order.
 
@@ -258,339 +116,6 @@ def remarks_of(built: Built, progress: Progress | bool | None = None) -> tuple[R
     assert built.job is not None
     [told] = run_jobs([replace(built.job, only="remarks")], progress)
     return told_in(told.path.read_text(), built.kernel.name, built.kernel.cpp)
-
-
-def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remark:
-    """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
-    if not calls or one.what != "not vectorised":
-        return one
-    how, help = _CALLS, ANY_CALL
-    own = [name for name in calls if not RARE.match(name)]
-    if not own and _ASKED.search("".join(_loop_around(text, one.line))):
-        own = ["at::TensorBase::size"]
-    calls = own or calls
-    grown = _GROWN.search(_loop_around(text, one.line)[1])
-    if grown and all(re.match(_MEMORY, name) for name in own):
-        calls = [f"std::vector::{grown[2]}"]
-        if re.search(rf"\b{grown[1]}\s*\.\s*reserve\(", text):
-            return because_of_branches(replace(one, how=f"{_ASKS_FOR_ROOM} ({calls[0]})", help=_SET), text)
-    for pattern, which, helps in _CALLED:
-        if found := [name for name in calls if re.match(pattern, name)]:
-            return replace(one, how=f"{which} ({', '.join(found)})", help=helps)
-    if all("address" in name for name in calls):
-        help = _BY_ADDRESS
-    elif not own:
-        help = ""  # to copy a row is as fast as it can be
-    else:
-        help = _WITH_VECTORS if all(map(_OF_NUMBERS.fullmatch, calls)) else help
-        help = _FOR_POW * any(name in ("pow", "powf") for name in calls) + help
-        if same := _same_in_each_turn(text, one.line, calls):
-            how, help = f"{_CALLS}, and `{same}` is the same in all", _AHEAD
-        elif twice := _twice_in_a_turn(_loop_around(text, one.line)[1], calls):
-            how, help = (
-                f"{_CALLS}, `{twice}` more than once",
-                "Compute it once in a turn, in a local variable.",
-            )
-    return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
-
-
-def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
-    """Return a call of a function of numbers of which no turn of the loop changes what it depends on; nothing where none is."""
-    head, body = _loop_around(text, line)
-    changed = {name for found in _CHANGES.findall(head + body) for name in found if name}
-    changed |= {name for name, _, is_written in _ELEMENT.findall(body) if is_written} | set(_MADE.findall(head + body))
-    return next(
-        (each for each, given in _calls_of_numbers(body, calls) if changed.isdisjoint(_NAMES.findall(given))), ""
-    )
-
-
-def _twice_in_a_turn(body: str, calls: Sequence[str]) -> str:
-    """Return a call of a function of numbers that a turn makes more than once with the same; nothing where none is."""
-    changed = _goes_on(body) | {name for name, _, is_written in _ELEMENT.findall(body) if is_written}
-    made = [each for each, given in _calls_of_numbers(body, calls) if changed.isdisjoint(_NAMES.findall(given))]
-    return next((each for each in made if made.count(each) > 1), "")
-
-
-def _calls_of_numbers(body: str, calls: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the calls of functions of numbers, each with what it is given, where that is of locals and elements alone.
-
-    What another call returns, or a member, is not known to stay.
-    """
-    for name in {name.removesuffix("f") for name in calls if name == "sqrt" or _OF_NUMBERS.fullmatch(name)}:
-        for found in re.finditer(rf"(?:std::|\b){name}f?\s*\(((?:[^();]|\([^();]*\))*)\)", body):
-            if not _NOT_LOCAL.search(found[1]):
-                yield found[0], found[1]
-
-
-def is_taken_each_time(line: int, text: str) -> bool:
-    """Tell whether a line of a loop takes memory whenever it is run; what is made ahead of the loop, or has room, takes none as a rule."""
-    nest, kept = _nest(text, line), _KEPT.search(mask(text).split("\n")[line - 1])
-    name = kept and (kept[1] or kept[2])
-    if not kept or not nest:
-        return bool(nest)
-    made = re.search(rf"[\w>][&*\s]\s*{name}\s*[;({{=]", _declared(nest[-1][1]))
-    return made is not None and not re.search(rf"\b{name}\s*\.\s*reserve\(", text)
-
-
-def because_of_sqrt(one: Remark, text: str = "") -> Remark:
-    """Say why a square root goes one at a time: the function is called for negative numbers alone, to set errno."""
-    if one.what == "not vectorised" and (same := _same_in_each_turn(text, one.line, ("sqrt",))):
-        return replace(one, how=f"`{same}` is the same in all turns, and takes long", help=_AHEAD)
-    how = "sqrt has to set errno for a negative number, so it goes one at a time"
-    help = "Where nobody reads errno, say so: flags=('-fno-math-errno',)."
-    return replace(one, how=how, help=help) if one.what == "not vectorised" else one
-
-
-#: What goes on from turn to turn in a variable of one name, as a statement of its own: `s += x`, `++n`, `n++`, `m = std::max(m, x)`.
-_GOES_ON = re.compile(
-    r"(?:(?<=[;{}),])|^|\belse\b)\s*(?:(\w+)\s*([-+*&|^])=(?!=)|(\w+)(\+\+|--)\s*(?=[;,])|(\+\+|--)(\w+)\s*(?=[;,])"
-    r"|(\w+)\s*=\s*(?:std::)?f?(max|min)f?\s*(?:<\w+>)?\(\s*\7\s*,)"
-)
-#: Any change of such a variable.
-_CHANGES = re.compile(
-    r"(?<![\w.>\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?<![\w.>\]])(\w+)(?:\+\+|--)|(?:\+\+|--)(\w+)\b(?!\s*[\[.(]|->)"
-)
-_NAMES = re.compile(r"\b[A-Za-z_]\w*")
-#: A variable that a loop makes: behind its type, ahead of what it is set to.
-_MADE = re.compile(r"[\w>][&*\s]\s*(\w+)\s*(?:=(?!=)|[;:{,])")
-_FOR_POW = "Multiply, where the exponent is a small whole number, and take a square root, where it is half of one. "
-_AHEAD = "Compute it once, ahead of the loop."
-#: An element of an array, and whether it is written.
-_ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
-_MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*([-+*])=")
-#: All that a loop does, where it only adds up.
-_SUM_ALONE = re.compile(r"[\s{]*(\w+)\s*\+=\s*([^;{}]+);[\s}]*")
-#: A place in memory by its indices, none of which is read from memory itself.
-_PLACE_OF = re.compile(r"\b[A-Za-z_]\w*((?:\s*\[[^\[\]]*\])+)")
-#: An index that is computed ahead.
-_INDEX = re.compile(r"[\s;{](?:u?int\w*|size_t|auto|long)\s+(\w+)\s*=\s*([^;]+);")
-#: `y[n++] = x` behind an `if`: some are taken, and moved together.
-_COUNTED_PLACE = re.compile(r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)")
-_WITHOUT_IF = (
-    "Where the `if` goes either way at random, write in each turn and count by the comparison, as in `y[{0}] = x; {0} += x > 0;`; "
-    "what then lies behind the last one is to be set again."
-)
-#: What takes memory where a vector or a string has no room for it, and none where it has.
-_KEPT = re.compile(
-    r"\b(\w+)\s*\.\s*(?:assign|resize|insert|append|(?:push|emplace)_back)\(|(?:^|[;{})])\s*(\w+)\s*\+?=\s*[A-Za-z_][\w.]*\s*;"
-)
-#: What may hide a pointer or a size: a member, or a call.
-_NOT_LOCAL = re.compile(
-    r"->|\b[A-Za-z_]\w*\.[A-Za-z_]|\b(?!(?:if|for|while|switch|u?int\w*|float|double)\b)[A-Za-z_]\w*\s*\("
-)
-_MAY_CHANGE = re.compile(rf"{_NOT_LOCAL.pattern}|\)\s*[-+*/]?=(?!=)")
-_EARLY = re.compile(r"\b(?:break|return|goto|throw)\b")
-
-
-def because_of_order(one: Remark, text: str) -> Remark:
-    """Say what helps a loop that goes on from turn to turn: of a sum or a maximum of which only the end counts, another order.
-
-    Nothing helps where a turn needs what the one before it has made, as a filter, or a counter by which it writes.
-    """
-    head, body = _loop_around(text, one.line)
-    if help := _in_a_local(head, body):
-        return replace(one, help=help)
-    names, clauses = _goes_on(body), []
-    for found in _GOES_ON.finditer(body):
-        name = found[1] or found[3] or found[6] or found[7]
-        if name in names and len(re.findall(rf"\b{name}\b", body)) == (2 if found[7] else 1):
-            sign = found[8] or (found[2] or "+").replace("-", "+")
-            clauses.append((name, f"reduction({sign}:{name})"))
-    if re.search(r"\bif\b", body) and (counted := _COUNTED_PLACE.search(body)):
-        return replace(one, help=_WITHOUT_IF.format(counted[1]))
-    if not names or {name for name, _ in clauses} != names or _EARLY.search(body):
-        return replace(one, help="")
-    said = " ".join(clause for _, clause in clauses)
-    if "(m" in said:
-        return replace(one, help=_OF_LARGEST if "+" not in said and "*" not in said else IN_ORDER[1])
-    return replace(one, help=f"Where the order does not matter, {_in_another_order(head, said)} lets it be wide.")
-
-
-def _goes_on(body: str) -> set[str]:
-    """Name the variables that a turn changes and does not make."""
-    names = {name for found in _CHANGES.findall(body) for name in found if name}
-    return {name for name in names if not re.search(rf"[\w>][&*\s]\s*\b{name}\s*(?:=|;|\{{)", _declared(body))}
-
-
-def _in_another_order(head: str, clauses: str) -> str:
-    """Say how a loop is allowed another order: above one that does not count, g++ and clang++ refuse the pragma."""
-    pragma = f"`#pragma omp simd {clauses}` above "
-    counts = re.match(r"\(\s*[^;]*=[^;]*;", head)
-    return (
-        f"{pragma}the loop or flags=('-ffast-math',)"
-        if counts
-        else f"flags=('-ffast-math',), or {pragma}a loop over an index,"
-    )
-
-
-def _in_a_local(head: str, body: str) -> str:
-    """Say that a sum belongs in a local variable, where each turn adds to one element; and what else it needs to be wide."""
-    turns = {*_NAMES.findall(head), *_MADE.findall(body)} | _goes_on(body)
-    for place, sign in _MEMORY_SUM.findall(body):
-        if turns.isdisjoint(_NAMES.findall(place)) and ";" in head:
-            how = _in_another_order(head, f"reduction({sign.replace('-', '+')}:s)")
-            return f"{_LOCAL}, and, where the order does not matter, with {how}."
-    return ""
-
-
-def because_of_one_place(one: Remark, text: str) -> Remark:
-    """Say that each turn writes to one place in memory, and of a sum all that it needs to be wide."""
-    return replace(one, how=ONE_PLACE[0], help=_in_a_local(*_loop_around(text, one.line)) or ONE_PLACE[1])
-
-
-def because_of_memory(one: Remark, text: str) -> Remark:
-    """Leave out that turns may be said not to share memory, where the text itself says that they do, or may."""
-    head, body = _loop_around(text, one.line)
-    if help := _in_a_local(head, body):
-        return replace(one, help=help)
-    elements = [(name, re.sub(r"\s", "", index), sign) for name, index, sign in _ELEMENT.findall(body)]
-    made = set(_MADE.findall(body))
-    for name, index, sign in elements:
-        if sign and (
-            re.search(r"[\[(]", index)
-            or any(other == name and place != index for other, place, _ in elements)
-            # What is added to at a place that each turn computes, as in a histogram, is shared.
-            or (sign != "=" and not made.isdisjoint(_NAMES.findall(index)))
-        ):
-            return replace(one, help="")
-    return one
-
-
-def because_of_bits(one: Remark, text: str) -> Remark:
-    """Name a std::vector<bool>, of which g++ says that turns share memory, and they do."""
-    packed = re.findall(r"\bvector<bool>&?\s*(\w+)", mask(text))
-    _, body = _loop_around(text, one.line)
-    is_one = one.what == "not vectorised" and any(re.search(rf"\b{name}\s*\[", body) for name in packed)
-    return replace(one, how=BITS[0], help=BITS[1]) if is_one else one
-
-
-def because_of_branches(one: Remark, text: str) -> Remark:
-    """Say that a loop may end early where it does, which nothing helps; else leave out a cure for what the text does not do."""
-    head, body = _loop_around(text, one.line)
-    if one.how == UNCLEAR_PLACES:
-        return replace(one, help=one.help * bool(_NOT_LOCAL.search(body)))
-    if _EARLY.search(body) or "&&" in head:
-        return replace(one, how="the loop may end early", help="")
-    inner = [range(*ends) for ends in _loops(body)]  # what another loop has in it is its own matter
-    own = [found.end() for found in re.finditer(r"\bif\b", body) if not any(found.start() in each for each in inner)]
-    if own and _GROWN.search(body, own[0]):
-        return replace(one, help=f"Give the vector its length ahead of the loop. {_WITHOUT_IF.format('k')}")
-    return replace(one, help=one.help * (one.how != BRANCHES[0] or own != []))
-
-
-def _declared(body: str) -> str:
-    """Leave out of a text what stands ahead of a name and is no type."""
-    return re.sub(r"\b(?:return|else|case|goto)\b", ";", body)
-
-
-def nearer(one: Remark, text: str) -> Remark:
-    """Name the loop that belongs inside, of one whose turns go far: one that leads to neighbours, and nowhere far.
-
-    A transpose goes far either way, which changes nothing that is known to help. What the text does not show has no cure.
-    """
-    (head, body), *around = _nest(text, one.line) or [("", "")]
-    inner = _counter(head)
-    for head, whole in around:
-        outer = _counter(head)
-        if "++" not in head or _EARLY.search(body):
-            continue  # it steps over neighbours, or ends where it has found something
-        # Multiplied, passed to a function, or no last index, it leads far, or nobody knows where.
-        if not outer or re.search(rf"\b{outer}\s*(?:\*|\]\s*\[)|\*\s*{outer}\b|\([^()\[\]]*\b{outer}\b", whole):
-            continue
-        places = body
-        for name, index in _INDEX.findall(whole):
-            places = re.sub(rf"\b{name}\b", index, places)
-        for place in _PLACE_OF.findall(places):
-            along = {each.strip() for each in re.split(r"[-+]", place.rpartition("[")[2].rstrip("] "))}
-            if outer in along and inner not in along and inner in _NAMES.findall(place):
-                more = _ONE_FOR_EACH.format(outer) if _goes_on(body) else ""
-                return replace(one, help=_ANOTHER_INSIDE.format(outer, more))
-    return replace(one, help="")
-
-
-def because_of_repeats(one: Remark, text: str) -> Remark:
-    """Say that a sum or a product begins again in each turn of the loop around it, though it is the same, or most of it is."""
-    (head, body), (around, whole) = [*_nest(text, one.line), ("", ""), ("", "")][:2]
-    found, outer = _SUM_ALONE.fullmatch(body), _counter(around)
-    begins = found and re.search(rf"\b{found[1]}\s*=(?!=)[^;]*;", whole)
-    if not outer or not found or not begins or "vectorised" not in one.what:
-        return one
-    changes = _goes_on(whole) | set(_MADE.findall(whole)) | {name for name, _, sign in _ELEMENT.findall(whole) if sign}
-    terms = {*_NAMES.findall(found[2])} - {_counter(head)}
-    if outer in terms or not terms.isdisjoint(changes) or _MAY_CHANGE.search(_CALLS_OF_NUMBERS.sub("(", whole)):
-        return one
-    how, help = f"it computes the same for each `{outer}`", f"Do it once, ahead of the loop over `{outer}`."
-    if not ({outer} | changes - {_counter(head)}).isdisjoint(_NAMES.findall(head)):
-        if not re.search(rf"=\s*0\s*;\s*\w+\s*<=?\s*{outer}\s*;", head) or has_threads(text):
-            return one
-        how = f"for each `{outer}` it adds up again what it has added up for the one before"
-        help = f"Begin `{found[1]}` ahead of the loop over `{outer}`, and add what is new alone."
-    return replace(one, how=f"{one.how}{BUT}{how}", help=help)
-
-
-def _counter(head: str) -> str:
-    """Name what a loop counts with."""
-    return next(iter(_NAMES.findall(head.rpartition(";")[2])), "")
-
-
-def _loop_around(text: str, line: int) -> tuple[str, str]:
-    """Return what stands in the brackets of the innermost loop around a line, and what it does in each turn; without comments."""
-    return next(iter(_nest(text, line)), ("", ""))
-
-
-@lru_cache(maxsize=64)  # of one text it is asked for each remark
-def _nest(text: str, line: int) -> tuple[tuple[str, str], ...]:
-    """Return this of each loop around a line, the innermost first."""
-    masked, found = mask(text), list[tuple[str, str]]()
-    last = 0
-    for start, end in reversed(list(_loops(masked))):
-        if _line(masked, start) <= line <= _line(masked, end) and end >= last:
-            loop, last = masked[start:end], end
-            head = re.match(r"\w+\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))", loop)
-            found.append((head[1], loop[head.end() :]) if head else ("", loop))
-    return tuple(found)
-
-
-@lru_cache(maxsize=8)
-def extents(text: str) -> dict[int, int]:
-    """Return the first and the last line of each loop of a text.
-
-    Example:
-        >>> extents("for (;;)\\n  for (;;) {\\n    f();\\n  }\\nwhile (a) f();")
-        {1: 4, 2: 4, 5: 5}
-    """
-    masked, found = mask(text), dict[int, int]()
-    for start, end in _loops(masked):
-        line = _line(masked, start)
-        found[line] = max(found.get(line, 0), _line(masked, end))
-    return found
-
-
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
-
-
-def _loops(masked: str) -> Iterator[tuple[int, int]]:
-    """Yield where each loop of a text without comments begins and ends."""
-    for head in _LOOP.finditer(masked):
-        depth, at = 0, head.end()
-        # To the end of its statement: a semicolon or a closing bracket that belongs to nothing within it.
-        while at < len(masked) and depth >= 0 and not (depth == 0 and masked[at] == ";"):
-            depth += (masked[at] in "({") - (masked[at] in ")}")
-            at += 1
-            if depth == 0 and masked[at - 1] == "}":
-                break
-        yield head.start(), at + masked.startswith(";", at)
-
-
-def has_threads(text: str) -> bool:
-    """Tell whether a text hands work to threads.
-
-    Example:
-        >>> has_threads("at::parallel_for(0, n, 1, f);"), has_threads("f();  // no parallel_for")
-        (True, False)
-    """
-    return _THREADS.search(mask(text)) is not None
 
 
 def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
@@ -624,9 +149,9 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
             one.what == "not vectorised" and ends_of and not any(a <= one.line <= b for a, b in ends_of.items())
         ):
             return False  # of a loop of a header's, or of nothing that the text says
-        if one.what == "not vectorised" and _HANDS.search("".join(lines[one.line : one.line + 1])):
+        if one.what == "not vectorised" and HANDS.search("".join(lines[one.line : one.line + 1])):
             return False  # of one that ATen's parallel_for has
-        if one.what == "unrolled" and one.line < len(lines) and not _LOOP.search(lines[one.line]):
+        if one.what == "unrolled" and one.line < len(lines) and not LOOP.search(lines[one.line]):
             return False  # of a loop in a function that was inlined there
         # What is left over at the end of a vectorised loop goes in shorter vectors or one by one, and needs no word.
         return (

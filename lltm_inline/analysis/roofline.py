@@ -17,7 +17,7 @@ from ..measure.machine import machine
 from ..model.registry import registry
 from ..tables.timings import Row, Timings
 from ..tables.words import BEYOND_MEMORY, percent, three
-from .remarks import extents, has_threads
+from .reasons import extents, has_threads
 from .roofs import Level, Roofs, roofs
 
 _ASSUMED = (

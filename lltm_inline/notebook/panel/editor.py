@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...analysis.remarks import Remark
+from ...analysis.reasons import Remark
 from ...autopsy.crash import Crash
 from ...base.device import DEVICES
 from ...diagnosis.diagnostics import Diagnostic

@@ -15,7 +15,7 @@ from ..source import coloured, instructions
 if TYPE_CHECKING:
     from ...analysis.assembly import Assembly, Routine
     from ...analysis.loops import Instruction, Loop
-    from ...analysis.remarks import Remark
+    from ...analysis.reasons import Remark
     from ...analysis.roofline import Roofline
 
 #: Of a bar, in pixels: in a page, and in a pane beside the text.
