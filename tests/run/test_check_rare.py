@@ -231,6 +231,20 @@ def test_large_numbers_are_tried_where_both_come_back(
     assert len(large) == len(told) and all(map(str.startswith, large, told)), skipped
 
 
+def test_a_crash_with_a_large_number_is_seen(register: Any) -> None:
+    """What ends the copy of the process is run for all to see, and told as any crash is."""
+
+    def inputs(randn: Any, N: int) -> tuple[Tensor, int]:
+        return randn(N), 2
+
+    def crashes(x: Tensor, k: int) -> Tensor:
+        return k * x if k < LARGE[0] else ctypes.string_at(0)  # type: ignore[return-value]
+
+    register(Op("rare_large", "(Tensor x, int k) -> Tensor y", times, dict.fromkeys("xy", "N"), inputs))
+    report = li.check(Kernel("rare_large/mine", python=crashes), progress=False)
+    assert report.crash is not None and "k=2147483649" in str(report), str(report)
+
+
 @pytest.mark.filterwarnings("error")
 def test_large_numbers_are_tried_without_a_worker(register: Any) -> None:
     """With trust, too: it is a copy of the user's process that may not come back."""
