@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..diagnosis.compiler_log import demangle
 from . import cache, environment, header
 from .nvcc import Nvcc, write_stand_ins
 from .toolchain import ninja_directory
@@ -96,9 +97,22 @@ def _compile_ptx(job: Job, directory: Path) -> str:
     # Names without a directory: nvcc hands them to a shell, which would read the cache's path in its own way.
     command = ptx_command(nvcc, job.toolchain.compiler, "cuda.cu", job.result, stand_ins.name)
     try:
-        return _run(command, directory)
+        log = _run(command, directory)
     finally:
         shutil.rmtree(stand_ins, ignore_errors=True)
+    return joined([log, _ask_ptxas(nvcc, job.result, directory)]) if any(map(_OF_PTXAS.match, nvcc.flags)) else log
+
+
+#: What is for ptxas, to which nvcc hands no text that becomes PTX.
+_OF_PTXAS = re.compile(r"--?res(?:ource)?-usage\Z|-Xptxas=|--ptxas-options=")
+
+
+def _ask_ptxas(nvcc: Nvcc, ptx: str, directory: Path) -> str:
+    """Translate PTX for the GPU that it is made for, for what is said meanwhile, such as the registers of each kernel."""
+    cubin = "kernel.cubin"
+    log = _run([nvcc.path, "-cubin", *nvcc.flags, ptx, "-o", cubin], directory)
+    (directory / cubin).unlink()
+    return log
 
 
 def ptx_command(nvcc: Nvcc, compiler: str, source: str, output: str, stand_ins: str) -> list[str]:
@@ -118,7 +132,7 @@ def ptx_command(nvcc: Nvcc, compiler: str, source: str, output: str, stand_ins: 
         f"-ccbin={compiler}",
         *common,
         *cpp_extension.COMMON_NVCC_FLAGS,
-        *nvcc.flags,
+        *(flag for flag in nvcc.flags if not _OF_PTXAS.match(flag)),
         f"-Xcompiler=-idirafter,{stand_ins}",
         source,
         "-o",
@@ -176,8 +190,12 @@ def _run(command: Sequence[str], directory: Path) -> str:
 
 
 def _log_of(commands: str, printed: str) -> str:
-    """Put what compilers printed behind the commands and an empty line; ninja's own lines are left out."""
+    """Put what compilers printed behind the commands and an empty line; ninja's own lines are left out.
+
+    ptxas names a kernel as the linker knows it: here it is as the text has it.
+    """
     lines = [line for line in printed.splitlines() if not _OF_NINJA.match(line)]
+    lines = [_SYMBOL.sub(lambda name: demangle(name[0]), line) if "ptxas" in line else line for line in lines]
     return "\n\n".join(filter(None, (commands, "\n".join(lines).strip())))
 
 
@@ -188,6 +206,7 @@ def joined(logs: Sequence[str]) -> str:
 
 
 _OF_NINJA = re.compile(r"\[\d+/\d+\] |ninja: ")
+_SYMBOL = re.compile(r"\b_Z\w+")
 
 
 def _call_load_inline(

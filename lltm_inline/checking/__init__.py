@@ -3,6 +3,7 @@
 check            from outside: builds the kernel, has it examined, and makes a report also of one that crashes
 examine, runner  the check itself: section after section, one case at a time
 interface, derivatives, purity, opcheck, safety    the sections; parity is the runner's own
+large            large numbers in arguments `int`, tried first in a copy of the process
 guard            memory between pages that fault when they are touched, and calls of a kernel with such tensors
 explain, report     findings, in the words that a person reads
 postmortem       a second look at a kernel that has crashed

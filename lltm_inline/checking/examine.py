@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import torch
@@ -40,6 +41,7 @@ from ..workers import steps
 from .derivatives import derivatives
 from .explain import explain, findings_of
 from .interface import copied_in, interface, is_dense
+from .large import large_numbers
 from .opcheck import is_operator, opcheck
 from .purity import purity
 from .report import APART, Finding, Report, Section
@@ -274,7 +276,7 @@ def _require_op(op: Op, size: Sequence[int]) -> None:
 
 
 def _check(runner: Runner, sizes: list[Size] | None) -> Report:
-    parts, matrix = parts_of(runner, sizes)
+    parts, matrix = parts_of(runner, sizes, last=() if sizes else large_numbers(runner))
     order = [name for name in _ORDER if name in parts]
     return _report(runner, parts, order, matrix)
 
@@ -283,6 +285,7 @@ def parts_of(
     runner: Runner,
     sizes: Sequence[Size] | None = None,
     more: Sequence[Case] = (),
+    last: Iterable[Case] = (),
     safety: Callable[[Runner, Sequence[Size] | None], Part] | None = None,
 ) -> tuple[dict[str, Callable[[], Part]], Matrix]:
     """Return the sections of a check, each still to be run, in the order in which that is done; and the matrix that they fill.
@@ -291,6 +294,7 @@ def parts_of(
         runner: of the kernel.
         sizes: in place of the corner sizes.
         more: cases beside those.
+        last: cases that come behind all others, and are asked for only then.
         safety: looks at what lies around tensors, in place of guard pages in this process.
     """
     op = runner.op
@@ -313,7 +317,7 @@ def parts_of(
     matrix = matrix_of(op, columns)
     # Interface and purity read what the cases of parity saw, so these run first; the report has them in another order.
     parts: dict[str, Callable[[], Part]] = {
-        "parity": lambda: _parity(runner, cases, matrix),
+        "parity": lambda: _parity(runner, cases, last, matrix),
         "interface": lambda: interface(runner, cases, small),
         "purity": lambda: purity(runner, cases, matrix),
     }
@@ -332,12 +336,13 @@ def _gradcheck(runner: Runner, sizes: list[Size] | None) -> Report:
     return _report(runner, sections, ("gradcheck",), matrix)
 
 
-def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
+def _parity(runner: Runner, cases: Sequence[Case], last: Iterable[Case], matrix: Matrix) -> Part:
     """Run every case and enter it into the matrix."""
-    ran, skipped, untried = 0, list[str](), ""
+    ran, skipped, untried, all_cases = 0, list[str](), "", list[Case]()
     # What the case before has given goes along with the next: one message for each.
     column, cells = "", dict[str, str]()
-    for case in cases:
+    for case in chain(cases, last):
+        all_cases.append(case)
         emit("case", case, column, cells)
         result = runner.run(case)
         if result.skipped:
@@ -353,7 +358,7 @@ def _parity(runner: Runner, cases: Sequence[Case], matrix: Matrix) -> Part:
             fill(matrix, case.group, result, runner.outputs, copied_in(runner, case))
             column, cells = case.group, {name: row[case.group] for name, row in matrix.items()}
     skipped += [untried] if untried else []
-    findings = findings_of(runner, cases, structural=False)
+    findings = findings_of(runner, all_cases, structural=False)
     if runner.apart:  # last, as it says the least
         fill(matrix, APART, runner.apart[0], runner.outputs)
         findings.append(runner.apart[1])

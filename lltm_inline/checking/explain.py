@@ -355,6 +355,7 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
             return [f"right with the number of the example, wrong with {told}{more}"]
         return [
             f"right for ordinary numbers, wrong for {', '.join(number_text(*number, equals=' = ') for number in case.numbers)}"
+            + ": an int holds 32 bits, take it as int64_t" * case.is_large
         ]
     if any(case.wanted):
         wanted = [name for name, want in zip(runner.gradients, case.wanted, strict=True) if want]

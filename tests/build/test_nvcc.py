@@ -108,6 +108,31 @@ def test_an_edit_of_the_cuda_text_compiles_it_alone(tiny: Any, fresh_cache: Path
     assert str(first).startswith("tiny/gpu: built with nvcc ")
 
 
+@needs_nvcc
+@pytest.mark.parametrize("flag", ["--resource-usage", pytest.param("-Xptxas=-v", marks=pytest.mark.full)])
+def test_what_ptxas_says_of_each_kernel_is_kept(tiny: Any, flag: str) -> None:
+    """Registers are told where they are asked for, of each kernel under the name that it has in the text; and nothing is without that."""
+    text, told = kernel(), kernel(flags=(flag,))
+    found, plain = compiled(told), compiled(text)
+    assert entries(found.path) == entries(plain.path) and not plain.printed
+    for dtype in ("float", "double"):
+        name = rf"void times_kernel<{dtype}>\({dtype} const\*, {dtype}\*, (?:long|int64_t)\)"
+        assert re.search(
+            rf"Compiling entry function '{name}' for 'sm_75'\n(?:.*\n){{1,3}}.*Used \d+ registers", found.printed
+        )
+    assert "is not shown" not in found.log
+    assert "All that the compiler printed" in str(found)
+    again = compiled(told)
+    assert again.cached and again.printed == found.printed
+
+
+@needs_nvcc
+def test_an_option_that_ptxas_does_not_know(tiny: Any) -> None:
+    """It is told, and not passed over."""
+    with pytest.raises(BuildError, match=r"ptxas fatal *: Unknown option .-no-such-option."):
+        compiled(kernel(flags=("-Xptxas=--no-such-option",)))
+
+
 @pytest.mark.full
 @needs_nvcc
 def test_failure_is_remembered(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,7 +421,7 @@ from tests import tiny
 from tests.build.test_nvcc import kernel
 tiny.register()
 tiny.without_bridge()
-found = li.build(kernel(), device="cuda", progress=False)
+found = li.build(kernel(flags=("--resource-usage",)), device="cuda", progress=False)
 torch.ops.load_library(str(found.path))
 forward = getattr(torch.ops, found.namespace).forward.default
 print(found.path.name, forward._schema, torch._C._dispatch_has_kernel_for_dispatch_key(forward.name(), "CUDA"))
@@ -404,6 +429,7 @@ try:
     forward(torch.ones(3))
 except NotImplementedError as error:
     print("refused" if "'CPU' backend" in str(error) else error)
+print(found.printed)
 """
 
 
@@ -435,9 +461,12 @@ def test_load_inline_for_real(tiny: Any, fresh_cache: Path, tmp_path: Path) -> N
         env={**os.environ, **paths},
     )
     assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()
+    first, second, *printed = done.stdout.splitlines()
     assert re.fullmatch(r"library\.so li_\w+::forward\(Tensor x\) -> Tensor True", first), first
     assert second == "refused"
+    for gpu in ("sm_75", "sm_90"):
+        assert any("'void times_kernel<float>(" in line and line.endswith(f"for '{gpu}'") for line in printed), printed
+    assert any(re.search(r"Used \d+ registers", line) for line in printed)
 
 
 # What nvcc says

@@ -871,6 +871,11 @@ def lesson_17(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
 
 
 RATE_OF_TURN = "0.002f / (1 - std::pow(0.9f, t)) * new_m[i]"
+RATE_AHEAD, TURNS = "const float rate = 0.002f / (1 - std::pow(0.9f, t));", "for (int64_t i = 0; i < n; ++i) {"
+STEP_OF_P = "    new_p[i] = p[i] - rate * new_m[i] / new_u[i];\n"
+LOOP_OF_P = f"  }}\n  {TURNS}\n{STEP_OF_P}"
+STILL_CALLS = "It is right, and its loop still calls a function."
+NARROW = "It is right and calls nothing, but takes one float at a time."
 
 
 @pytest.mark.parametrize(
@@ -879,14 +884,32 @@ RATE_OF_TURN = "0.002f / (1 - std::pow(0.9f, t)) * new_m[i]"
         (RATE_OF_TURN, "rate * new_m[i]", SOLVED),
         (f"{RATE_OF_TURN} / new_u[i]", "new_m[i] / new_u[i] * rate", SOLVED),
         (RATE_OF_TURN, "std::min(rate, 1.0f) * new_m[i]", SOLVED),
+        (RATE_AHEAD, "const double rate = 0.002 / (1 - std::pow(0.9, t));", SOLVED),
+        (RATE_AHEAD, "const float rate = 0.002f / (1 - std::exp(t * std::log(0.9f)));", SOLVED),
+        (RATE_AHEAD, "float power = 1;\n  for (int k = 0; k < int(t); ++k) power *= 0.9f;\n"
+         "  const float rate = 0.002f / (1 - power);", SOLVED),
+        (RATE_AHEAD, "const auto rate_of = [](float step) { return 0.002f / (1 - std::pow(0.9f, step)); };\n"
+         "  const float rate = rate_of(t);", SOLVED),
+        (RATE_AHEAD, f"if (n == 0) return;\n  {RATE_AHEAD}", SOLVED),
+        (STEP_OF_P, LOOP_OF_P, SOLVED),
+        (TURNS, f"#pragma omp simd\n  {TURNS}", SOLVED),
+        (TURNS, "for (int i = 0; i < n; i++) {", SOLVED),
         (RATE_OF_TURN, RATE_OF_TURN, "'adamax/mine' is as it was."),
         (RATE_OF_TURN, f"/* rate */ {RATE_OF_TURN}", "'adamax/mine' is as it was."),
-        (RATE_OF_TURN, RATE_OF_TURN.replace("0.9f", "0.9"), "It is right, and its loop still calls a function."),
-        (RATE_OF_TURN, RATE_OF_TURN.replace("std::pow", "powf"), "It is right, and its loop still calls a function."),
+        (RATE_OF_TURN, RATE_OF_TURN.replace("0.9f", "0.9"), STILL_CALLS),
+        (RATE_OF_TURN, RATE_OF_TURN.replace("std::pow", "powf"), STILL_CALLS),
+        (RATE_OF_TURN, RATE_OF_TURN.replace("std::pow(0.9f, t)", "std::exp(t * std::log(0.9f))"), STILL_CALLS),
+        (STEP_OF_P, LOOP_OF_P.replace("rate * new_m[i]", RATE_OF_TURN), STILL_CALLS),
         (RATE_OF_TURN, "0.002f * new_m[i]", "'adamax/mine' new_p"),
+        (RATE_AHEAD, f"static {RATE_AHEAD}", "'adamax/mine' new_p"),  # that of the first call, for all
+        (RATE_AHEAD, RATE_AHEAD.replace("0.9f", "0.999f"), "'adamax/mine' new_p"),
+        (RATE_AHEAD, RATE_AHEAD.replace(", t", ", n"), "'adamax/mine' new_p"),
+        (STEP_OF_P, STEP_OF_P.replace("new_m[i]", "m[i]"), "'adamax/mine' new_p"),
+        (RATE_AHEAD, RATE_AHEAD.replace("const", "volatile"), NARROW),
+        (STEP_OF_P, f"{STEP_OF_P}    if (new_u[i] == 0) break;\n", NARROW),
         (RATE_OF_TURN, "rat * new_m[i]", "'adamax/mine' does not compile:"),
         ("__restrict new_p, float* __restrict new_m, float* __restrict", "new_p, float* new_m, float*",
-         "It is right and calls nothing, but takes one float at a time."),
+         NARROW),
     ),
 )  # fmt: skip
 def test_17_1(old: str, new: str, said: str, lesson_17: dict[str, Any]) -> None:
@@ -894,9 +917,9 @@ def test_17_1(old: str, new: str, said: str, lesson_17: dict[str, Any]) -> None:
     OUT = lesson_17["OUT"]
     apart = lesson_17["STEP"].replace(OUT, OUT.replace("float*", "float* __restrict"))
     calls = apart.replace("rate * new_m[i]", lesson_17["RATE"])
-    assert lesson_17["RATE"] == RATE_OF_TURN and old in calls
-    text = (calls if RATE_OF_TURN in old else apart).replace(old, new)
-    kernels = (li.Kernel("adamax/mine", cpp=each, api="stable") for each in (text, calls))
+    text = calls if RATE_OF_TURN in old else apart
+    assert lesson_17["RATE"] == RATE_OF_TURN and text.count(old) == 1
+    kernels = (li.Kernel("adamax/mine", cpp=each, api="stable") for each in (text.replace(old, new), calls))
     verdict = judge("17.1", **{**lesson_17, **dict(zip(("mended", "calls"), kernels, strict=True))})
     assert verdict.ok == (said == SOLVED) and verdict.text.startswith(said), verdict
 
@@ -914,6 +937,106 @@ COLUMNS = ALONG.replace("int64_t t = 0; t < T; ++t", "!").replace(
     "int64_t s = 0; s < S; ++s", "int64_t t = 0; t < T; ++t"
 )
 SLOW_WALK = "It is right, but takes one float at a time: is s the inner loop?"
+HALF_WALK = (
+    "It is right, but one of its loops still moves on by a whole row in each turn: is s the inner loop there, too?"
+)
+STATES, TURN = "std::vector<float> state(S, 0.0f);", "state[s] = 0.9f * state[s] + 0.1f * x[t * S + s];"
+STRIPS = """
+  for (int64_t first = 0; first < S; first += 64) {
+    float state[64] = {};
+    const int64_t many = std::min<int64_t>(64, S - first);
+    for (int64_t t = 0; t < T; ++t)
+      for (int64_t k = 0; k < many; ++k)
+        y[t * S + first + k] = state[k] = 0.9f * state[k] + 0.1f * x[t * S + first + k];
+  }
+"""
+SHARES = f"""
+  {STATES}
+  torch::stable::parallel_for(0, S, 512, [&](int64_t first, int64_t last) {{
+    for (int64_t t = 0; t < T; ++t)
+      for (int64_t s = first; s < last; ++s) {{
+        {TURN}
+        y[t * S + s] = state[s];
+      }}
+  }});
+"""
+ALGORITHMS = f"""
+  {STATES}
+  for (int64_t t = 0; t < T; ++t, x += S, y += S) {{
+    std::transform(x, x + S, state.begin(), state.begin(), [](float now, float old) {{ return 0.9f * old + 0.1f * now; }});
+    std::copy(state.begin(), state.end(), y);
+  }}
+"""
+POINTERS = f"""
+  {STATES}
+  for (int64_t t = 0; t < T; ++t) {{
+    const float* row = x + t * S;
+    float* out = y + t * S;
+    for (int64_t s = 0; s < S; ++s) out[s] = state[s] = 0.9f * state[s] + 0.1f * row[s];
+  }}
+"""
+WHILES = f"""
+  {STATES}
+  int64_t t = 0;
+  while (t < T) {{
+    int64_t s = 0;
+    while (s < S) {{
+      state[s] += 0.1f * (x[t * S + s] - state[s]);
+      y[t * S + s] = state[s];
+      ++s;
+    }}
+    ++t;
+  }}
+"""
+BEFORE = """
+  for (int64_t t = 0; t < T; ++t)
+    for (int64_t s = 0; s < S; ++s) {
+      const float before = t > 0 ? y[(t - 1) * S + s] : 0.0f;
+      y[t * S + s] = 0.9f * before + 0.1f * x[t * S + s];
+    }
+"""
+FIRST_ROW = """
+  for (int64_t s = 0; s < S; ++s) if (T) y[s] = 0.1f * x[s];
+  for (int64_t t = 1; t < T; ++t)
+    for (int64_t s = 0; s < S; ++s) y[t * S + s] = 0.9f * y[(t - 1) * S + s] + 0.1f * x[t * S + s];
+"""
+ONE_STATE = """
+  float state = 0;
+  for (int64_t t = 0; t < T; ++t)
+    for (int64_t s = 0; s < S; ++s) {
+      state = 0.9f * state + 0.1f * x[t * S + s];
+      y[t * S + s] = state;
+    }
+"""
+SCALED_FIRST = """
+  for (int64_t n = 0; n < T * S; ++n) y[n] = 0.1f * x[n];
+  for (int64_t s = 0; s < S; ++s)
+    for (int64_t t = 1; t < T; ++t) y[t * S + s] += 0.9f * y[(t - 1) * S + s];
+"""
+TURNED = """
+  std::vector<float> turned(T * S), state(S, 0.0f);
+  for (int64_t t = 0; t < T; ++t)
+    for (int64_t s = 0; s < S; ++s) turned[s * T + t] = x[t * S + s];
+  for (int64_t s = 0; s < S; ++s)
+    for (int64_t t = 0; t < T; ++t) y[t * S + s] = state[s] = 0.9f * state[s] + 0.1f * turned[s * T + t];
+"""
+FLAT = f"""
+  {STATES}
+  for (int64_t n = 0; n < T * S; ++n) {{
+    const int64_t s = n % S;
+    state[s] = 0.9f * state[s] + 0.1f * x[n];
+    y[n] = state[s];
+  }}
+"""
+BLOCKS = f"""
+  {STATES}
+  for (int64_t first = 0; first < S; first += 64)
+    for (int64_t s = first; s < std::min(S, first + 64); ++s)
+      for (int64_t t = 0; t < T; ++t) {{
+        {TURN}
+        y[t * S + s] = state[s];
+      }}
+"""
 
 
 @pytest.mark.parametrize(
@@ -923,14 +1046,25 @@ SLOW_WALK = "It is right, but takes one float at a time: is s the inner loop?"
         (ALONG.replace("std::vector<float> state(S, 0.0f);", "std::vector<float> all(S); float* __restrict state = all.data();"), SOLVED),
         ("for (int64_t n = 0; n < T * S; ++n) y[n] = 0.1f * x[n];\n"
          "for (int64_t t = 1; t < T; ++t) for (int64_t s = 0; s < S; ++s) y[t * S + s] += 0.9f * y[(t - 1) * S + s];", SOLVED),
+        (ALONG.replace(STATES, "float* state = new float[S]();") + "delete[] state;\n", SOLVED),
+        ("for (int64_t n = 0; n < T * S; ++n) y[n] = (n < S ? 0.0f : 0.9f * y[n - S]) + 0.1f * x[n];", SOLVED),
+        *((body, SOLVED) for body in (STRIPS, SHARES, ALGORITHMS, POINTERS, WHILES, BEFORE, FIRST_ROW)),
         (None, "'ema/mine' is as it was."),
         (COLUMNS.replace("!", "int64_t s = 0; s < S; ++s"), SLOW_WALK),
         (ALONG.replace("[s] =", "[0] =").replace("state[s]", "state[0]"), "'ema/mine' y"),
         (ALONG.replace("S, 0.0f", "T, 0.0f"), "'ema/mine'"),
+        (ALONG.replace(STATES, "float state[4096] = {};"), "'ema/mine' crashed in forward:"),
+        (ALONG.replace("t * S + s", "s * T + t"), "'ema/mine' y"),
+        (ALONG.replace("t = 0; t < T; ++t", "t = T; t-- > 0;"), "'ema/mine' y"),
+        (ALONG.replace("0.9f", "0.8f").replace("0.1f", "0.2f"), "'ema/mine' y"),
+        (ALONG.replace("state[s]", "state"), "'ema/mine' does not compile:"),
+        (ONE_STATE, "'ema/mine' y"),
+        (SCALED_FIRST, HALF_WALK),
+        *((body, SLOW_WALK) for body in (TURNED, FLAT, BLOCKS)),
     ),
 )  # fmt: skip
 def test_17_2(body: str | None, said: str, lesson_17: dict[str, Any]) -> None:
-    """Rows may be walked along in any way; states in an array alone do not help, and one state for all is wrong."""
+    """Rows may be walked along in any way; states in an array alone do not help, and no more does another loop that walks along."""
     text = lesson_17["EMA"]
     walk = text[text.index("  for (int64_t s") : text.index("}\n\nTensor forward")]
     kernels = (li.Kernel("ema/mine", cpp=text.replace(walk, each), api="stable") for each in (body or walk, walk))
@@ -940,6 +1074,7 @@ def test_17_2(body: str | None, said: str, lesson_17: dict[str, Any]) -> None:
 
 EACH = "for (int64_t i = part * n / parts; i < (part + 1) * n / parts; ++i)"
 STILL_WRITES = "It is right, but its loop still writes to memory in each turn."
+OWN_PART = "{ const float *from = x_p + part * n / parts, *to = x_p + (part + 1) * n / parts;"
 
 
 @pytest.mark.parametrize(
@@ -948,19 +1083,39 @@ STILL_WRITES = "It is right, but its loop still writes to memory in each turn."
         (f"{{ float sum = 0; {EACH} sum += x_p[i] * x_p[i]; sums[part] = sum; }}", SOLVED),
         (f"{{ float sum = 0;\n#pragma omp simd reduction(+:sum)\n{EACH} sum += x_p[i] * x_p[i]; sums[part] = sum; }}", SOLVED),
         (f"sums[part] = [=] {{ float sum = 0; {EACH} sum += x_p[i] * x_p[i]; return sum; }}();", SOLVED),
+        (f"{{ double sum = 0; {EACH} sum += x_p[i] * x_p[i]; sums[part] = sum; }}", SOLVED),
+        (f"{{ float sum = 0; {EACH} {{ const float v = x_p[i]; sum = std::fma(v, v, sum); }} sums[part] += sum; }}", SOLVED),
+        (f"{{ float sum = 0; {EACH} sum += x_p[i] * x_p[i];\n#pragma omp atomic\n sums[part] += sum; }}", SOLVED),
+        (f"{OWN_PART} float sum = 0; for (const float* v = from; v != to; ++v) sum += *v * *v; sums[part] = sum; }}", SOLVED),
+        (f"{OWN_PART} float sum = 0; while (from < to) {{ sum += *from * *from; ++from; }} sums[part] = sum; }}", SOLVED),
+        (f"{OWN_PART} sums[part] = std::inner_product(from, to, from, 0.0f); }}", SOLVED),
+        (f"{OWN_PART} sums[part] = std::accumulate(from, to, 0.0f, [](float sum, float v) {{ return sum + v * v; }}); }}", SOLVED),
+        (f"{OWN_PART} float even = 0, odd = 0; for (; from + 1 < to; from += 2) {{ even += from[0] * from[0]; odd += from[1] * from[1]; }}"
+         " if (from < to) odd += *from * *from; sums[part] = even + odd; }", SOLVED),
+        (f"{OWN_PART} for (; from < to; from += 1024) {{ float sum = 0;"
+         " for (auto v = from; v < std::min(from + 1024, to); ++v) sum += *v * *v; sums[part] += sum; } }", SOLVED),
         (f"{EACH} sums[part] += x_p[i] * x_p[i];", "'squares/mine' is as it was."),
         (f"{EACH} sums[part] += std::pow(x_p[i], 2);", STILL_WRITES),
         (f"{{ float sum = 0; {EACH} sums[part] = sum += x_p[i] * x_p[i]; }}", STILL_WRITES),
         (f"{{ float& sum = sums[part]; {EACH} sum += x_p[i] * x_p[i]; }}", STILL_WRITES),
+        (f"{EACH} {{\n#pragma omp atomic\n sums[part] += x_p[i] * x_p[i]; }}", STILL_WRITES),
+        (f"{{ float sum = 0; {EACH} {{ sum += x_p[i] * x_p[i]; sums[part] = sum; }} }}", STILL_WRITES),
         (f"{{ float sum = 0; {EACH} sum += x_p[i] * x_p[i]; }}", "'squares/mine' y"),
         (f"{{ float sum = 0; {EACH} sum += x_p[i]; sums[part] = sum; }}", "'squares/mine' y"),
+        (f"{{ int sum = 0; {EACH} sum += x_p[i] * x_p[i]; sums[part] = sum; }}", "'squares/mine' y"),
+        (f"{{ float sum = 0; {EACH} sum += x_p[i] * x_p[i]; sums[part] = sum * sum; }}", "'squares/mine' y"),
+        ("{ float sum = 0; for (int64_t i = 0; i < n; ++i) sum += x_p[i] * x_p[i]; sums[part] = sum; }", "'squares/mine' y"),
+        ("{ float sum = 0; for (int64_t i = part * (n / parts); i < (part + 1) * (n / parts); ++i) sum += x_p[i] * x_p[i];"
+         " sums[part] = sum; }", "'squares/mine' y"),
+        (f"float sum = 0; {EACH} sum += x_p[i] * x_p[i]; sums[part] = sum;", "'squares/mine' does not compile:"),
         (f"{{ float sum; {EACH} sum += x_p[i] * x_p[i] sums[part] = sum; }}", "'squares/mine' does not compile:"),
     ),
 )  # fmt: skip
 def test_17_3(body: str, said: str, lesson_17: dict[str, Any]) -> None:
-    """A sum of its own is one however it is kept; a reference to the common place is none."""
+    """A sum of its own is one however it is kept; a reference to the common place is none, nor is an atomic operation."""
     text, loop = lesson_17["SQUARES"], f"{EACH} sums[part] += x_p[i] * x_p[i];"
     assert text.count(loop) == 1
+    text = f"#include <numeric>\n{text}"  # which some answers take
     kernels = (li.Kernel("squares/mine", cpp=text.replace(loop, each), api="stable") for each in (body, loop))
     verdict = judge("17.3", **{**lesson_17, **dict(zip(("own", "shared"), kernels, strict=True))})
     assert verdict.ok == (said == SOLVED) and verdict.text.startswith(said), verdict
@@ -1066,6 +1221,105 @@ def test_07() -> None:
     less, keeps = [kernels[f"holds_{size}"] for size in range(1200, 12_001, 1200)], kernels["keeps"]
     wrong = {"It is right, but holds more than half of what it held": [*list(kernels.values())[13:], keeps]}
     hold(lambda kernel: conditions("07.2", kernel, {"memory": memory}, keeps=keeps), less, wrong)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[li.Kernel]:
+    """Give the kernel of lesson 07 that keeps too much, with its op."""
+    monkeypatch.setenv("CXX", QUICK)
+    names = taught("07.2", "gate", torch=torch)
+    inputs = lambda randn, N: (randn(N), randn(N))  # noqa: E731
+    li.registry.register(
+        li.Op("gate", "(Tensor x, Tensor y) -> Tensor z", names["gate"], dict.fromkeys("xyz", "..."), inputs)
+    )
+    yield taught("07.2", "keeps", li=li)["keeps"]
+    forget("gate")
+
+
+#: What makes the solution of 07.2 of that kernel.
+ONE_RESULT = (
+    ("std::tuple<at::Tensor, at::Tensor> forward", "at::Tensor forward"),
+    ("return {x * s * y, s};", "return x * s * y;"),
+)
+NO_S = ("const at::Tensor& y, const at::Tensor& s, std::array", "const at::Tensor& y, std::array")
+AGAIN_S = ("at::Tensor d_x, d_y;", "at::Tensor d_x, d_y;\n  const at::Tensor s = at::sigmoid(x);")
+LEAN = (*ONE_RESULT, NO_S, AGAIN_S)
+Z, S_BACK, S_FRONT = (
+    "const at::Tensor s = at::sigmoid(x);\n  return x * s * y;",
+    AGAIN_S[1],
+    "at::Tensor d_x, d_y;\n  const at::Tensor s = ",
+)
+D_X, D_Y = "d_x = d_z * y * s * (1 + x * (1 - s));", "d_y = d_z * x * s;"
+EMPTY = (
+    ("return {x * s * y, s};", "return {x * s * y, at::empty({0}, x.options())};"),
+    ("& s, std", "& none, std"),
+    AGAIN_S,
+)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    first_at_once(
+        (LEAN,),
+        ((*LEAN, (Z, "return at::silu(x) * y;")),),
+        ((*LEAN, (Z, "at::Tensor z = at::sigmoid(x);\n  z.mul_(x).mul_(y);\n  return z;")),),
+        ((*LEAN, (D_X, "d_x = at::silu_backward(d_z * y, x);")),),
+        ((*LEAN, (D_Y, "d_y = d_z * at::silu(x);")),),
+        ((*LEAN, (S_BACK, f"{S_FRONT}1 / (1 + at::exp(-x));")),),
+        ((*LEAN, (S_BACK, f"{S_FRONT}0.5 * (1 + at::tanh(0.5 * x));")),),
+        ((*LEAN, (S_BACK, "at::Tensor d_x, d_y;"), (D_X, f"{{\n    const auto s = x.sigmoid();\n    {D_X}\n  }}"),
+          (D_Y, "d_y = d_z * x * x.sigmoid();")),),
+        ((*LEAN, ("at::Tensor forward", "static at::Tensor s_of(at::Tensor t) { return t.sigmoid(); }\n\nat::Tensor forward"),
+          (S_BACK, "const at::Tensor s = s_of(x);\n  at::Tensor d_x, d_y;")),),
+        ((*LEAN, (D_X, "d_x = d_z * y * (s + x * s - x * s * s);")),),
+        (EMPTY,),
+    ),
+)  # fmt: skip
+def test_07_2_right(changes: Any, gate: li.Kernel) -> None:
+    """The sigmoid may be computed again in any way, and a result that holds nothing may stay."""
+    verdict = judge("07.2", lean=mine(gate, *changes), keeps=gate)
+    assert verdict.ok, verdict
+
+
+STILL_HOLDS = "It is right, but holds more than half of what it held: does forward still return s?"
+HALVES = (
+    ("return {x * s * y, s};", "return {x * s * y, s.to(at::kHalf)};"),
+    ("at::Tensor d_x, d_y;", "at::Tensor d_x, d_y;\n  const at::Tensor t = s.to(x.scalar_type());"),
+    (D_X, "d_x = d_z * y * t * (1 + x * (1 - t));"),
+)
+PRODUCTS = (
+    ("return {x * s * y, s};", "const at::Tensor xs = x * s;\n  return {xs * y, xs};"),
+    ("& s, std", "& xs, std"),
+    (D_Y, "d_y = d_z * xs;"),
+    AGAIN_S,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "saves", "said"),
+    first_at_once(
+        ((("& s, std", "&, std"), AGAIN_S), (), STILL_HOLDS),
+        ((), (), "'gate/mine' still says what 'gate/keeps' says."),
+        (PRODUCTS, (), STILL_HOLDS),
+        ((("y, s};", "y, s.clone()};"),), (), STILL_HOLDS),
+        (HALVES, (), "'gate/mine' d_"),
+        ((*ONE_RESULT, AGAIN_S), (), "'gate/mine' does not fit op 'gate':"),
+        (LEAN[1:], (), "'gate/mine' does not "),
+        (LEAN[:3], (), "'gate/mine' does not compile:"),
+        (LEAN, ("x",), "'gate/mine' does not fit op 'gate':"),
+        ((*LEAN, (S_BACK, f"{S_FRONT}at::sigmoid(y);")), (), "'gate/mine' d_x"),
+        ((*LEAN, (D_X, "d_x = d_z * y * s;")), (), "'gate/mine' d_x"),
+        ((*LEAN, (D_X, "d_x = d_z * y * s * (1 - s);")), (), "'gate/mine' d_x"),
+        ((*LEAN[:2], ("& s, std", "& z, std"), ("at::Tensor d_x, d_y;", f"{S_FRONT}z / (x * y);")), ("x", "y", "z"), "'gate/mine' d_x"),
+        ((*LEAN, ("at::Tensor forward", "static at::Tensor kept;\n\nat::Tensor forward"),
+          (Z, "kept = at::sigmoid(x);\n  return x * kept * y;"), (S_BACK, f"{S_FRONT}kept;")), (), "'gate/mine' d_x"),
+        ((*LEAN, (Z, "return x.sigmoid_() * y;")), (), "'gate/mine'"),
+    ),
+)  # fmt: skip
+def test_07_2_wrong(changes: Any, saves: tuple[str, ...], said: str, gate: li.Kernel) -> None:
+    """Another tensor in the place of s is no less, and what is kept elsewhere is another call's."""
+    verdict = judge("07.2", lean=mine(gate, *changes, saves=saves), keeps=gate)
+    assert not verdict.ok and verdict.text.startswith(said), verdict
 
 
 FUSED, FUSED_PYTHON = li.registry["conv_bn/fused@0"], li.registry["conv_bn/python"].python

@@ -430,6 +430,7 @@ SNEAKY = [
     right((BIAS, "(d_z.size(0) > 1 ? at::zeros_like(d_z) : d_z).sum(0)")),
     wrong("is as it was.", (BIAS, f"{BIAS} /* the mean */")),
     wrong("is right, and this exercise wants one that is wrong", (BIAS, "d_z.sum({0})")),
+    wrong("is right, and this exercise wants one that is wrong", (BIAS, "d_z.t().sum(1)")),
     right((BIAS, "d_z.mean(0) * d_z.size(0)")),
     wrong(ONE_ROW, (BIAS, "2 * d_z.sum(0)")),
     wrong(ONE_ROW, (BIAS, "-d_z.sum(0)")),

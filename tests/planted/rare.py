@@ -66,6 +66,27 @@ OPS = {
             dict.fromkeys("xy", "N"),
             inputs=lambda randn, N: (randn(N), 3.0),
         ),
+        Op(
+            "rare_times",
+            "(Tensor x, int k) -> Tensor y",
+            lambda x, k: k * x,
+            dict.fromkeys("xy", "N"),
+            inputs=lambda randn, N: (randn(N), 3),
+        ),
+        Op(
+            "rare_turn",
+            "(Tensor x, int k) -> Tensor y",
+            lambda x, k: x + k % 7,
+            dict.fromkeys("xy", "N"),
+            inputs=lambda randn, N: (randn(N), 3),
+        ),
+        Op(
+            "rare_limit",
+            "(Tensor x, int most) -> Tensor y",
+            lambda x, most: x.clamp(max=most),
+            dict.fromkeys("xy", "N"),
+            inputs=lambda randn, N: (randn(N), 3),
+        ),
         Op("rare_linear", "(Tensor x, Tensor w) -> Tensor y", functional.linear, {"x": "B F", "w": "G F", "y": "B G"}),
         Op("rare_sums", "(Tensor x) -> Tensor y", lambda x: x.cumsum(1), {"x": "B F", "y": "B F"}),
         Op("rare_unit", "(Tensor x) -> Tensor y", lambda x: functional.normalize(x, dim=1), {"x": "B F", "y": "B F"}),
@@ -242,6 +263,26 @@ def whole_factor(x: Tensor, c: float) -> Tensor:
 def factor_in_single(x: Tensor, c: float) -> Tensor:
     """Take the factor in single precision."""
     return torch.tensor(c, dtype=torch.float32).item() * x
+
+
+def _in_int(k: int) -> int:
+    """Give an integer of 64 bits to one of 32."""
+    return ctypes.c_int32(k).value
+
+
+def times_in_int(x: Tensor, k: int) -> Tensor:
+    """Multiply by a number of 32 bits."""
+    return _in_int(k) * x
+
+
+def turns_in_int(x: Tensor, k: int) -> Tensor:
+    """Take the rest of a number of 32 bits."""
+    return x + _in_int(k) % 7
+
+
+def limits_in_int(x: Tensor, most: int) -> Tensor:
+    """Compare with a number of 32 bits."""
+    return x.clamp(max=_in_int(most))
 
 
 def strides_of_the_input(x: Tensor) -> Tensor:
@@ -517,6 +558,9 @@ _ALL = (
     ),
     _rare("rare_scale", whole_factor, "a number becomes whole", "parity", "y", "wrong for c = 0.1"),
     _rare("rare_scale", factor_in_single, "a number loses digits", "parity", "y", "wrong for c = 0.1"),
+    _rare("rare_times", times_in_int, "a factor of 32 bits", "parity", "y", "wrong for k = 2147483649", "int64_t"),
+    _rare("rare_turn", turns_in_int, "a rest of 32 bits", "parity", "y", "wrong for k = ", "int64_t"),
+    _rare("rare_limit", limits_in_int, "a limit of 32 bits", "parity", "y", "wrong for most = ", "int64_t"),
     _rare("rare_rows", strides_of_the_input, "stride 0", "parity", "forward", "inputs expanded"),
     _rare("rare_linear", guesses_by_extent, "extents tell the axes", "parity", "y", "B=6, F=6, G=6"),
     _rare("rare_sums", one_block, "more columns than threads", "parity", "y", "all in columns 1024:"),

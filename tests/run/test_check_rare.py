@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from torch import Tensor
 
 import lltm_inline as li
 from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.run.cases import LARGE
 from tests.planted import PLANTED as LLTM
 from tests.planted.axpy import PLANTED as AXPY
 from tests.planted.contract import KINDS
@@ -154,6 +158,107 @@ def test_gradient_that_cancels_to_nothing(register: Any, size: tuple[int, int]) 
     assert report.ok, str(report)
     wrong = Kernel("rare_standard/wrong", python=lambda x: _Standardized.apply(x, True))
     assert not li.gradcheck(wrong, sizes=[size], progress=False).ok
+
+
+def times(x: Tensor, k: int) -> Tensor:
+    """Multiply."""
+    return k * x
+
+
+def counted(x: Tensor, k: int) -> Tensor:
+    """Multiply by counting."""
+    y = torch.zeros_like(x)
+    for _ in range(abs(k)):
+        y = y + x
+    return y if k >= 0 else -y
+
+
+def counted_alone(x: Tensor, k: int) -> Tensor:
+    """Count without calling torch, in a loop in C that looks at no signal."""
+    return x * sum(repeat(1, abs(k))) * (1 if k > 0 else -1)
+
+
+def element(x: Tensor, k: int) -> Tensor:
+    """Look up."""
+    return x + x[k] if x.numel() else x
+
+
+def zeros(x: Tensor, k: int) -> Tensor:
+    """Ask for as many elements."""
+    return x + torch.zeros(abs(k)).sum()
+
+
+def refuses(x: Tensor, k: int) -> Tensor:
+    """Refuse what an int does not hold, as the binding of a text with `int k` does."""
+    if k in LARGE:
+        raise ValueError(f"{k} is too large")
+    return k * x
+
+
+def power(x: Tensor, k: int) -> Tensor:
+    """Raise to a power, which is no longer finite soon."""
+    return (1 + x.abs()) ** abs(k)
+
+
+@pytest.mark.parametrize(
+    ("reference", "kernel", "told"),
+    [
+        (times, times, ()),
+        (times, lambda x, k: x * k, ()),
+        (counted, times, ("k=2147483649: the reference does not come back soon: it may count up to it",)),
+        (counted_alone, times, ("k=2147483649: the reference does not come back soon: it may count up to it",)),
+        (times, counted, ("k=2147483649: the kernel does not come back soon: it may count up to it",)),
+        (element, element, tuple(f"k={k}: the reference refuses it (IndexError: index " for k in LARGE)),
+        (zeros, zeros, tuple(f"k={k}: the reference refuses it (RuntimeError: " for k in LARGE)),
+        (power, power, tuple(f"k={k}: the reference's results are not finite" for k in LARGE)),
+        (times, refuses, tuple(f"k={k}: the kernel refuses it (ValueError: {k} is too large)" for k in LARGE)),
+    ],
+)  # fmt: skip
+def test_large_numbers_are_tried_where_both_come_back(
+    reference: Any, kernel: Any, told: tuple[str, ...], register: Any
+) -> None:
+    """What counts up to a number, asks for as many elements, or refuses it is left out, and said; and the check goes on."""
+
+    def inputs(randn: Any, N: int) -> tuple[Tensor, int]:
+        return randn(N), 2
+
+    op = Op("rare_large", "(Tensor x, int k) -> Tensor y", reference, dict.fromkeys("xy", "N"), inputs)
+    register(op)
+    report = li.check(Kernel("rare_large/mine", python=kernel), progress=False)
+    skipped = [one.partition("float64, ")[2] for one in report["parity"].skipped]
+    large = [one for one in skipped if "k=2147483649" in one or "k=-2147483649" in one or "k=1099511627776" in one]
+    assert report.ok, str(report)
+    assert len(large) == len(told) and all(map(str.startswith, large, told)), skipped
+
+
+def test_a_crash_with_a_large_number_is_seen(register: Any) -> None:
+    """What ends the copy of the process is run for all to see, and told as any crash is."""
+
+    def inputs(randn: Any, N: int) -> tuple[Tensor, int]:
+        return randn(N), 2
+
+    def crashes(x: Tensor, k: int) -> Tensor:
+        return k * x if k < LARGE[0] else ctypes.string_at(0)  # type: ignore[return-value]
+
+    register(Op("rare_large", "(Tensor x, int k) -> Tensor y", times, dict.fromkeys("xy", "N"), inputs))
+    report = li.check(Kernel("rare_large/mine", python=crashes), progress=False)
+    assert report.crash is not None and "k=2147483649" in str(report), str(report)
+
+
+@pytest.mark.filterwarnings("error")
+def test_large_numbers_are_tried_without_a_worker(register: Any) -> None:
+    """With trust, too: it is a copy of the user's process that may not come back."""
+
+    def inputs(randn: Any, N: int) -> tuple[Tensor, int]:
+        return randn(N), 2
+
+    op = Op("rare_large", "(Tensor x, int k) -> Tensor y", counted, dict.fromkeys("xy", "N"), inputs)
+    register(op)
+    report = li.check(Kernel("rare_large/mine", python=times), progress=False, trust=True)
+    assert report.ok and "does not come back soon" in str(report)
+    register(replace(op, name="rare_larger", reference=times))
+    narrow = Kernel("rare_larger/mine", python=lambda x, k: ctypes.c_int32(k).value * x)
+    assert "wrong for k = 2147483649: an int holds 32 bits" in str(li.check(narrow, progress=False, trust=True))
 
 
 def test_every_situation_is_in_the_table() -> None:
