@@ -55,6 +55,7 @@ from .reasons import (
     MAY_NEED,
     ONE_PLACE,
     RARE,
+    SHARED_PLACE,
     STARTS,
     THREADS,
     UNCLEAR,
@@ -68,11 +69,14 @@ from .reasons import (
     because_of_one_place,
     because_of_order,
     because_of_repeats,
+    because_of_shared_places,
     because_of_sqrt,
+    copied,
     extents,
     has_threads,
     is_taken_each_time,
     nearer,
+    same_for_each,
 )
 from .remarks import remarks_of
 
@@ -411,11 +415,11 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     said = [nearer(one, of.text) if FAR in one.how else one for one in (_explained(one, of) for one in kept)]
     said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
     how = "memory in each turn, perhaps ({})"
-    taken = [
-        Remark(line, "allocates", how.format(name), _ONCE)
-        for line, name in _called_in_loops(of, _ALLOCATES)
-        if is_taken_each_time(line, of.text) and (line, CHASES[0]) not in {(one.line, one.how) for one in said}
-    ]
+    taken = [*same_for_each(of.text)]
+    for line, name in _called_in_loops(of, _ALLOCATES):
+        if is_taken_each_time(line, of.text) and (line, CHASES[0]) not in {(one.line, one.how) for one in said}:
+            copy, help = copied(line, of.text)
+            taken.append(Remark(line, "allocates", f"memory for {copy}" if copy else how.format(name), help or _ONCE))
     named = " ".join(one.how for one in said)
     started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
     taken += [Remark(line, _WAITS, f"{THREADS[0]} ({name})", THREADS[1]) for line, name in started.items()]
@@ -426,7 +430,13 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
         once.setdefault((line or one.line, one.what, one.how), one)
     # What is said of a loop within is not said of the one around it.
     within = {(line, how) for line in ends for start, _, how in once if line < start <= ends[line]}
-    return tuple(one for one in once.values() if one.what != "not vectorised" or (one.line, one.how) not in within)
+    # Where something is known that helps, what only says that more is not known is no news.
+    helped = {line for line, _, _ in once if any(one.help for (at, _, _), one in once.items() if at == line)}
+    return tuple(
+        one
+        for (line, what, how), one in once.items()
+        if what != "not vectorised" or ((one.line, how) not in within and (one.help or line not in helped))
+    )
 
 
 def _lines_of(one: Remark, text: str) -> range:
@@ -474,10 +484,17 @@ def _by_time(of: Assembly) -> Assembly:
     def share_of(one: Remark) -> float:
         return idle * (one.what == _WAITS) + sum(shares[line] for line in _lines_of(one, of.text))
 
+    memory = sum(share for _, function, _, share in of.hot.calls if _TAKES_TIME.match(function))
+
+    def first(one: Remark) -> float:
+        """What takes the most time; what is done for nothing goes ahead, as much else is slow because of it."""
+        vain = one.what == "repeats" or (one.what == "allocates" and memory > _MUCH)
+        return share_of(one) + vain
+
     measured = [_measured(one, of) for one in of.remarks]
     if of.hot.tiny and of.hot.lines:
         measured.append(Remark(of.hot.lines[0][0], "subnormal", of.hot.tiny, AS_ZERO))
-    return replace(of, remarks=tuple(sorted(measured, key=lambda one: (one.is_good, -share_of(one)))))
+    return replace(of, remarks=tuple(sorted(measured, key=lambda one: (one.is_good, -first(one)))))
 
 
 def _measured(one: Remark, of: Assembly) -> Remark:
@@ -495,6 +512,8 @@ def _measured(one: Remark, of: Assembly) -> Remark:
     )
 
 
+#: What memory is taken and given back by, and from which share of the time on that is much.
+_TAKES_TIME, _MUCH = re.compile(r"operator (?:new|delete)|c?free\b|\w*malloc|\w*calloc|mem(?:cpy|move)"), 0.1
 _WAITS = "waits"
 _ONCE = "Take it once, ahead of the loop."
 #: Reasons that the machine code of a loop shows.
@@ -533,6 +552,9 @@ def _explained(one: Remark, of: Assembly) -> Remark:
         return far
     if (bits := because_of_bits(one, of.text)) != one:
         return bits
+    one = because_of_shared_places(one, of.text)
+    if one.help == SHARED_PLACE[1]:
+        return one
     if one.how in CARRIED:
         for has in ("is_atomic", "strides", "divides"):
             if any(getattr(loop, has) for loop in loops):

@@ -39,6 +39,8 @@ _SECONDS = (1.0, 5.0)
 _SAMPLES = "997"
 #: Of the stack, in bytes: so much goes into a sample, to see who called whom. Libraries of PyTorch keep no frame pointers.
 _STACK = "dwarf,16384"
+#: How perf names samples that a clock has taken.
+_CLOCK = re.compile(r"^\s*(?:cpu|task)-clock\b", re.MULTILINE)
 _FRAME = re.compile(r"\s*([0-9a-f]+) (.+) \((.+)\)")
 #: How calls of ATen are spelled where they lead into it.
 _ATEN = re.compile(r"at::_ops::(\w+)::\w+|at::TensorBase::__dispatch_(\w+)")
@@ -278,7 +280,7 @@ def _sampled(program: str, built: Built, size: tuple[int, ...], setting: Setting
         said = [one.communicate()[1] for one in perf]
         counted = _counters(counts.read_text() if counts.exists() else "", told[0])
         listed = subprocess.run(
-            [program, "script", "-i", file, "--no-inline", "-F", "ip,sym,dso"],
+            [program, "script", "-i", file, "--no-inline", "-F", "event,ip,sym,dso"],
             capture_output=True,
             text=True,
             errors="replace",
@@ -332,8 +334,8 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
     """Count what perf has listed.
 
     Args:
-        listed: for each sample its stack, the innermost frame first, an address, a function and a library in each line; then an
-            empty line.
+        listed: for each sample what was counted, and its stack, the innermost frame first, an address, a function and a library in each
+            line; then an empty line.
         built: the kernel.
         first, shift: where the library was, and how far its code from its place in the file: some versions of perf write the one
             address, some the other.
@@ -343,8 +345,10 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
     own = os.path.realpath(built.library.path)
     rows = (filter(None, map(_FRAME.fullmatch, each.splitlines())) for each in listed.split("\n\n"))
     stacks = [stack for each in rows if (stack := [row.groups() for row in each])]
-    # A caller's address is that of the instruction after its call.
-    at = [[(int(ip, 16) - (turn > 0), dso) for turn, (ip, _, dso) in enumerate(stack)] for stack in stacks]
+    # A caller's address is that of the instruction after its call. A clock finds the processor behind what it has waited for; its own
+    # counters, where they are open, know the instruction itself.
+    behind = bool(_CLOCK.search(listed))
+    at = [[(int(ip, 16) - (behind or turn > 0), dso) for turn, (ip, _, dso) in enumerate(stack)] for stack in stacks]
     offsets = [[(ip - first if ip >= first else ip + shift) if dso == own else -1 for ip, dso in stack] for stack in at]
     places = lines_of({each for stack in offsets for each in stack if each >= 0}, own)
     lines, others, calls = Counter[int](), Counter[str](), Counter[tuple[int, str, str]]()
@@ -376,7 +380,9 @@ def _counted(listed: str, built: Built, first: int, shift: int, case: str) -> Ho
         tuple((line, count / every) for line, count in lines.most_common()),
         tuple((name, count / every) for name, count in others.most_common()),
         tuple((*called, count / every) for called, count in calls.most_common()),
-        at=tuple((at, count / every) for at, count in Counter(ours[0] for ours in offsets if ours[0] >= 0).items()),
+        at=tuple(
+            (at + behind, count / every) for at, count in Counter(ours[0] for ours in offsets if ours[0] >= 0).items()
+        ),
     )
 
 

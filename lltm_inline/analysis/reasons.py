@@ -10,10 +10,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import itemgetter
 
+from ..diagnosis.names import split_arguments
 from ..source.signature import mask
 
+#: A function, by what stands ahead of its body, in whichever namespace, and its parameters.
+DEFINED = re.compile(
+    r"(?<![\w:.>])(?!(?:if|for|while|switch|catch)\b)([A-Za-z_]\w*)\s*\(((?:[^;{}()]|\([^;{}()]*\))*)\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
+)
 LOOP = re.compile(r"\b(?:for|while|do)\b")
+#: What takes memory of its own, which a copy takes, too.
+_CONTAINER = r"std::(?:vector|deque|list|(?:unordered_)?(?:multi)?(?:map|set))\s*<[^;{}()]*>|std::string"
 #: What hands work to threads.
 HANDS = re.compile(r"\bparallel_(?:for|reduce)\b")
 _THREADS = re.compile(rf"{HANDS.pattern}|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
@@ -28,6 +36,15 @@ FAR = "turns read or write places that lie far from each other"
 _ANOTHER_INSIDE = "Let the loop over `{0}` be the inner one: then neighbours in memory are for neighbouring turns.{1}"
 _ONE_FOR_EACH = (
     " What a turn takes on from the one before, a sum or a state, is then an array, with one for each `{0}`."
+)
+_IN_TILES = (
+    "Where `{0}` and `{1}` change places, one side goes far whichever loop is the inner one. Go through them in tiles, as of 16 by 16: of "
+    "arrays that are larger than a cache, what one turn fetches is then still there for the next ones."
+)
+#: How numbers are counted by what they are.
+SHARED_PLACE = (
+    "each turn adds to a place that numbers give, as in `{0}`: where neighbours give the same one, each waits for the one before it",
+    "Where that is so, add to four tables in turn, and add these up at the end.",
 )
 CHASES = (
     "it goes from each place in memory to the next one that it names, as through a tree, a list or the chains of a hash table",
@@ -117,7 +134,7 @@ _CALLED = (
      "it asks a tensor for its pointer, or for a size, in each turn",
      "Ask once, ahead of the loop, and keep the answer in a local: `float* py = y.data_ptr<float>();`, `const int64_t n = x.size(0);`."),
     (rf"std::vector::(?:{GROWS}|(?:push|emplace)_back)",
-     "it makes a std::vector longer in each turn, which takes memory anew, and copies all, again and again",
+     "it makes a std::vector longer in each turn, which takes memory anew, and moves all, whenever it is full",
      "Give it its length ahead of the loop, as `std::vector<float> v(n)`, and set `v[i]`, or room at least, with `v.reserve(n)`."),
     (_MEMORY,
      "it takes memory, or gives it back, in each turn",
@@ -153,8 +170,8 @@ class Remark:
 
     Attributes:
         line: of the kernel's text.
-        what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`; by the machine code `allocates` or `waits`; where
-            the time was measured, `subnormal`.
+        what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`; by the machine code `allocates` or `waits`; by
+            the text `repeats`; where the time was measured, `subnormal`.
         how: how far, or why not.
         help: what would change it, in a sentence; empty where nothing need be changed.
     """
@@ -205,6 +222,57 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
                 "Compute it once in a turn, in a local variable.",
             )
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
+
+
+def copied(line: int, text: str) -> tuple[str, str]:
+    """Say what a line copies that a function of the text takes by value, or a loop over a container gives so; and what helps."""
+    masked = mask(text)
+    at = masked.split("\n")[line - 1]
+    large = "|".join([_CONTAINER, *re.findall(rf"\busing\s+(\w+)\s*=\s*{_CONTAINER}\s*;", masked)])
+    by_value = re.compile(rf"\s*(?:const\s+)?({large})\s+(\w+)\s*")
+    for name, parameters in DEFINED.findall(masked):
+        called = re.search(rf"\b{name}\s*\(", at)
+        if found := [one for one in map(by_value.fullmatch, split_arguments(parameters)) if one and called]:
+            taken, better = (
+                [form.format(one[1], one[2]) for one in found] for form in ("`{0} {1}`", "`const {0}& {1}`")
+            )
+            return f"a copy in each turn: {name} takes {', '.join(taken)} by value", f"Take {', '.join(better)}."
+    each = re.search(rf"\bfor\s*\(\s*(?:const\s+)?(auto|{large})\s+(\w+)\s*:", at)
+    return (f"a copy in each turn: `{each[2]}`", f"Take `const {each[1]}& {each[2]}`.") if each else ("", "")
+
+
+def same_for_each(text: str) -> Iterator[Remark]:
+    """Yield where a loop calls a function of the text, which has a loop itself, in each turn with the same."""
+    masked = mask(text)
+    for function in DEFINED.finditer(masked):
+        body = masked[function.end() : _end_of(masked, function.end())]
+        if (
+            not LOOP.search(body)
+            or re.search(r"\bstatic\b|\brand\b", body)
+            or any(map(itemgetter(2), _ELEMENT.findall(body)))
+        ):
+            continue  # it is short, or may give another number each time, or changes something
+        for call in re.finditer(rf"\b{function[1]}\s*\(((?:[^();]|\([^();]*\))*)\)(?!\s*\{{)", masked):
+            line = _line(masked, call.start())
+            head, turn = _loop_around(text, line)
+            made = _goes_on(head + turn) | {*_MADE.findall(head + turn)} | {_counter(head)}
+            made |= {name for name, _, sign in _ELEMENT.findall(turn) if sign}
+            if head and made.isdisjoint(_NAMES.findall(call[1])) and not _NOT_LOCAL.search(call[1]):
+                yield Remark(
+                    line,
+                    "repeats",
+                    f"`{call[0]}` in each turn, which is the same in all as far as the text shows",
+                    f"Compute it once, ahead of the loop over `{_counter(head)}`." if _counter(head) else _AHEAD,
+                )
+
+
+def _end_of(masked: str, at: int) -> int:
+    """Return where the block ends in which a place is."""
+    depth = 1
+    while at < len(masked) and depth:
+        depth += (masked[at] == "{") - (masked[at] == "}")
+        at += 1
+    return at
 
 
 def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
@@ -273,6 +341,12 @@ _ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*([-+*])=")
 #: All that a loop does, where it only adds up.
 _SUM_ALONE = re.compile(r"[\s{]*(\w+)\s*\+=\s*([^;{}]+);[\s}]*")
+#: A place that is added to, and its index.
+_ADDED_TO = re.compile(
+    r"(?:\+\+|--)\s*(\w+\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\])|(\w+\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\])\s*(?:\+\+|--|[-+]=(?!=))"
+)
+#: A number that may wrap.
+_NARROW = re.compile(r"\b(?:int|unsigned|u?int32_t)\b")
 #: A place in memory by its indices, none of which is read from memory itself.
 _PLACE_OF = re.compile(r"\b[A-Za-z_]\w*((?:\s*\[[^\[\]]*\])+)")
 #: An index that is computed ahead.
@@ -369,6 +443,22 @@ def because_of_memory(one: Remark, text: str) -> Remark:
     return one
 
 
+def because_of_shared_places(one: Remark, text: str) -> Remark:
+    """Say that a turn adds to a place that it has read, as a histogram does, and leave out a cure for what the text has not.
+
+    What is no vector either way is slow where the same place comes again at once: its value is to be stored before it is read.
+    """
+    head, body = _loop_around(text, one.line)
+    if one.what != "not vectorised" or one.how not in (COMPUTED, UNCLEAR_PLACES, UNCLEAR, MAY_NEED, CARRIED[0]):
+        return one
+    read = {name for name, index in _INDEX.findall(body) if "[" in index}
+    for found in _ADDED_TO.finditer(body):
+        place, index = next(filter(None, found.groups()[::2])), next(filter(None, found.groups()[1::2]))
+        if "[" in index or not read.isdisjoint(_NAMES.findall(index)):
+            return replace(one, how=SHARED_PLACE[0].format(place), help=SHARED_PLACE[1])
+    return replace(one, help=one.help * (one.how != COMPUTED or bool(_NARROW.search(head + body))))
+
+
 def because_of_bits(one: Remark, text: str) -> Remark:
     """Name a std::vector<bool>, of which g++ says that turns share memory, and they do."""
     packed = re.findall(r"\bvector<bool>&?\s*(\w+)", mask(text))
@@ -399,26 +489,42 @@ def _declared(body: str) -> str:
 def nearer(one: Remark, text: str) -> Remark:
     """Name the loop that belongs inside, of one whose turns go far: one that leads to neighbours, and nowhere far.
 
-    A transpose goes far either way, which changes nothing that is known to help. What the text does not show has no cure.
+    A transpose goes far either way. What the text does not show has no cure.
     """
     (head, body), *around = _nest(text, one.line) or [("", "")]
     inner = _counter(head)
     for head, whole in around:
         outer = _counter(head)
-        if "++" not in head or _EARLY.search(body):
+        if not outer or "++" not in head or _EARLY.search(body):
             continue  # it steps over neighbours, or ends where it has found something
+        turned = {
+            which
+            for place, along in _places(body, whole)
+            for which, other in ((inner, outer), (outer, inner))
+            if which in along and other not in along and other in _NAMES.findall(place)
+        }
         # Multiplied, passed to a function, or no last index, it leads far, or nobody knows where.
-        if not outer or re.search(rf"\b{outer}\s*(?:\*|\]\s*\[)|\*\s*{outer}\b|\([^()\[\]]*\b{outer}\b", whole):
+        if re.search(rf"\b{outer}\s*(?:\*|\]\s*\[)|\*\s*{outer}\b|\([^()\[\]]*\b{outer}\b", whole):
+            if turned == {inner, outer}:
+                return replace(one, help=_IN_TILES.format(outer, inner))
             continue
-        places = body
-        for name, index in _INDEX.findall(whole):
-            places = re.sub(rf"\b{name}\b", index, places)
-        for place in _PLACE_OF.findall(places):
-            along = {each.strip() for each in re.split(r"[-+]", place.rpartition("[")[2].rstrip("] "))}
-            if outer in along and inner not in along and inner in _NAMES.findall(place):
-                more = _ONE_FOR_EACH.format(outer) if _goes_on(body) else ""
-                return replace(one, help=_ANOTHER_INSIDE.format(outer, more))
+        if outer in turned:
+            more = _ONE_FOR_EACH.format(outer) if _goes_on(body) else ""
+            return replace(one, help=_ANOTHER_INSIDE.format(outer, more))
     return replace(one, help="")
+
+
+def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield each place of a turn by its indices, and what is added in the last one: what leads along a row.
+
+    Args:
+        body: of the turn.
+        whole: in which indices may be computed ahead.
+    """
+    for name, index in _INDEX.findall(whole):
+        body = re.sub(rf"\b{name}\b", index, body)
+    for place in _PLACE_OF.findall(body):
+        yield place, {each.strip() for each in re.split(r"[-+]", place.rpartition("[")[2].rstrip("] "))}
 
 
 def because_of_repeats(one: Remark, text: str) -> Remark:

@@ -20,6 +20,7 @@ from .reasons import (
     CALLS,
     CARRIED,
     COMPUTED,
+    DEFINED,
     DIVISION,
     FAR,
     HANDS,
@@ -36,10 +37,6 @@ _REMARK = re.compile(r"(.+?):(\d+):\d+: (optimized|missed|remark): +(.+?)(?: \[-
 #: clang++ has the place of a remark behind it, where it does not find it among the files that it has read.
 _PLACE = re.compile(r".+: note: could not determine the original source location for (.+?):(\d+):\d+")
 
-#: A function, by what stands ahead of its body, in whichever namespace.
-_DEFINED = re.compile(
-    r"(?<![\w:.>])([A-Za-z_]\w*)\s*\((?:[^;{}()]|\([^;{}()]*\))*\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
-)
 #: What was done, as either compiler says it.
 _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
@@ -133,7 +130,7 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
     mine = own_text(text)  # nobody can mend what is generated
     ends = math.inf if mine == text else mine.count("\n")
     masked = mask(text)
-    own = {*_DEFINED.findall(masked)} - {"forward", "backward"}
+    own = {name for name, _ in DEFINED.findall(masked)} - {"forward", "backward"}
     found = [one for one in dict.fromkeys(_remarks(printed, name, own)) if one.line <= ends]
     widest: dict[int, int] = {}
     for one in found:
