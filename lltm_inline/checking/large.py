@@ -12,6 +12,7 @@ import resource
 import signal
 import warnings
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,26 +77,33 @@ def _tried(runner: Runner, cases: Sequence[Case], known: Expected, seconds: floa
 
 
 def _try(runner: Runner, cases: Sequence[Case], known: Expected, seconds: float, write: int) -> None:
-    """Be the copy: call the reference, then the kernel, with each of the numbers, and end."""
+    """Be the copy: call the reference, then the kernel, with each of the numbers, and end.
+
+    In a thread of its own: OpenMP would wait for those that have worked for this one, and a copy has none of them.
+    """
 
     def tell(what: str) -> None:
         os.write(write, what.encode())
 
+    def look(case: Case) -> None:
+        result = CaseResult()
+        call = runner.begin(case, result)
+        if call is None:
+            tell(f"{_WHY}{' '.join(result.skipped.split())[:_LETTERS]}\n")
+        elif not as_finite(call.expected, known):
+            tell(f"{_WHY}{case.describe(runner.op)}: the reference's results are not finite\n")
+        else:
+            tell(_REFERENCE)
+            runner.forward(call, result)
+            tell(f"{_KERNEL}\n")
+
     try:
         _bind()
+        alone = ThreadPoolExecutor(1)
         for case in cases:
             signal.setitimer(signal.ITIMER_PROF, seconds)
             signal.alarm(math.ceil(_PATIENCE + seconds))
-            result = CaseResult()
-            call = runner.begin(case, result)
-            if call is None:
-                tell(f"{_WHY}{' '.join(result.skipped.split())[:_LETTERS]}\n")
-            elif not as_finite(call.expected, known):
-                tell(f"{_WHY}{case.describe(runner.op)}: the reference's results are not finite\n")
-            else:
-                tell(_REFERENCE)
-                runner.forward(call, result)
-                tell(f"{_KERNEL}\n")
+            alone.submit(look, case).result()
     finally:
         os._exit(0)
 

@@ -245,6 +245,37 @@ def test_a_crash_with_a_large_number_is_seen(register: Any) -> None:
     assert report.crash is not None and "k=2147483649" in str(report), str(report)
 
 
+@pytest.mark.full
+def test_threads_of_a_kernel_do_not_hold_up_a_large_number(register: Any) -> None:
+    """A copy of a process has none of OpenMP's threads, and would wait for them: it was told to count, after five seconds."""
+    text = """#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
+at::Tensor forward(const at::Tensor& x, int64_t k) {
+  const at::Tensor row = x.contiguous(), y = at::empty_like(row);
+  const double* from = row.const_data_ptr<double>();
+  double* to = y.mutable_data_ptr<double>();
+  #pragma omp parallel for num_threads(2)
+  for (int64_t i = 0; i < x.numel(); ++i) to[i] = double(NARROW) * from[i];
+  return y;
+}
+"""
+    op = Op(
+        "rare_large",
+        "(Tensor x, int k) -> Tensor y",
+        times,
+        dict.fromkeys("xy", "N"),
+        lambda randn, N: (randn(N), 2),
+        dtypes=("float64",),
+        differentiable=False,
+    )
+    register(op)
+    for narrow, is_right in (("k", True), ("int(k)", False)):
+        kernel = Kernel("rare_large/threads", cpp=text.replace("NARROW", narrow))
+        report = li.check(kernel, progress=False, compiler="g++")
+        assert "does not come back" not in str(report) and report["purity"].cases, report
+        assert report.ok == is_right, report
+
+
 @pytest.mark.filterwarnings("error")
 def test_large_numbers_are_tried_without_a_worker(register: Any) -> None:
     """With trust, too: it is a copy of the user's process that may not come back."""
