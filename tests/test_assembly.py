@@ -588,6 +588,31 @@ def test_another_inner_loop_is_named_where_it_leads_nowhere_far(turn: str, helps
 
 
 @pytest.mark.parametrize(
+    ("inner", "turn", "is_told"),
+    [
+        ("int j = 0; j < w; ++j", "s += x[i + j];", True),
+        ("int j = 0; j < w; ++j", "s += double(x[i - w + 1 + j]);", True),
+        ("int k = i - 2; k <= i + 2; ++k", "s += x[k];", True),
+        ("int j = 0; j < w; ++j", "s += v[j] * x[i + j];", False),
+        ("int j = 0; j < w; ++j", "s += x[i * w + j];", False),
+        ("int j = 0; j < i; ++j", "s += x[j];", False),
+        ("int j = 0; j < w; ++j", "s = std::max(s, x[i + j]);", False),
+    ],
+)
+@pytest.mark.parametrize("told", [UNCLEAR_PLACES, CARRIED[1]])
+def test_a_window_that_moves_is_not_added_up_anew(inner: str, turn: str, is_told: bool, told: str) -> None:
+    """Of 64 numbers it took 34 times as long; a sum with weights, or of another row, is no such window."""
+    text = f"for (int i = 0; i + w <= n; ++i) {{ double s = 0; for ({inner})\n  {{ {turn} }} y[i] = s / w; }}"
+    [said] = _remarks_of(of_loop(text, TURN), [Remark(2, "not vectorised", told)])
+    assert is_told == (
+        said.how == "for each `i` it adds up again all but one of the numbers that it has added up for the one before"
+    )
+    assert is_told == said.help.startswith(
+        "Go on with `s` from one `i` to the next: add the number that comes in, and take away"
+    )
+
+
+@pytest.mark.parametrize(
     ("turn", "place"),
     [
         ("++count[p[i]];", "count[p[i]]"),
@@ -961,7 +986,7 @@ def test_a_sum_that_begins_again(inner: str, says: str, helps: str, what: str) -
     """What each turn of the loop around it computes anew, though it is the same, or all but one number is; and nothing else."""
     text = f"for (int i = 0; i < n; ++i) {{\n float s = 0; k += 2; g = i;\n for {inner}\n y[i] = s;\n}}"
     [said] = _remarks_of(of_loop("\n" + text, "inc rax|jne 0"), [Remark(4, what, CARRIED[0])])
-    assert (", but " in said.how) == bool(says) and says in said.how and helps in said.help
+    assert (", but " in said.how) == (bool(says) and what == "vectorised") and says in said.how and helps in said.help
     [alone] = _remarks_of(
         of_loop("\n" + text.replace("float s = 0;", ""), "inc rax|jne 0"), [Remark(4, what, CARRIED[0])]
     )

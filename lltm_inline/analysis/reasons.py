@@ -347,6 +347,12 @@ _ADDED_TO = re.compile(
 )
 #: A number that may wrap.
 _NARROW = re.compile(r"\b(?:int|unsigned|u?int32_t)\b")
+#: A number of a window that moves: `x[i + j]`, or `x[k]` for each k of it.
+_WINDOW = re.compile(r"\s*(?:\w+\()?\w+\s*\[([^\[\]()*]*)\]\)?\s*")
+_MOVE = (
+    "Go on with `{0}` from one `{1}` to the next: add the number that comes in, and take away the one that goes out (errors of rounding "
+    "go on with it: in double they are small, or begin anew now and then)."
+)
 #: A place in memory by its indices, none of which is read from memory itself.
 _PLACE_OF = re.compile(r"\b[A-Za-z_]\w*((?:\s*\[[^\[\]]*\])+)")
 #: An index that is computed ahead.
@@ -536,6 +542,15 @@ def because_of_repeats(one: Remark, text: str) -> Remark:
         return one
     changes = _goes_on(whole) | set(_MADE.findall(whole)) | {name for name, _, sign in _ELEMENT.findall(whole) if sign}
     terms = {*_NAMES.findall(found[2])} - {_counter(head)}
+    window = _WINDOW.fullmatch(found[2])
+    if window and not has_threads(text):
+        along = {each.strip() for each in re.split(r"[-+]", window[1])}
+        ends = head.split(";")[:2]
+        if {outer, _counter(head)} <= along or (
+            along == {_counter(head)} and all(outer in _NAMES.findall(each) for each in ends) and "--" not in head
+        ):
+            how = f"for each `{outer}` it adds up again all but one of the numbers that it has added up for the one before"
+            return replace(one, how=_beside(one, how), help=_MOVE.format(found[1], outer))
     if outer in terms or not terms.isdisjoint(changes) or _MAY_CHANGE.search(_CALLS_OF_NUMBERS.sub("(", whole)):
         return one
     how, help = f"it computes the same for each `{outer}`", f"Do it once, ahead of the loop over `{outer}`."
@@ -544,7 +559,12 @@ def because_of_repeats(one: Remark, text: str) -> Remark:
             return one
         how = f"for each `{outer}` it adds up again what it has added up for the one before"
         help = f"Begin `{found[1]}` ahead of the loop over `{outer}`, and add what is new alone."
-    return replace(one, how=f"{one.how}{BUT}{how}", help=help)
+    return replace(one, how=_beside(one, how), help=help)
+
+
+def _beside(one: Remark, how: str) -> str:
+    """Say of what was done what is against it; what was not done is no matter then."""
+    return f"{one.how}{BUT}{how}" if one.what == "vectorised" else how
 
 
 def _counter(head: str) -> str:
