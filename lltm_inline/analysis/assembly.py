@@ -431,11 +431,19 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     # What is said of a loop within is not said of the one around it.
     within = {(line, how) for line in ends for start, _, how in once if line < start <= ends[line]}
     # Where something is known that helps, what only says that more is not known is no news.
+    inner = {
+        around
+        for around, last in ends.items()
+        for line, what, _ in once
+        if what == "not vectorised" and around < line <= last
+    }
     helped = {line for line, _, _ in once if any(one.help for (at, _, _), one in once.items() if at == line)}
     return tuple(
         one
         for (line, what, how), one in once.items()
-        if what != "not vectorised" or ((one.line, how) not in within and (one.help or line not in helped))
+        if (what != "not vectorised" or ((one.line, how) not in within and (one.help or line not in helped)))
+        # Vectors of a loop with another one in it, which has none, are for when that has no turn.
+        and (what != "vectorised" or one.line not in inner)
     )
 
 
@@ -507,9 +515,12 @@ def _measured(one: Remark, of: Assembly) -> Remark:
     hottest = loops[taken.index(max(taken))]
     if not hottest.strides or hottest.is_wide or not max(taken):
         return one
-    return nearer(
-        replace(one, how=f"{one.how}{BUT}most of the time goes to a version of the loop in which {FAR}"), of.text
-    )
+    return nearer(_for_steps_of_one(one), of.text)
+
+
+def _for_steps_of_one(one: Remark) -> Remark:
+    """Say of a loop of which there are vectors for neighbours alone that it is none of these that works."""
+    return replace(one, what="not vectorised", how=f"with steps longer than one, {FAR}", help="")
 
 
 #: What memory is taken and given back by, and from which share of the time on that is much.
@@ -544,9 +555,13 @@ def _explained(one: Remark, of: Assembly) -> Remark:
         and any(loop.strides for loop in loops)
         and not any(loop.is_wide for loop in loops)
     ):
-        return replace(one, how=f"{one.how}{BUT}{FAR}")
+        return replace(one, how=f"{one.how}{BUT}{FAR}") if any(loop.picks for loop in loops) else _for_steps_of_one(one)
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls, of.text)
+    # g++ says so of a sum whose indices begin anew in each turn of the loop around it, and makes vectors of it in another order.
+    added = because_of_order(replace(one, how=CARRIED[1]), of.text)
+    if one.how == UNCLEAR_PLACES and added.help.startswith("Where the order does not matter, `"):
+        one = added
     # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
     if (far := nearer(replace(one, how=FAR), of.text)).help:
         return far

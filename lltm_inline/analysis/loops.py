@@ -306,7 +306,12 @@ class Loop:
     @property
     def is_wide(self) -> bool:
         """Whether it reads its vectors whole, and does not put them together of numbers that it reads one by one (which is seen on x86)."""
-        return self.widest > _FEW and not any(_PICKS.match(one.text) for one in self.instructions)
+        return self.widest > _FEW and not self.picks
+
+    @property
+    def picks(self) -> bool:
+        """Whether it puts vectors together of numbers that it reads one by one (which is seen on x86)."""
+        return any(_PICKS.match(one.text) for one in self.instructions)
 
     @cached_property
     def _strided(self) -> dict[str, str]:

@@ -38,8 +38,9 @@ _ONE_FOR_EACH = (
     " What a turn takes on from the one before, a sum or a state, is then an array, with one for each `{0}`."
 )
 _IN_TILES = (
-    "Where `{0}` and `{1}` change places, one side goes far whichever loop is the inner one. Go through them in tiles, as of 16 by 16: of "
-    "arrays that are larger than a cache, what one turn fetches is then still there for the next ones."
+    "Where `{0}` and `{1}` change places, one side goes far whichever loop is the inner one. Go through them in tiles of 16 by 16, with "
+    "the loop over `{2}` inside, along which is written. Where the elements of a row are a power of two, those below each other share "
+    "few places in a cache: there that was 4 to 8 times as fast; elsewhere up to three times, or no faster."
 )
 #: How numbers are counted by what they are.
 SHARED_PLACE = (
@@ -91,7 +92,7 @@ COMPUTED = (
 )
 IN_ORDER = (
     "that goes one number at a time, in order",
-    "Where the order does not matter, flags=('-ffast-math',) lets it be wide.",
+    "Where the order does not matter, flags=('-ffast-math',) lets it be wide, which pays where turns are many: time it.",
 )
 
 _BY_ADDRESS = (
@@ -160,6 +161,7 @@ AS_ZERO = (
     "On x86, `const unsigned mode = __builtin_ia32_stmxcsr(); __builtin_ia32_ldmxcsr(mode | 0x8040);` ahead of the loop has the processor "
     "take them as 0, and `__builtin_ia32_ldmxcsr(mode);` behind it ends that."
 )
+_MANY = "which pays where turns are many: time both"
 #: Between what was done and what is said against it.
 BUT = ", but "
 
@@ -361,7 +363,7 @@ _INDEX = re.compile(r"[\s;{](?:u?int\w*|size_t|auto|long)\s+(\w+)\s*=\s*([^;]+);
 _COUNTED_PLACE = re.compile(r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)")
 _WITHOUT_IF = (
     "Where the `if` goes either way at random, write in each turn and count by the comparison, as in `y[{0}] = x; {0} += x > 0;`; "
-    "what then lies behind the last one is to be set again."
+    "`y` then needs room for one more, and what lies behind the last one is to be set again."
 )
 #: What takes memory where a vector or a string has no room for it, and none where it has.
 _KEPT = re.compile(
@@ -396,7 +398,9 @@ def because_of_order(one: Remark, text: str) -> Remark:
     said = " ".join(clause for _, clause in clauses)
     if "(m" in said:
         return replace(one, help=_OF_LARGEST if "+" not in said and "*" not in said else IN_ORDER[1])
-    return replace(one, help=f"Where the order does not matter, {_in_another_order(head, said)} lets it be wide.")
+    return replace(
+        one, help=f"Where the order does not matter, {_in_another_order(head, said)} lets it be wide, {_MANY}."
+    )
 
 
 def _goes_on(body: str) -> set[str]:
@@ -512,7 +516,10 @@ def nearer(one: Remark, text: str) -> Remark:
         # Multiplied, passed to a function, or no last index, it leads far, or nobody knows where.
         if re.search(rf"\b{outer}\s*(?:\*|\]\s*\[)|\*\s*{outer}\b|\([^()\[\]]*\b{outer}\b", whole):
             if turned == {inner, outer}:
-                return replace(one, help=_IN_TILES.format(outer, inner))
+                written = next(
+                    along for _, along in _places(body, whole)
+                )  # of a statement, what is written stands first
+                return replace(one, help=_IN_TILES.format(outer, inner, outer if outer in written else inner))
             continue
         if outer in turned:
             more = _ONE_FOR_EACH.format(outer) if _goes_on(body) else ""
