@@ -680,8 +680,12 @@ def test_what_is_copied_in_each_turn_is_named(function: str, line: str, how: str
     slow = replace(called, remarks=(Remark(3, "not vectorised", CARRIED[1], "No order."), *told))
     for function_, is_first in (("operator new", True), ("expf", False)):
         timed = Hot("N=1", 9, ((3, 0.8),), (), ((4, function_, "libc.so.6", 0.2),))
-        [first, *_] = _by_time(replace(slow, hot=timed)).remarks or ()
+        shown = _by_time(replace(slow, hot=timed))
+        [first, *_] = shown.remarks or ()
         assert (first.what == "allocates") == is_first
+        assert f"   20%     4 | {line[:40]}" in str(shown) and shown._repr_html_().count(">share</th>") == 2
+    noise = Remark(4, "not vectorised", "it has other loops in it")
+    assert noise not in _remarks_of(called, [noise]), "where something is known that helps"
 
 
 @pytest.mark.parametrize(

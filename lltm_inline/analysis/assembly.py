@@ -255,7 +255,8 @@ class Assembly(Shown):
             said = "what the compiler says:" if self.remarks else "The compiler says nothing of the text, good or bad."
             rows += ["", said]
             for one in self.remarks:
-                rows += [f"  {one.line:4} | {texts[one.line - 1].strip()[:_SOURCE]}", f"         {one}"]
+                share = "" if self.hot is None else f"{percent(one.share) if one.share is not None else '':>4}  "
+                rows += [f"  {share}{one.line:4} | {texts[one.line - 1].strip()[:_SOURCE]}", f"         {one}"]
         return rows
 
     def left_out(self, of: Sequence[Loop | Routine]) -> list[str]:
@@ -437,11 +438,14 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
         for line, what, _ in once
         if what == "not vectorised" and around < line <= last
     }
-    helped = {line for line, _, _ in once if any(one.help for (at, _, _), one in once.items() if at == line)}
+    helped = {line for (line, _, _), one in once.items() if one.help} | {one.line for one in once.values() if one.help}
     return tuple(
         one
         for (line, what, how), one in once.items()
-        if (what != "not vectorised" or ((one.line, how) not in within and (one.help or line not in helped)))
+        if (
+            what != "not vectorised"
+            or ((one.line, how) not in within and (one.help or helped.isdisjoint((line, one.line))))
+        )
         # Vectors of a loop with another one in it, which has none, are for when that has no turn.
         and (what != "vectorised" or one.line not in inner)
     )
@@ -502,7 +506,9 @@ def _by_time(of: Assembly) -> Assembly:
     measured = [_measured(one, of) for one in of.remarks]
     if of.hot.tiny and of.hot.lines:
         measured.append(Remark(of.hot.lines[0][0], "subnormal", of.hot.tiny, AS_ZERO))
-    return replace(of, remarks=tuple(sorted(measured, key=lambda one: (one.is_good, -first(one)))))
+    # What is computed again may take its time at the lines of the function that computes it.
+    told = [one if one.what == "repeats" else replace(one, share=share_of(one)) for one in measured]
+    return replace(of, remarks=tuple(sorted(told, key=lambda one: (one.is_good, -first(one)))))
 
 
 def _measured(one: Remark, of: Assembly) -> Remark:

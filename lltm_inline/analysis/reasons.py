@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
 
@@ -176,12 +176,14 @@ class Remark:
             the text `repeats`; where the time was measured, `subnormal`.
         how: how far, or why not.
         help: what would change it, in a sentence; empty where nothing need be changed.
+        share: of the time that its lines took, where that was measured.
     """
 
     line: int
     what: str
     how: str
     help: str = ""
+    share: float | None = field(default=None, compare=False)
 
     @property
     def is_good(self) -> bool:

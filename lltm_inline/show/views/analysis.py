@@ -124,21 +124,22 @@ def _by_line(routine: Routine, most: int) -> Html:
 
 def _remarks(shown: tuple[Remark, ...], text: str, is_beside: bool) -> Html:
     """Lay out what the compiler says: line, text, what it did or why not, and what would help; without the text where that is beside it."""
-    lines = coloured(text, "cpp")
+    lines, is_measured = coloured(text, "cpp"), any(one.share is not None for one in shown)
     rows: list[list[object]] = []
     for one in shown:
+        share = [Cell(percent(one.share) if one.share is not None else "", align="num")] * is_measured
         number, code = _linked(str(one.line), lines[one.line - 1])
         kind = "good" if one.is_good and not one.help else "plain"
         said = join([badge(one.what, kind), f" {one.how}"])
         rows.append(
-            [number, join([said, ". ", one.help] if one.help else [said])]
+            [*share, number, join([said, ". ", one.help] if one.help else [said])]
             if is_beside
-            else [number, code, said, one.help]
+            else [*share, number, code, said, one.help]
         )
     if not rows:
         return note("plain", "The compiler says nothing of the text, good or bad.")
     head = ("line", "what it says") if is_beside else ("line", "text", "what the compiler says", "what would help")
-    return table(head, rows, caption="what the compiler says of the text")
+    return table((*["share"] * is_measured, *head), rows, caption="what the compiler says of the text")
 
 
 def roofline(shown: Roofline) -> Html:
