@@ -77,6 +77,7 @@ from .reasons import (
     is_taken_each_time,
     nearer,
     same_for_each,
+    sorts_in_loops,
 )
 from .remarks import remarks_of
 
@@ -416,7 +417,7 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
     said = [nearer(one, of.text) if FAR in one.how else one for one in (_explained(one, of) for one in kept)]
     said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
     how = "memory in each turn, perhaps ({})"
-    taken = [*same_for_each(of.text)]
+    taken = [*same_for_each(of.text), *sorts_in_loops(of.text)]
     for line, name in _called_in_loops(of, _ALLOCATES):
         if is_taken_each_time(line, of.text) and (line, CHASES[0]) not in {(one.line, one.how) for one in said}:
             copy, help = copied(line, of.text)

@@ -60,7 +60,7 @@ _COMPARES = re.compile(r"v?u?comis[sd]")
 _FLAGS = re.compile(r"cmp|test|add|sub|inc|dec|and|or|xor|sh[lr]")
 _BRANCHES = (
     ", goes one way or another by a number: where these are random, each wrong guess of the processor costs some twenty clocks "
-    "(to compute both and choose does without)"
+    "(code that stores in each turn, and adds the comparison to a count or a sum, does without)"
 )
 _GATHERS = (
     ", reads places that numbers give which it has just read, as table[index[i]]: where these lie far apart, in more than a cache holds, "
@@ -76,7 +76,7 @@ _FETCHES_MANY = re.compile(r"v(?:movdq[ua]|pmov[sz]x)\w* +[xyz]mm\d+,.*PTR \[(?!
 _FEW = 2
 #: What reads one number into a part of a vector, or many from as many places.
 _PICKS = re.compile(r"v?(?:insertps|pinsr[dq]|movhp[sd]) +xmm\d+,.*PTR \[|vp?gather")
-_DIVIDES = ", divides whole numbers (idiv), which takes as long as ten additions or more"
+_DIVIDES = ", divides whole numbers (idiv, div), which takes as long as ten additions or more"
 _ADDS_ONE = re.compile(r"v?adds[sd]")
 _IN_ORDER = ", adds up in order, one number at a time"
 #: From so many additions on, each of which waits for the one before it, a loop adds up in order.

@@ -161,6 +161,9 @@ AS_ZERO = (
     "On x86, `const unsigned mode = __builtin_ia32_stmxcsr(); __builtin_ia32_ldmxcsr(mode | 0x8040);` ahead of the loop has the processor "
     "take them as 0, and `__builtin_ia32_ldmxcsr(mode);` behind it ends that."
 )
+_SOME_OF_THEM = (
+    "Where only some are asked for, as a median or the largest ten, std::nth_element or std::partial_sort takes less."
+)
 _MANY = "which pays where turns are many: time both"
 #: Between what was done and what is said against it.
 BUT = ", but "
@@ -173,7 +176,7 @@ class Remark:
     Attributes:
         line: of the kernel's text.
         what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`; by the machine code `allocates` or `waits`; by
-            the text `repeats`; where the time was measured, `subnormal`.
+            the text `repeats` or `sorts`; where the time was measured, `subnormal`.
         how: how far, or why not.
         help: what would change it, in a sentence; empty where nothing need be changed.
         share: of the time that its lines took, where that was measured.
@@ -270,6 +273,14 @@ def same_for_each(text: str) -> Iterator[Remark]:
                 )
 
 
+def sorts_in_loops(text: str) -> Iterator[Remark]:
+    """Yield where a loop sorts in each turn."""
+    masked = mask(text)
+    for found in re.finditer(r"\bstd::(?:stable_)?sort\s*\(", masked):
+        if _nest(text, line := _line(masked, found.start())):
+            yield Remark(line, "sorts", "all of it in each turn", _SOME_OF_THEM)
+
+
 def _end_of(masked: str, at: int) -> int:
     """Return where the block ends in which a place is."""
     depth = 1
@@ -311,6 +322,8 @@ def is_taken_each_time(line: int, text: str) -> bool:
     """Tell whether a line of a loop takes memory whenever it is run; what is made ahead of the loop, or has room, takes none as a rule."""
     nest, kept = _nest(text, line), _KEPT.search(mask(text).split("\n")[line - 1])
     name = kept and (kept[1] or kept[2])
+    if any(re.search(rf"\b{one}\s*[\[.]", mask(text).split("\n")[line - 1]) for one in _KEYED.findall(text)):
+        return False  # for a key that is new, and that is to be kept
     if not kept or not nest:
         return bool(nest)
     made = re.search(rf"[\w>][&*\s]\s*{name}\s*[;({{=]", _declared(nest[-1][1]))
@@ -362,7 +375,11 @@ _PLACE_OF = re.compile(r"\b[A-Za-z_]\w*((?:\s*\[[^\[\]]*\])+)")
 #: An index that is computed ahead.
 _INDEX = re.compile(r"[\s;{](?:u?int\w*|size_t|auto|long)\s+(\w+)\s*=\s*([^;]+);")
 #: `y[n++] = x` behind an `if`: some are taken, and moved together.
-_COUNTED_PLACE = re.compile(r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)")
+_COUNTED_PLACE = re.compile(
+    r"\[[^\[\]]*?\b(\w+)\+\+\s*\]\s*=(?!=)|\[\s*(\w+)\s*\]\s*=(?!=)[^;]*;\s*(?:\+\+\s*\2|\2\s*\+\+|\2\s*\+=\s*1)\s*;"
+)
+#: What has a place for each key.
+_KEYED = re.compile(r"\bstd::(?:unordered_)?(?:multi)?(?:map|set)\s*<[^;(){}]*>\s*&?\s*(\w+)")
 _WITHOUT_IF = (
     "Where the `if` goes either way at random, write in each turn and count by the comparison, as in `y[{0}] = x; {0} += x > 0;`; "
     "`y` then needs room for one more, and what lies behind the last one is to be set again."
@@ -394,7 +411,7 @@ def because_of_order(one: Remark, text: str) -> Remark:
             sign = found[8] or (found[2] or "+").replace("-", "+")
             clauses.append((name, f"reduction({sign}:{name})"))
     if re.search(r"\bif\b", body) and (counted := _COUNTED_PLACE.search(body)):
-        return replace(one, help=_WITHOUT_IF.format(counted[1]))
+        return replace(one, help=_WITHOUT_IF.format(counted[1] or counted[2]))
     if not names or {name for name, _ in clauses} != names or _EARLY.search(body):
         return replace(one, help="")
     said = " ".join(clause for _, clause in clauses)
