@@ -704,7 +704,7 @@ def test_what_is_kept_is_counted_by_the_comparison(turn: str, is_told: bool) -> 
     text = f"for (int64_t i = 0; i < n; ++i)\n  {{ {turn} }}"
     [said] = _remarks_of(of_loop(text, TURN), [Remark(2, "not vectorised", CARRIED[0])])
     assert is_told == (
-        "write in each turn and count by the comparison, as in `y[kept] = x; kept += x > 0;`; `y` then needs room for one more"
+        "write in each turn and count by the comparison, as in `y[kept] = x; kept += x > 0;`; `y` needs room for one more than are kept"
         in said.help
     )
 

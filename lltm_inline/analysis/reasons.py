@@ -382,7 +382,7 @@ _COUNTED_PLACE = re.compile(
 _KEYED = re.compile(r"\bstd::(?:unordered_)?(?:multi)?(?:map|set)\s*<[^;(){}]*>\s*&?\s*(\w+)")
 _WITHOUT_IF = (
     "Where the `if` goes either way at random, write in each turn and count by the comparison, as in `y[{0}] = x; {0} += x > 0;`; "
-    "`y` then needs room for one more, and what lies behind the last one is to be set again."
+    "`y` needs room for one more than are kept, and what lies behind the last one is to be set again."
 )
 #: What takes memory where a vector or a string has no room for it, and none where it has.
 _KEPT = re.compile(
