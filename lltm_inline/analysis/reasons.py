@@ -186,7 +186,7 @@ class Remark:
     what: str
     how: str
     help: str = ""
-    share: float | None = field(default=None, compare=False)
+    share: float | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_good(self) -> bool:
