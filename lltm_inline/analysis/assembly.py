@@ -432,14 +432,14 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
         once.setdefault((line or one.line, one.what, one.how), one)
     # What is said of a loop within is not said of the one around it.
     within = {(line, how) for line in ends for start, _, how in once if line < start <= ends[line]}
-    # Where something is known that helps, what only says that more is not known is no news.
     inner = {
         around
         for around, last in ends.items()
         for line, what, _ in once
         if what == "not vectorised" and around < line <= last
     }
-    helped = {line for (line, _, _), one in once.items() if one.help} | {one.line for one in once.values() if one.help}
+    # Where something is known that helps, what only says that more is not known is no news.
+    helped = {at for (line, _, _), one in once.items() if one.help for at in (line, one.line)}
     return tuple(
         one
         for (line, what, how), one in once.items()
@@ -566,9 +566,9 @@ def _explained(one: Remark, of: Assembly) -> Remark:
     if calls or one.what != "not vectorised":
         return because_of_calls(one, calls, of.text)
     # g++ says so of a sum whose indices begin anew in each turn of the loop around it, and makes vectors of it in another order.
-    added = because_of_order(replace(one, how=CARRIED[1]), of.text)
-    if one.how == UNCLEAR_PLACES and added.help.startswith("Where the order does not matter, `"):
-        one = added
+    if one.how == UNCLEAR_PLACES:
+        added = because_of_order(replace(one, how=CARRIED[1]), of.text)
+        one = added if added.help.startswith("Where the order does not matter, `") else one
     # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
     if (far := nearer(replace(one, how=FAR), of.text)).help:
         return far

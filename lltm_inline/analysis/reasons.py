@@ -13,7 +13,7 @@ from functools import lru_cache
 from operator import itemgetter
 
 from ..diagnosis.names import split_arguments
-from ..source.signature import mask
+from ..source.signature import closing, mask
 
 #: A function, by what stands ahead of its body, in whichever namespace, and its parameters.
 DEFINED = re.compile(
@@ -90,9 +90,10 @@ _LOCAL = "Compute it in a local variable `s`, written to memory when the loop is
 COMPUTED = (
     "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some"
 )
+_PAYS = "which pays where turns are many: time "
 IN_ORDER = (
     "that goes one number at a time, in order",
-    "Where the order does not matter, flags=('-ffast-math',) lets it be wide, which pays where turns are many: time it.",
+    f"Where the order does not matter, flags=('-ffast-math',) lets it be wide, {_PAYS}it.",
 )
 
 _BY_ADDRESS = (
@@ -164,7 +165,6 @@ AS_ZERO = (
 _SOME_OF_THEM = (
     "Where only some are asked for, as a median or the largest ten, std::nth_element or std::partial_sort takes less."
 )
-_MANY = "which pays where turns are many: time both"
 #: Between what was done and what is said against it.
 BUT = ", but "
 
@@ -252,7 +252,7 @@ def same_for_each(text: str) -> Iterator[Remark]:
     """Yield where a loop calls a function of the text, which has a loop itself, in each turn with the same."""
     masked = mask(text)
     for function in DEFINED.finditer(masked):
-        body = masked[function.end() : _end_of(masked, function.end())]
+        body = masked[function.end() : closing(masked, function.end() - 1)]
         if (
             not LOOP.search(body)
             or re.search(r"\bstatic\b|\brand\b", body)
@@ -262,9 +262,8 @@ def same_for_each(text: str) -> Iterator[Remark]:
         for call in re.finditer(rf"\b{function[1]}\s*\(((?:[^();]|\([^();]*\))*)\)(?!\s*\{{)", masked):
             line = _line(masked, call.start())
             head, turn = _loop_around(text, line)
-            made = _goes_on(head + turn) | {*_MADE.findall(head + turn)} | {_counter(head)}
-            made |= {name for name, _, sign in _ELEMENT.findall(turn) if sign}
-            if head and made.isdisjoint(_NAMES.findall(call[1])) and not _NOT_LOCAL.search(call[1]):
+            stays = _changed(head + turn).isdisjoint(_NAMES.findall(call[1])) and not _NOT_LOCAL.search(call[1])
+            if head and stays:
                 yield Remark(
                     line,
                     "repeats",
@@ -281,23 +280,19 @@ def sorts_in_loops(text: str) -> Iterator[Remark]:
             yield Remark(line, "sorts", "all of it in each turn", _SOME_OF_THEM)
 
 
-def _end_of(masked: str, at: int) -> int:
-    """Return where the block ends in which a place is."""
-    depth = 1
-    while at < len(masked) and depth:
-        depth += (masked[at] == "{") - (masked[at] == "}")
-        at += 1
-    return at
-
-
 def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
     """Return a call of a function of numbers of which no turn of the loop changes what it depends on; nothing where none is."""
     head, body = _loop_around(text, line)
-    changed = {name for found in _CHANGES.findall(head + body) for name in found if name}
-    changed |= {name for name, _, is_written in _ELEMENT.findall(body) if is_written} | set(_MADE.findall(head + body))
+    changed = _changed(head + body)
     return next(
         (each for each, given in _calls_of_numbers(body, calls) if changed.isdisjoint(_NAMES.findall(given))), ""
     )
+
+
+def _changed(turn: str) -> set[str]:
+    """Name all that a turn changes or makes, variables and arrays."""
+    written = {name for name, _, sign in _ELEMENT.findall(turn) if sign}
+    return {name for found in _CHANGES.findall(turn) for name in found if name} | written | set(_MADE.findall(turn))
 
 
 def _twice_in_a_turn(body: str, calls: Sequence[str]) -> str:
@@ -320,9 +315,10 @@ def _calls_of_numbers(body: str, calls: Sequence[str]) -> Iterator[tuple[str, st
 
 def is_taken_each_time(line: int, text: str) -> bool:
     """Tell whether a line of a loop takes memory whenever it is run; what is made ahead of the loop, or has room, takes none as a rule."""
-    nest, kept = _nest(text, line), _KEPT.search(mask(text).split("\n")[line - 1])
+    at = mask(text).split("\n")[line - 1]
+    nest, kept = _nest(text, line), _KEPT.search(at)
     name = kept and (kept[1] or kept[2])
-    if any(re.search(rf"\b{one}\s*[\[.]", mask(text).split("\n")[line - 1]) for one in _KEYED.findall(text)):
+    if any(re.search(rf"\b{one}\s*[\[.]", at) for one in _KEYED.findall(text)):
         return False  # for a key that is new, and that is to be kept
     if not kept or not nest:
         return bool(nest)
@@ -354,14 +350,13 @@ _MADE = re.compile(r"[\w>][&*\s]\s*(\w+)\s*(?:=(?!=)|[;:{,])")
 _FOR_POW = "Multiply, where the exponent is a small whole number, and take a square root, where it is half of one. "
 _AHEAD = "Compute it once, ahead of the loop."
 #: An element of an array, and whether it is written.
-_ELEMENT = re.compile(r"\b(\w+)\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
+_INDEXED = r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]"
+_ELEMENT = re.compile(rf"\b(\w+)\s*{_INDEXED}\s*((?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)?")
 _MEMORY_SUM = re.compile(r"\w+\[([^\[\]]*)\]\s*([-+*])=")
 #: All that a loop does, where it only adds up.
 _SUM_ALONE = re.compile(r"[\s{]*(\w+)\s*\+=\s*([^;{}]+);[\s}]*")
 #: A place that is added to, and its index.
-_ADDED_TO = re.compile(
-    r"(?:\+\+|--)\s*(\w+\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\])|(\w+\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\])\s*(?:\+\+|--|[-+]=(?!=))"
-)
+_ADDED_TO = re.compile(rf"(?:\+\+|--)\s*(\w+\s*{_INDEXED})|(\w+\s*{_INDEXED})\s*(?:\+\+|--|[-+]=(?!=))")
 #: A number that may wrap.
 _NARROW = re.compile(r"\b(?:int|unsigned|u?int32_t)\b")
 #: A number of a window that moves: `x[i + j]`, or `x[k]` for each k of it.
@@ -418,7 +413,7 @@ def because_of_order(one: Remark, text: str) -> Remark:
     if "(m" in said:
         return replace(one, help=_OF_LARGEST if "+" not in said and "*" not in said else IN_ORDER[1])
     return replace(
-        one, help=f"Where the order does not matter, {_in_another_order(head, said)} lets it be wide, {_MANY}."
+        one, help=f"Where the order does not matter, {_in_another_order(head, said)} lets it be wide, {_PAYS}both."
     )
 
 
@@ -526,18 +521,17 @@ def nearer(one: Remark, text: str) -> Remark:
         outer = _counter(head)
         if not outer or "++" not in head or _EARLY.search(body):
             continue  # it steps over neighbours, or ends where it has found something
+        places = list(_places(body, whole))
         turned = {
             which
-            for place, along in _places(body, whole)
+            for place, along in places
             for which, other in ((inner, outer), (outer, inner))
             if which in along and other not in along and other in _NAMES.findall(place)
         }
         # Multiplied, passed to a function, or no last index, it leads far, or nobody knows where.
         if re.search(rf"\b{outer}\s*(?:\*|\]\s*\[)|\*\s*{outer}\b|\([^()\[\]]*\b{outer}\b", whole):
             if turned == {inner, outer}:
-                written = next(
-                    along for _, along in _places(body, whole)
-                )  # of a statement, what is written stands first
+                _, written = places[0]  # of a statement, what is written stands first
                 return replace(one, help=_IN_TILES.format(outer, inner, outer if outer in written else inner))
             continue
         if outer in turned:
@@ -566,7 +560,7 @@ def because_of_repeats(one: Remark, text: str) -> Remark:
     begins = found and re.search(rf"\b{found[1]}\s*=(?!=)[^;]*;", whole)
     if not outer or not found or not begins or "vectorised" not in one.what:
         return one
-    changes = _goes_on(whole) | set(_MADE.findall(whole)) | {name for name, _, sign in _ELEMENT.findall(whole) if sign}
+    changes = _changed(whole)
     terms = {*_NAMES.findall(found[2])} - {_counter(head)}
     window = _WINDOW.fullmatch(found[2])
     if window and not has_threads(text):

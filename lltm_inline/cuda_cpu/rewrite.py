@@ -294,14 +294,12 @@ def _shared(source: _Text) -> Iterator[_Edit]:
                 f' static_assert(sizeof({name}) <= {_SHARED_BYTES}, "the shared array {name} needs more than 48 KiB, which a block'
                 ' has: take a smaller one, or dynamic shared memory");'
             )
-            bodies = _kernels_with(source, name, end) if at_file else []
-            yield (
-                end + 1,
-                end + 1,
-                fits + (_told_at_file(name, told) if at_file and not bodies else f" {told};" * (not at_file)),
-            )
-            for body in bodies:
-                yield body, body, f" {told};"
+            if not at_file:
+                yield end + 1, end + 1, f"{fits} {told};"
+                continue
+            bodies = _kernels_with(source, name, end)
+            yield end + 1, end + 1, fits + ("" if bodies else _told_at_file(name, told))
+            yield from ((body, body, f" {told};") for body in bodies)
 
 
 def _kernels_with(source: _Text, name: str, declared: int) -> list[int]:
