@@ -30,6 +30,11 @@ from tests.quick import QUICK
 
 ROOT = Path(__file__).resolve().parents[1]
 
+#: The compilers of nearly all tests.
+USUAL = {QUICK, shutil.which("g++"), shutil.which("clang++")}
+#: Flags of texts for `cuda-cpu` that are compiled in a way of their own: to change stacks, and to count.
+UCONTEXT, COUNTS = "-DCUDA_CPU_UCONTEXT", "-DCUDA_CPU_COUNT"
+
 #: Names a cache that outlives the run, for one that goes on where another has ended. Without it a run begins with none.
 KEPT_CACHE = "LLTM_INLINE_TEST_CACHE"
 
@@ -94,6 +99,18 @@ def pytest_configure(config: pytest.Config) -> None:
                     header.start(found, prelude, behind=False)
 
 
+def pays(found: Toolchain, prelude: str) -> bool:
+    """Whether enough texts are compiled with a precompiled header to make up for making it, which takes a g++ 15 to 30 s."""
+    if found.compiler not in USUAL:
+        return False
+    often = {"light cuda-cpu": "-O1", "types cuda-cpu": CHECKS}.get(prelude, "-O3")
+    if found.compiler == QUICK:
+        few, seldom = {"library"}, {UCONTEXT}
+    else:
+        few, seldom = {"library", "extension", "types cuda-cpu"}, {UCONTEXT, COUNTS}
+    return often in found.cflags and prelude not in few and not seldom.intersection(found.cflags)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _headers_first() -> Iterator[None]:
     """Wait for the precompiled headers with which hundreds of texts compile in a third of the time, and make no others.
@@ -104,9 +121,7 @@ def _headers_first() -> Iterator[None]:
 
     def waited_for(found: Toolchain, prelude: str) -> tuple[str, ...]:
         if os.environ["LLTM_INLINE_CACHE"] == shared:
-            often = {"light cuda-cpu": "-O1", "types cuda-cpu": CHECKS}.get(prelude, "-O3")
-            seldom = prelude == "library" or (prelude == "extension" and found.compiler != QUICK)
-            if seldom or often not in found.cflags:
+            if not pays(found, prelude):
                 return ()
             header.wait(found, prelude)
         return flags(found, prelude)

@@ -50,6 +50,8 @@ from lltm_inline.show.views.analysis import listing
 from tests import tiny
 from tests.html_checks import read
 
+#: By its path, where PATH has little else.
+GCC = shutil.which("g++") or "g++"
 #: One loop over floats or doubles, which knows that nothing overlaps.
 LOOP = r"""
 #include <cmath>
@@ -145,8 +147,8 @@ def test_clang() -> None:
 def test_llvm_objdump_does_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where binutils' objdump is not there, LLVM's lists the same loops."""
     with_binutils = li.assembly(kernel(), compiler="g++", progress=False)
-    only(tmp_path, monkeypatch, "llvm-objdump", "addr2line", "g++", "as", "ld")
-    with_llvm = li.assembly(kernel(), compiler="g++", progress=False)
+    only(tmp_path, monkeypatch, "llvm-objdump", "addr2line", "as", "ld")
+    with_llvm = li.assembly(kernel(), compiler=GCC, progress=False)
     assert [loop.widths for loop in with_llvm.loops] == [loop.widths for loop in with_binutils.loops]
 
 
@@ -168,9 +170,9 @@ def test_what_cannot_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(UnknownPartError) as unknown:
         shown.width("half")
     assert str(unknown.value) == "no width for 'half': want 'float' or 'double'"
-    only(tmp_path, monkeypatch, "addr2line", "g++", "as", "ld")
+    only(tmp_path, monkeypatch, "addr2line", "as", "ld")
     with pytest.raises(ToolchainError) as lacks:
-        li.assembly(kernel(), compiler="g++", progress=False)
+        li.assembly(kernel(), compiler=GCC, progress=False)
     assert str(lacks.value).startswith("the assembly of a kernel needs objdump or llvm-objdump on PATH. ")
 
 
@@ -322,14 +324,14 @@ def test_where_the_time_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         pytest.skip(shown.hot.missing)
     assert shown.hot and shown.hot.lines[0][0] == LINE and f"%  {LINE:4} | y[i] = " in str(shown)
     assert not read(shown._repr_html_()).problems and "where the time goes, N=1000000, forward, " in shown._repr_html_()
-    only(tmp_path, monkeypatch, "objdump", "addr2line", "g++", "as", "ld")
-    without = li.assembly(kernel(), compiler="g++", progress=False, hot=(1,))
+    only(tmp_path, monkeypatch, "objdump", "addr2line", "as", "ld")
+    without = li.assembly(kernel(), compiler=GCC, progress=False, hot=(1,))
     assert "\nWhere the time goes needs perf on PATH, to take samples. " in str(without) and without.loops
     assert "needs perf on PATH" in without._repr_html_()
     (tmp_path / "perf").write_text("#!/bin/sh\necho 'Permission denied' >&2\n")
     (tmp_path / "perf").chmod(0o755)
     (tmp_path / "sh").symlink_to("/bin/sh")
-    refused = li.assembly(kernel(), compiler="g++", progress=False, hot=(1,)).hot
+    refused = li.assembly(kernel(), compiler=GCC, progress=False, hot=(1,)).hot
     assert refused and refused.missing.endswith("this system may not allow it, or is too busy: Permission denied")
 
 

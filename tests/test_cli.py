@@ -20,6 +20,7 @@ import pytest
 from lltm_inline import Counts, Kernel, __version__, registry
 from lltm_inline.__main__ import _complain, main
 from lltm_inline.errors import BuildError, ToolchainError
+from tests.quick import QUICK
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -463,8 +464,9 @@ def test_complaint_at_a_terminal_sends_nobody_to_an_error(capsys: pytest.Capture
 
 
 @pytest.mark.full
-def test_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """`counts` prints what launches ask of the memory, and writes it where it is to go."""
+    monkeypatch.setenv("CXX", QUICK)
     files = {kind: tmp_path / f"counts.{kind}" for kind in ("json", "csv", "png")}
     written = ("--json", str(files["json"]), "--csv", str(files["csv"]), "--plot", str(files["png"]))
     assert main(["counts", "axpy/cuda", "--sizes", "64", *written]) == 0

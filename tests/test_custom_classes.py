@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -110,8 +111,9 @@ for kernel in (KERNEL, KERNEL.edit("at::tanh(new_cell) *", "at::tanh(-new_cell) 
 @pytest.mark.parametrize("how", ["shipped", pytest.param("unchecked", marks=pytest.mark.long)])
 def test_a_type_that_two_libraries_share_ends_the_process(how: str, tmp_path: Path) -> None:
     """Two revisions are loaded where the class is in the build's namespace; where it is not, the second is the end."""
+    environment = {**os.environ, "LLTM_INLINE_NO_HEADER": "1"}
     result = subprocess.run(
-        [sys.executable, "-c", DIES, how], capture_output=True, text=True, cwd=tmp_path, timeout=600
+        [sys.executable, "-c", DIES, how], capture_output=True, text=True, cwd=tmp_path, timeout=600, env=environment
     )
     loaded = result.stdout.split()
     if how == "shipped":

@@ -41,10 +41,16 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("page", EXAMPLES)
-def test_examples_run(page: str, tmp_path: Path) -> None:
-    """The examples of a page run as they stand, one after the other; that of the README compiles as users do."""
-    environment = {**os.environ, **({} if page == "README" else {"CXX": QUICK})}
+@pytest.mark.parametrize(
+    ("page", "compiler"),
+    [
+        *(pytest.param(page, {"CXX": QUICK}, id=page) for page in EXAMPLES),
+        pytest.param("README", {}, id="README as its users do", marks=pytest.mark.long),
+    ],
+)
+def test_examples_run(page: str, compiler: dict[str, str], tmp_path: Path) -> None:
+    """The examples of a page run as they stand, one after the other."""
+    environment = {**os.environ, "LLTM_INLINE_NO_HEADER": "1", **compiler}
     result = subprocess.run(
         [sys.executable, "-c", _RUN],
         input=json.dumps(EXAMPLES[page]),

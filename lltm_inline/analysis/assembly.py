@@ -28,6 +28,7 @@ from ..base.packages import install_command
 from ..base.progress import Progress
 from ..build.nvcc import Nvcc
 from ..build.toolchain import find_toolchain
+from ..diagnosis.compiler_log import demangle
 from ..errors import BuildError, DefinitionError, InputError, ToolchainError, UnknownPartError
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, build_all
@@ -619,14 +620,8 @@ def _cuda_of(kernel: Kernel, path: Path, nvcc: Nvcc) -> Assembly:
     found = sass.listed(made.listing, file) if made.listing else ptx.listed(path.read_text(errors="replace"), file)
     for name, rows in found:
         instructions = tuple(starmap(Instruction, rows))
-        routines.append(Routine(_demangled(name), instructions, tuple(loops_of(instructions)), made.uses.get(name, "")))
+        routines.append(Routine(demangle(name), instructions, tuple(loops_of(instructions)), made.uses.get(name, "")))
     return Assembly(kernel.label, f"nvcc {nvcc.version}", kernel.cuda, tuple(routines), note=made.note)
-
-
-def _demangled(name: str) -> str:
-    """Write a name as C++ does, where binutils or LLVM can; else as it is."""
-    tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
-    return subprocess.run([tool, name], capture_output=True, text=True).stdout.strip() or name if tool else name
 
 
 def _file_of(kernel: Kernel, kind: str) -> str:

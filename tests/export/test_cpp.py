@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 import torch
 
+from lltm_inline.build import header
 from lltm_inline.build.nvcc import STAND_INS
+from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.errors import DefinitionError
 from lltm_inline.export.cpp import cpp_files, cpp_sources
 from lltm_inline.export.kernel_file import KernelFile, read_kernel_file, write_kernel_file
@@ -25,6 +27,7 @@ from lltm_inline.export.render import broken, comment, listed
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.cases import prime_size
 from lltm_inline.source.template import devices_of, fill, render
+from tests.quick import QUICK
 
 needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on this machine")
 needs_nvcc = pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on this machine")
@@ -104,23 +107,27 @@ def torch_flags() -> tuple[str, ...]:
     return ("-std=c++20", "-O0", "-fPIC", "-fvisibility=hidden", *(f"-isystem{place}" for place in places))
 
 
+def torch_headers() -> tuple[str, ...]:
+    """List what a compiler needs to read torch's headers once for all tests; see `test_every_export_compiles_without_warnings`."""
+    found = find_toolchain(compiler=QUICK)
+    return (*header.torch_cflags(), *found.cflags, *header.header_flags(found, "extension"))
+
+
 def compile_library(plan: Plan, to: Path, *flags: str, more: Sequence[str] = ()) -> Path:
-    """Compile the CPU's sources, in which no warning may be, and link them, with `more` libraries if need be."""
+    """Compile the CPU's sources as one, in which no warning may be, and link them, with `more` libraries if need be."""
     write(plan, to)
-    objects = []
-    for source in cpp_sources(plan, "cpu"):
-        objects.append(to / f"{source}.o")
-        run(compiler(), *torch_flags(), "-Wall", "-Wextra", "-Werror", *flags, "-c", to / source, "-o", objects[-1])
+    unit = to / "unit.cpp"
+    unit.write_text("".join(f'#include "{source}"\n' for source in cpp_sources(plan, "cpu")))
     lib = Path(torch.__file__).parent / "lib"
     library = to / f"lib{plan.name}.so"
-    libraries = ("-ltorch", "-ltorch_cpu", "-lc10", *more)
-    run(compiler(), "-shared", *objects, f"-L{lib}", *libraries, f"-Wl,-rpath,{lib}", "-o", library)
+    libraries = (f"-L{lib}", "-ltorch", "-ltorch_cpu", "-lc10", *more, f"-Wl,-rpath,{lib}")
+    run(QUICK, *flags, "-Wall", "-Wextra", "-Werror", "-shared", unit, *libraries, "-o", library)
     return library
 
 
 def load(plan: Plan, to: Path, *flags: str) -> Any:
     """Compile and load the operators of an export."""
-    torch.ops.load_library(str(compile_library(plan, to, *flags)))
+    torch.ops.load_library(str(compile_library(plan, to, *flags or torch_headers())))
     return getattr(torch.ops, plan.name)
 
 
@@ -329,9 +336,8 @@ def test_a_differentiable_backward_is_differentiated_again(tmp_path: Path) -> No
 def test_the_stable_style_needs_nothing_but_stable_headers(tmp_path: Path) -> None:
     """On the stable ABI forward and backward are registered, compiled for torch 2.10, and agree with the reference."""
     plan = make_plan("lltm/stable")
-    ops = load(
-        plan, tmp_path, "-DTORCH_TARGET_VERSION=0x020a000000000000", "-DTORCH_STABLE_ONLY", "-Wno-unknown-pragmas"
-    )
+    only = ("-DTORCH_TARGET_VERSION=0x020a000000000000", "-DTORCH_STABLE_ONLY", "-Wno-unknown-pragmas")
+    ops = load(plan, tmp_path, *torch_flags(), *only)
     inputs = [t.requires_grad_() for t in plan.op.make_inputs(torch.randn, tuple(plan.check_size.values()))]
     want = plan.op.run_reference(*inputs)
     with torch.no_grad():
@@ -353,7 +359,7 @@ def test_the_stable_style_needs_nothing_but_stable_headers(tmp_path: Path) -> No
 def test_pybind11_binds_forward_and_backward(tmp_path: Path) -> None:
     """The classic module checks what the dispatcher sees to elsewhere: lazily negated views."""
     plan = make_plan(registry["axpy/cpp"].replace(binding="pybind11"))
-    library = compile_library(plan, tmp_path, "-DTORCH_EXTENSION_NAME=_C", more=["-ltorch_python"])
+    library = compile_library(plan, tmp_path, *torch_headers(), "-DTORCH_EXTENSION_NAME=_C", more=["-ltorch_python"])
     spec = importlib.util.spec_from_file_location("_C", library)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -416,12 +422,7 @@ def test_every_export_compiles_without_warnings(step: int, tmp_path: Path) -> No
                 "#pragma GCC diagnostic pop",
             ]
         unit.write_text("\n".join(lines) + "\n")
-        run(compiler(), *torch_flags(), "-Wall", "-Wextra", "-Werror", "-fsyntax-only", places, unit)
-
-
-def compiler() -> str:
-    """Take clang++ where there is one, which reads headers in two thirds of g++'s time."""
-    return "clang++" if shutil.which("clang++") else "g++"
+        run(QUICK, *torch_flags(), "-Wall", "-Wextra", "-Werror", "-fsyntax-only", places, unit)
 
 
 @pytest.mark.full

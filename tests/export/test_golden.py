@@ -52,7 +52,9 @@ class Shell:
         """
         command = command.replace(sys.executable, str(self.bin / "python"))
         unset = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LLTM_", "VIRTUAL"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "PYTEST_", "LLTM_", "VIRTUAL"))
         }
         env = {
             **unset,
@@ -115,12 +117,13 @@ def test_the_environment_does_not_know_us(shell: Shell) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.long  # CI installs `kind_sgd` and lesson 15's in this way
 @pytest.mark.parametrize(
     ("kernel", "environment"),
     [
-        pytest.param("axpy/cpp", {"CXX": QUICK}, id="axpy/cpp", marks=pytest.mark.long),  # as lltm/fused, and less
+        pytest.param("axpy/cpp", {"CXX": QUICK}, id="axpy/cpp"),
         pytest.param("lltm/fused", {}, id="lltm/fused"),
-        pytest.param("conv_bn/fused", {"CXX": QUICK}, id="conv_bn/fused", marks=pytest.mark.long),
+        pytest.param("conv_bn/fused", {"CXX": QUICK}, id="conv_bn/fused"),
     ],
 )
 def test_setuptools(shell: Shell, kernel: str, environment: dict[str, str]) -> None:

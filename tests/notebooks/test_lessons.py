@@ -18,14 +18,18 @@ from tests.quick import QUICK
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
-#: Lessons that neither time what a compiler has made nor quote its words: they teach the same with any.
+#: Lessons in which neither the speed of what a compiler has made matters nor its words: they teach the same with any.
 ANY_COMPILER = {
     "00_tour",
     "01_first_kernel",
     "03_lltm_in_aten",
     "04_gradients",
+    "07_memory_conv_and_batch_norm",
     "08_cuda_without_a_gpu",
     "09_shared_memory",
+    "10_pointers_accessors_launchers",
+    "11_bindings",
+    "12_extending_torch",
     "13_your_own_op",
     "14_crash_it_on_purpose",
     "15_leaving_home",
@@ -41,6 +45,8 @@ def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     # Where other programs want the cores too, many threads that wait for each other take a hundred times as long.
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    # The precompiled headers that other tests make are used; one that a lesson alone wants takes longer than it saves here.
+    monkeypatch.setenv("LLTM_INLINE_NO_HEADER", "1")
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
 

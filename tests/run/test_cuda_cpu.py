@@ -24,7 +24,7 @@ from lltm_inline.cuda_cpu import rewrite
 from lltm_inline.errors import BuildError, CrashError, TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.template import CUDA_PRELUDE, prelude_text, render
-from tests.conftest import Watched
+from tests.conftest import UCONTEXT, Watched
 from tests.quick import QUICK
 from tests.tiny import forget
 
@@ -138,7 +138,7 @@ WRONG_SOME = (
 OTHERWISE = [
     pytest.param(QUICK, False, (), id="clang++ some"),
     pytest.param(QUICK, True, (), id="clang++", marks=pytest.mark.long),
-    pytest.param(QUICK, False, ("-DCUDA_CPU_UCONTEXT",), id="ucontext"),
+    pytest.param(QUICK, False, (UCONTEXT,), id="ucontext"),
 ]
 
 
@@ -561,12 +561,16 @@ def test_revisions_of_a_torch_free_text_side_by_side(op: Op, watched: Watched) -
 def test_alignment_that_is_assumed(op: Op) -> None:
     """It is reported at the line that assumes it; where it is true, it costs nothing, and without optimisation neither."""
     planted, text = together("right", names=("assumed_alignment", "accessors_3d"))
-    require_numbers(planted, loaded(text, "-O0", compiler="clang++"))
-    untrue = text.replace("__builtin_assume_aligned(x, 16)", "__builtin_assume_aligned(x + 1, 16)")
+    untrue = planted[1].text.replace("__builtin_assume_aligned(x, 16)", "__builtin_assume_aligned(x + 1, 16)")
+    assert untrue != planted[1].text
+    head = "at::Tensor forward"
+    text = text.replace(head, f"namespace untrue {{\n{untrue}}}\n{head}").removesuffix("  return x;\n}\n")
+    run = loaded(f"{text}  return untrue::run(x);\n}}\n", "-O0", compiler="clang++")
+    require_numbers(planted, run)
     with pytest.raises(
         RuntimeError, match=r"misaligned: a pointer at line planted/all:\d+ is taken .* multiple of 16, and is not"
     ):
-        loaded(untrue, "-O0", compiler="clang++")(planted[1].x, 1)
+        run(planted[1].x, len(planted))
 
 
 def test_lines_stay() -> None:
@@ -605,10 +609,13 @@ at::Tensor backward(const at::Tensor& d_y, const at::Tensor& x, const at::Tensor
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["axpy/cuda", "lltm/cuda", "lltm/cuda_accessor", "lltm/cuda_extern"])
-def test_ops_run_as_they_are(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "compiler"),
+    [("axpy/cuda", QUICK), ("lltm/cuda", "g++"), ("lltm/cuda_accessor", QUICK), ("lltm/cuda_extern", "g++")],
+)
+def test_ops_run_as_they_are(name: str, compiler: str) -> None:
     """The CUDA kernels that ship are right on the CPU, their gradients included, from the text that nvcc takes."""
-    report = li.check(name, device="cuda-cpu")
+    report = li.check(name, device="cuda-cpu", compiler=compiler)
     assert report.ok and report.device == "cuda-cpu" and report["gradcheck"].cases
 
 
