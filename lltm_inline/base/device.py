@@ -41,11 +41,11 @@ class Device:
 
 
 #: Whether a text for `cuda-cpu` is compiled for a check, or to be counted.
-CHECKS = "-DCUDA_CPU_CHECK"
+CHECKS, COUNTS = "-DCUDA_CPU_CHECK", "-DCUDA_CPU_COUNT"
 #: At every load, store and branch the compiler is to call what `cuda_cpu/checks.h` defines.
 _CHECK_CUDA = ("-O1", CHECKS, "-fsanitize=thread,bounds,alignment", "-fsanitize-coverage=trace-pc")
 
-_COUNT_CUDA = (*_CHECK_CUDA[:-1], "-DCUDA_CPU_COUNT", "-fsanitize-coverage=trace-pc,trace-cmp")
+_COUNT_CUDA = (*_CHECK_CUDA[:-1], COUNTS, "-fsanitize-coverage=trace-pc,trace-cmp")
 
 #: All devices by name, the one that is taken first where a kernel has texts for several first.
 DEVICES = {

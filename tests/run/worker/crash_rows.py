@@ -223,7 +223,7 @@ def wait_for_kernel(pid: int) -> list[psutil.Process]:
         if any(name_of(process) == "it-happens" for process in family):
             return family
         time.sleep(0.02)
-    raise AssertionError(f"no kernel has begun in any of {[(name_of(process), process) for process in family]}")
+    raise AssertionError(f"no kernel has begun in any of {family}")
 
 
 def name_of(process: psutil.Process) -> str:
