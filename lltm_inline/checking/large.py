@@ -6,6 +6,7 @@ a moment; what the copy does, nobody sees.
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import resource
@@ -38,7 +39,9 @@ def large_numbers(runner: Runner) -> Iterator[Case]:
     Nothing happens before the first is asked for: by then it is known how long reference and kernel take.
     """
     op = runner.op
-    integers = [one.name for one in op.signature.inputs if one.type.removesuffix("?") == "int" and op.corners]
+    integers = [
+        index for index, one in enumerate(op.signature.inputs) if one.type.removesuffix("?") == "int" and op.corners
+    ]
     if not integers:
         return
     plain = Case("numbers", prime_size(op), dtypes_of(op)[0])
@@ -47,10 +50,15 @@ def large_numbers(runner: Runner) -> Iterator[Case]:
     except Exception:  # the plain case tells of it
         return
     seconds = _SECONDS + _TIMES * sum(took for _, took, _ in runner.longest.values())
-    for name in integers:
-        cases = [replace(plain, numbers=((name, number),)) for number in LARGE]
+    for index in integers:
+        name = op.signature.inputs[index].name
+        cases = [replace(plain, numbers=((name, number),)) for number in (known.inputs[index], *LARGE)]
         told, late = _tried(runner, cases, known, seconds)
-        for case, said in zip(cases, told.split("\n"), strict=False):
+        _, *rest = told.split("\n")
+        if not rest:
+            why = "is held up" if late else "ends"
+            runner.untaken.append(f"large numbers in {name}: the copy of the process in which they are tried {why}")
+        for case, said in zip(cases[1:], rest, strict=False):
             # A kernel that has ended the copy is to be seen.
             if said == _REFERENCE + _KERNEL or (said == _REFERENCE and not late):
                 yield case
@@ -61,7 +69,10 @@ def large_numbers(runner: Runner) -> Iterator[Case]:
 
 
 def _tried(runner: Runner, cases: Sequence[Case], known: Expected, seconds: float) -> tuple[str, bool]:
-    """Run cases in a copy of this process: what it wrote, and whether the last of them did not come back in time."""
+    """Run cases, the first with a number of the op's own, in a copy of this process.
+
+    Returns what the copy wrote, and whether it did not come to the end in time.
+    """
     read, write = os.pipe()
     try:
         with warnings.catch_warnings():
@@ -80,6 +91,7 @@ def _try(runner: Runner, cases: Sequence[Case], known: Expected, seconds: float,
     """Be the copy: call the reference, then the kernel, with each of the numbers, and end.
 
     In a thread of its own: OpenMP would wait for those that have worked for this one, and a copy has none of them.
+    A number of the op's own has no limit of the processor: what a copy needs at first is not what a number takes.
     """
 
     def tell(what: str) -> None:
@@ -101,7 +113,7 @@ def _try(runner: Runner, cases: Sequence[Case], known: Expected, seconds: float,
         _bind()
         alone = ThreadPoolExecutor(1)
         for case in cases:
-            signal.setitimer(signal.ITIMER_PROF, seconds)
+            signal.setitimer(signal.ITIMER_PROF, seconds if case.is_large else 0)
             signal.alarm(math.ceil(_PATIENCE + seconds))
             alone.submit(look, case).result()
     finally:
@@ -110,6 +122,7 @@ def _try(runner: Runner, cases: Sequence[Case], known: Expected, seconds: float,
 
 def _bind() -> None:
     """Hold the copy to its limits, silence it, and cut it off from what is known of this process."""
+    gc.disable()  # going through all that this process holds takes longer than a number may
     steps.install(steps.Monitor())
     for one in (*_CRASHES, *_LATE):
         signal.signal(one, signal.SIG_DFL)

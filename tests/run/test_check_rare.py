@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import os
 import re
+import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import repeat
@@ -289,7 +293,50 @@ def test_large_numbers_are_tried_without_a_worker(register: Any) -> None:
     assert report.ok and "does not come back soon" in str(report)
     register(replace(op, name="rare_larger", reference=times))
     narrow = Kernel("rare_larger/mine", python=lambda x, k: ctypes.c_int32(k).value * x)
-    assert "wrong for k = 2147483649: an int holds 32 bits" in str(li.check(narrow, progress=False, trust=True))
+    report = li.check(narrow, progress=False, trust=True)
+    assert "wrong for k = 2147483649: an int holds 32 bits" in str(report), str(report)
+
+
+def test_what_a_copy_needs_at_first_is_not_what_a_number_takes(register: Any) -> None:
+    """Its first call may take longer than a number may, and no collection of garbage goes through all that it holds."""
+    known, mine = set(), os.getpid()
+
+    def begins(x: Tensor, k: int) -> Tensor:
+        if os.getpid() != mine and gc.isenabled():
+            raise RuntimeError("a collection may come")
+        if os.getpid() not in known:
+            known.add(os.getpid())
+            until = time.process_time() + 1
+            while time.process_time() < until:
+                pass
+        return times(x, k)
+
+    def inputs(randn: Any, N: int) -> tuple[Tensor, int]:
+        return randn(N), 2
+
+    register(Op("rare_large", "(Tensor x, int k) -> Tensor y", begins, dict.fromkeys("xy", "N"), inputs))
+    narrow = Kernel("rare_large/mine", python=lambda x, k: ctypes.c_int32(k).value * x)
+    report = li.check(narrow, progress=False, trust=True)
+    assert "wrong for k = 2147483649: an int holds 32 bits" in str(report), str(report)
+
+
+def test_a_copy_that_is_held_up_is_told_of(register: Any) -> None:
+    """It is not said of the reference or the kernel that they do not come back."""
+    mine = os.getpid()
+
+    def stays(x: Tensor, k: int) -> Tensor:
+        if os.getpid() != mine:
+            signal.alarm(1)
+            signal.pause()
+        return times(x, k)
+
+    def inputs(randn: Any, N: int) -> tuple[Tensor, int]:
+        return randn(N), 2
+
+    register(Op("rare_large", "(Tensor x, int k) -> Tensor y", stays, dict.fromkeys("xy", "N"), inputs))
+    report = li.check(Kernel("rare_large/mine", python=times), progress=False, trust=True)
+    told = "large numbers in k: the copy of the process in which they are tried is held up"
+    assert report.ok and told in report["parity"].skipped, report["parity"].skipped
 
 
 def test_every_situation_is_in_the_table() -> None:
