@@ -12,6 +12,7 @@ Messages over the control socket, one packet of JSON each:
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -133,6 +134,7 @@ class ForkServer:
         if not data:
             return False
         message = json.loads(data)
+        gc.freeze()  # no worker goes through what was imported, which would copy its pages, too
         pid = os.fork()
         if pid == 0:
             self._become_worker(files)
@@ -152,6 +154,7 @@ class ForkServer:
             for number in (signal.SIGHUP, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            gc.enable()
             self._link.close()
             os.setsid()
             requests, output, box = files

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch._dynamo.utils import counters
 from torch._subclasses import FakeTensorMode
 
 import lltm_inline as li
@@ -157,7 +156,7 @@ def built() -> Iterator[None]:
 def forgetting() -> Iterator[None]:
     """Let no test see what another compiled."""
     torch._dynamo.reset()
-    counters.clear()
+    torch._dynamo.utils.counters.clear()
     yield
     torch._dynamo.reset()
 
@@ -202,9 +201,9 @@ def test_compiled_function_is_the_eager_one(name: str) -> None:
     for more in (0, 2, 5):
         leaves = leaves_of(function.op, more)
         assert_same(answers(traced, leaves), answers(function, leaves))
-    assert not counters["graph_break"]
+    assert not torch._dynamo.utils.counters["graph_break"]
     # Numbers become symbols later than sizes.
-    assert counters["stats"]["unique_graphs"] == 2 + (function.op.name == "mul_constant")
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2 + (function.op.name == "mul_constant")
 
 
 def test_compiled_with_a_missing_tensor() -> None:
@@ -223,7 +222,7 @@ def test_compiled_kernel_that_differentiates_through_aten(name: str) -> None:
     for more in (0, 2, 5):
         leaves = leaves_of(function.op, more)
         assert_same(answers(traced, leaves), answers(function.op.reference, leaves))
-    assert counters["stats"]["unique_graphs"] == 2
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2
     torch._dynamo.reset()
     leaves = leaves_of(function.op)
     for leaf in leaves:
@@ -279,7 +278,7 @@ def test_classic_binding_breaks_the_graph() -> None:
     leaves = leaves_of(function.op)
     traced = torch.compile(lambda *inputs: function(*inputs) * 2, backend="aot_eager")
     assert_same(traced(*leaves), function.op.reference(*leaves) * 2)
-    assert counters["graph_break"]
+    assert torch._dynamo.utils.counters["graph_break"]
 
 
 def cell(kernel: str = "lltm/fused") -> tuple[torch.nn.Module, Any]:
@@ -312,7 +311,9 @@ def test_module_that_is_not_loaded() -> None:
     torch._dynamo.reset()
     want = cell("lltm/python")[0](*inputs)
     assert_same(torch.compile(module, backend="aot_eager")(*inputs), want)
-    assert counters["stats"]["unique_graphs"] == 1, "the compiler looked into the loading of the kernel"
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1, (
+        "the compiler looked into the loading of the kernel"
+    )
     torch._dynamo.reset()
     assert_same(torch.compile(module, fullgraph=True, backend="aot_eager")(*inputs), want)
 
