@@ -27,6 +27,7 @@ class Function(Shown):
         build: its library; None for a Python kernel.
         interface: of its C++ text; None for a Python kernel.
         device: where it runs.
+        fake: all that a tracer sees of it (`run.fake.Fake`); None where it sees into the text, or there is nothing to trace.
     """
 
     kernel: Kernel
@@ -37,6 +38,7 @@ class Function(Shown):
     _forward: Callable[..., Any] | None = field(default=None, repr=False)
     _backward: Callable[..., Any] | None = field(default=None, repr=False)
     device: str = "cpu"
+    fake: Any = field(default=None, repr=False)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         try:

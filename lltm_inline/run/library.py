@@ -129,12 +129,15 @@ def _load_library(built: Built, interface: Interface, build: Build) -> Function:
     space = getattr(torch.ops, build.namespace)
     backward = space.backward.default if interface.has_backward else None
     function = Function(kernel, op, build, interface, space.call.default, space.forward.default, backward, device)
-    if not interface.through_aten:  # else it is traced through ATen
-        fake = Fake(kernel, op, interface, function.forward, device)
-        register_fake(f"{build.namespace}::forward", fake.forward)
-        if interface.has_backward and not kernel.double_backward:
-            register_fake(f"{build.namespace}::backward", fake.backward)
-    return function
+    if interface.through_aten:  # it is traced through ATen
+        return function
+    fake = Fake(kernel, op, interface, function.forward, device)
+    register_fake(f"{build.namespace}::forward", fake.forward)
+    if kernel.double_backward:  # so is its backward
+        return function
+    if interface.has_backward:
+        register_fake(f"{build.namespace}::backward", fake.backward)
+    return replace(function, fake=fake)
 
 
 def _load_module(built: Built, interface: Interface, build: Build) -> Function:

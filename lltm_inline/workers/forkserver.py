@@ -41,7 +41,7 @@ _NEEDED = (
 )
 _WARM = (
     *("networkx", "torch.distributed.tensor", "torch.distributed.fsdp"),  # which the next imports: pieces of its second
-    *("torch._functorch.aot_autograd", "torch.testing._internal.optests"),
+    *("torch._functorch.aot_autograd", "torch.testing._internal.optests", "sympy.tensor.tensor"),
     # For opcheck's last test: two thirds of the first check of a worker.
     *("torch._inductor.decomposition", "torch._inductor.pattern_matcher"),
 )

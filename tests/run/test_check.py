@@ -11,11 +11,13 @@ import torch
 
 import lltm_inline.ops  # noqa: F401  (fills the registry)
 from lltm_inline.build.compiler import build
+from lltm_inline.checking import opcheck as opcheck_module
 from lltm_inline.checking.check import check, gradcheck
 from lltm_inline.checking.report import Finding, Report, Section
 from lltm_inline.errors import BuildError, InputError, UnknownKernelError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.compare import Tolerance, compare, hints
+from tests import tiny
 from tests.planted import PLANTED, Planted, hand
 from tests.planted.kernels import plain
 from tests.quick import QUICK
@@ -72,6 +74,53 @@ def test_planted_error_is_found_for_its_own_reason(planted: Planted) -> None:
     quantity = planted.quantity
     found = [str(f) for f in report[planted.section].findings if f.quantity == quantity]
     assert any(all(text in one for text in planted.says) for one in found), f"want {planted.says} in\n{report}"
+
+
+#: Keeps something for backward, which is not among what the op names.
+KEEPS = """
+#include <ATen/ATen.h>
+
+std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& x) {
+  return {x * 2, KEPT};
+}
+at::Tensor backward(const at::Tensor& d_y, const at::Tensor& kept, std::array<bool, 1> wanted) {
+  return wanted[0] ? d_y * 2 : at::Tensor();
+}
+"""
+
+
+def test_only_what_a_tracer_sees_is_traced_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit within the text is not traced once more; what is kept for backward is seen, and so is a text without a backward."""
+    tests: list[str] = []
+
+    def opcheck(*given: Any, test_utils: list[str], **named: Any) -> Any:
+        tests.extend(test_utils)
+        return original(*given, test_utils=test_utils, **named)
+
+    original = torch.library.opcheck
+    monkeypatch.setattr(torch.library, "opcheck", opcheck)
+    monkeypatch.setattr(opcheck_module, "_traced", set())
+
+    def traced(text: str) -> bool:
+        tests.clear()
+        report = check(tiny.kernel(text=text, api="aten"), progress=False, compiler=QUICK, trust=True)
+        assert report.ok, str(report)
+        assert len(report["opcheck"].skipped) == 0 and report["opcheck"].cases == 8
+        return "test_aot_dispatch_dynamic" in tests
+
+    tiny.register()
+    kept = "at::zeros({x.size(0)}, x.options())"
+    assert traced(KEEPS.replace("KEPT", kept))
+    assert not traced(KEEPS.replace("KEPT", kept))
+    assert not traced(KEEPS.replace("KEPT", kept.replace("zeros", "ones")).replace("x * 2", "x + x"))
+    for other in (
+        kept.replace(")}", ") + 1}"),
+        f"{kept}.to(at::kFloat)",
+        f"{kept}.unsqueeze(0)",
+    ):
+        assert traced(KEEPS.replace("KEPT", other)), other
+    composed = "#include <ATen/ATen.h>\nat::Tensor forward(const at::Tensor& x) {\n  return x * 2;\n}\n"
+    assert traced(composed) and traced(composed.replace("x * 2", "x + x"))
 
 
 @pytest.mark.parametrize("name", ["lltm/python", "lltm/aten", "lltm/fused", "lltm/stable", "lltm/onednn"])
