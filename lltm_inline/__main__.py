@@ -6,6 +6,8 @@ Exit codes: 0 fine, 1 a wrong kernel or a gap in this machine, 2 wrong usage, 13
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import re
 import sys
@@ -48,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lltm: ...
         0
     """
+    if arguments is None:  # the process ends with it: going through all of torch for garbage takes a third of a second
+        atexit.register(gc.freeze)
     if li.WITHOUT_TORCH:
         return _without_torch(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import gc
 import json
@@ -70,7 +71,11 @@ COLLECTED = pytest.StashKey[list[pytest.Item]]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Look for no garbage while modules are imported, of which there is hardly any, and never go through them again."""
+    """Look for no garbage while modules are imported, of which there is hardly any, and never go through them again.
+
+    Nor for any when a process of the run ends, which takes a second otherwise.
+    """
+    atexit.register(gc.freeze)
     gc.disable()
     try:
         return (yield)

@@ -110,7 +110,7 @@ class ForkServer:
                 break
             if not ready and self._to_import:
                 self._warm_up()
-        self._end()
+        self._leave()
 
     def _end_with_parent(self) -> None:
         if os.getppid() != self._parent:
@@ -122,6 +122,7 @@ class ForkServer:
             self._reap()
 
     def _leave(self) -> None:
+        """End all workers, and this process at once: taking down what it has imported takes longer than a small kernel's check."""
         self._end()
         os._exit(0)
 
