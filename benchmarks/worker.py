@@ -2,7 +2,8 @@
 
 `li.check` in the worker and in this process, in turn. The section `safety` runs in full in the worker only, since guard pages
 would end one's own process, so the ratio leaves its time out of both, and another has it in. A round trip is `li.call` with the
-LLTM's tensors; the same call in process is beside it. A crash is a write through a null pointer: the time from the call of
+LLTM's tensors; the same call in process is beside it. A check is traced by `opcheck` once for all texts of which a trace sees the
+same: "traced" forgets that it was. A crash is a write through a null pointer: the time from the call of
 `li.call` until it raises. The memory is that of the worker and of the server that forks it, pages that they share counted once.
 """
 
@@ -14,6 +15,8 @@ from typing import Any
 
 import torch
 from common import Results, arguments, li
+
+from lltm_inline.checking import opcheck
 
 KERNELS = ("lltm/fused", "lltm/stable", "axpy/cpp")
 SIZE = (16, 32, 128)
@@ -28,18 +31,23 @@ def timed(function: Any, *inputs: Any, **named: Any) -> tuple[float, Any]:
 
 def checks(results: Results, kernel: str, rounds: int) -> None:
     """Check a kernel in the worker and in this process, in turn."""
-    ratios, whole = [], []
+    ratios, whole, untraced = [], [], []
     for number in range(-1, rounds + 1):
         there, report = timed(li.check, kernel, progress=False)
         here, trusted = timed(li.check, kernel, progress=False, trust=True)
-        assert report.ok and trusted.ok
+        opcheck._traced.clear()
+        traced, again = timed(li.check, kernel, progress=False, trust=True)
+        assert report.ok and trusted.ok and again.ok
         if number > 0:  # the first ones import what they need; the second worker is forked with all of it
             results.add(f"check {kernel}, worker", there)
             results.add(f"check {kernel}, in process", here)
+            results.add(f"check {kernel}, in process, traced", traced)
+            untraced.append(here / traced)
             ratios.append((there - report["safety"].seconds) / (here - trusted["safety"].seconds))
             whole.append(there / here)
     results.require(f"check {kernel}: worker over in process", statistics.median(ratios), 1.1)
     results.note(f"check {kernel}: the same with guard pages", statistics.median(whole))
+    results.note(f"check {kernel}: an edit that no trace sees over one that is traced", statistics.median(untraced))
 
 
 def calls(results: Results, count: int) -> None:

@@ -120,19 +120,19 @@ def _results(runner: Runner, call: Call, tests: list[str]) -> dict[str, Any]:
 def _seen(runner: Runner, call: Call) -> tuple[Any, ...] | None:
     """Return all that a tracer sees of a kernel; None where that is its text.
 
-    The real results are among it, for what is kept for backward and has no name: a tracer is told what they are like.
+    What is kept for backward and has no name is among it: a tracer is told what it is like.
     """
     function, op = runner.function, runner.op
     if function.fake is None:
         return None
-    with torch.no_grad(), seeded(runner.device):
-        results = function.forward(*(each(leaf, Tensor.clone) for leaf in call.leaves))
-    alike = [(one.shape, one.dtype) for one in results if isinstance(one, Tensor)]
     try:
         extras = function.fake.extras
     except InputError:  # a shape that is not linear in the size: the trace says so
         return None
-    of_op = op.name, op.schema, op.reference, op.inputs, op.dtypes, op.differentiable, *op.shape_of.values()
+    with torch.no_grad(), seeded(runner.device):
+        results = function.forward(*(each(leaf, Tensor.clone) for leaf in call.leaves))
+    alike = [repr(each(one, lambda tensor: (tensor.shape, tensor.dtype))) for one in (*call.leaves, *results)]
+    of_op = op.name, op.schema, op.dtypes, op.differentiable, *op.shape_of.values()
     return *of_op, function.interface, function.kernel.saves, function.device, call.case, extras, *alike
 
 

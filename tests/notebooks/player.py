@@ -50,7 +50,13 @@ def play(book: NotebookNode, directory: Path) -> list[str]:
     Returns:
         What is wrong, a sentence each; nothing for a lesson that is as it should be.
     """
-    client = NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(directory)}})
+    client = NotebookClient(
+        book,
+        timeout=300,
+        kernel_name="python3",
+        shutdown_kernel="immediate",  # an orderly end goes through all of torch, and is tested elsewhere
+        resources={"metadata": {"path": str(directory)}},
+    )
     with client.setup_kernel():
         return [*_unsolved(client), *_solved(client)]
 
