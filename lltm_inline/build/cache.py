@@ -217,11 +217,11 @@ def workspace(key: str) -> Iterator[Path]:
     try:
         yield path
     finally:
-        _close_again(path)
+        close_again(path)
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _close_again(workspace: Path) -> None:
+def close_again(workspace: Path) -> None:
     """Close what `load_inline` left open: when the cache was removed, it makes its directory again, as the umask says."""
     with suppress(OSError):
         if workspace.stat().st_mode & 0o077:

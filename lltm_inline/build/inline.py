@@ -316,6 +316,7 @@ def _heard(run: Callable[..., None]) -> Callable[..., None]:
 
         if build_directory not in _printed:
             return run(build_directory, verbose, error_prefix)
+        cache.close_again(Path(build_directory))  # before another build of this process looks at it
         workers = cpp_extension._get_num_workers(verbose)
         command = ["ninja", "-v", *(["-j", str(workers)] if workers is not None else [])]
         done = subprocess.run(

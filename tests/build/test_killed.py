@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import shutil
+import subprocess
 import threading
 import time
 import warnings
@@ -18,6 +19,7 @@ from typing import Any
 
 import psutil
 import pytest
+from torch.utils import cpp_extension
 
 from lltm_inline.build import cache, compiler
 from lltm_inline.build.compiler import build, run_jobs, verify
@@ -25,7 +27,7 @@ from lltm_inline.build.job import Job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.build.watch import compilers_in
 from lltm_inline.errors import BuildError, CacheError
-from tests.tiny import STABLE, entries
+from tests.tiny import STABLE, answer, entries
 
 #: What the children have in common: jobs whose text needs no header, so that a build takes a tenth of a second.
 FORKS = """
@@ -217,6 +219,29 @@ def test_cache_removed_while_the_compiler_runs(tiny: Any, fresh_cache: Path, wat
     watched.path.write_text(honest)
     assert not build(tiny(), progress=False).cached
     assert build(tiny(), progress=False).cached
+
+
+def test_cache_that_torch_makes_again_is_closed_at_once(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`load_inline` makes a directory again that was removed, as the umask says; no other build finds the cache open to others."""
+    write, run, modes = cpp_extension._write_ninja_file_and_build_library, subprocess.run, []
+
+    def remove_and_write(*given: Any, **named: Any) -> Any:
+        shutil.rmtree(fresh_cache)
+        return write(*given, **named)
+
+    def run_and_look(command: Any, *given: Any, **named: Any) -> Any:
+        if command[0] == "ninja" and "cwd" in named:  # else torch asks for its version
+            modes.append(fresh_cache.stat().st_mode & 0o777)
+        return run(command, *given, **named)
+
+    job = Job("answer", answer(1), None, {}, find_toolchain())  # one alone: each removes the cache
+    with monkeypatch.context() as patch:
+        patch.setattr(cpp_extension, "_write_ninja_file_and_build_library", remove_and_write)
+        patch.setattr(subprocess, "run", run_and_look)
+        with pytest.raises(CacheError, match="was removed while"):
+            run_jobs([job])
+    assert modes == [0o700]
+    assert [found.cached for found in run_jobs([job])] == [False]
 
 
 @pytest.mark.full
