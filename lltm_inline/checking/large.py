@@ -39,9 +39,7 @@ def large_numbers(runner: Runner) -> Iterator[Case]:
     Nothing happens before the first is asked for: by then it is known how long reference and kernel take.
     """
     op = runner.op
-    integers = [
-        index for index, one in enumerate(op.signature.inputs) if one.type.removesuffix("?") == "int" and op.corners
-    ]
+    integers = [one.name for one in op.signature.inputs if one.type.removesuffix("?") == "int" and op.corners]
     if not integers:
         return
     plain = Case("numbers", prime_size(op), dtypes_of(op)[0])
@@ -50,9 +48,9 @@ def large_numbers(runner: Runner) -> Iterator[Case]:
     except Exception:  # the plain case tells of it
         return
     seconds = _SECONDS + _TIMES * sum(took for _, took, _ in runner.longest.values())
-    for index in integers:
-        name = op.signature.inputs[index].name
-        cases = [replace(plain, numbers=((name, number),)) for number in (known.inputs[index], *LARGE)]
+    own = dict(zip((one.name for one in op.signature.inputs), known.inputs, strict=True))
+    for name in integers:
+        cases = [replace(plain, numbers=((name, number),)) for number in (own[name], *LARGE)]
         told, late = _tried(runner, cases, known, seconds)
         _, *rest = told.split("\n")
         if not rest:
