@@ -6,6 +6,7 @@ Where a text is only to be compiled, and not linked, the compilers are called wi
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import secrets
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..diagnosis.compiler_log import demangle
 from . import cache, environment, header
 from .nvcc import Nvcc, write_stand_ins
-from .toolchain import ninja_directory
+from .toolchain import ALL_DEFINED, ninja_directory
 
 if TYPE_CHECKING:
     from .job import Job
@@ -55,7 +56,14 @@ def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tupl
         return "", _with_header(job, lambda precompiled: _compile_remarks(job, directory, precompiled))
 
     def link(precompiled: Sequence[str]) -> tuple[str, str]:
-        return _call_load_inline(job, directory, precompiled, [*objects, *_runtime(job, precompiled)])
+        whole, stubs = [*objects, *_runtime(job, precompiled)], _stubs(job, precompiled)
+        if not stubs:
+            return _call_load_inline(job, directory, precompiled, whole, job.toolchain.ldflags)
+        flags = tuple(flag for flag in job.toolchain.ldflags if flag != ALL_DEFINED)
+        namespace, command = _call_load_inline(job, directory, precompiled, whole, (*stubs, *flags))
+        if not _torch_has_what_is_missing_in(directory / f"{namespace}.so"):
+            _link_with_torch(job, directory, whole, f"{namespace}.so")
+        return namespace, command
 
     namespace, command = _with_header(job, link)
     (directory / f"{namespace}.so").rename(directory / cache.LIBRARY)
@@ -67,6 +75,37 @@ def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tupl
 def _runtime(job: Job, precompiled: Sequence[str]) -> tuple[Path, ...]:
     """Return the objects without which what was compiled with a precompiled header is not whole."""
     return header.header_objects(job.toolchain, job.prelude) if job.prelude and precompiled else ()
+
+
+def _stubs(job: Job, precompiled: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags that link without reading all names of torch, where what is undefined can be looked up afterwards."""
+    if not (job.prelude and precompiled) or job.toolchain.nvcc or ALL_DEFINED not in job.toolchain.ldflags:
+        return ()
+    return header.stub_flags(job.toolchain, job.prelude) if shutil.which("nm") else ()
+
+
+def _torch_has_what_is_missing_in(library: Path) -> bool:
+    """Tell whether every name that a library wants is one of the libraries of torch, which this process has loaded.
+
+    What comes from elsewhere has a version, and was found by the linker.
+    """
+    from torch.utils import cpp_extension
+
+    listed = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=False)
+    names = re.findall(r"^ *U ([^\s@]+)$", listed.stdout, re.MULTILINE)
+    torch = ctypes.CDLL(
+        os.path.join(cpp_extension.TORCH_LIB_PATH, "libtorch_python.so")
+    )  # and all that it is linked with
+    return listed.returncode == 0 and all(hasattr(torch, name) for name in names)
+
+
+def _link_with_torch(job: Job, directory: Path, objects: Sequence[Path], library: str) -> None:
+    """Link as `load_inline` does, for the linker to say what is undefined and where."""
+    from torch.utils import cpp_extension
+
+    libraries = [f"-L{cpp_extension.TORCH_LIB_PATH}", *(f"-l{name}" for name in header.TORCH_LIBRARIES)]
+    command = [job.toolchain.compiler, "main.o", "-shared", *map(str, objects), *job.toolchain.ldflags, *libraries]
+    _run([*command, "-o", library], directory)
 
 
 _Result = TypeVar("_Result")
@@ -210,7 +249,7 @@ _SYMBOL = re.compile(r"\b_Z\w+")
 
 
 def _call_load_inline(
-    job: Job, directory: Path, precompiled: Sequence[str], objects: Sequence[Path]
+    job: Job, directory: Path, precompiled: Sequence[str], objects: Sequence[Path], ldflags: Sequence[str]
 ) -> tuple[str, str]:
     from torch.utils import cpp_extension
 
@@ -225,7 +264,7 @@ def _call_load_inline(
             cuda_sources=[job.cuda] if nvcc else None,
             extra_cflags=flags,
             extra_cuda_cflags=list(nvcc.flags) if nvcc else None,
-            extra_ldflags=[*(shlex.quote(str(path)) for path in objects), *job.toolchain.ldflags],
+            extra_ldflags=[*(shlex.quote(str(path)) for path in objects), *ldflags],
             build_directory=str(directory),
             is_python_module=job.python_module,
             no_implicit_headers=True,

@@ -20,7 +20,7 @@ from ..model.registry import Kernel, fit, registry
 from ..source.signature import Interface, Problem, mask
 from ..source.template import CUDA_PRELUDE, Rendered, render, require_text
 from . import cache
-from .toolchain import Toolchain, find_toolchain
+from .toolchain import ALL_DEFINED, Toolchain, find_toolchain
 
 #: What a job leaves behind: a library that can be loaded; or of a compile check PTX, or the object file of the C++ text;
 #: or what the C++ compiler says of the user's lines.
@@ -152,7 +152,7 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
     if module or rendered.prelude.startswith(
         "extension"
     ):  # Python's own symbols are undefined until it loads the library
-        toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != "-Wl,-z,defs"))
+        toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != ALL_DEFINED))
     flags = kernel.flags if nvcc is None else ()
     if toolchain.device.text == "cuda":  # on the CPU, if there is no nvcc
         flags = for_host(flags)

@@ -29,6 +29,9 @@ COMPILERS = ("g++", "c++", "clang++")
 #: Those that link a kernel in less than half of GNU ld's time, the fastest first. Each reads all names of libtorch_cpu.
 _LINKERS = ("mold", "lld", "gold")
 
+#: An undefined function is a link error with it, with a name, instead of a load error without one.
+ALL_DEFINED = "-Wl,-z,defs"
+
 # Whatever the user's flags are. A missing return is undefined behaviour that beginners read as a wrong result, narrowing in
 # braces is an error in clang anyway, the two warnings explain an error that follows. Hidden visibility keeps the globals of
 # one kernel from being those of the next: g++ makes statics in templates unique over the whole process otherwise.
@@ -95,8 +98,7 @@ def find_toolchain(
     flags = (
         default_cflags(kind, openmp=probe["openmp"], level=where.level) if cflags is None else validated_cflags(cflags)
     )
-    # -z defs: an undefined function is a link error here, with a name, instead of a load error without one.
-    ldflags = ["-Wl,-z,defs"] if sys.platform == "linux" else []
+    ldflags = [ALL_DEFINED] if sys.platform == "linux" else []
     ldflags += ["-fopenmp"] if "-fopenmp" in flags else []
     debug = (
         () if any(re.match(r"-g(?:\d|dwarf|gdb|$)", flag) for flag in flags) else _DEBUG

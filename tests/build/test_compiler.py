@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -221,6 +222,39 @@ def test_undefined_function_is_a_link_error_with_its_name(tiny: Any, fresh_cache
     assert "nowhere" in error.value.diagnostics[0].message
 
 
+def libraries_of(path: Path) -> list[str]:
+    """List the libraries that a library names, in their order."""
+    headers = subprocess.run(["objdump", "-p", path], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"^ +NEEDED +(\S+)$", headers, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("quick_compiler")
+@pytest.mark.skipif(not shutil.which("nm"), reason="no nm on this machine")
+def test_a_link_reads_no_names_of_torch(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a precompiled header stand empty libraries: what is linked with them names the same libraries, and works."""
+    found = build(tiny(11), progress=False)
+    assert re.search(r"^ldflags = .* -L\S+/headers/\w+ ", (found.path.parent / "build.ninja").read_text(), re.MULTILINE)
+    monkeypatch.setattr(inline, "_stubs", lambda *_: ())
+    plain = build(tiny(13), progress=False)
+    assert libraries_of(found.path) == libraries_of(plain.path) and "libtorch_cpu.so" in libraries_of(found.path)
+    torch.ops.load_library(str(found.path))
+    assert getattr(torch.ops, found.namespace).forward(torch.ones(1)).item() == 11
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_what_torch_has_not_either_is_a_link_error(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that is nowhere is told at its line, without the text being compiled again."""
+    compiled: list[Job] = []
+    call = inline._call_load_inline
+    monkeypatch.setattr(inline, "_call_load_inline", lambda job, *rest: (compiled.append(job), call(job, *rest))[1])
+    text = "double nowhere(double);\n" + STABLE.replace("times(x, FACTOR)", "times(x, nowhere(FACTOR))")
+    with pytest.raises(BuildError, match="did not link") as error:
+        build(tiny(text=text), progress=False)
+    [told] = error.value.diagnostics
+    assert "nowhere" in told.message and "nowhere(FACTOR)" in text.splitlines()[told.line - 1]
+    assert len(compiled) == 1
+
+
 def test_progress_is_told(tiny: Any, fresh_cache: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A callable hears of each step when something is compiled, and nothing when nothing is."""
     steps: list[str] = []
@@ -300,17 +334,28 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("name", ["g++", "clang++"])
-def test_a_header_without_its_object_is_thrown_away(name: str, tmp_path: Path) -> None:
-    """A linker that misses what is compiled beside a header complains of the header, and not of the text."""
+def test_what_stands_beside_a_header_is_its_fault(name: str, tmp_path: Path) -> None:
+    """A linker that misses an object beside a header, or cannot read a library there, complains of the header, not of the text."""
     if not shutil.which(name):
         pytest.skip(f"there is no {name}")
-    lost = tmp_path / "headers" / "0a1b2c" / "runtime.o"
-    done = subprocess.run([name, "-shared", lost, "-o", tmp_path / "a.so"], capture_output=True, text=True)
-    assert done.returncode and header.is_cause_of(done.stderr)
-    done = subprocess.run(
-        [name, "-shared", tmp_path / "main.o", "-o", tmp_path / "a.so"], capture_output=True, text=True
-    )
-    assert done.returncode and not header.is_cause_of(done.stderr)
+    beside = tmp_path / "headers" / "0a1b2c"
+    beside.mkdir(parents=True)
+    (beside / "libtorch_cpu.so").write_text("cut off")
+    (tmp_path / "main.cpp").write_text("int nowhere(); int f() { return nowhere(); }")
+    (beside / "whole.cpp").touch()
+    subprocess.run([name, "-fPIC", "-c", tmp_path / "main.cpp"], cwd=tmp_path, check=True)
+    subprocess.run([name, "-c", "whole.cpp", "-o", "runtime.o"], cwd=beside, check=True)
+
+    def complaint(*given: str | Path) -> str:
+        command = [name, "main.o", "-shared", *map(str, given), "-Wl,-z,defs", "-o", "a.so"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode
+        return f"FAILED: a.so\n{' '.join(command)}\n{done.stderr}"
+
+    assert header.is_cause_of(complaint(beside.with_name("9f8e7d") / "runtime.o"))
+    assert header.is_cause_of(complaint(f"-L{beside}", "-ltorch_cpu"))
+    assert not header.is_cause_of(complaint(beside / "runtime.o"))
+    assert not header.is_cause_of(complaint("lost.o"))
 
 
 def test_failed_header_is_not_tried_again(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
