@@ -63,7 +63,7 @@ def header_key(toolchain: Toolchain, prelude: str) -> str:
     version_file = Path(torch.__file__).parent / "version.py"
     stamp = f"{torch.__version__} {version_file} {version_file.stat().st_mtime_ns}"
     texts = prelude_text(prelude, apart=True), runtime_text(prelude)
-    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), *texts, stamp)
+    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), TORCH_LIBRARIES, *texts, stamp)
 
 
 def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:

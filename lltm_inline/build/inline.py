@@ -81,7 +81,7 @@ def _stubs(job: Job, precompiled: Sequence[str]) -> tuple[str, ...]:
     """Return the flags that link without reading all names of torch, where what is undefined can be looked up afterwards."""
     if not (job.prelude and precompiled) or job.toolchain.nvcc or ALL_DEFINED not in job.toolchain.ldflags:
         return ()
-    return header.stub_flags(job.toolchain, job.prelude) if shutil.which("nm") else ()
+    return header.stub_flags(job.toolchain, job.prelude) if shutil.which("readelf") else ()
 
 
 def _torch_has_what_is_missing_in(library: Path) -> bool:
@@ -91,11 +91,11 @@ def _torch_has_what_is_missing_in(library: Path) -> bool:
     """
     from torch.utils import cpp_extension
 
-    listed = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=False)
-    names = re.findall(r"^ *U ([^\s@]+)$", listed.stdout, re.MULTILINE)
-    torch = ctypes.CDLL(
-        os.path.join(cpp_extension.TORCH_LIB_PATH, "libtorch_python.so")
-    )  # and all that it is linked with
+    # Not nm, which takes twelve times as long: it looks at all sections.
+    listed = subprocess.run(["readelf", "--wide", "--dyn-syms", library], capture_output=True, text=True, check=False)
+    names = re.findall(r" GLOBAL +DEFAULT +UND ([^\s@]+)$", listed.stdout, re.MULTILINE)
+    # And with it all that it is linked with: libtorch, libtorch_cpu, libc10.
+    torch = ctypes.CDLL(os.path.join(cpp_extension.TORCH_LIB_PATH, "libtorch_python.so"))
     return listed.returncode == 0 and all(hasattr(torch, name) for name in names)
 
 

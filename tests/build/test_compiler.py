@@ -229,7 +229,7 @@ def libraries_of(path: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("quick_compiler")
-@pytest.mark.skipif(not shutil.which("nm"), reason="no nm on this machine")
+@pytest.mark.skipif(not shutil.which("readelf"), reason="no readelf on this machine")
 def test_a_link_reads_no_names_of_torch(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside a precompiled header stand empty libraries: what is linked with them names the same libraries, and works."""
     found = build(tiny(11), progress=False)
