@@ -103,7 +103,7 @@ def test_notebook_survives_every_row(environment: None) -> None:
     build_all()
     cells = [ROW.format(name=name) for name in ROWS]
     book = notebook(FIRST, *cells, LAST)
-    NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    NotebookClient(book, timeout=120, kernel_name="python3", shutdown_kernel="immediate").execute()
     assert all(cell.execution_count == number for number, cell in enumerate(book.cells, 1))
 
 
@@ -111,7 +111,7 @@ def test_uncaught_crash_is_an_ordinary_error_of_a_cell(environment: None) -> Non
     """A crash that nobody catches shows as a traceback with the words of the report, and the next cells run."""
     book = notebook(FIRST, UNCAUGHT, UNTOUCHED)
     book.cells[1].metadata["tags"] = ["raises-exception"]
-    NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    NotebookClient(book, timeout=120, kernel_name="python3", shutdown_kernel="immediate").execute()
     # Beside the line of progress that a slow machine shows.
     (error,) = (output for output in book.cells[1].outputs if output.output_type == "error")
     row = ROWS["null_write"]

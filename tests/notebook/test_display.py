@@ -105,7 +105,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
     folder = tmp_path_factory.mktemp("jupyter")
     names = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
     environment = os.environ | {"PYTHONPATH": str(ROOT)} | {name: str(folder / name.lower()) for name in names}
-    NotebookClient(made, timeout=240, kernel_name="python3").execute(env=environment)
+    NotebookClient(made, timeout=240, kernel_name="python3", shutdown_kernel="immediate").execute(env=environment)
     return made
 
 

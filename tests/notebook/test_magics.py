@@ -160,7 +160,7 @@ def test_failed_cell_stops_run_all(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     cells = [BEGIN, f"%%kernel tiny/broken --params FACTOR=2\n{BROKEN}", "print('not reached')"]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     with pytest.raises(CellExecutionError, match="timez"):
-        NotebookClient(book, timeout=120, kernel_name="python3").execute()
+        NotebookClient(book, timeout=120, kernel_name="python3", shutdown_kernel="immediate").execute()
     assert book.cells[2].execution_count is None
 
 
