@@ -1,6 +1,6 @@
 # Every target makes its own virtual environment in .venv the first time, with the versions of constraints.txt.
 #   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
-#   make test      what a change breaks first, three tests at a time  make test ARGS='-k doctor'
+#   make test      what a change breaks first, two tests at a time    make test ARGS='-k doctor'
 #   make test-all  all tests: every notebook, export, crash and browser   make test-all ARGS='-m full' for what is left
 #   make check     lint, types, order of the rooms, form of our C++
 #   make bench     comparisons with other tools (minutes)
@@ -12,8 +12,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
-# Of two tests one often waits, for a browser or for a process that ends: a third one keeps two cores busy.
-PYTEST = $(BIN)/python -m pytest -n 3 --dist worksteal
+# On two cores a third test at a time costs more, in processes that start and in caches, than it fills while another waits.
+# Where there are more cores: make test ARGS='-n 4', with some 3 GB of memory for each.
+PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 BIN = $(VENV)/bin
 LESSON = $(notdir $(firstword $(wildcard notebooks/00*.ipynb)))
 PANEL = lltm_inline/notebook/panel/js
