@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from ..source.template import prelude_text, runtime_text
-from . import cache
+from . import cache, stubs
 from .toolchain import Toolchain
 
 #: g++ writes up to half a gigabyte; with less room than this the header is left out.
@@ -38,8 +38,6 @@ PASSING_FAILURES = (
 
 _NAMES = {"gcc": "prelude.h.gch", "clang": "prelude.h.pch"}
 _RUNTIME = "runtime.o"
-#: What `load_inline` links with.
-TORCH_LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
 
 
 def torch_cflags() -> tuple[str, ...]:
@@ -63,7 +61,7 @@ def header_key(toolchain: Toolchain, prelude: str) -> str:
     version_file = Path(torch.__file__).parent / "version.py"
     stamp = f"{torch.__version__} {version_file} {version_file.stat().st_mtime_ns}"
     texts = prelude_text(prelude, apart=True), runtime_text(prelude)
-    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), TORCH_LIBRARIES, *texts, stamp)
+    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), stubs.LIBRARIES, *texts, stamp)
 
 
 def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
@@ -92,14 +90,8 @@ def header_objects(toolchain: Toolchain, prelude: str) -> tuple[Path, ...]:
 
 
 def stub_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
-    """Return the flags that link with empty libraries of the names of torch's own, which stand beside the precompiled header.
-
-    Two thirds of a link's time go into the 75 000 names of libtorch_cpu. What was linked so names the same libraries, and the
-    linker has found nothing undefined: whoever links so looks up himself whether torch has all that is wanted.
-    """
-    directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
-    # A linker that leaves out what nobody wants, as some compilers ask it to, would leave out all of these.
-    return (shlex.quote(f"-L{directory}"), "-Wl,--no-as-needed")
+    """Return the flags that link with the empty libraries beside the precompiled header."""
+    return stubs.flags(cache.cache_dir() / "headers" / header_key(toolchain, prelude))
 
 
 def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subprocess.Popen[bytes] | None:
@@ -117,13 +109,11 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
     source = "-" if toolchain.kind == "clang" else "prelude.h"
     command = [toolchain.compiler, *torch_cflags(), *toolchain.cflags]
     runtime = [*command, *_using(toolchain.kind, Path()), "-c", "-x", "c++", "-", "-o", _RUNTIME]
-    empty = [toolchain.compiler, "-shared", "-nostdlib", "-x", "assembler", os.devnull]
-    libraries = [f"lib{name}.so" for name in TORCH_LIBRARIES]
     job = {
         "command": [*command, *pch, "-x", "c++-header", source, "-o", name],
         "text": prelude_text(prelude, apart=True),
         "runtime": (runtime, runtime_text(prelude)),
-        "stubs": [[*empty, f"-Wl,-soname,{library}", "-o", library] for library in libraries],
+        "stubs": stubs.commands(toolchain.compiler),
         "cache": str(cache.cache_dir()),
         "passing_failures": PASSING_FAILURES,
         "key": key,

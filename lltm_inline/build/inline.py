@@ -6,7 +6,6 @@ Where a text is only to be compiled, and not linked, the compilers are called wi
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import secrets
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..diagnosis.compiler_log import demangle
-from . import cache, environment, header
+from . import cache, environment, header, stubs
 from .nvcc import Nvcc, write_stand_ins
 from .toolchain import ALL_DEFINED, ninja_directory
 
@@ -56,12 +55,12 @@ def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tupl
         return "", _with_header(job, lambda precompiled: _compile_remarks(job, directory, precompiled))
 
     def link(precompiled: Sequence[str]) -> tuple[str, str]:
-        whole, stubs = [*objects, *_runtime(job, precompiled)], _stubs(job, precompiled)
-        if not stubs:
+        whole, empty = [*objects, *_runtime(job, precompiled)], _stubs(job, precompiled)
+        if not empty:
             return _call_load_inline(job, directory, precompiled, whole, job.toolchain.ldflags)
         flags = tuple(flag for flag in job.toolchain.ldflags if flag != ALL_DEFINED)
-        namespace, command = _call_load_inline(job, directory, precompiled, whole, (*stubs, *flags))
-        if not _torch_has_what_is_missing_in(directory / f"{namespace}.so"):
+        namespace, command = _call_load_inline(job, directory, precompiled, whole, (*empty, *flags))
+        if not stubs.torch_has_what_is_missing_in(directory / f"{namespace}.so"):
             _link_with_torch(job, directory, whole, f"{namespace}.so")
         return namespace, command
 
@@ -81,29 +80,14 @@ def _stubs(job: Job, precompiled: Sequence[str]) -> tuple[str, ...]:
     """Return the flags that link without reading all names of torch, where what is undefined can be looked up afterwards."""
     if not (job.prelude and precompiled) or job.toolchain.nvcc or ALL_DEFINED not in job.toolchain.ldflags:
         return ()
-    return header.stub_flags(job.toolchain, job.prelude) if shutil.which("readelf") else ()
-
-
-def _torch_has_what_is_missing_in(library: Path) -> bool:
-    """Tell whether every name that a library wants is one of the libraries of torch, which this process has loaded.
-
-    What comes from elsewhere has a version, and was found by the linker.
-    """
-    from torch.utils import cpp_extension
-
-    # Not nm, which takes twelve times as long: it looks at all sections.
-    listed = subprocess.run(["readelf", "--wide", "--dyn-syms", library], capture_output=True, text=True, check=False)
-    names = re.findall(r" GLOBAL +DEFAULT +UND ([^\s@]+)$", listed.stdout, re.MULTILINE)
-    # And with it all that it is linked with: libtorch, libtorch_cpu, libc10.
-    torch = ctypes.CDLL(os.path.join(cpp_extension.TORCH_LIB_PATH, "libtorch_python.so"))
-    return listed.returncode == 0 and all(hasattr(torch, name) for name in names)
+    return header.stub_flags(job.toolchain, job.prelude) if stubs.can_look_up() else ()
 
 
 def _link_with_torch(job: Job, directory: Path, objects: Sequence[Path], library: str) -> None:
     """Link as `load_inline` does, for the linker to say what is undefined and where."""
     from torch.utils import cpp_extension
 
-    libraries = [f"-L{cpp_extension.TORCH_LIB_PATH}", *(f"-l{name}" for name in header.TORCH_LIBRARIES)]
+    libraries = [f"-L{cpp_extension.TORCH_LIB_PATH}", *(f"-l{name}" for name in stubs.LIBRARIES)]
     command = [job.toolchain.compiler, "main.o", "-shared", *map(str, objects), *job.toolchain.ldflags, *libraries]
     _run([*command, "-o", library], directory)
 

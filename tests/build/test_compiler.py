@@ -242,16 +242,26 @@ def test_a_link_reads_no_names_of_torch(tiny: Any, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("quick_compiler")
-def test_what_torch_has_not_either_is_a_link_error(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nowhere",
+        # libgomp has it, with which torch is linked, and the kernel only by g++.
+        pytest.param(
+            "omp_get_wtick", marks=pytest.mark.skipif(not shutil.which("clang++"), reason="no clang++ on this machine")
+        ),
+    ],
+)
+def test_what_torch_has_not_either_is_a_link_error(name: str, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that is nowhere is told at its line, without the text being compiled again."""
     compiled: list[Job] = []
     call = inline._call_load_inline
     monkeypatch.setattr(inline, "_call_load_inline", lambda job, *rest: (compiled.append(job), call(job, *rest))[1])
-    text = "double nowhere(double);\n" + STABLE.replace("times(x, FACTOR)", "times(x, nowhere(FACTOR))")
+    text = f'extern "C" double {name}();\n' + STABLE.replace("times(x, FACTOR)", f"times(x, {name}())")
     with pytest.raises(BuildError, match="did not link") as error:
         build(tiny(text=text), progress=False)
     [told] = error.value.diagnostics
-    assert "nowhere" in told.message and "nowhere(FACTOR)" in text.splitlines()[told.line - 1]
+    assert name in told.message and f", {name}()" in text.splitlines()[told.line - 1]
     assert len(compiled) == 1
 
 
