@@ -64,9 +64,13 @@ def header_key(toolchain: Toolchain, prelude: str) -> str:
     return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), stubs.LIBRARIES, *texts, stamp)
 
 
+def _directory(toolchain: Toolchain, prelude: str) -> Path:
+    return cache.cache_dir() / "headers" / header_key(toolchain, prelude)
+
+
 def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
     """Return the flags that use the precompiled header, or none while there is no such header; start making it then."""
-    directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
+    directory = _directory(toolchain, prelude)
     if (directory / _NAMES[toolchain.kind]).exists():
         cache.touch(directory)
         return tuple(map(shlex.quote, _using(toolchain.kind, directory)))
@@ -86,12 +90,12 @@ def header_objects(toolchain: Toolchain, prelude: str) -> tuple[Path, ...]:
     """Return what a text is linked with that was compiled with the precompiled header."""
     if not runtime_text(prelude):
         return ()
-    return (cache.cache_dir() / "headers" / header_key(toolchain, prelude) / _RUNTIME,)
+    return (_directory(toolchain, prelude) / _RUNTIME,)
 
 
 def stub_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
     """Return the flags that link with the empty libraries beside the precompiled header."""
-    return stubs.flags(cache.cache_dir() / "headers" / header_key(toolchain, prelude))
+    return stubs.flags(_directory(toolchain, prelude))
 
 
 def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subprocess.Popen[bytes] | None:
@@ -147,13 +151,13 @@ _COMPLAINT = re.compile(
 
 def discard(toolchain: Toolchain, prelude: str) -> None:
     """Remove a precompiled header; the next build starts a new one."""
-    shutil.rmtree(cache.cache_dir() / "headers" / header_key(toolchain, prelude), ignore_errors=True)
+    shutil.rmtree(_directory(toolchain, prelude), ignore_errors=True)
 
 
 def wait(toolchain: Toolchain, prelude: str, seconds: float = 300.0) -> bool:
     """Wait until the precompiled header is there (for benchmarks and tests); False when it did not come."""
     deadline = time.monotonic() + seconds
-    directory = cache.cache_dir() / "headers" / header_key(toolchain, prelude)
+    directory = _directory(toolchain, prelude)
     if not directory.exists() and start(toolchain, prelude, behind=False) is None:  # there is no room for it
         return False
     while not directory.exists() and time.monotonic() < deadline:

@@ -12,6 +12,7 @@ import secrets
 import shlex
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,13 +56,14 @@ def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tupl
         return "", _with_header(job, lambda precompiled: _compile_remarks(job, directory, precompiled))
 
     def link(precompiled: Sequence[str]) -> tuple[str, str]:
-        whole, empty = [*objects, *_runtime(job, precompiled)], _stubs(job, precompiled)
-        if not empty:
-            return _call_load_inline(job, directory, precompiled, whole, job.toolchain.ldflags)
-        flags = tuple(flag for flag in job.toolchain.ldflags if flag != ALL_DEFINED)
-        namespace, command = _call_load_inline(job, directory, precompiled, whole, (*empty, *flags))
-        if not stubs.torch_has_what_is_missing_in(directory / f"{namespace}.so"):
-            _link_with_torch(job, directory, whole, f"{namespace}.so")
+        whole, ldflags = [*objects, *_runtime(job, precompiled)], job.toolchain.ldflags
+        empty = _stubs(job, precompiled)
+        flags = (*empty, *(flag for flag in ldflags if flag != ALL_DEFINED)) if empty else ldflags
+        namespace, command = _call_load_inline(job, directory, precompiled, whole, flags)
+        if empty and ALL_DEFINED in ldflags:
+            library = f"{namespace}.so"
+            if not stubs.torch_has_what_is_missing_in(directory / library):
+                _link_with_torch(job, directory, whole, library)
         return namespace, command
 
     namespace, command = _with_header(job, link)
@@ -77,10 +79,12 @@ def _runtime(job: Job, precompiled: Sequence[str]) -> tuple[Path, ...]:
 
 
 def _stubs(job: Job, precompiled: Sequence[str]) -> tuple[str, ...]:
-    """Return the flags that link without reading all names of torch, where what is undefined can be looked up afterwards."""
-    if not (job.prelude and precompiled) or job.toolchain.nvcc or ALL_DEFINED not in job.toolchain.ldflags:
+    """Return the flags that link without reading all names of torch, where what must be defined can be looked up afterwards."""
+    if sys.platform != "linux" or not (job.prelude and precompiled) or job.toolchain.nvcc:
         return ()
-    return header.stub_flags(job.toolchain, job.prelude) if stubs.can_look_up() else ()
+    if ALL_DEFINED in job.toolchain.ldflags and not stubs.can_look_up():
+        return ()
+    return header.stub_flags(job.toolchain, job.prelude)
 
 
 def _link_with_torch(job: Job, directory: Path, objects: Sequence[Path], library: str) -> None:

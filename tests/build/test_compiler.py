@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 
+import lltm_inline as li
 from lltm_inline import native
 from lltm_inline.build import cache, compiler, header, inline
 from lltm_inline.build import job as job_module
@@ -228,17 +229,30 @@ def libraries_of(path: Path) -> list[str]:
     return re.findall(r"^ +NEEDED +(\S+)$", headers, re.MULTILINE)
 
 
+#: What may have undefined names: Python's own.
+BOUND = """
+#include <torch/extension.h>
+torch::Tensor forward(torch::Tensor x) { return x * FACTOR; }
+torch::Tensor backward(torch::Tensor d_y, std::array<bool, 1> wanted) { return d_y * FACTOR; }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("forward", &forward);
+  m.def("backward", &backward);
+}
+"""
+
+
 @pytest.mark.usefixtures("quick_compiler")
 @pytest.mark.skipif(not shutil.which("readelf"), reason="no readelf on this machine")
-def test_a_link_reads_no_names_of_torch(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("text", "api"), [(STABLE, "stable"), (BOUND, "aten")], ids=["stable", "pybind11"])
+def test_a_link_reads_no_names_of_torch(text: str, api: str, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside a precompiled header stand empty libraries: what is linked with them names the same libraries, and works."""
-    found = build(tiny(11), progress=False)
-    assert re.search(r"^ldflags = .* -L\S+/headers/\w+ ", (found.path.parent / "build.ninja").read_text(), re.MULTILINE)
+    found = li.load(tiny(11, text=text, api=api), progress=False)
+    ninja = (found.build.path.parent / "build.ninja").read_text()
+    assert re.search(r"^ldflags = .* -L\S+/headers/\w+ ", ninja, re.MULTILINE)
     monkeypatch.setattr(inline, "_stubs", lambda *_: ())
-    plain = build(tiny(13), progress=False)
-    assert libraries_of(found.path) == libraries_of(plain.path) and "libtorch_cpu.so" in libraries_of(found.path)
-    torch.ops.load_library(str(found.path))
-    assert getattr(torch.ops, found.namespace).forward(torch.ones(1)).item() == 11
+    plain = build(tiny(13, text=text, api=api), progress=False)
+    assert libraries_of(found.build.path) == libraries_of(plain.path) and "libtorch_cpu.so" in libraries_of(plain.path)
+    assert found(torch.ones(1)).item() == 11
 
 
 @pytest.mark.usefixtures("quick_compiler")
