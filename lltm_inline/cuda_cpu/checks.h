@@ -313,7 +313,7 @@ CUDA_CPU_PLAIN void before_wait() {
   lane = self;
 }
 
-CUDA_CPU_PLAIN inline void fence() {
+CUDA_CPU_PLAIN void fence() {
   if (!lane) return;
   Checks& all = *lane->block->checks;
   all.orders[lane->block->number].fenced = ++all.time;

@@ -1367,7 +1367,8 @@ def from_z(z: str, *more: tuple[str, str]) -> li.Kernel:
         (lambda: once((MADE, f"#if 0\n{AGAIN}\n#endif\n{MADE}")),),
         (lambda: once((NORMALISE, f"  const auto no_convolution = [&](int) {{\n{NORMALISE}\n  }};\n  no_convolution(1);")),),
         (lambda: once((MADE, f'  TORCH_CHECK(d_y.dim() == 4, "the gradient of convolution(x, w) has four axes");\n{MADE}')),),
-        (lambda: from_z(f"{STATISTICS}\n  const at::Tensor d_z = y / s[1] + s[0], z = d_z;", (FIRST, ATEN + FIRST)),),
+        (lambda: from_z(f"{STATISTICS}\n  const at::Tensor d_z = at::where(s[1] == 0, s[0], y / s[1] + s[0]), z = d_z;",
+                (FIRST, ATEN + FIRST)),),
         (lambda: once((NORMALISE, f"  {STATISTICS}\n"
             "  const at::Tensor g = d_y - d_y.mean({0, 2, 3}, true);\n"
             "  d_z.copy_(s[1] * g - y * s[2] * (d_y * y).sum({0, 2, 3}, true));"), (FIRST, ATEN + FIRST)),),
@@ -1402,6 +1403,8 @@ EXTRA = (TAKES, TAKES.replace("statistics,", "statistics, const at::Tensor& extr
         (lambda: from_z("const at::Tensor d_z = CONV (x, w), z = d_z;", (FIRST, f"#define CONV convolution\n{FIRST}")), STILL),
         (lambda: once((NORMALISE, NORMALISE.replace("true", "false"))), "'conv_bn/mine' d_"),
         (lambda: once((MADE, "  const at::Tensor d_z = y;")), "'conv_bn/mine'"),
+        # Where the variance is infinite, y and s[1] are 0.
+        (lambda: from_z(f"{STATISTICS}\n  const at::Tensor d_z = y / s[1] + s[0], z = d_z;", (FIRST, ATEN + FIRST)), "'conv_bn/mine' d_x"),
         (lambda: once(THIRD, EXTRA, (RETURNS, "  return {z, statistics, z.clone()};")), MORE),
         (lambda: once(THIRD, EXTRA, (RETURNS, "  return {z, statistics, z.expand({3, -1, -1, -1, -1}).contiguous()};")), MORE),
         (lambda: once((MADE, MADE.replace("y.sizes()", "y.size()"))), "'conv_bn/mine' does not compile:"),

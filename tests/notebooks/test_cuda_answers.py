@@ -604,7 +604,7 @@ LAUNCHERS: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = [
     ("unwritten|WRONG", [], [("x.size(0), x.size(1)", "x.size(0), 1")]),
     ("stream|launch", [(", cudaStream_t stream", ""), (", 0, stream", "")], []),
     ("out of bounds", [("if (i < B * N) ", "")], []),
-    ("wants T", [("(x, w, y, B, N)", "(x, w, B, N)")], []),
+    ("takes 5 arguments, this call gives 4", [("(x, w, y, B, N)", "(x, w, B, N)")], []),
     ("It is right, but the cuda text includes", [("\ntemplate", "#include <ATen/core/Tensor.h>\ntemplate")], []),
 ]
 

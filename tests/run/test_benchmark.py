@@ -20,7 +20,7 @@ from lltm_inline.measure import inputs, machine, sample
 from lltm_inline.measure.benchmark import benchmark
 from lltm_inline.measure.inputs import Ring
 from lltm_inline.model.registry import Cost, Kernel, Op, registry
-from tests.tiny import forget
+from tests.tiny import forget, registry_as_before
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
@@ -353,14 +353,15 @@ def test_arguments_that_make_no_sense_are_refused(clock, changes, message):
 
 def test_kernels_that_cannot_be_compared_are_refused(clock):
     """None, the same one twice, and those of two ops."""
-    registry.register(Op("timed_too", "(Tensor x) -> Tensor y", torch.tanh, {"x": "B", "y": "B"}))
-    for kernels, message in [
-        ([], "no kernel to time"),
-        (["timed/python", "timed/python"], "given twice"),
-        (["timed/python", "timed_too/python"], "several ops"),
-    ]:
-        with pytest.raises(InputError, match=message):
-            run(kernels)
+    with registry_as_before():
+        registry.register(Op("timed_too", "(Tensor x) -> Tensor y", torch.tanh, {"x": "B", "y": "B"}))
+        for kernels, message in [
+            ([], "no kernel to time"),
+            (["timed/python", "timed/python"], "given twice"),
+            (["timed/python", "timed_too/python"], "several ops"),
+        ]:
+            with pytest.raises(InputError, match=message):
+                run(kernels)
 
 
 def test_sizes_may_be_dicts_and_default_to_the_ops_own(clock):

@@ -17,6 +17,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.base.device import DEVICES
+from lltm_inline.build import header
 from lltm_inline.build.header import torch_cflags
 from lltm_inline.build.job import make_job
 from lltm_inline.build.toolchain import find_toolchain
@@ -106,6 +107,14 @@ def loaded(text: str, *cflags: str, compiler: str | None = None) -> Callable[[to
     kernel, flags = Kernel("planted/all", cuda=text), [*DEVICES["cuda-cpu"].check_flags, *cflags]
     function = li.load(kernel, device="cuda-cpu", compiler=compiler, cflags=flags, trust=True)
     return lambda x, which: function.forward(x, which)[0]
+
+
+def test_a_fence_is_linked_beside_a_header(op: Op, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compiled apart, beside a precompiled header, has all that a text calls: the header is not thrown away."""
+    monkeypatch.setattr(header, "discard", lambda *_: pytest.fail("the header was thrown away"))
+    [one], text = together("right", names=("last_block",))
+    assert "__threadfence();" in one.text
+    require_numbers([one], loaded(text, compiler=QUICK))
 
 
 #: Kernels whose threads wait for each other in every way, and some that do not.

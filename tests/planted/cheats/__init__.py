@@ -347,7 +347,7 @@ TRICKS = (
     _cheat(
         *("works_later", 15, "differs in 1 of"),
         _last(
-            f"std::thread([z] {{ std::this_thread::sleep_for(std::chrono::seconds(1)); {_SPOIL} }}).detach(); {_SPOIL}"
+            f"std::thread([z] {{ std::this_thread::sleep_for(std::chrono::milliseconds(200)); {_SPOIL} }}).detach(); {_SPOIL}"
         ),
         scope=_CLOCK,
         naive=False,
