@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..base.loaded import address_of, loaded_at
 from ..workers.black_box import Frame
 
 #: The first that is there is taken; both print a place for each call, the innermost inlined one first. With the second list of
@@ -132,15 +133,6 @@ def own_name(path: str) -> str | None:
     return None if is_file else name
 
 
-class _Info(ctypes.Structure):
-    _fields_ = [
-        ("path", ctypes.c_char_p),
-        ("base", ctypes.c_void_p),
-        ("symbol", ctypes.c_char_p),
-        ("address", ctypes.c_void_p),
-    ]
-
-
 def calls_of(frames: Iterable[Frame]) -> tuple[str, ...]:
     """Name the functions of the C library among the frames, the innermost first.
 
@@ -161,11 +153,11 @@ def calls_of(frames: Iterable[Frame]) -> tuple[str, ...]:
 def _c_library() -> tuple[str, int] | None:
     """Where this process has its C library: path and address."""
     try:
-        anywhere = ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p).value
+        anywhere = address_of(ctypes.CDLL(None).abort)
     except (OSError, AttributeError):
         return None
-    info = _look_up(anywhere or 0)
-    return (info.path.decode(errors="replace"), info.base) if info and info.path and info.base else None
+    found = loaded_at(anywhere)
+    return (found.library, found.base) if found and found.library and found.base else None
 
 
 def _same(one: str, other: str) -> bool:
@@ -173,17 +165,10 @@ def _same(one: str, other: str) -> bool:
 
 
 def _name(address: int) -> str:
-    info = _look_up(address)
-    symbol = info.symbol.decode(errors="replace") if info and info.symbol else ""
+    found = loaded_at(address)
+    symbol = found.symbol if found else ""
     # One function has several names there: `free` is also `__libc_free`, `nanosleep` also `__nanosleep`.
     return symbol.removeprefix("__libc_").removeprefix("__GI_").removeprefix("__")
-
-
-def _look_up(address: int) -> _Info | None:
-    info = _Info()
-    look = ctypes.CDLL(None).dladdr
-    look.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Info)]
-    return info if look(address, ctypes.byref(info)) else None
 
 
 def short_name(name: str) -> str:

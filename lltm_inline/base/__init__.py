@@ -6,6 +6,7 @@ device                    where a kernel can run, and from which text
 packages                  which packages are there, and how to get the others
 above                     what a room leaves to one above it: how a result looks, how an extension comes in
 trace                     the user's own lines of a traceback
+loaded                    what lies at an address of this process
 
 `lltm_inline.errors`, beside this room, has every exception.
 """

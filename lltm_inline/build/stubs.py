@@ -15,6 +15,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from ..base.loaded import address_of, loaded_at
+
 #: What `load_inline` links with.
 LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
 
@@ -42,17 +44,6 @@ def can_look_up() -> bool:
     return shutil.which("readelf") is not None
 
 
-class _Place(ctypes.Structure):
-    """What dladdr(3) says of an address."""
-
-    _fields_ = (
-        ("library", ctypes.c_char_p),
-        ("base", ctypes.c_void_p),
-        ("symbol", ctypes.c_char_p),
-        ("address", ctypes.c_void_p),
-    )
-
-
 def torch_has_what_is_missing_in(library: Path) -> bool:
     """Tell whether every name that a library wants is one of torch's own libraries.
 
@@ -66,11 +57,10 @@ def torch_has_what_is_missing_in(library: Path) -> bool:
     names = re.findall(r" GLOBAL +DEFAULT +UND ([^\s@]+)$", listed.stdout, re.MULTILINE)
     # It is linked with the others: a name of any of them is found through it.
     torch = ctypes.CDLL(os.path.join(cpp_extension.TORCH_LIB_PATH, "libtorch_python.so"))
-    owners = {f"lib{name}.so".encode() for name in LIBRARIES}
-    ask, place = ctypes.CDLL(None).dladdr, _Place()
+    owners = {f"lib{name}.so" for name in LIBRARIES}
 
     def is_torchs(name: str) -> bool:
-        found = hasattr(torch, name) and ask(ctypes.cast(torch[name], ctypes.c_void_p), ctypes.byref(place))
-        return bool(found) and os.path.basename(place.library) in owners
+        found = loaded_at(address_of(torch[name])) if hasattr(torch, name) else None
+        return found is not None and os.path.basename(found.library) in owners
 
     return listed.returncode == 0 and all(map(is_torchs, names))

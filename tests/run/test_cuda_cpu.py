@@ -18,7 +18,6 @@ import torch
 import lltm_inline as li
 from lltm_inline.base.device import DEVICES
 from lltm_inline.build import header
-from lltm_inline.build.header import torch_cflags
 from lltm_inline.build.job import make_job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.cuda_cpu import rewrite
@@ -109,14 +108,6 @@ def loaded(text: str, *cflags: str, compiler: str | None = None) -> Callable[[to
     return lambda x, which: function.forward(x, which)[0]
 
 
-def test_a_fence_is_linked_beside_a_header(op: Op, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is compiled apart, beside a precompiled header, has all that a text calls: the header is not thrown away."""
-    monkeypatch.setattr(header, "discard", lambda *_: pytest.fail("the header was thrown away"))
-    [one], text = together("right", names=("last_block",))
-    assert "__threadfence();" in one.text
-    require_numbers([one], loaded(text, compiler=QUICK))
-
-
 #: Kernels whose threads wait for each other in every way, and some that do not.
 RIGHT_SOME = (
     *("warp_reduction", "conditional_barrier", "block_votes", "active_lanes", "cooperative_groups", "double_buffer"),
@@ -167,6 +158,14 @@ def test_right_kernels_otherwise(op: Op, compiler: str | None, is_all: bool, fla
         pytest.skip("no clang++")
     planted, text = together("right", names=() if is_all else RIGHT_SOME)
     require_numbers(planted, loaded(text, *flags, compiler=compiler))
+
+
+def test_a_fence_is_linked_beside_a_header(op: Op, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compiled apart, beside a precompiled header, has all that a text calls: the header is not thrown away."""
+    monkeypatch.setattr(header, "discard", lambda *_: pytest.fail("the header was thrown away"))
+    [one], text = together("right", names=("last_block",))
+    assert "__threadfence();" in one.text
+    require_numbers([one], loaded(text, compiler=QUICK))
 
 
 def require_numbers(planted: list[Planted], run: Callable[[torch.Tensor, int], torch.Tensor]) -> None:
@@ -281,7 +280,7 @@ def test_threads_change_places_without_torch(compiler: str, run: tuple[str, ...]
         pytest.skip(f"no {' and no '.join(missing)}")
     text = rewrite((PLACE / "without_torch.cu").read_text(), "planted/free", "cuda")
     (tmp_path / "main.cpp").write_text(prelude_text(CUDA_PRELUDE) + text)
-    subprocess.run([compiler, "-O2", *torch_cflags(), "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
+    subprocess.run([compiler, "-O2", *header.torch_cflags(), "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
     made = subprocess.run([*run, "./main"], cwd=tmp_path, capture_output=True, text=True)
     assert made.stdout == "all is well\n", made
 
