@@ -75,7 +75,7 @@ $(VENV)/.stamp-venv:
 
 $(VENV)/.stamp-run: $(VENV)/.stamp-venv pyproject.toml constraints.txt
 	@echo "installing the pinned packages into $(VENV) (a few minutes the first time)"
-	$(PIP_INSTALL) .
+	$(PIP_INSTALL) '.[jupyter]'
 	@touch $@
 
 $(VENV)/.stamp-test $(VENV)/.stamp-check $(VENV)/.stamp-bench: $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml constraints.txt

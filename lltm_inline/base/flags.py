@@ -12,6 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+#: The standard of C++ that every text is compiled with: torch's headers need it from 2.13 on, and before that `load_inline` asks
+#: for C++17. It comes after torch's own flags and before the user's, so that the last one holds.
+STANDARD = "-std=c++20"
+
 #: g++ and clang++: warnings, language, optimisation, machine, debug information, macros and directories of headers.
 _CPP = (
     r"-D[A-Za-z_]\w*(?:=.*)?",

@@ -18,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from ..base.flags import STANDARD
 from ..source.template import prelude_text, runtime_text
 from . import cache, stubs
 from .toolchain import Toolchain
@@ -45,7 +46,7 @@ def torch_cflags() -> tuple[str, ...]:
     from torch.utils.cpp_extension import include_paths
 
     system = [flag for path in [*include_paths(), _python_include()] for flag in ("-isystem", path)]
-    return ("-DTORCH_API_INCLUDE_EXTENSION_H", *system, "-fPIC", "-std=c++20")
+    return ("-DTORCH_API_INCLUDE_EXTENSION_H", *system, "-fPIC", STANDARD)
 
 
 def _python_include() -> str:

@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..base.flags import STANDARD
 from ..diagnosis.compiler_log import demangle
 from . import cache, environment, header, stubs
 from .nvcc import Nvcc, write_stand_ins
@@ -152,7 +153,7 @@ def ptx_command(nvcc: Nvcc, compiler: str, source: str, output: str, stand_ins: 
     """
     from torch.utils import cpp_extension
 
-    common = [flag for flag in header.torch_cflags() if flag != "-fPIC"]
+    common = [flag for flag in header.torch_cflags() if flag not in ("-fPIC", STANDARD)]
     return [
         nvcc.path,
         "-ptx",
@@ -244,7 +245,7 @@ def _call_load_inline(
     namespace, nvcc = _fresh_namespace(job.key), job.toolchain.nvcc
     # -pipe: what the parts of g++ hand to each other would lie in the system's directory for temporary files, and stay there
     # when they are killed.
-    flags = ["-pipe", *precompiled, *job.cflags]
+    flags = ["-pipe", STANDARD, *precompiled, *job.cflags]
     with _torch_settings(job), _listening(directory) as printed:
         cpp_extension.load_inline(
             name=namespace,
