@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from ..base.arguments import REAL_DTYPES
+from ..base.flags import STANDARD
 from ..errors import DefinitionError, InputError
 from ..model.op import Argument, Op
 from ..run.cases import Case, dtypes_of, expect, make_inputs, prime_size
@@ -37,7 +38,7 @@ _TORCH = (
     "-DC10_CUDA_NO_CMAKE_CONFIGURE_FILE "
 )
 _CUDA = '-I"$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")/include" '
-_NVCC = 'nvcc -c -std=c++20 {flags} -arch=sm_75 {headers}{source} -odir "$(mktemp -d)"'
+_NVCC = 'nvcc -c {flags} -arch=sm_75 {headers}{source} -odir "$(mktemp -d)"'
 _HOST = "g++ -fsyntax-only -std=c++20 {headers}{source}"
 _OF_TORCH = re.compile(r"#\s*include\s*<(?:ATen|c10|torch)/")
 _OF_CUDA = re.compile(r"#\s*include\s*<(?:(?:ATen|c10)/cuda/|cuda)")
@@ -76,12 +77,14 @@ class Flags:
 
     Attributes:
         variable: the environment variable, or option of CMake, that names the processor.
+        standard: of C++, as torch's own build has asked for an older one before 2.13.
         own: the kernel's own flags, and definitions.
         vectors: the sources use ATen's vectors.
         nvcc: all flags of nvcc, the kernel's own last.
     """
 
     variable: str
+    standard: str
     own: tuple[str, ...]
     vectors: bool
     nvcc: tuple[str, ...]
@@ -99,8 +102,10 @@ def flags_of(plan: Plan, csrc: Mapping[str, str]) -> Flags:
     own = {part.device: part.kernel.flags for part in plan.parts}
     defines = (f"-D{TARGET_VERSION}",) if plan.style == "stable" else ()
     vectors = any(_VECTORS.search(text) for path, text in csrc.items() if path.startswith("csrc/"))
-    nvcc = ("-O3", "-Xcompiler=-fvisibility=hidden", *own.get("cuda", ()))
-    return Flags(f"{plan.name.upper()}_MARCH", (*defines, *own.get("cpu", ())), vectors, nvcc)
+    cuda = own.get("cuda", ())
+    standard = () if any(flag.startswith("-std=") for flag in cuda) else (STANDARD,)  # nvcc takes one alone
+    nvcc = ("-O3", *standard, "-Xcompiler=-fvisibility=hidden", *cuda)
+    return Flags(f"{plan.name.upper()}_MARCH", STANDARD, (*defines, *own.get("cpu", ())), vectors, nvcc)
 
 
 def files_of(plan: Plan) -> dict[str, str]:
@@ -300,7 +305,7 @@ def _commands(plan: Plan, to: Path, python: str, csrc: Mapping[str, str]) -> Ite
     def place(path: str = "") -> str:
         return shlex.quote(str(to / path))
 
-    needs = "pytest" if plan.how == "cmake" else "'setuptools>=77' ninja pytest"
+    needs = "pytest" if plan.how == "cmake" else "'setuptools>=71' ninja pytest"
     yield "install what the build and the tests need, beside torch", f"{python} -m pip install {needs}"
     if plan.how == "setuptools":
         yield "build and install it", f"{python} -m pip install --no-build-isolation -e {place()}"

@@ -6,7 +6,7 @@ What can follow is found without IPython (`complete`); the rest hands it to IPyt
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,15 +156,19 @@ def _from(fragment: str, words: Iterable[str], kind: str) -> Completion:
 
 
 def load(shell: Any) -> None:
-    """Let a shell's completer ask us first; a second time changes nothing."""
-    from IPython.core.completer import context_matcher
+    """Let a shell's completer ask us first; a second time changes nothing.
 
+    Before IPython 8.6, such as Colab's, a matcher sees the cursor's line alone: there the words of a text are not completed.
+    """
     unload(shell)
+    try:
+        from IPython.core.completer import SimpleCompletion, context_matcher
+    except ImportError:
+        shell.Completer.custom_matchers.append(_line_matcher(shell.Completer))
+        return
 
-    @context_matcher(identifier="lltm_inline", priority=200)
+    @context_matcher(identifier=_IDENTIFIER, priority=200)
     def kernel_matcher(context: Any) -> Any:
-        from IPython.core.completer import SimpleCompletion
-
         found = complete(context.full_text, context.cursor_line, context.cursor_position)
         if found is None:
             return {"completions": []}
@@ -177,8 +181,24 @@ def load(shell: Any) -> None:
     shell.Completer.custom_matchers.append(kernel_matcher)
 
 
+_IDENTIFIER = "lltm_inline"
+
+
+def _line_matcher(completer: Any) -> Callable[[str], list[str]]:
+    """Return a matcher of IPython 7, which replaces what it is given: the end of what stands before the cursor."""
+
+    def matcher(text: str) -> list[str]:
+        found = complete(completer.line_buffer, 0, len(completer.text_until_cursor))
+        if found is None or not found.fragment.endswith(text):
+            return []
+        return [word[len(found.fragment) - len(text) :] for word in found.words]
+
+    matcher.matcher_identifier = _IDENTIFIER  # type: ignore[attr-defined]
+    return matcher
+
+
 def unload(shell: Any) -> None:
     """Take our part of the completer away again."""
     shell.Completer.custom_matchers[:] = [
-        each for each in shell.Completer.custom_matchers if getattr(each, "matcher_identifier", "") != "lltm_inline"
+        each for each in shell.Completer.custom_matchers if getattr(each, "matcher_identifier", "") != _IDENTIFIER
     ]

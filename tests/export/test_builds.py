@@ -181,7 +181,7 @@ def test_commands() -> None:
     to = Path("/some where/lltm")
     lines = dict(commands(plan_of("lltm/fused", "setuptools"), to, "python"))
     assert lines == {
-        "install what the build and the tests need, beside torch": "python -m pip install 'setuptools>=77' ninja pytest",
+        "install what the build and the tests need, beside torch": "python -m pip install 'setuptools>=71' ninja pytest",
         "build and install it": "python -m pip install --no-build-isolation -e '/some where/lltm'",
         "run its tests": "python -m pytest '/some where/lltm/tests'",
         "time it against PyTorch": "python '/some where/lltm/benchmark.py'",
