@@ -98,6 +98,8 @@ def find_toolchain(
     flags = (
         default_cflags(kind, openmp=probe["openmp"], level=where.level) if cflags is None else validated_cflags(cflags)
     )
+    if branches_untold(kind, version):
+        flags = tuple(flag for flag in flags if not flag.startswith("-fsanitize-coverage="))
     ldflags = [ALL_DEFINED] if sys.platform == "linux" else []
     ldflags += ["-fopenmp"] if "-fopenmp" in flags else []
     debug = (
@@ -107,6 +109,17 @@ def find_toolchain(
         ldflags.append(f"-fuse-ld={linker}")
     nvcc = find_cuda(compile_only=compile_only) if where.needs_gpu else None
     return Toolchain(path, kind, version, identity, (*flags, *_ALWAYS, *debug), tuple(ldflags), where, nvcc)
+
+
+def branches_untold(kind: str, version: str) -> bool:
+    """Tell whether a compiler cannot say which branches are taken: g++ before 12 would have the code that is told do so as well.
+
+    Example:
+        >>> branches_untold("gcc", "g++ 11.4.0"), branches_untold("gcc", "g++ 12.2.0")
+        (True, False)
+    """
+    number = re.search(r"\d+", version.removeprefix("g++"))
+    return kind == "gcc" and number is not None and int(number[0]) < 12
 
 
 def _find_compiler(compiler: str | None) -> str:

@@ -401,8 +401,22 @@ struct AssumptionFault {
 }  // namespace cuda_cpu
 
 #define CUDA_CPU_HOOK_ extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN
+// A step is a branch; where the compiler does not tell of branches, a load, a store or a call. A loop without any of these is
+// ended by the limit of time alone there.
+#define CUDA_CPU_STEP_()                                                             \
+  do {                                                                               \
+    const char* const here_ = static_cast<const char*>(__builtin_return_address(0)); \
+    cuda_cpu::count_step(here_);                                                     \
+    if (--cuda_cpu::steps_left == 0) cuda_cpu::steps_are_over(here_);                \
+  } while (false)
+#ifdef CUDA_CPU_STEPS_ARE_ACCESSES
+#define CUDA_CPU_STEP_OF_ACCESS_() CUDA_CPU_STEP_()
+#else
+#define CUDA_CPU_STEP_OF_ACCESS_()
+#endif
 #define CUDA_CPU_ACCESS_(name, kind, size)                                                 \
   CUDA_CPU_HOOK_ void __tsan_##name(void* address) {                                       \
+    CUDA_CPU_STEP_OF_ACCESS_();                                                            \
     cuda_cpu::on_access<size, cuda_cpu::Kind::kind>(address, __builtin_return_address(0)); \
   }
 #define CUDA_CPU_ACCESSES_(size)                       \
@@ -432,6 +446,7 @@ CUDA_CPU_HOOK_ void* memcpy(void* to, const void* from, size_t bytes) noexcept {
 #endif
 CUDA_CPU_HOOK_ void __tsan_init() {}
 CUDA_CPU_HOOK_ void __tsan_func_entry(void* from) {
+  CUDA_CPU_STEP_OF_ACCESS_();
   cuda_cpu::count_call(static_cast<const char*>(from));
 }
 CUDA_CPU_HOOK_ void __tsan_func_exit(void*) {
@@ -440,8 +455,7 @@ CUDA_CPU_HOOK_ void __tsan_func_exit(void*) {
 CUDA_CPU_HOOK_ void __tsan_vptr_update(void**, void*) {}
 CUDA_CPU_HOOK_ void __tsan_vptr_read(void**) {}
 CUDA_CPU_HOOK_ void __sanitizer_cov_trace_pc() {
-  cuda_cpu::count_step(static_cast<const char*>(__builtin_return_address(0)));
-  if (--cuda_cpu::steps_left == 0) cuda_cpu::steps_are_over(static_cast<const char*>(__builtin_return_address(0)));
+  CUDA_CPU_STEP_();
 }
 
 // The atomics of the host, of reference counts for instance.

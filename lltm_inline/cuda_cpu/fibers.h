@@ -17,8 +17,11 @@
   __attribute__((disable_sanitizer_instrumentation, no_sanitize("thread", "alignment", "bounds", "coverage")))
 #elif defined(__clang__)
 #define CUDA_CPU_PLAIN __attribute__((no_sanitize("thread", "alignment", "bounds", "coverage")))
-#else
+#elif __GNUC__ >= 12
 #define CUDA_CPU_PLAIN __attribute__((no_sanitize_thread, no_sanitize_undefined, no_sanitize_coverage))
+#else  // It has no way to leave a function out of coverage: nothing is compiled with it.
+#define CUDA_CPU_PLAIN __attribute__((no_sanitize_thread, no_sanitize_undefined))
+#define CUDA_CPU_STEPS_ARE_ACCESSES
 #endif
 
 #ifndef CUDA_CPU_UCONTEXT

@@ -19,7 +19,7 @@ import torch
 from ..autopsy.symbolize import lines_of
 from ..base.device import DEVICES
 from ..base.progress import CountedProgress, say, showing
-from ..build.toolchain import find_toolchain
+from ..build.toolchain import branches_untold, find_toolchain
 from ..checking.postmortem import run_or_raise
 from ..errors import ToolchainError
 from ..model.outcomes import noting
@@ -82,7 +82,7 @@ def counts(
         CheckError: a kernel is wrong; nothing of it is counted.
         DefinitionError: a kernel has no CUDA text.
         CrashError: a kernel took the worker down; TimeoutError: it did not come back in time.
-        ToolchainError: no compiler, or nothing that finds the line of an address.
+        ToolchainError: no compiler, a g++ before 12, or nothing that finds the line of an address.
         BuildError, InputError, UnknownKernelError: as for `memory`.
 
     Example:
@@ -100,7 +100,13 @@ def counts(
     for kernel in chosen:
         require_text(kernel, _DEVICE)
     against = chosen[0].label if baseline is None else choose_baseline(chosen, baseline)
-    if find_toolchain(compiler).kind == "clang":
+    toolchain = find_toolchain(compiler)
+    if branches_untold(toolchain.kind, toolchain.version):
+        raise ToolchainError(
+            f"li.counts needs g++ 12 or newer, or clang++: {toolchain.version} does not tell which branches are taken. Install one, "
+            "and name it: compiler='clang++'"
+        )
+    if toolchain.kind == "clang":
         setting = replace(setting, cflags=(*DEVICES[_DEVICE].count_flags, *_CLANG))
     with showing(f"counts of {op.name}", progress, len(chosen) * (1 + len(cases))) as show:
         with noting(chosen):

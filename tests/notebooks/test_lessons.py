@@ -16,7 +16,7 @@ from tests.notebooks.player import BLOCK, exercises, play, said, tags
 from tests.quick import QUICK
 
 ROOT = Path(__file__).resolve().parents[2]
-LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 
 #: Lessons in which neither the speed of what a compiler has made matters nor its words: they teach the same with any.
 ANY_COMPILER = {

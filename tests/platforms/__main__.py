@@ -1,0 +1,188 @@
+"""Tries lltm_inline in each environment: makes it, installs a wheel, runs the cells, and writes down what came of them.
+
+    python -m tests.platforms                all of them, and docs/platforms.md and results.json anew
+    python -m tests.platforms Colab oldest   these alone; nothing is written down
+    python -m tests.platforms --ci           those that CI tries in each run
+    --keep DIR                               leaves the environments there, some 5 GB each, for the next time
+
+It ends with 1 where a cell is not as it must be, or where an install has changed what was there before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tests.platforms.environments import ENVIRONMENTS, REQUIREMENTS, ROOT, Environment, find_python, floors
+from tests.platforms.page import PAGE, RESULTS, page
+
+WALK = Path(__file__).with_name("walk.py")
+#: Of these the table gives the versions.
+_SHOWN = ("torch", "ipython", "ipykernel", "ipywidgets", "jupyterlab", "setuptools", "numpy")
+
+
+class Failure(Exception):
+    """An environment cannot be made."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of one environment, as results.json holds it.
+
+    Attributes:
+        environment: its name.
+        versions: of Python, packages and compiler.
+        added: what pip has installed, by name and version.
+        changed: what was there before and is another now.
+        cells: those that ran, as `walk` prints them.
+    """
+
+    environment: str
+    versions: dict[str, str]
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    cells: tuple[dict[str, Any], ...] = field(default=())
+
+    @property
+    def ok(self) -> bool:
+        return not self.changed and bool(self.cells) and all(cell["right"] for cell in self.cells)
+
+
+def say(name: str, text: str) -> None:
+    """Print a line at once, with the time."""
+    print(f"{time.strftime('%H:%M:%S')} {name}: {text}", flush=True)
+
+
+def wheel_of(directory: Path) -> Path:
+    """Build the wheel from a copy of what git knows, as it would be uploaded."""
+    copy = directory / "source"
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, copy / name)
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "-w", str(directory)]
+    subprocess.run([*pip, str(copy)], check=True)
+    return next(directory.glob("*.whl"))
+
+
+def installed(python: str) -> dict[str, str]:
+    """Return the packages of an environment by name."""
+    pip = [python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check"]
+    return {each["name"].lower(): each["version"] for each in json.loads(subprocess.check_output(pip, text=True))}
+
+
+def pip_install(name: str, python: str, arguments: Sequence[str]) -> None:
+    """Install, and say what pip says where it fails."""
+    command = [python, "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(f"{name}: pip install {' '.join(arguments)} failed:\n{done.stdout[-1000:]}{done.stderr[-3000:]}")
+
+
+def try_out(environment: Environment, wheel: Path, directory: Path, *, keep: bool) -> Trial:
+    """Make an environment, install the wheel there, and run the cells.
+
+    Raises:
+        Failure: there is no such Python or compiler, or pip fails.
+    """
+    name, python = environment.name, find_python(environment.python)
+    compiler = shutil.which(environment.compiler or "g++")
+    if python is None or compiler is None:
+        raise Failure(f"{name}: no Python {environment.python}" if python is None else f"{name}: no {environment.compiler}")
+    room = directory / name.replace(" ", "-")
+    own, lowest = str(room / "bin" / "python"), room / "floors.txt"
+    if not (room / "made").exists():
+        say(name, f"installs {environment.before} into a new environment of Python {environment.python}")
+        subprocess.run([python, "-m", "venv", "--clear", str(room)], check=True)
+        lowest.write_text("\n".join(floors()) if environment.floors else "")
+        pip_install(name, own, ["-r", str(REQUIREMENTS / f"{environment.before}.txt"), "-c", str(lowest)])
+        (room / "made").touch()
+    elif "lltm-inline" in installed(own):  # of the last time: pip would take this version for the same
+        subprocess.run([own, "-m", "pip", "uninstall", "-q", "-y", "lltm-inline"], check=True)
+    before = installed(own)
+    asked = [f"{wheel}{each[1:]}" if each.startswith(".") else each for each in environment.install]
+    pip_install(name, own, ["-c", str(lowest), *asked])
+    after = installed(own)
+    version = subprocess.check_output([compiler, "--version"], text=True).splitlines()[0]
+    trial = Trial(
+        name,
+        {"python": environment.python, "compiler": version, **{key: after[key] for key in _SHOWN if key in after}},
+        tuple(f"{key} {after[key]}" for key in sorted(after.keys() - before.keys())),
+        tuple(f"{key} {before[key]} -> {after.get(key)}" for key in before if after.get(key) != before[key]),
+    )
+    say(name, f"installed; changed: {', '.join(trial.changed) or 'nothing'}; added: {', '.join(trial.added)}")
+    runs = [(environment.how,)] + [("notebook", str(ROOT / "notebooks" / environment.notebook))] * bool(environment.notebook)
+    cells = [cell for run in runs for cell in walk(name, own, compiler, run)]
+    if not keep:
+        shutil.rmtree(room)
+    return Trial(name, trial.versions, trial.added, trial.changed, tuple(cells))
+
+
+def walk(name: str, python: str, compiler: str, run: Sequence[str]) -> list[dict[str, Any]]:
+    """Run the cells in a directory, home and cache of their own; say of each how it went."""
+    cells = []
+    with tempfile.TemporaryDirectory(prefix="lltm_inline-platform-") as home:
+        hidden = ("PYTHONPATH", "CXX", "LLTM_INLINE_CACHE", "VIRTUAL_ENV", "JUPYTER_PATH", "JUPYTER_DATA_DIR")
+        own = {key: value for key, value in os.environ.items() if key not in hidden}
+        own |= {"HOME": home, "XDG_CACHE_HOME": f"{home}/.cache", "CXX": compiler, "PYTHONWARNINGS": "ignore"}
+        own["PATH"] = f"{Path(python).parent}{os.pathsep}{own['PATH']}"
+        process = subprocess.Popen(
+            [python, str(WALK), *run], cwd=home, env=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None and process.stderr is not None
+        for line in process.stdout:
+            if not line.startswith("{"):
+                continue
+            cell = json.loads(line)
+            cells.append(cell)
+            say(name, f"{'ok  ' if cell['right'] else 'FAIL'} {cell['cell']} {cell['seconds']} s {cell.get('shown', '')}")
+        said = process.stderr.read()
+        if process.wait() and all(cell["right"] for cell in cells):
+            raise Failure(f"{name}: the cells ended with {process.returncode}:\n{said[-3000:]}")
+    return cells
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try the environments, two at a time."""
+    parser = argparse.ArgumentParser(prog="python -m tests.platforms", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(each.name for each in ENVIRONMENTS)}")
+    parser.add_argument("--ci", action="store_true", help="those that CI tries")
+    parser.add_argument("--keep", metavar="DIR", type=Path, help="leave the environments there")
+    options = parser.parse_args(arguments)
+    unknown = set(options.names) - {each.name for each in ENVIRONMENTS}
+    if unknown:
+        parser.error(f"no environment {', '.join(sorted(unknown))}")
+    chosen = [each for each in ENVIRONMENTS if (each.ci if options.ci else not options.names or each.name in options.names)]
+    with tempfile.TemporaryDirectory(prefix="lltm_inline-platforms-") as scratch:
+        directory = options.keep or Path(scratch)
+        wheel = wheel_of(Path(scratch))
+        with ThreadPoolExecutor(2) as pool:
+            tried = [pool.submit(try_out, each, wheel, directory, keep=bool(options.keep)) for each in chosen]
+    failures = [str(each.exception()) for each in tried if each.exception() is not None]
+    trials = [each.result() for each in tried if each.exception() is None]
+    print(*failures, sep="\n")
+    passed = sum(trial.ok for trial in trials)
+    if not options.ci and not options.names and not failures:
+        RESULTS.write_text(json.dumps({"date": str(date.today()), "trials": [vars(each) for each in trials]}, indent=1) + "\n")
+        PAGE.write_text(page())
+    print(f"platforms: {passed} passed, {len(chosen) - passed} failed")
+    return int(passed < len(chosen))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
