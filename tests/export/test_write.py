@@ -11,6 +11,7 @@ from lltm_inline.base.arguments import shown
 from lltm_inline.errors import FileError, InputError
 from lltm_inline.export import write
 from lltm_inline.export.write import require_room, write_tree
+from tests.needs import needs
 
 FILES = {"README.md": "read me\n", "csrc/a.cpp": "int a;\n", "csrc/deep/b.cpp": "// \N{GREEK SMALL LETTER PI}\n"}
 
@@ -111,7 +112,7 @@ def test_a_path_through_a_file(tmp_path: Path) -> None:
         write_tree(tmp_path / "file" / "export", FILES, force=False)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@needs("somebody who is not root")  # root may write everywhere
 def test_a_directory_that_may_not_be_written(tmp_path: Path) -> None:
     """The message is of the path and says why."""
     tmp_path.chmod(0o500)
