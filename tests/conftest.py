@@ -31,7 +31,7 @@ from tests import tiny as tiny_module
 from tests.quick import QUICK
 
 #: What may be skipped, what of a run's tests is left to other runs, and what planted errors fell in it.
-pytest_plugins = ("tests.needs", "tests.turns")
+pytest_plugins = ("tests.needs", "tests.turns", "tests.falling")
 
 ROOT = Path(__file__).resolve().parents[1]
 
