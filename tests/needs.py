@@ -37,7 +37,6 @@ TRUE = (
     "needs AVX2",
     "needs x86-64",
     "needs root",
-    "needs somebody who is not root",
     "needs the right to mount",
     "needs the right to deny user namespaces",
     "needs the right to take samples",
@@ -105,8 +104,8 @@ def lacks(name: str) -> str:
             there = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
         case "x86-64":
             there = os.uname().machine == "x86_64"
-        case "root" | "somebody who is not root":
-            there = (os.geteuid() == 0) == (name == "root")
+        case "root":
+            there = os.geteuid() == 0
         case _:
             there = program(name) is not None
     return "" if there else f"needs {name}: {more}" if more else f"needs {name}"
