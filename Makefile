@@ -2,6 +2,7 @@
 #   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
 #   make test      what a change breaks first, two tests at a time    make test ARGS='-k doctor'
 #   make test-all  all tests: every notebook, export, crash and browser   make test-all ARGS='-m full' for what is left
+#                  what takes long in turn: make test-all ARGS=--eighth=3 (any eight numbers in a row have all, as CI counts)
 #   make check     lint, types, order of the rooms, form of our C++
 #   make bench     comparisons with other tools (minutes)
 #   make lab       JupyterLab on lesson 00                                make lab ARGS=--no-browser

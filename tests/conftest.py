@@ -30,6 +30,9 @@ from lltm_inline.errors import ToolchainError
 from tests import tiny as tiny_module
 from tests.quick import QUICK
 
+#: What may be skipped, what of a run's tests is left to other runs, and what planted errors fell in it.
+pytest_plugins = ("tests.needs", "tests.turns", "tests.falling")
+
 ROOT = Path(__file__).resolve().parents[1]
 
 #: The compilers of nearly all tests.
@@ -240,9 +243,10 @@ class Watched:
 @pytest.fixture
 def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
     """Put a watched g++ into CXX."""
-    real = shutil.which("g++")
-    if real is None:
-        pytest.skip("needs g++")
+    from tests.needs import need  # a plugin, which is imported as such first
+
+    need("g++")
+    real = str(shutil.which("g++"))
     directory = tmp_path / "watched"
     directory.mkdir()
     path = directory / "g++"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shutil
 from collections.abc import Iterator
@@ -49,6 +48,7 @@ from lltm_inline.run.setting import Setting
 from lltm_inline.show.views.analysis import listing
 from tests import tiny
 from tests.html_checks import read
+from tests.needs import need, needs
 
 #: By its path, where PATH has little else.
 GCC = shutil.which("g++") or "g++"
@@ -84,7 +84,7 @@ Tensor backward(const Tensor& d_y, std::array<bool, 1> wanted) {
 LINE = LOOP.split("\n").index("    y[i] = T(FACTOR) * x[i];") + 1
 CALLS = LOOP.replace("T(FACTOR) * x[i]", "T(FACTOR) * std::tgamma(x[i])")
 
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the widths are those of x86-64")
+pytestmark = needs("x86-64")  # the widths are those of its vectors
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +134,7 @@ def test_two_are_compared_loop_by_loop() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="no clang++ here")
+@needs("clang++")
 def test_clang() -> None:
     """What clang++ makes is read the same way."""
     shown = li.assembly(kernel(CALLS, "calls"), kernel(), compiler="clang++", progress=False)
@@ -143,7 +143,7 @@ def test_clang() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("llvm-objdump") is None, reason="no llvm-objdump here")
+@needs("llvm-objdump")
 def test_llvm_objdump_does_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where binutils' objdump is not there, LLVM's lists the same loops."""
     with_binutils = li.assembly(kernel(), compiler="g++", progress=False)
@@ -259,8 +259,7 @@ def lines_of(text: str, part: str) -> list[int]:
 @pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.full)])
 def test_remarks_of_both_compilers_have_one_wording(compiler: str) -> None:
     """Vectorised and inlined, or not and why, at the lines of the text, and of these only."""
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler} here")
+    need(compiler)
     shown = li.assembly(kernel(SAID, "said"), compiler=compiler, progress=False, remarks=True)
     assert shown.remarks
     [loop] = lines_of(SAID, "for (int64_t i = 0")
@@ -311,17 +310,16 @@ def test_what_a_line_calls_counts_for_the_line() -> None:
 @pytest.mark.full
 def test_where_the_time_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By samples, at the line that does the work; without perf, or where it may not look, a sentence stands in their place."""
-    if not shutil.which("perf"):
-        pytest.skip("no perf here")
+    need("perf")
     hot = li.assembly(kernel(CALLS, "calls"), compiler="g++", progress=False, hot=(100_000,)).hot
     if hot is not None and hot.missing.startswith("perf took no samples"):
-        pytest.skip(hot.missing)
+        pytest.skip(f"needs the right to take samples: {hot.missing}")
     assert hot and hot.case == "N=100000, forward" and hot.samples and not hot.missing
     assert sum(share for *_, share in (*hot.lines, *hot.others, *hot.calls)) == pytest.approx(1)
     assert (LINE, "tgammaf", "libm.so.6") in [called[:-1] for called in hot.calls], "its stack leads to the line"
     shown = li.assembly(kernel(), compiler="g++", progress=False, hot=(1_000_000,))
     if shown.hot is not None and shown.hot.missing.startswith("perf took no samples"):
-        pytest.skip(shown.hot.missing)
+        pytest.skip(f"needs the right to take samples: {shown.hot.missing}")
     assert shown.hot and shown.hot.lines[0][0] == LINE and f"%  {LINE:4} | y[i] = " in str(shown)
     assert not read(shown._repr_html_()).problems and "where the time goes, N=1000000, forward, " in shown._repr_html_()
     only(tmp_path, monkeypatch, "objdump", "addr2line", "as", "ld")
@@ -380,8 +378,7 @@ Tensor backward(const Tensor& d_y, std::array<bool, 1> wanted) {
 @pytest.mark.parametrize("name", list(REASONS))
 def test_the_reason_is_the_first_that_the_compiler_found(name: str, compiler: str) -> None:
     """Not the last one, after it has tried everything else: that arrays may overlap is no matter of types."""
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler} here")
+    need(compiler)
     loop, how, help = REASONS[name]
     text = LOOPS.replace("LOOP", loop)
     shown = li.assembly(kernel(text, name), compiler=compiler, progress=False, remarks=True)
@@ -1139,8 +1136,7 @@ def test_an_index_that_is_computed() -> None:
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_a_constant_that_is_a_double(compiler: str) -> None:
     """A loop that goes from float to double and back says so, and what asks for that."""
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler} here")
+    need(compiler)
     said = "from float to double and back (a constant like 0.5 asks for that: 0.5f does not)"
     assert said not in str(li.assembly(kernel(), compiler=compiler, progress=False))
     doubles = kernel(LOOP.replace("T(FACTOR) * x[i]", "x[i] * 0.3 + 0.7"), "doubles")
@@ -1346,8 +1342,7 @@ CURES = (
 )
 def test_both_compilers_come_with_the_same_cure(loop: str, how: str, help: str, compiler: str) -> None:
     """Whatever they say of a loop, and whether they made vectors of it or not."""
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler} here")
+    need(compiler)
     text = "#include <algorithm>\n" + LOOPS.replace("LOOP", loop)
     first = lines_of(text, loop.split("\n")[0])[0]
     remarks = li.assembly(kernel(text, "cured"), compiler=compiler, progress=False, remarks=True).remarks or ()
@@ -1380,8 +1375,7 @@ def test_square_roots_and_memory_in_a_loop() -> None:
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_a_sum_in_memory(compiler: str) -> None:
     """A loop that adds up in memory says so, and one that adds up in a local variable does not."""
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler} here")
+    need(compiler)
     for loop, said in (("b[0] += a[i];", True), ("b[i] = 2 * a[i];", False)):
         one = kernel(LOOPS.replace("LOOP", f"for (int64_t i = 0; i < n; ++i) {{ {loop} }}"), f"sum_{said}".lower())
         shown = str(li.assembly(one, compiler=compiler, progress=False))
@@ -1498,8 +1492,7 @@ def test_a_cuda_text_is_shown_at_its_own_lines() -> None:
     wanted = kernel.cuda.split("\n").index("__global__ void scale(const T* d_z, T* d_x, int64_t N) {") + 3
     shown = li.assembly(kernel, device="cuda-cpu", progress=False)
     assert shown.text == kernel.cuda and shown.of_line(wanted)
-    if shutil.which("nvcc") is None:
-        pytest.skip("no nvcc here")
+    need("nvcc")
     is_sass = sass._tool("nvdisasm", find_nvcc()) is not None
     shown = li.assembly(kernel, progress=False)
     assert (
@@ -1522,7 +1515,7 @@ def test_a_cuda_text_is_shown_at_its_own_lines() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc here")
+@needs("nvcc")
 def test_cuda_tools_that_are_not_there_or_fail_leave_ptx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note says what is missing and the command that brings it, or what the tool said; PTX is shown."""
     path, nvcc = tmp_path / "kernel.ptx", find_cuda(compile_only=True)

@@ -15,6 +15,7 @@ import pytest
 from lltm_inline.base import packages
 from lltm_inline.build.nvcc import Nvcc
 from lltm_inline.errors import ToolchainError
+from tests.needs import needs
 
 # By import_module: `lltm_inline.doctor` is the function.
 module = importlib.import_module("lltm_inline.doctor")
@@ -389,12 +390,11 @@ def test_gpu_behind_a_cpu_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 @pytest.mark.gpu
+@needs("a GPU")
 def test_gpu_is_named() -> None:
     """A GPU that torch can use is named with its architecture."""
     import torch
 
-    if not torch.cuda.is_available():
-        pytest.skip("no GPU that torch can use")
     finding = doctor()["GPU"]
     assert finding.state == "ok"
     assert torch.cuda.get_device_name() in finding.detail

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.launchers import find_launchers, host_text, instances_text
 from lltm_inline.source.template import devices_of, render
 from tests.cuda_twin import launches_as_loops, twin
+from tests.needs import needs
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
@@ -241,7 +241,7 @@ def test_failed_launch_is_an_error(shift: Any) -> None:
             function(torch.ones(3))
 
 
-@pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
+@needs("g++")
 def test_host_side_needs_no_cuda(tmp_path: Path) -> None:
     """The C++ file compiles with a plain C++ compiler, without any header of CUDA."""
     source = tmp_path / "main.cpp"

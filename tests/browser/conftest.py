@@ -1,7 +1,7 @@
 """One JupyterLab for all browser tests, one Chromium for each file of them, one page for each test; pictures are kept.
 
 Pictures go to the folder that LLTM_INLINE_SCREENSHOTS names, or to pytest's temporary directory; where, is said at the
-end. On a machine without Chromium these tests are skipped, unless LLTM_INLINE_BROWSER_TESTS=always makes that a failure.
+end. On a machine without Chromium these tests are skipped, or fail (tests/needs.py).
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Error
 
-from tests.browser.chromium import CURE, find_chromium, running_chromium
+from tests.browser.chromium import find_chromium, running_chromium
 from tests.browser.lab import Lab, running_lab
 from tests.browser.page import NotebookPage, opened
+from tests.needs import need
 from tests.quick import QUICK
 
-KEPT, MISSING = pytest.StashKey[Path](), pytest.StashKey[bool]()
+KEPT = pytest.StashKey[Path]()
 
 
 @pytest.fixture(scope="session")
-def chromium(request: pytest.FixtureRequest) -> str:
+def chromium() -> str:
     """Find Chromium, or skip and say how to get it."""
-    program = find_chromium()
-    if program is None:
-        request.config.stash[MISSING] = True
-        (pytest.fail if os.environ.get("LLTM_INLINE_BROWSER_TESTS") == "always" else pytest.skip)(CURE)
-    return program
+    need("Chromium")
+    return str(find_chromium())
 
 
 @pytest.fixture(scope="session")
@@ -78,9 +76,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say where the pictures are, or why there are none."""
-    if MISSING in config.stash:
-        terminalreporter.write_line(f"tests/browser: {CURE}")
+    """Say where the pictures are."""
     folder = config.stash.get(KEPT, None)
     if folder is not None:
         terminalreporter.write_line(f"pictures of JupyterLab: {folder} ({len(list(folder.glob('*.png')))})")

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import re
-import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -21,9 +20,10 @@ from lltm_inline.build import cache, compiler, header, inline
 from lltm_inline.build import job as job_module
 from lltm_inline.build.compiler import Job, build, make_job, verify
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
-from lltm_inline.errors import BuildError, CacheError, DefinitionError, ToolchainError, UnknownKernelError
+from lltm_inline.errors import BuildError, CacheError, DefinitionError, UnknownKernelError
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.source import template
+from tests.needs import need, needs
 from tests.tiny import BROKEN, STABLE, entries, text_without_bridge
 
 NEW_PROCESS = """
@@ -242,7 +242,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 
 
 @pytest.mark.usefixtures("quick_compiler")
-@pytest.mark.skipif(not shutil.which("readelf"), reason="no readelf on this machine")
+@needs("readelf")
 @pytest.mark.parametrize(("text", "api"), [(STABLE, "stable"), (BOUND, "aten")], ids=["stable", "pybind11"])
 def test_a_link_reads_no_names_of_torch(text: str, api: str, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside a precompiled header stand empty libraries: what is linked with them names the same libraries, and works."""
@@ -261,9 +261,7 @@ def test_a_link_reads_no_names_of_torch(text: str, api: str, tiny: Any, monkeypa
     [
         "nowhere",
         # libgomp has it, with which torch is linked, and the kernel only by g++.
-        pytest.param(
-            "omp_get_wtick", marks=pytest.mark.skipif(not shutil.which("clang++"), reason="no clang++ on this machine")
-        ),
+        pytest.param("omp_get_wtick", marks=needs("clang++")),
     ],
 )
 def test_what_torch_has_not_either_is_a_link_error(name: str, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,8 +316,7 @@ def test_builds_from_several_threads(tiny: Any, fresh_cache: Path, watched: Any)
 @pytest.mark.full
 def test_two_compilers_in_two_threads(tiny: Any, fresh_cache: Path) -> None:
     """Builds with different compilers do not get into each other's way."""
-    if not shutil.which("clang++"):
-        pytest.skip("needs clang++")
+    need("clang++")
     found: dict[str, Any] = {}
     threads = [
         threading.Thread(target=lambda c=c: found.update({c: build(tiny(), compiler=c, progress=False)}))
@@ -339,10 +336,8 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
     thrown away when it is damaged, without the user noticing."""
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "a b;(c)&"))
     monkeypatch.setattr(native, "text", text_without_bridge)
-    try:
-        toolchain = find_toolchain(name)
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    need(name)
+    toolchain = find_toolchain(name)
     first = build(tiny(2), compiler=name, progress=False)
     assert "-include" not in first.log
     assert header.wait(toolchain, "stable", 600), "the header was not made"
@@ -360,8 +355,7 @@ def test_precompiled_header(name: str, tiny: Any, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("name", ["g++", "clang++"])
 def test_what_stands_beside_a_header_is_its_fault(name: str, tmp_path: Path) -> None:
     """A linker that misses an object beside a header, or cannot read a library there, complains of the header, not of the text."""
-    if not shutil.which(name):
-        pytest.skip(f"there is no {name}")
+    need(name)
     beside = tmp_path / "headers" / "0a1b2c"
     beside.mkdir(parents=True)
     (beside / "libtorch_cpu.so").write_text("cut off")
@@ -497,8 +491,7 @@ def test_warnings_of_a_real_build(tiny: Any, fresh_cache: Path) -> None:
 @pytest.mark.parametrize(("compiler", "flag"), [("g++", "-fopt-info-vec"), ("clang++", "-Rpass=loop-vectorize")])
 def test_remarks_of_a_real_build(tiny: Any, fresh_cache: Path, compiler: str, flag: str) -> None:
     """Whoever asks what the optimiser did finds its answer at the kernel's own line."""
-    if not shutil.which(compiler):
-        pytest.skip(f"needs {compiler}")
+    need(compiler)
     text = """#include <ATen/core/Tensor.h>
 void twice(float* x, long n) {
   for (long i = 0; i < n; ++i)

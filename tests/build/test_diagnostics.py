@@ -29,6 +29,7 @@ from tests.build import mistakes_in_one_line
 from tests.build.mistakes import ATEN, Mistake
 from tests.build.mistakes import MISTAKES as COMMON
 from tests.build.mistakes_of_students import STUDENTS
+from tests.needs import needs
 
 MISTAKES = COMMON + STUDENTS
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
@@ -248,9 +249,7 @@ Write its body, with exactly these parameter types, or link the library that has
 }
 
 
-@pytest.mark.skipif(
-    "g++" not in COMPILERS or not shutil.which("c++filt"), reason="the texts are those of g++ and c++filt"
-)
+@needs("g++", "c++filt")  # the texts are theirs
 @pytest.mark.parametrize("name", PINNED)
 def test_text_is_pinned(name: str, logs: Logs) -> None:
     """What is printed for these mistakes changes only on purpose."""

@@ -21,6 +21,7 @@ from lltm_inline.build.job import Job
 from lltm_inline.build.toolchain import find_toolchain, validated_cflags
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, InputError
 from lltm_inline.model.registry import Kernel, Op
+from tests.needs import need
 from tests.tiny import BROKEN, entries, inputs, reference
 
 TEXT = "at::Tensor forward(const at::Tensor& x) { return x; }"
@@ -113,8 +114,7 @@ def test_link_for_a_room_is_refused(fresh_cache: Path, tmp_path: Path) -> None:
 
 def test_room_of_somebody_else_is_refused(fresh_cache: Path) -> None:
     """Owned by us means every room."""
-    if os.getuid():
-        pytest.skip("only root can give a directory away")
+    need("root")  # which alone can give a directory away
     os.chown(cache.cache_dir() / "kernels", 12345, -1)
     with pytest.raises(CacheError, match=rf"{fresh_cache}/kernels belongs to user 12345, not to you \(0\)"):
         cache.cache_dir()
@@ -248,12 +248,11 @@ def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(place)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            pytest.skip(f"no disk of one's own here: {done.stderr.strip()}")
+            pytest.skip(f"needs the right to mount: {done.stderr.strip()}")
         monkeypatch.setenv("LLTM_INLINE_CACHE", str(place))
         return place
 
-    if os.getuid():
-        pytest.skip("only root can mount a small disk")
+    need("root")
     yield mount
     subprocess.run(["umount", "-l", str(place)], capture_output=True)
 
@@ -321,7 +320,7 @@ def read_only(fresh_cache: Path) -> Iterator[Callable[[], None]]:
         for command in (["mount", "--bind"], ["mount", "-o", "remount,ro,bind"]):
             done = subprocess.run([*command, str(fresh_cache), str(fresh_cache)], capture_output=True, text=True)
             if done.returncode:
-                pytest.skip(f"no read-only directory here: {done.stderr.strip()}")
+                pytest.skip(f"needs the right to mount: {done.stderr.strip()}")
 
     yield close
     if os.getuid():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,6 +12,7 @@ from lltm_inline.build.compiler import run_jobs
 from lltm_inline.build.job import Job, helper_job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.errors import BuildError
+from tests.needs import need
 
 #: A Debian has bfd alone.
 LINKERS = ("bfd", "gold", "lld", "mold")
@@ -39,8 +39,7 @@ def linked_by(job: Job, linker: str) -> Job:
 )
 def test_what_kernels_need_links_and_loads(compiler: str, linker: str) -> None:
     """Bridge, guard and recorder have no name that a linker refuses, or that the interpreter with torch does not have."""
-    if not shutil.which(compiler) or not shutil.which(f"ld.{linker}"):
-        pytest.skip(f"needs {compiler} and ld.{linker}")
+    need(compiler, f"ld.{linker}")
     chosen = find_toolchain(compiler)
     jobs = [linked_by(helper_job(name, chosen), linker) for name in ("bridge", "guard", "recorder")]
     paths = [str(build.path) for build in run_jobs(jobs, False)]

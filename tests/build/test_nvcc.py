@@ -27,10 +27,7 @@ from lltm_inline.errors import BuildError, DefinitionError, InputError, Signatur
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.source.template import render
 from tests.build.mistakes_cuda import CLASSIC, CUDA, STUDENTS, Mistake
-
-needs_nvcc = pytest.mark.skipif(
-    not (shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")), reason="no nvcc on this machine"
-)
+from tests.needs import need, needs
 
 CPP = r"""
 #include <ATen/core/Tensor.h>
@@ -71,7 +68,7 @@ def entries(path: Path) -> list[str]:
 # What is compiled
 
 
-@needs_nvcc
+@needs("nvcc")
 @pytest.mark.parametrize(
     "name",
     [
@@ -92,7 +89,7 @@ def test_shipped_kernels_compile_for_float_and_double(name: str) -> None:
 
 
 @pytest.mark.full
-@needs_nvcc
+@needs("nvcc")
 def test_an_edit_of_the_cuda_text_compiles_it_alone(tiny: Any, fresh_cache: Path, watched: Any) -> None:
     """The second text of a torch-free kernel is compiled by nvcc only; the first one is in the cache, and so are failures."""
     first = compiled(kernel())
@@ -108,7 +105,7 @@ def test_an_edit_of_the_cuda_text_compiles_it_alone(tiny: Any, fresh_cache: Path
     assert str(first).startswith("tiny/gpu: built with nvcc ")
 
 
-@needs_nvcc
+@needs("nvcc")
 @pytest.mark.parametrize("flag", ["--resource-usage", pytest.param("-Xptxas=-v", marks=pytest.mark.full)])
 def test_what_ptxas_says_of_each_kernel_is_kept(tiny: Any, flag: str) -> None:
     """Registers are told where they are asked for, of each kernel under the name that it has in the text; and nothing is without that."""
@@ -126,7 +123,7 @@ def test_what_ptxas_says_of_each_kernel_is_kept(tiny: Any, flag: str) -> None:
     assert again.cached and again.printed == found.printed
 
 
-@needs_nvcc
+@needs("nvcc")
 def test_an_option_that_ptxas_does_not_know(tiny: Any) -> None:
     """It is told, and not passed over."""
     with pytest.raises(BuildError, match=r"ptxas fatal *: Unknown option .-no-such-option."):
@@ -134,7 +131,7 @@ def test_an_option_that_ptxas_does_not_know(tiny: Any) -> None:
 
 
 @pytest.mark.full
-@needs_nvcc
+@needs("nvcc")
 def test_failure_is_remembered(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A CUDA text that does not compile is not tried again, and its error is the same."""
     broken = kernel(cuda=CUDA.replace("FACTOR *", "FACTORY *"))
@@ -148,13 +145,12 @@ def test_failure_is_remembered(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> No
     assert errors[0].diagnostics[0].file == "tiny/gpu (cuda)" and errors[0].diagnostics[0].line == 3
 
 
-@needs_nvcc
+@needs("nvcc")
 def test_other_compiler_and_cache_path(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """nvcc reads headers with the compiler that is asked for, and in a path that a shell would take apart."""
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "a b;(c)&"))
     monkeypatch.setenv("LLTM_INLINE_NO_HEADER", "1")
-    if not shutil.which("clang++"):
-        pytest.skip("needs clang++")
+    need("clang++")
     tools = nvcc.find_cuda(compile_only=True)
     jobs = [compile_checks([make_job(kernel(), with_nvcc(tools, name))])[0] for name in ("clang++", "g++")]
     builds = run_jobs(jobs, progress=False)
@@ -163,7 +159,7 @@ def test_other_compiler_and_cache_path(tiny: Any, tmp_path: Path, monkeypatch: p
         assert found.path.is_relative_to(tmp_path) and entries(found.path)
 
 
-@needs_nvcc
+@needs("nvcc")
 def test_digest_holds_what_nvcc_depends_on(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """nvcc, its flags, the architectures and the variables that nvcc reads each change the digest."""
     tools = nvcc.find_cuda(compile_only=True)
@@ -178,7 +174,7 @@ def test_digest_holds_what_nvcc_depends_on(tiny: Any, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.full
-@needs_nvcc
+@needs("nvcc")
 def test_architectures(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """TORCH_CUDA_ARCH_LIST decides, its oldest one for PTX; without it the oldest that there is; nonsense is refused."""
     flags = nvcc.find_cuda(compile_only=True).flags
@@ -199,7 +195,7 @@ def test_architectures(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.full
-@needs_nvcc
+@needs("nvcc")
 def test_headers_of_cuda_that_are_missing(tiny: Any) -> None:
     """What texts include for streams, guards and checks compiles also beside a torch without CUDA, by both names of a stream."""
     text = """
@@ -294,7 +290,7 @@ def test_no_nvcc(tiny: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert f"looked on PATH, in {tmp_path / 'default'}." in refusal(compiler=compiler)
 
 
-@needs_nvcc
+@needs("nvcc")
 def test_cuda_of_another_generation(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """nvcc and torch must agree in the first number of their CUDA."""
     with_gpu(monkeypatch, "11.8")
@@ -316,7 +312,7 @@ def test_nvcc_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         nvcc.find_nvcc()
 
 
-@needs_nvcc
+@needs("nvcc")
 def test_home_behind_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An nvcc on PATH that is a script or a link leads to the installation that it belongs to, which torch cannot tell."""
     real = nvcc.find_nvcc()
@@ -360,7 +356,7 @@ def test_wrong_arguments_come_first(tiny: Any, monkeypatch: pytest.MonkeyPatch, 
         build("lltm/cuda", compile_only=True, progress=False)
 
 
-@needs_nvcc
+@needs("nvcc")
 def test_signature_of_a_cuda_text(tiny: Any) -> None:
     """`forward` and `backward` of both forms are held against the op, in the text in which they stand."""
     classic = "\n#include <ATen/core/Tensor.h>\nat::Tensor forward(const at::Tensor& x, int n) { return x; }\n"
@@ -378,7 +374,7 @@ def test_signature_of_a_cuda_text(tiny: Any) -> None:
 # What load_inline is given
 
 
-@needs_nvcc
+@needs("nvcc")
 def test_what_load_inline_gets(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a GPU both texts go to `load_inline`, with nvcc's flags, our nvcc and its home; afterwards all is as before."""
     real = nvcc.find_nvcc()
@@ -434,7 +430,7 @@ print(found.printed)
 
 
 @pytest.mark.full
-@needs_nvcc
+@needs("nvcc")
 def test_load_inline_for_real(tiny: Any, fresh_cache: Path, tmp_path: Path) -> None:
     """`load_inline` builds, links and loads both texts of a kernel, where torch is said to have CUDA, and CUDA tensors only fit.
 
@@ -564,7 +560,7 @@ MISTAKES = (
 )
 
 
-@needs_nvcc
+@needs("nvcc")
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name.replace(" ", "-"))
 def test_mistake_is_told_at_its_line(mistake: Mistake, tiny: Any) -> None:
     """What a beginner does wrong is told once, at the line and column in her own text, with the cure."""
@@ -587,7 +583,7 @@ def test_mistake_is_told_at_its_line(mistake: Mistake, tiny: Any) -> None:
 
 
 @pytest.mark.full
-@needs_nvcc
+@needs("nvcc")
 def test_mistake_on_the_other_side(tiny: Any) -> None:
     """A launch function that the cpp text misspells, or calls wrongly, is told there; one without a stream is explained."""
     with pytest.raises(BuildError, match=r"tiny/gpu \(cpp\):7:3: 'timess' was not declared.* Did you mean 'times'\?"):
@@ -603,7 +599,7 @@ def test_mistake_on_the_other_side(tiny: Any) -> None:
         compiled(kernel(cuda=other, cpp=CPP.replace("times(x,", "thrice(x,")), compiler="g++")
 
 
-@needs_nvcc
+@needs("nvcc")
 def test_params_and_slots_keep_the_lines(tiny: Any) -> None:
     """Params that expand and slots of several lines leave line and column where the user wrote them."""
     text = CUDA.replace("FACTOR * x", "FACTOR * $BODY + nowhere(FACTOR, x)")
@@ -614,7 +610,7 @@ def test_params_and_slots_keep_the_lines(tiny: Any) -> None:
 
 
 @pytest.mark.full
-@needs_nvcc
+@needs("nvcc")
 @pytest.mark.parametrize("mistake", STUDENTS, ids=lambda mistake: mistake.name.replace(" ", "-"))
 def test_mistake_of_students_is_told_at_its_line(mistake: Mistake, tiny: Any) -> None:
     """What students ask about is told at its line, with the cure, in a launch inside a dispatch too."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from lltm_inline.build import toolchain
 from lltm_inline.build.compiler import build
 from lltm_inline.build.toolchain import find_toolchain, ninja_directory, validated_cflags
 from lltm_inline.errors import InputError, ToolchainError
+from tests.needs import need
 
 
 def test_default_is_gcc_with_flags_that_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,8 +27,7 @@ def test_default_is_gcc_with_flags_that_can_be_seen(monkeypatch: pytest.MonkeyPa
 
 def test_environment_and_argument_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     """CXX chooses the compiler, the argument goes over it, and an empty CXX is none."""
-    if not shutil.which("clang++"):
-        pytest.skip("needs clang++")
+    need("clang++")
     monkeypatch.setenv("CXX", "clang++")
     assert find_toolchain().kind == "clang" and find_toolchain().version.startswith("clang++ ")
     assert find_toolchain("g++").kind == "gcc"
@@ -39,8 +38,7 @@ def test_environment_and_argument_choose(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.full
 def test_clang_builds(tiny: Any) -> None:
     """The same kernel builds with clang++, under a digest of its own."""
-    if not shutil.which("clang++"):
-        pytest.skip("needs clang++")
+    need("clang++")
     one, two = build(tiny(), progress=False), build(tiny(), compiler="clang++", progress=False)
     assert two.compiler.startswith("clang++") and one.digest != two.digest
 
@@ -141,7 +139,6 @@ def test_ninja_is_looked_for_in_three_places(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(sys, "executable", str(beside / "python"))
     assert ninja_directory() == beside
     (beside / "ninja").unlink()
-    pytest.importorskip("ninja")
     found = ninja_directory()
     assert found is not None and (found / "ninja").exists()
     monkeypatch.setitem(sys.modules, "ninja", None)

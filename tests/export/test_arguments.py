@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import lltm_inline as li
 from lltm_inline.errors import CheckError, DefinitionError, FileError, InputError, SignatureError, UnknownKernelError
 from lltm_inline.export import planning
 from lltm_inline.export.planning import require_name
 from tests import tiny
+from tests.needs import needs
 
 
 @pytest.fixture(autouse=True)
@@ -172,7 +172,7 @@ def test_a_report_saves_the_second_check(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.full
-@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is there, on which it is checked")
+@needs("that there is no GPU")  # where one is, it is checked there
 def test_a_cuda_kernel_where_no_gpu_is(tmp_path: Path) -> None:
     """It is checked on cuda-cpu: a wrong one is refused, and what cuda-cpu cannot run is said to be unchecked."""
     extern = li.registry["lltm/cuda_extern"]

@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import torch
 from jinja2 import UndefinedError
 
 from lltm_inline.errors import CacheError
@@ -28,6 +27,7 @@ from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.model.shapes import Shape
 from lltm_inline.run.cases import prime_size, size_cases
 from lltm_inline.source.template import devices_of, render
+from tests.needs import needs, program
 
 #: Kernels of every kind: one device and the other, shapes of any rank, an optional input, numbers, through ATen, a class.
 LABELS = [
@@ -151,7 +151,7 @@ def test_files(label: str, how: str) -> None:
             assert max(map(len, text.split("\n"))) <= 120, path
 
 
-@pytest.mark.skipif(not shutil.which("ruff"), reason="no ruff on PATH")
+@needs("ruff")
 @pytest.mark.parametrize("label", ["lltm/fused", "lltm/cuda_extern", "axpy_both", "axpy_bound", "lltm/class"])
 def test_ruff(label: str, tmp_path: Path) -> None:
     """The Python files are as ruff wants them, the order of imports among them."""
@@ -163,7 +163,9 @@ def test_ruff(label: str, tmp_path: Path) -> None:
         for path, text in python_files(plan_of(_TEXTS.get(label, label), how)).items():
             (directory / path).write_text(text)
         for verb in (["check"], ["format", "--check"]):
-            done = subprocess.run(["ruff", *verb, "."], cwd=directory, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [program("ruff"), *verb, "."], cwd=directory, capture_output=True, text=True, check=False
+            )
             assert done.returncode == 0, done.stdout
 
 
@@ -253,7 +255,7 @@ def flags(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **env: str) -> list[s
     return list(runpy.run_path(str(tmp_path / "flags.py"))["compiler_flags"]())
 
 
-@pytest.mark.skipif(torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"), reason="names x86 processors")
+@needs("x86-64")
 def test_flags(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The processor that is named decides how wide vectors are, whatever this machine is."""
     assert "-DCPU_CAPABILITY_AVX2" in flags(monkeypatch, tmp_path, LLTM_FUSED_MARCH="x86-64-v3")
@@ -261,7 +263,7 @@ def test_flags(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "-DCPU_CAPABILITY_DEFAULT" in flags(monkeypatch, tmp_path, LLTM_FUSED_MARCH="x86-64")
 
 
-@pytest.mark.skipif(not shutil.which("clang++"), reason="no clang++ on PATH")
+@needs("clang++")
 def test_flags_of_clang(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """clang does without its OpenMP; g++ takes its own."""
     assert "-fopenmp" in flags(monkeypatch, tmp_path, CXX="g++")
@@ -286,7 +288,7 @@ def test_stable_setup() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(torch.version.cuda is not None, reason="this torch has CUDA")
+@needs("a torch without CUDA")
 def test_setup_without_cuda(tmp_path: Path) -> None:
     """Where torch has no CUDA, a kernel for GPUs is refused; one for both is built without, and says so."""
     refused = python(written("lltm/cuda_extern", "setuptools", tmp_path / "a") / "setup.py", "--version")
@@ -308,7 +310,7 @@ def test_options_of_cuda_are_explained() -> None:
     assert "CUDA" not in files("lltm/fused", "cmake")["CMakeLists.txt"]
 
 
-@pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("g++"), reason="no cmake, or no g++, on PATH")
+@needs("cmake", "g++")
 def test_cmake_without_torch(tmp_path: Path) -> None:
     """CMake says how to name the torch that it does not find."""
     written("lltm/fused", "cmake", tmp_path)

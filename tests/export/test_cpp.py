@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shutil
 import subprocess
 import sysconfig
 from collections.abc import Sequence
@@ -27,10 +26,8 @@ from lltm_inline.export.render import broken, comment, listed
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.cases import prime_size
 from lltm_inline.source.template import devices_of, fill, render
+from tests.needs import needs
 from tests.quick import QUICK
-
-needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on this machine")
-needs_nvcc = pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on this machine")
 
 KERNELS = [label for label, kernel in registry.items() if kernel.python is None]
 
@@ -286,7 +283,7 @@ def test_functions_that_other_files_cannot_call_are_refused() -> None:
 
 
 @pytest.mark.full
-@needs_compiler
+@needs("g++")
 def test_gradients_flags_and_memory(tmp_path: Path) -> None:
     """Optional tensors, numbers, wanted gradients, autocast and refusals work, under names that invite clashes."""
     ops = load(make_plan(ODD_KERNEL, op=ODD), tmp_path)
@@ -311,7 +308,7 @@ def test_gradients_flags_and_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@needs_compiler
+@needs("g++")
 def test_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     """Shape, rank, dtype and device are checked ahead of the kernel, and the message has name, letters and numbers."""
     ops = load(make_plan("axpy/cpp"), tmp_path)
@@ -324,7 +321,7 @@ def test_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@needs_compiler
+@needs("g++")
 def test_a_differentiable_backward_is_differentiated_again(tmp_path: Path) -> None:
     """With double_backward the second derivative is right, and an unused output costs nothing but is no error."""
     ops = load(make_plan("cube/aten"), tmp_path)
@@ -332,7 +329,7 @@ def test_a_differentiable_backward_is_differentiated_again(tmp_path: Path) -> No
     assert torch.autograd.gradcheck(ops.cube, (x,)) and torch.autograd.gradgradcheck(ops.cube, (x,))
 
 
-@needs_compiler
+@needs("g++")
 def test_the_stable_style_needs_nothing_but_stable_headers(tmp_path: Path) -> None:
     """On the stable ABI forward and backward are registered, compiled for torch 2.10, and agree with the reference."""
     plan = make_plan("lltm/stable")
@@ -355,7 +352,7 @@ def test_the_stable_style_needs_nothing_but_stable_headers(tmp_path: Path) -> No
 
 
 @pytest.mark.full
-@needs_compiler
+@needs("g++")
 def test_pybind11_binds_forward_and_backward(tmp_path: Path) -> None:
     """The classic module checks what the dispatcher sees to elsewhere: lazily negated views."""
     plan = make_plan(registry["axpy/cpp"].replace(binding="pybind11"))
@@ -401,7 +398,7 @@ def units(to: Path, labels: Sequence[str]) -> list[list[Path]]:
 
 
 @pytest.mark.full
-@needs_compiler
+@needs("g++")
 @pytest.mark.parametrize("step", [pytest.param(8, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)])
 def test_every_export_compiles_without_warnings(step: int, tmp_path: Path) -> None:
     """Each file of each kernel includes what it uses, the C++ program too; test_golden builds and runs some."""
@@ -426,7 +423,7 @@ def test_every_export_compiles_without_warnings(step: int, tmp_path: Path) -> No
 
 
 @pytest.mark.full
-@needs_nvcc
+@needs("nvcc")
 @pytest.mark.parametrize(
     "label",
     ["lltm/cuda", *(pytest.param(name, marks=pytest.mark.long) for name in ("axpy/cuda", "lltm/cuda_accessor"))],

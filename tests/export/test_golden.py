@@ -23,6 +23,7 @@ import lltm_inline as li
 from lltm_inline.export.exported import Exported
 from lltm_inline.model.registry import registry
 from tests import tiny
+from tests.needs import needs
 from tests.planted.contract import KINDS, registered
 from tests.quick import QUICK
 
@@ -117,7 +118,7 @@ def test_the_environment_does_not_know_us(shell: Shell) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long  # CI installs `kind_sgd` and lesson 15's in this way
+@pytest.mark.long  # `kind_sgd` and lesson 15's are installed in this way, too
 @pytest.mark.parametrize(
     ("kernel", "environment"),
     [
@@ -136,7 +137,7 @@ def test_setuptools(shell: Shell, kernel: str, environment: dict[str, str]) -> N
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc on PATH")
+@needs("nvcc")
 def test_cuda(shell: Shell) -> None:
     """Where a GPU is, it is installed and tested; where none is, its files are compiled."""
     export = exported(shell, "lltm/cuda_extern", "setuptools", extras=["B 3S"])
@@ -150,7 +151,7 @@ def test_cuda(shell: Shell) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not shutil.which("cmake"), reason="no cmake on PATH")
+@needs("cmake")
 def test_cmake_and_the_class(shell: Shell) -> None:
     """The C++ program runs without Python, makes the class and saves it; the same library serves Python's tests."""
     export = exported(shell, "lltm/class", "cmake")
@@ -180,7 +181,9 @@ def test_stable_wheel_elsewhere(shell: Shell, request: pytest.FixtureRequest) ->
     """The same wheel computes under other versions of Python and torch, those that this machine has."""
     others = pythons_with_torch()
     if not others:
-        pytest.skip("no other Python with torch >= 2.10 is on PATH or named in LLTM_INLINE_PYTHONS")
+        pytest.skip(
+            "needs another Python with torch: none with 2.10 or newer is on PATH or named in LLTM_INLINE_PYTHONS"
+        )
     wheel = request.getfixturevalue("wheel")  # not sooner: it takes half a minute to build
     for number, python in enumerate(others):
         place = shell.directory / f"other-{number}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import runpy
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import fields
@@ -18,6 +17,7 @@ import lltm_inline as li
 from lltm_inline.errors import DefinitionError, InputError
 from lltm_inline.model.registry import Kernel, Op, registry
 from tests import tiny
+from tests.needs import program
 from tests.planted.contract import KINDS, Kind, registered
 
 #: The one that `make test` holds; `make test-all` holds all. `test_golden.py` builds them.
@@ -43,8 +43,10 @@ def test_the_files(kind: Kind, tmp_path: Path) -> None:
             if path.endswith(".py"):
                 ast.parse(text)
                 assert max(map(len, text.split("\n"))) <= 120, path
-        for verb in (["check"], ["format", "--check"]) if shutil.which("ruff") else ():
-            done = subprocess.run(["ruff", *verb, "."], cwd=exported.path, capture_output=True, text=True, check=False)
+        for verb in (["check"], ["format", "--check"]) if program("ruff") else ():
+            done = subprocess.run(
+                [program("ruff"), *verb, "."], cwd=exported.path, capture_output=True, text=True, check=False
+            )
             assert done.returncode == 0, done.stdout
 
 

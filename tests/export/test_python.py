@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +33,7 @@ from lltm_inline.run.fake import Fake
 from lltm_inline.source.binding import schemas
 from lltm_inline.source.signature import backward_arguments
 from lltm_inline.source.template import devices_of, render
+from tests.needs import needs, program
 
 #: The extra tensors of the shipped kernels, in letters of their ops.
 EXTRAS = {
@@ -518,12 +518,10 @@ def test_argument_named_as_the_op(package: Callable[..., ModuleType]) -> None:
     assert module.Trace()(torch.ones(3)).item() == 3
 
 
+@needs("ruff")
 @pytest.mark.parametrize("style", ["library", "pybind11"])
 def test_files_are_clean(style: str, tmp_path: Path) -> None:
     """ruff finds nothing in what is written, nor anything to format, and none of it imports the playground."""
-    ruff = shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
-    if ruff is None:
-        pytest.skip("needs ruff")
     for name in KERNELS:
         kernel = li.registry[name]
         if style == "pybind11":
@@ -538,7 +536,15 @@ def test_files_are_clean(style: str, tmp_path: Path) -> None:
             assert "from lltm_inline" not in text
     for command in (["check", "--select=E4,E7,E9,F,I,W,B,UP,SIM,C4,PIE"], ["format", "--diff"]):
         found = subprocess.run(
-            [ruff, *command, "--isolated", "--no-cache", "--line-length=120", "--target-version=py311", str(tmp_path)],
+            [
+                program("ruff"),
+                *command,
+                "--isolated",
+                "--no-cache",
+                "--line-length=120",
+                "--target-version=py311",
+                str(tmp_path),
+            ],
             capture_output=True,
             text=True,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -111,9 +112,16 @@ def test_a_path_through_a_file(tmp_path: Path) -> None:
         write_tree(tmp_path / "file" / "export", FILES, force=False)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_may_not_be_written(tmp_path: Path) -> None:
+def test_a_directory_that_may_not_be_written() -> None:
     """The message is of the path and says why."""
-    tmp_path.chmod(0o500)
-    with pytest.raises(FileError, match="Permission denied"):
-        write_tree(tmp_path / "export", FILES, force=False)
+    with tempfile.TemporaryDirectory() as name:  # which anybody can reach, as no `tmp_path` of root
+        Path(name).chmod(0o555)
+        mine = os.geteuid()
+        try:
+            if mine == 0:
+                os.seteuid(65534)  # root may write everywhere, and so is nobody for a moment
+            with pytest.raises(FileError, match=f"{name}/export.*Permission denied"):
+                write_tree(Path(name) / "export", FILES, force=False)
+        finally:
+            os.seteuid(mine)
+        Path(name).chmod(0o700)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from lltm_inline.errors import DefinitionError, FileError, InputError, LltmInlin
 from lltm_inline.model.kernel import revisions
 from lltm_inline.model.registry import Kernel, registry
 from tests.cuda_twin import CUDA_ON_CPU, launches_as_loops
+from tests.needs import needs
 from tests.quick import QUICK
 from tests.tiny import STABLE
 
@@ -113,7 +113,7 @@ def test_the_tutorials_cuda_extension_computes_what_it_should() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+@needs("nvcc")
 def test_the_tutorials_cuda_extension_compiles() -> None:
     """nvcc takes the text as it is, and g++ the binding."""
     assert li.build(cuda_kernel(), device="cuda", compile_only=True, progress=False).seconds > 0

@@ -33,7 +33,7 @@ from tests.quick import QUICK
 from tests.wild import KINDS, Wild, every, has_backward, table, table_of_kinds
 
 SNIPPETS = {snippet.name: snippet for snippet in every()}
-#: One of each kind, which CI runs, and of these what `make test` runs; the others are a part of `make test-all`.
+#: One of each kind, which a third of the CI runs tries, and of these what `make test` runs; the others are marked `long`.
 FIRST = (
     *("sin_add", "mean_last_dim", "sgd_step_", "softmax_forward", "embedding_forward", "add_noise", "quantize_rows"),
     *("fake_quant", "gumbel_argmax"),

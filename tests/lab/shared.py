@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from lltm_inline.lab import Lab, read_lab, sandbox
+from lltm_inline.lab import Lab, read_lab
 from lltm_inline.lab.lab import SELFTEST
 from lltm_inline.lab.making import book_of
-
-
-def missing_locks() -> list[str]:
-    """Lock a process of its own in, and say which of the locks that a grader needs this machine has not."""
-    reading, writing = os.pipe()
-    if (child := os.fork()) == 0:
-        try:
-            os.write(writing, " ".join(sandbox.lock_in([], memory=1 << 30)).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with open(reading) as said:
-        found = said.read().split()
-    os.waitpid(child, 0)
-    return [name for name in sandbox.NEEDED if name not in found]
-
-
-#: For what runs a submission.
-needs_locks = pytest.mark.skipif(
-    bool(missing := missing_locks()), reason=f"this machine has no {' and no '.join(missing)}"
-)
 
 KERNEL = """%%kernel axpy/mine --check --params A=2
 #include <ATen/ATen.h>

@@ -22,7 +22,8 @@ from lltm_inline.lab.locked import Answer, Gone, Kept, _Clock
 from lltm_inline.lab.runner import Runner
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.workers.limits import Limits
-from tests.lab.shared import book, hand_in, lab_in, needs_locks
+from tests.lab.shared import book, hand_in, lab_in
+from tests.needs import need, needs
 from tests.planted.cheats import (
     ACTS,
     FASTER,
@@ -40,7 +41,7 @@ from tests.planted.cheats import (
 )  # fmt: skip
 from tests.quick import QUICK
 
-pytestmark = needs_locks
+pytestmark = needs("Landlock and seccomp")
 
 #: One of each kind, for a run that takes no minute.
 FIRST = {
@@ -233,11 +234,9 @@ def test_where_user_namespaces_are_denied() -> None:
     """The other locks hold without them: nothing gets out."""
     doctor_alone = shlex.join([sys.executable, "-m", "lltm_inline", "lab", "doctor"])
     denied = f"echo 0 > /proc/sys/user/max_user_namespaces && echo denied && {doctor_alone}"
-    try:
-        done = subprocess.run(["unshare", "-Ur", "sh", "-c", denied], capture_output=True, text=True, timeout=300)
-    except FileNotFoundError:
-        pytest.skip("there is no unshare here")
+    need("unshare")
+    done = subprocess.run(["unshare", "-Ur", "sh", "-c", denied], capture_output=True, text=True, timeout=300)
     if "denied" not in done.stdout:
-        pytest.skip(f"nobody may deny them here: {done.stderr}")
+        pytest.skip(f"needs the right to deny user namespaces: {done.stderr.strip()}")
     assert done.returncode == 0 and "Locked: a submission that runs here reaches no file" in done.stdout
     assert "denied here; the other locks hold without" in done.stdout

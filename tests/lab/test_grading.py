@@ -28,9 +28,10 @@ from lltm_inline.lab.grading import LINES, Job, Outcome, _by_dask, _equal, _pena
 from lltm_inline.lab.lab import read_lab
 from lltm_inline.lab.selftesting import Selftest, Trial
 from lltm_inline.model.op import FrozenDict
-from tests.lab.shared import KERNEL, book, hand_in, lab_in, needs_locks, ready
+from tests.lab.shared import KERNEL, book, hand_in, lab_in, ready
+from tests.needs import needs
 
-pytestmark = needs_locks
+pytestmark = needs("Landlock and seccomp")
 
 WRONG = KERNEL.replace("A * x + y", "A * x")
 CRASHES = KERNEL.replace("return A * x + y;", "*(volatile int*)8 = 1; return x;")
@@ -393,7 +394,8 @@ def test_gradescope_grades(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_workers_that_are_killed(tmp_path: Path) -> None:
     """A scheduler of one's own serves as well; a text that takes its worker with it again and again is not graded, and nothing waits."""
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     lab = ready(lab_in(tmp_path / "lab"))
     hand_in(tmp_path / "class", ann=book(), bob=b"{")
     stop = threading.Event()

@@ -15,11 +15,11 @@ from lltm_inline.lab.lab import Exercise, Lab
 from lltm_inline.model.registry import registry
 from lltm_inline.run.cases import size_cases
 from lltm_inline.workers.limits import Limits
-from tests.lab.shared import needs_locks
+from tests.needs import needs
 from tests.planted.cheats import ACTS, RIGHT, TRICKS, Act, Cheat
 from tests.quick import QUICK
 
-pytestmark = needs_locks
+pytestmark = needs("Landlock and seccomp")
 
 POINTS = {
     "builds": 1.0,

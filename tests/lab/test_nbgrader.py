@@ -28,7 +28,7 @@ def nbgrader(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [home / "bin" / "pip", "install", "--quiet", "nbgrader>=0.9"], capture_output=True, text=True
     )
     if install.returncode:
-        pytest.skip(f"nbgrader cannot be installed: {install.stderr[-300:]}")
+        pytest.skip(f"needs nbgrader: {install.stderr[-300:]}")
     return home / "bin" / "nbgrader"
 
 

@@ -13,11 +13,11 @@ from lltm_inline.lab.lab import Exercise, Lab
 from lltm_inline.lab.mutants import Mutant, mutants
 from lltm_inline.model.registry import registry
 from lltm_inline.workers.limits import Limits
-from tests.lab.shared import needs_locks
+from tests.needs import needs
 from tests.planted.cheats import RIGHT
 from tests.quick import QUICK
 
-pytestmark = needs_locks
+pytestmark = needs("Landlock and seccomp")
 
 SHIPPED = (
     "axpy/cpp",

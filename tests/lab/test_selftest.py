@@ -19,11 +19,12 @@ from lltm_inline.lab.cheats import cheats
 from lltm_inline.lab.grading import Job, Outcome, judge
 from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.selftesting import Selftest, Trial, _trial
-from tests.lab.shared import KERNEL, TOML, book, lab_in, needs_locks
+from tests.lab.shared import KERNEL, TOML, book, lab_in
 from tests.lab.test_labs import LABS, NAMES
+from tests.needs import needs
 from tests.quick import QUICK
 
-pytestmark = needs_locks
+pytestmark = needs("Landlock and seccomp")
 
 ROOT = Path(__file__).parents[2]
 ALL = (Mark("builds", 1, 1), Mark("parity", 4, 4), Mark("gradient x", 2, 2))

@@ -15,11 +15,11 @@ from lltm_inline.lab.runner import Runner
 from lltm_inline.lab.timing import timed
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.workers.limits import Limits
-from tests.lab.shared import needs_locks
+from tests.needs import needs
 from tests.planted.cheats import FASTER, RIGHT, SLOW, Cheat
 from tests.quick import QUICK
 
-pytestmark = needs_locks
+pytestmark = needs("Landlock and seccomp")
 
 _LOOP = "for (int64_t i = 0; i < z.numel(); ++i) r[i] = 2 * p[i] + q[i];"
 LATER = "std::thread([=] {{ std::this_thread::sleep_for(std::chrono::seconds(2)); {} }}).detach();"

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.chromium import CURE, find_chromium, running_chromium
+from tests.browser.chromium import find_chromium, running_chromium
+from tests.needs import need
 from tests.notebook.harness import opened_harness
 
 
 @pytest.fixture(scope="module")
 def harness_browser() -> Iterator[Browser]:
     """Start Chromium, or skip and say how to get it; for one module, because playwright keeps an event loop."""
-    program = find_chromium()
-    if program is None:
-        (pytest.fail if os.environ.get("LLTM_INLINE_BROWSER_TESTS") == "always" else pytest.skip)(CURE)
-    with running_chromium(program) as browser:
+    need("Chromium")
+    with running_chromium(str(find_chromium())) as browser:
         yield browser
 
 

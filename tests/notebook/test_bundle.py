@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import need
+
 PANEL = Path(__file__).resolve().parents[2] / "lltm_inline" / "notebook" / "panel"
 SOURCES = PANEL / "js"
 STATIC = PANEL / "static"
@@ -49,10 +51,8 @@ def locked() -> dict[str, dict[str, object]]:
 
 def node() -> str:
     """Find node, or skip."""
-    program = shutil.which("node")
-    if program is None or shutil.which("npm") is None:
-        pytest.skip("needs node and npm; apt-get install nodejs npm, or nodejs from conda-forge")
-    return program
+    need("node", "npm")  # apt-get install nodejs npm, or nodejs from conda-forge
+    return str(shutil.which("node"))
 
 
 @pytest.mark.parametrize("name", BUNDLE)
@@ -142,7 +142,7 @@ def test_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
         ["npm", "ci", *flags], cwd=copy, env=environment, capture_output=True, text=True, timeout=240
     )
     if install.returncode and NO_REGISTRY.search(install.stderr):
-        pytest.skip("npm cannot reach its registry")
+        pytest.skip("needs npm's registry")
     assert install.returncode == 0, install.stderr
     made = tmp_path / "made"
     subprocess.run([program, "build.mjs", str(made)], cwd=copy, check=True, capture_output=True, timeout=120)

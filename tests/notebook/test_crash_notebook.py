@@ -163,11 +163,4 @@ def test_closed_notebook_leaves_no_process(environment: None, code: str, works: 
         took = wait_until_gone(family)
     if works:
         says = "none of its processes is left"
-        crash_table.record(crash_table.NOTEBOOK_CLOSED, "dies, as was asked", "call", says, took)
-
-
-@pytest.mark.full
-def test_table_is_what_the_notebook_sees() -> None:
-    """docs/crashes.md says what this run has seen, times apart."""
-    differences = crash_table.settle()
-    assert not differences, "\n".join(differences)
+        crash_table.hold(crash_table.NOTEBOOK_CLOSED, "dies, as was asked", "call", says, took)

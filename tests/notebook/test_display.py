@@ -12,8 +12,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.browser.chromium import CURE, find_chromium, running_chromium
+from tests.browser.chromium import find_chromium, running_chromium
 from tests.html_checks import contrast, over, read, rgb
+from tests.needs import need
 
 pytestmark = pytest.mark.full
 
@@ -161,10 +162,8 @@ def exported(request: pytest.FixtureRequest, book: nbformat.NotebookNode, tmp_pa
 @pytest.fixture(scope="module")
 def page(exported: Path) -> Iterator[Any]:
     """Open the export in Chromium."""
-    chromium = find_chromium()
-    if chromium is None:
-        (pytest.fail if os.environ.get("LLTM_INLINE_BROWSER_TESTS") == "always" else pytest.skip)(CURE)
-    with running_chromium(chromium) as browser:
+    need("Chromium")
+    with running_chromium(str(find_chromium())) as browser:
         opened = browser.new_page(viewport={"width": 1100, "height": 900})
         opened.goto(exported.as_uri(), wait_until="domcontentloaded")
         yield opened

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 import lltm_inline as li
 from lltm_inline.source.template import devices_of
+from tests.needs import needs
 from tests.ops.rooms import assert_right
 
 #: Those of the LLTM are checked as users compile them in tests/run/test_check.py.
@@ -28,7 +27,7 @@ def test_shipped_kernel_is_right(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
+@needs("clang++")
 @pytest.mark.parametrize("name", LOOPS)
 def test_clang_makes_the_same_of_it(name: str) -> None:
     """What ships is right from the other compiler too, whose threads are torch's own."""

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import lltm_inline as li
+from tests.needs import need
 from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
 from tests.planted.d_sigmoid import PLANTED, Planted, kernel_of
 
@@ -97,8 +98,8 @@ def test_nothing_but_z_is_held() -> None:
 @pytest.mark.parametrize("capability", ["AVX2", "DEFAULT"])
 def test_other_vectors(capability: str) -> None:
     """`cpp` is right with the vectors of most laptops, and where `at::vec` has none but only loops."""
-    if capability == "AVX2" and torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"):
-        pytest.skip("this machine has no AVX2")
+    if capability == "AVX2":
+        need("AVX2")
     shipped = li.registry["d_sigmoid/cpp"]
     proof = "static_assert(at::vec::Vectorized<float>::size() == 8);  // AVX-512 has 16\n"
     flags = ("-UCPU_CAPABILITY_AVX512", "-UCPU_CAPABILITY_AVX2", f"-DCPU_CAPABILITY_{capability}")

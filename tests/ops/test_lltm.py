@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import lltm_inline as li
+from tests.needs import need
 
 OP = li.registry.ops["lltm"]
 BUILT = ("lltm/aten", "lltm/fused", "lltm/stable", "lltm/onednn")
@@ -222,8 +223,8 @@ def test_params_change_speed_and_nothing_else() -> None:
 @pytest.mark.parametrize("capability", ["AVX2", "DEFAULT"])
 def test_other_vectors(capability: str) -> None:
     """`lltm/fused` is right with the vectors of most laptops, and where `at::vec` has none but only loops."""
-    if capability == "AVX2" and torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"):
-        pytest.skip("this machine has no AVX2")
+    if capability == "AVX2":
+        need("AVX2")
     shipped = li.registry["lltm/fused"]
     proof = "static_assert(at::vec::Vectorized<float>::size() == 8);  // AVX-512 has 16\n"
     flags = ("-UCPU_CAPABILITY_AVX512", "-UCPU_CAPABILITY_AVX2", f"-DCPU_CAPABILITY_{capability}")

@@ -14,13 +14,14 @@ import lltm_inline as li
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.source.template import render
 from tests.cuda_twin import twin
+from tests.needs import need, needs
 from tests.quick import QUICK
 
 NAMES = ("lltm/cuda", "lltm/cuda_accessor", "lltm/cuda_extern", "axpy/cuda")
 
 gpu = [
     pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason=f"torch {torch.__version__} finds no GPU on this machine"),
+    needs("a GPU"),
 ]
 
 
@@ -187,8 +188,7 @@ class TestOnGpu:
     @pytest.mark.parametrize("name", NAMES)
     def test_second_device(self, name: str) -> None:
         """A kernel runs where its inputs are, while another device is the current one."""
-        if torch.cuda.device_count() < 2:
-            pytest.skip("this machine has one GPU")
+        need("two GPUs")
         function, op = li.load(name, device="cuda"), li.registry.op_of(li.registry[name])
         values = [value.requires_grad_() for value in on_gpu(name, SIZES[op.name], device="cuda:1")]
         results = function(*values)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from typing import Any
 
 import pytest
 import torch
 
 import lltm_inline as li
+from tests.needs import needs
 from tests.ops.rooms import gradients, randn
 from tests.planted.shared_memory import PLANTED, Planted
 from tests.quick import QUICK
@@ -36,7 +36,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+@needs("nvcc")
 @pytest.mark.parametrize("with_widths", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_nvcc_takes_the_same_texts(with_widths: bool) -> None:
     """The very texts compile for a GPU, with all widths that their docstrings name."""

@@ -17,6 +17,7 @@ from lltm_inline.model.registry import Kernel
 from lltm_inline.run import built as module
 from lltm_inline.run import executor
 from lltm_inline.run.setting import Setting
+from tests.needs import needs
 from tests.planted.crash_row import GOOD, register
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
@@ -138,7 +139,7 @@ def test_functions_of_a_notebook_are_not_remembered() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@needs("a GPU")
 def test_tensors_stay_on_their_device() -> None:
     """Results are where the kernel made them; a tensor on the CPU is not moved for a kernel on the GPU."""
     x = torch.arange(12.0, device="cuda").view(3, 4).t()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from lltm_inline.errors import CheckError, DefinitionError, InputError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.tables.counts import Counts, CountsRow
 from lltm_inline.tables.timings import Row
+from tests.needs import needs
 from tests.quick import QUICK
 from tests.tiny import forget
 
@@ -163,7 +163,7 @@ def test_counts_are_those_of_a_person(kernel: Kernel) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="without clang++ the others compile with g++")
+@needs("clang++")  # without it the others compile with g++
 def test_counts_are_the_same_with_gcc(kernel: Kernel) -> None:
     """Another compiler lays out the code in another way, and no figure differs."""
     assert by_name(counted(kernel, "g++")) == BY_HAND

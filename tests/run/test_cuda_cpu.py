@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from lltm_inline.errors import BuildError, CrashError, TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.template import CUDA_PRELUDE, prelude_text, render
 from tests.conftest import UCONTEXT, Watched
+from tests.needs import need, needs
 from tests.quick import QUICK
 from tests.tiny import forget
 
@@ -154,8 +154,7 @@ def test_right_kernels(op: Op) -> None:
 @pytest.mark.parametrize(("compiler", "is_all", "flags"), OTHERWISE)
 def test_right_kernels_otherwise(op: Op, compiler: str | None, is_all: bool, flags: tuple[str, ...]) -> None:
     """The same with another compiler, and with another way to change stacks."""
-    if compiler and not shutil.which("clang++"):
-        pytest.skip("no clang++")
+    need(compiler or "g++")
     planted, text = together("right", names=() if is_all else RIGHT_SOME)
     require_numbers(planted, loaded(text, *flags, compiler=compiler))
 
@@ -195,8 +194,7 @@ def test_wrong_kernels(op: Op) -> None:
 @pytest.mark.parametrize(("compiler", "is_all", "flags"), OTHERWISE)
 def test_wrong_kernels_otherwise(op: Op, compiler: str | None, is_all: bool, flags: tuple[str, ...]) -> None:
     """The same with another compiler, and with another way to change stacks."""
-    if compiler and not shutil.which("clang++"):
-        pytest.skip("no clang++")
+    need(compiler or "g++")
     planted, text = together("wrong", names=() if is_all else WRONG_SOME)
     # clang++ does not look at the alignment of a struct that is copied whole; docs/guide.md says so.
     require_reports(planted, loaded(text, *flags, compiler=compiler), unseen="misaligned" if compiler else "")
@@ -239,7 +237,7 @@ def require_reports(planted: list[Planted], run: Callable[[torch.Tensor, int], t
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not shutil.which("nvcc"), reason="no nvcc")
+@needs("nvcc")
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["right", "teaching"])
 def test_right_kernels_compile_for_a_gpu(op: Op, kind: str) -> None:
@@ -250,7 +248,7 @@ def test_right_kernels_compile_for_a_gpu(op: Op, kind: str) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason=f"torch {torch.__version__} finds no GPU on this machine")
+@needs("a GPU")
 @pytest.mark.parametrize("kind", ["right", "teaching"])
 def test_right_kernels_on_a_gpu(op: Op, kind: str) -> None:
     """A GPU gives the numbers that PyTorch and `cuda-cpu` give, from the same texts."""
@@ -276,8 +274,7 @@ def test_right_kernels_on_a_gpu(op: Op, kind: str) -> None:
 )
 def test_threads_change_places_without_torch(compiler: str, run: tuple[str, ...], tmp_path: Path) -> None:
     """A program that needs no library of torch runs on another processor, too, as far as an emulator is here."""
-    if missing := [name for name in (compiler, *run[:1]) if not shutil.which(name)]:
-        pytest.skip(f"no {' and no '.join(missing)}")
+    need(compiler, *run[:1])
     text = rewrite((PLACE / "without_torch.cu").read_text(), "planted/free", "cuda")
     (tmp_path / "main.cpp").write_text(prelude_text(CUDA_PRELUDE) + text)
     subprocess.run([compiler, "-O2", *header.torch_cflags(), "main.cpp", "-o", "main"], cwd=tmp_path, check=True)
@@ -330,7 +327,7 @@ def test_what_nvcc_takes_is_not_refused(text: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc here")
+@needs("nvcc")
 @pytest.mark.parametrize(
     ("text", "refused"), [*((text, True) for text, _ in NVCC_REFUSES), *((text, False) for text in NVCC_TAKES)]
 )
@@ -565,7 +562,7 @@ def test_revisions_of_a_torch_free_text_side_by_side(op: Op, watched: Watched) -
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not shutil.which("clang++"), reason="no clang++; g++ does not look at it")
+@needs("clang++")  # g++ does not look at it
 def test_alignment_that_is_assumed(op: Op) -> None:
     """It is reported at the line that assumes it; where it is true, it costs nothing, and without optimisation neither."""
     planted, text = together("right", names=("assumed_alignment", "accessors_3d"))

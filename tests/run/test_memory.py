@@ -16,6 +16,7 @@ from lltm_inline.measure.inputs import Stack, layer_sizes
 from lltm_inline.measure.memory import Meter, memory
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.tables.memory import Memory, MemoryRow
+from tests.needs import needs
 from tests.tiny import forget
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
@@ -422,7 +423,7 @@ def test_progress_only_grows_and_ends_at_the_total():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@needs("a GPU")
 def test_a_gpu_is_measured_with_torchs_own_statistics():
     """Blocks of 512 bytes: y of 1 MiB is held, and the gradient is there at the peak."""
     row = measure("kept/python", [(2**18,)], device="cuda").rows[0]

@@ -1,11 +1,14 @@
-"""The table in docs/crashes.md: what the tests measured, compared with what is written there, or written there."""
+"""The table in docs/crashes.md: each test holds what it has measured against its line, or writes it there."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from filelock import FileLock
 
 from tests.planted.crashes import GROUPS
 
@@ -69,10 +72,17 @@ class Line:
 MEASURED: dict[str, Line] = {}
 
 
-def record(does: str, plain: str, verb: str, says: str, noticed: float | None) -> None:
-    """Note a line of this run."""
+def hold(does: str, plain: str, verb: str, says: str, noticed: float | None) -> None:
+    """Hold what a test has measured against its line of the page, times apart; or write it there, if that is asked for."""
     time = "in the report" if noticed is None else "< 0.01 s" if noticed < 0.01 else f"{noticed:.2f} s"
-    MEASURED[does] = Line(does, plain, verb and f"`li.{verb}`", says, time)
+    line = MEASURED[does] = Line(does, plain, verb and f"`li.{verb}`", says, time)
+    if os.environ.get(WRITE):
+        with FileLock(Path(tempfile.gettempdir()) / "lltm_inline-crashes.lock"):  # the tests run in several processes
+            PATH.write_text(lay_out(written() | {does: line}))
+    known = written().get(does)
+    assert known is not None and known.compared == line.compared, (
+        f"measured: {line}\n written: {known or 'nothing'}\nwrite it anew: {WRITE}=1 make test-all ARGS='-k crash'"
+    )
 
 
 def written() -> dict[str, Line]:
@@ -83,25 +93,17 @@ def written() -> dict[str, Line]:
     return {line.does: line for line in map(Line.parse, lines) if line.does != "The kernel"}
 
 
+def groups() -> dict[str, list[str]]:
+    """List what the page must have, under its titles."""
+    return {title: [row.does for row in rows] for title, rows in GROUPS.items()} | {
+        _LAST_GROUP: [PARENT_KILLED, NOTEBOOK_CLOSED]
+    }
+
+
 def lay_out(known: Mapping[str, Line]) -> str:
     """Write the page."""
-    groups = {title: [row.does for row in rows] for title, rows in GROUPS.items()}
-    groups[_LAST_GROUP] = [PARENT_KILLED, NOTEBOOK_CLOSED]
     parts = [
         _HEAD.format(title=title) + "".join(f"{known[does]}\n" for does in group if does in known)
-        for title, group in groups.items()
+        for title, group in groups().items()
     ]
     return _TEXT + "".join(parts)
-
-
-def settle() -> list[str]:
-    """Compare what was measured with what is written, or write it if that is asked for; list the differences."""
-    known = written()
-    if os.environ.get(WRITE):
-        known |= MEASURED
-        PATH.write_text(lay_out(known))
-    return [
-        f"measured: {line}\n written: {known.get(does, 'nothing')}"
-        for does, line in MEASURED.items()
-        if does not in known or known[does].compared != line.compared
-    ]

@@ -25,6 +25,7 @@ from lltm_inline.build.job import helper_job
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.native import layout
 from lltm_inline.workers.black_box import Evidence, Region
+from tests.needs import need
 from tests.run.worker.dying import (
     INITIALISER,
     PREAMBLE,
@@ -267,8 +268,7 @@ def test_a_stopped_process_gives_no_answer(recorder: Path, library: Path) -> Non
 
 def test_clang_builds_it_too(tmp_path: Path) -> None:
     """Recorder and kernel may come from clang, with the same evidence."""
-    if not shutil.which("clang++"):
-        pytest.skip("needs clang++")
+    need("clang++")
     recorder = run_jobs([helper_job("recorder", find_toolchain("clang++"))], False)[0].path
     library = compile_library(TEXT, tmp_path / "library.so", "clang++")
     for function in ("null_write", "throws_noexcept", "exits"):

@@ -12,6 +12,7 @@ import pytest
 from lltm_inline.autopsy import symbolize as module
 from lltm_inline.autopsy.symbolize import Place, symbolize
 from lltm_inline.workers.black_box import Frame
+from tests.needs import need
 from tests.run.worker.dying import compile_library
 
 TEXT = """
@@ -41,17 +42,15 @@ extern "C" void sorts(double* first) {
 @pytest.fixture(scope="module", params=["g++", "clang++"])
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile the text."""
-    if not shutil.which(request.param):
-        pytest.skip(f"needs {request.param}")
+    need(request.param)
     return compile_library(TEXT, tmp_path_factory.mktemp("lines") / "library.so", request.param)
 
 
 @pytest.fixture(params=["addr2line", "llvm-symbolizer"])
 def tool(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Leave one tool on PATH."""
-    found = shutil.which(request.param)
-    if not found:
-        pytest.skip(f"needs {request.param}")
+    need(request.param)
+    found = str(shutil.which(request.param))
     (tmp_path / request.param).symlink_to(found)
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path / request.param
