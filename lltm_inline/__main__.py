@@ -13,11 +13,12 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import lltm_inline as li
 
-from .base.arguments import first_line, nearest_first
+from .base.arguments import did_you_mean, first_line, offer
+from .base.command_line import in_options, typed_message
 from .base.device import DEVICES
 from .base.packages import environment_command
 from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
@@ -59,13 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         sys.stdout.flush()
     except (UnknownKernelError, InputError, DefinitionError) as error:
-        return _complain(error, USAGE)
+        return _complain(error, USAGE, options)
     except (LltmInlineError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
-        return _complain(error, WRONG)
+        return _complain(error, WRONG, options)
     except ModuleNotFoundError as error:  # torch is there, and a package that pip brings with this one is not
         return _complain(f"{error}\n  -> {environment_command()}", WRONG)
     except KeyboardInterrupt:
@@ -73,10 +74,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _complain(error: object, code: int) -> int:
+def _complain(error: object, code: int, options: argparse.Namespace | None = None) -> int:
+    if options is not None and isinstance(error, Exception):
+        error = typed_message(error, options.parser.typed())
     # Nobody at a terminal holds the error, and so its log.
     print(f"lltm-inline: {re.sub(_LOG_OF_ERROR, '', str(error))}", file=sys.stderr)
     return code
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reads the words of one verb, knows them afterwards, and asks whether the nearest was meant of those that it has."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.set_defaults(parser=self)
+
+    def typed(self) -> dict[str, str]:
+        """Return what is typed for each argument of the verb's function."""
+        return {a.dest: (a.option_strings or [str(a.metavar or a.dest)])[-1] for a in self._actions}
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = did_you_mean(str(value), action.choices or ())
+            raise argparse.ArgumentError(action, f"{error.message}.{near}") from None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known, rest = super().parse_known_args(args, namespace)
+        if rest:  # of this verb: who is asked about a word further out knows other options
+            near = did_you_mean(rest[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(rest)}.{near}")
+        return known, rest
 
 
 def _without_torch(arguments: Sequence[str]) -> int:
@@ -88,7 +117,7 @@ def _without_torch(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="lltm-inline",
         description="A playground for PyTorch kernels written inline.",
         epilog="The guided tour: python -m lltm_inline.demo",
@@ -116,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verb.add_argument("--all", action="store_true", help="every kernel, each as far as this machine goes, and a table")
     verb.add_argument("--device", default="cpu", help="cpu (default), cuda, or cuda-cpu: CUDA source on the CPU")
-    verb.set_defaults(run=_check, refuse=verb.error)
+    verb.set_defaults(run=_check)
 
     verb = verbs.add_parser("benchmark", help="check kernels, time them against each other, and plot")
     verb.add_argument("kernels", metavar="OP/VARIANT", nargs="+", help="baseline: OP/python, else the first")
@@ -178,7 +207,9 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     from .export.plan import HOWS
 
     parser.add_argument("kernel", metavar="OP/VARIANT", help="or an op, for its fused or C++ variant")
-    parser.add_argument("--to", metavar="DIR", required=True, help="a directory that does not exist or is empty")
+    parser.add_argument(
+        "--to", dest="directory", metavar="DIR", required=True, help="a directory that does not exist or is empty"
+    )
     parser.add_argument("--how", choices=HOWS, default=HOWS[0], help=f"what builds it (default {HOWS[0]})")
     parser.add_argument("--name", metavar="NAME", help="of the package (default OP_VARIANT)")
     parser.add_argument(
@@ -247,7 +278,7 @@ def _text_of(text: str) -> str:
 
 def _list(options: argparse.Namespace) -> int:
     if options.op is not None and options.op not in li.registry.ops:
-        raise UnknownKernelError(f"no op {options.op!r}. Ops: {', '.join(nearest_first(options.op, li.registry.ops))}")
+        raise UnknownKernelError(f"no op {options.op!r}.{offer(options.op, li.registry.ops)}")
     for op in li.registry.ops.values():
         if options.op not in (None, op.name):
             continue
@@ -305,7 +336,7 @@ def _print_source(text: str, language: str) -> None:
 
 def _check(options: argparse.Namespace) -> int:
     if bool(options.kernels) == options.all:
-        options.refuse("the following arguments are required: OP/VARIANT, or --all in its place")
+        options.parser.error("the following arguments are required: OP/VARIANT, or --all in its place")
     if options.all:
         return _check_all(options.device)
     # All names first: a typing mistake in the last one should not show after a minute.
@@ -384,7 +415,7 @@ def _found(table: Timings | Counts, options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     exported = li.export(
         options.kernel,
-        options.to,
+        options.directory,
         options.how,
         name=options.name,
         header=options.header or "",
@@ -393,7 +424,7 @@ def _export(options: argparse.Namespace) -> int:
         check=not options.no_check,
         force=options.force,
     )
-    print(exported)
+    print(in_options(str(exported), options.parser.typed()))
     return FINE
 
 

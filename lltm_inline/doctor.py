@@ -95,7 +95,7 @@ def doctor() -> Diagnosis:
 
     Returns:
         A finding each for Python, its headers, torch, the C++ compiler, OpenMP, clang++, ninja, the cache directory,
-        the free disk space, vector instructions, nvcc and the GPU; for Python and torch alone where torch cannot be
+        the free disk space, vector instructions, device cuda-cpu, nvcc and the GPU; for Python and torch alone where torch cannot be
         imported, as this is hardly the environment to build in. Every gap has the one command that mends it.
 
     Example:
@@ -122,6 +122,7 @@ def doctor() -> Diagnosis:
             _cache(),
             _disk(),
             _vectors(),
+            _cuda_cpu(toolchain),
             _nvcc(),
             _gpu(),
         )
@@ -257,6 +258,13 @@ def _vectors() -> Finding:
     return Finding("vector instructions", "ok", capability)
 
 
+def _cuda_cpu(toolchain: Toolchain | None) -> Finding:
+    if toolchain is None:
+        return Finding("cuda-cpu", "optional", "CUDA texts would run on the CPU: it needs the C++ compiler")
+    detail = f"CUDA texts run, are checked and counted on the CPU by {toolchain.version}: device cuda-cpu"
+    return Finding("cuda-cpu", "ok", detail)
+
+
 def _nvcc() -> Finding:
     try:
         nvcc = find_nvcc()
@@ -277,7 +285,9 @@ def _nvcc() -> Finding:
                 "nvcc", "optional", f"{found}: {_without_advice(str(mistake))}", "unset TORCH_CUDA_ARCH_LIST"
             )
         why = re.split(": (?:it cannot run|nvidia-smi)", _without_advice(str(error)))[0]
-        return Finding("nvcc", "ok", f"{found}: CUDA texts are compile-checked, not run: {why}")
+        return Finding(
+            "nvcc", "ok", f"{found}: CUDA texts are compile-checked for a GPU, and run on cuda-cpu alone: {why}"
+        )
     return Finding("nvcc", "ok", f"{found}: CUDA texts are built and run")
 
 

@@ -81,7 +81,7 @@ def test_list() -> None:
 def test_list_of_an_unknown_op() -> None:
     """An op that does not exist is a usage error that names those that do."""
     message = refused(run("list", "lstm"), 2)
-    assert message.startswith("lltm-inline: no op 'lstm'. Ops: lltm")
+    assert message.startswith("lltm-inline: no op 'lstm'. Did you mean 'lltm'? Ops: lltm, ")
 
 
 @pytest.mark.full
@@ -140,6 +140,11 @@ def test_show_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ((), "required: VERB"),
         (("chekc",), "invalid choice: 'chekc'"),
+        (("chek", "lltm/fused"), ". Did you mean 'check'?\n"),
+        (("list", "ltm"), "no op 'ltm'. Did you mean 'lltm'? Ops: lltm, axpy"),
+        (("check", "lltm/fused", "--devise", "cuda"), "arguments: --devise cuda. Did you mean '--device'?\n"),
+        (("export", "axpy/cpp", "--to", "x", "--how", "cmaek"), ". Did you mean 'cmake'?\n"),
+        (("lab", "slftest", "x"), ". Did you mean 'selftest'?\n"),
         (("check",), "required: OP/VARIANT, or --all"),
         (("check", "lltm/python", "--all"), "required: OP/VARIANT, or --all"),
         (("check", "lltm/fusd"), "no kernel 'lltm/fusd'"),
@@ -161,6 +166,32 @@ def test_wrong_usage(words: tuple[str, ...], message: str, capsys: pytest.Captur
     printed = capsys.readouterr()
     assert message in printed.err
     assert printed.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("check", "lltm/cuda"), "It runs on 'cuda' and 'cuda-cpu': say --device cuda-cpu\n"),
+        (("counts", "lltm/fused"), "no cuda text: device 'cuda-cpu' needs one. It runs on 'cpu' alone\n"),
+        (
+            ("asm", "axpy/cuda", "--hot", "--device", "cuda-cpu"),
+            ": --hot with --device cuda-cpu: it is told of C++ texts",
+        ),
+        (("export", "axpy/cpp", "--to", str(Path(__file__).parent), "--how", "load"), "or --force, which moves"),
+        (("export", "lltm/cuda", "--to", "x", "--name", "3a"), "Give another with --name\n"),
+        (("export", "lltm/fused", "--to", "x", "--how", "stable"), ": --how stable needs"),
+        (("benchmark", "lltm/fused", "--seconds", "0"), ": --seconds 0.0, want"),
+        (("lab", "new", "a b", "axpy"), ": folder 'a b', want a name"),
+        (("lab", "new", "fine", "block_sum"), "with a C++ text: give one: --solution\n"),
+    ],
+)
+def test_arguments_are_named_as_they_are_typed(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A message that names an argument as Python has it is written in the options of the verb, if the verb has it."""
+    assert call(*words) == 2
+    said = capsys.readouterr().err
+    assert message in said and not re.search(r"\b(device|how|name|force|seconds|solution)=", said)
 
 
 def test_check_of_a_right_kernel() -> None:
@@ -217,7 +248,11 @@ def test_check_of_a_file_of_ones_own(tmp_path: Path) -> None:
     ("text", "name", "message"),
     [
         (None, "", "no file 'my_ops.py' in '{here}'"),
-        (OWN, ":gate/sun", "no kernel 'gate/sun' in my_ops.py. It registers: gate/sum, gate/python, gate/wrong"),
+        (
+            OWN,
+            ":gate/sun",
+            "no kernel 'gate/sun' in my_ops.py. Did you mean 'gate/sum'? It registers: gate/sum, gate/python, gate/wrong",
+        ),
         (
             "x = 1\n",
             "",

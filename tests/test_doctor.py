@@ -32,6 +32,7 @@ NAMES = (
     "cache directory",
     "free disk",
     "vector instructions",
+    "cuda-cpu",
     "nvcc",
     "GPU",
 )
@@ -61,6 +62,15 @@ def test_here_it_is_ready() -> None:
     assert str(diagnosis).startswith("Ready: kernels can be built, checked and timed here.\n  ok ")
 
 
+def test_cuda_runs_where_there_is_a_compiler() -> None:
+    """Without a GPU CUDA texts run all the same, and the doctor says on which device and by which compiler."""
+    found = doctor()["cuda-cpu"]
+    compiler = doctor()["C++ compiler"].detail.partition(" (")[0]
+    assert found == Finding(
+        "cuda-cpu", "ok", f"CUDA texts run, are checked and counted on the CPU by {compiler}: device cuda-cpu"
+    )
+
+
 def test_nvcc_says_what_it_enables(monkeypatch: pytest.MonkeyPatch) -> None:
     """The line of nvcc tells whether CUDA texts are built and run, compile-checked only, or neither, and why."""
     found = Nvcc("/cuda/bin/nvcc", "/cuda", "13.0", "")
@@ -76,7 +86,7 @@ def test_nvcc_says_what_it_enables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_cuda", find_cuda)
     assert module._nvcc() == Finding("nvcc", "ok", "13.0 (/cuda/bin/nvcc): CUDA texts are built and run")
     machine["run"] = "torch 2.13.0 finds no GPU. See whether the driver does: nvidia-smi. To compile-check: ..."
-    checked = "13.0 (/cuda/bin/nvcc): CUDA texts are compile-checked, not run: torch 2.13.0 finds no GPU"
+    checked = "13.0 (/cuda/bin/nvcc): CUDA texts are compile-checked for a GPU, and run on cuda-cpu alone: torch 2.13.0 finds no GPU"
     assert module._nvcc() == Finding("nvcc", "ok", checked)
     machine["compile"] = (
         "TORCH_CUDA_ARCH_LIST='Foo': Unknown CUDA arch (Foo). Write numbers, as in '7.5;9.0+PTX', or unset it"
@@ -119,6 +129,7 @@ def test_bare_machine(bare: Path) -> None:
             f"not on PATH, not beside {executable}, not a Python module",
             f"{executable} -m pip install ninja",
         ),
+        Finding("cuda-cpu", "optional", "CUDA texts would run on the CPU: it needs the C++ compiler"),
         Finding(
             "nvcc",
             "optional",

@@ -67,7 +67,8 @@ def test_other_misses(kernel: Kernel) -> None:
     ):
         registry["tiny/cpp@7"]
     with pytest.raises(
-        UnknownKernelError, match=r"^kernel 'lltn/a': no op 'lltn'\. Ops: lltm, .*Register an Op of that name first$"
+        UnknownKernelError,
+        match=r"^kernel 'lltn/a': no op 'lltn'\. Did you mean 'lltm'\? Ops: lltm, .*Register an Op of that name first$",
     ):
         registry.op_of(Kernel("lltn/a", cpp=TEXT))
 
@@ -133,9 +134,22 @@ def test_same_content_same_revision(kernel: Kernel) -> None:
     assert (two.label, two.parent) == ("tiny/cpp@2", "tiny/cpp@1")
 
 
+def test_a_param_that_nobody_uses_is_refused(kernel: Kernel) -> None:
+    """A new param that stands in no text is a slip; one whose text comes with it is none, and a use may be edited out."""
+    with pytest.raises(
+        DefinitionError, match=r"^kernel 'tiny/cpp': its texts use no param 'AA'\. Did you mean 'A'\? Params: A$"
+    ):
+        kernel.replace(params={"A": 3, "AA": 1})
+    changed = kernel.replace(params={"AA": 1}, cpp=kernel.cpp.replace("A;", "A + AA;"))
+    assert dict(changed.params) == {"A": 2, "AA": 1}
+    assert dict(changed.edit(" + AA", "").replace(params={"AA": 4}).params) == {"A": 2, "AA": 4}
+    slotted = kernel.replace(cpp=kernel.cpp + "// $MORE\n", slots={"MORE": "N"}, params={"N": 1})
+    assert slotted.params["N"] == 1
+
+
 def test_replace(kernel: Kernel) -> None:
     """Params are updated, not replaced; the doc alone makes a revision; name and unknown fields cannot be changed."""
-    changed = kernel.replace(params={"B": 1.5})
+    changed = kernel.replace(params={"B": 1.5}, cpp=f"{TEXT}// B\n")
     assert dict(changed.params) == {"A": 2, "B": 1.5} and dict(kernel.params) == {"A": 2}
     assert kernel.replace(doc="better").doc == "better"
     for field in ("name", "revision", "parent", "nonsense"):
@@ -288,7 +302,7 @@ def other_op() -> Iterator[Op]:
 
 def test_unknown_op_is_nearest_first(other_op: Op, tiny: Any) -> None:
     """The nearest op comes first in the list."""
-    with pytest.raises(UnknownKernelError, match=r"no kernel 'tinie/qqqqqqqqq'. Ops: tinier, "):
+    with pytest.raises(UnknownKernelError, match=r"no kernel 'tinie/qqqqqqqqq'. Did you mean 'tinier'\? Ops: tinier, "):
         registry["tinie/qqqqqqqqq"]
 
 

@@ -31,7 +31,8 @@ def text_of(kernel: Kernel) -> str:
 
 def test_params_are_defines(tiny: Any) -> None:
     """Numbers become `#define` lines behind the text's headers: integers whole, floats exact, flags 0 or 1."""
-    text = text_of(tiny(0.1).replace(params={"UNROLL": 8, "NEGATIVE": -3, "ON": True, "TINY": 1e-30}))
+    params = {"UNROLL": 8, "NEGATIVE": -3, "ON": True, "TINY": 1e-30}
+    text = text_of(tiny(0.1, text=f"{STABLE}// {' '.join(params)}\n").replace(params=params))
     lines = text.splitlines()
     for line in ("#define FACTOR 0.1", "#define UNROLL 8", "#define NEGATIVE -3", "#define ON 1", "#define TINY 1e-30"):
         assert lines.index("#include <torch/csrc/stable/ops.h>") < lines.index(line)
@@ -42,7 +43,8 @@ def test_params_are_defines(tiny: Any) -> None:
 def test_params_leave_the_headers_alone(tiny: Any, fresh_cache: Path) -> None:
     """A param may have the name of a template parameter in a header that the text includes."""
     text = STABLE.replace("#include <torch/csrc/stable/ops.h>", "#include <torch/csrc/stable/ops.h>\n#include <regex>")
-    assert not build(tiny(text=text).replace(params={"_Tp": 1, "T": 2}), progress=False).cached
+    kernel = tiny(text=f"{text}// _Tp T\n").replace(params={"_Tp": 1, "T": 2})
+    assert not build(kernel, progress=False).cached
 
 
 def test_slots(tiny: Any) -> None:

@@ -365,7 +365,7 @@ def assembly(
     setting = Setting(device, compiler, cflags, progress)
     if (remarks or hot is not False) and DEVICES[device].text != "cpp":
         asked_for = "remarks" if remarks else "hot"
-        raise InputError(f"{asked_for}= with device={device!r}: it is told of C++ texts, device='cpu'")
+        raise InputError(f"{asked_for}= with device={device!r}: it is told of C++ texts, which device='cpu' has")
     for each in chosen:
         if each.python is not None:
             raise DefinitionError(f"kernel {each.label!r} is a Python function: it has no machine code of its own")

@@ -130,7 +130,7 @@ _SEGFAULTS = (
     Rule(in_any(*_ALLOCATOR), _HEAP),
     Rule(
         lambda f: f.cuda_thread and not f.null,
-        "an index is far out of bounds, or a pointer was never set: li.check with device='cuda-cpu' names the array, its "
+        "an index is far out of bounds, or a pointer was never set: li.check(kernel, device='cuda-cpu') names the array, its "
         "size and the index",
     ),
     Rule(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -85,10 +85,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {near!r}?" if near else ""
 
 
-def nearest_first(name: str, names: Iterable[str]) -> list[str]:
-    """List names for a message, the one that was probably meant first."""
+def offer(name: str, names: Collection[str], what: str = "Ops") -> str:
+    """Say behind a name that is not there which there are, with a space ahead; the one that was probably meant comes first.
+
+    Example:
+        >>> offer("ltm", ["axpy", "lltm"])
+        " Did you mean 'lltm'? Ops: lltm, axpy"
+    """
     near = nearest(name, names)
-    return sorted(names, key=lambda other: other != near)
+    return f"{did_you_mean(name, names)} {what}: {', '.join(sorted(names, key=lambda other: other != near)) or 'none'}"
 
 
 def refusal(name: str, value: Any, want: str, *, where: str = "", error: Refusal = InputError) -> Exception:

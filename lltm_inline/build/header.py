@@ -1,7 +1,8 @@
 """The precompiled headers: two thirds of a kernel's compile time, paid once.
 
 A header serves exactly one compiler and one set of flags. It is made by a process of its own, at low priority, while
-the first kernel is compiled without it: nothing ever waits for it. It lives in our cache; torch's own precompiled
+kernels are compiled without it: nothing ever waits for it. It takes half a minute of a core and up to half a gigabyte, so it
+is made where an edit is to be expected, see `_pays`, and it goes again when it is not used. It lives in our cache; torch's own precompiled
 header (`use_pch=True`) is neither used nor touched.
 """
 
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from ..base.flags import STANDARD
@@ -25,6 +27,13 @@ from .toolchain import Toolchain
 
 #: g++ writes up to half a gigabyte; with less room than this the header is left out.
 MIN_FREE_BYTES = 2 * 2**30
+
+#: So much may all headers take together. When one more is made, those go that were used longest ago, but none of the last hour:
+#: a compiler may be reading it, and whoever works with several must not make them again and again.
+MAX_BYTES, SPARED_SECONDS = 3 * 2**29, 3600.0
+
+#: So long may the making of one take. On a machine that has something better to do all the time, it gets nowhere.
+MAX_SECONDS = 600
 
 #: Words in a compiler's log that tell of the machine, not of the text: such a failure is not remembered.
 PASSING_FAILURES = (
@@ -75,9 +84,24 @@ def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
     if (directory / _NAMES[toolchain.kind]).exists():
         cache.touch(directory)
         return tuple(map(shlex.quote, _using(toolchain.kind, directory)))
-    if not directory.exists():
+    if not directory.exists() and _pays(directory.name):
         start(toolchain, prelude)
     return ()
+
+
+def _pays(key: str) -> bool:
+    """Tell whether a header will be used: where somebody types, as texts are edited there; else from the second text on.
+
+    A script that builds one kernel and ends would leave a header for nothing: the same text is not compiled again.
+    """
+    if hasattr(sys, "ps1"):  # Python's prompt, IPython, a notebook
+        return True
+    asked = cache.cache_dir() / "toolchains" / f"{key}.asked"
+    if asked.exists():
+        return True
+    with suppress(OSError):  # a read-only cache
+        asked.touch()
+    return False
 
 
 def _using(kind: str, directory: Path) -> tuple[str, ...]:
@@ -102,8 +126,8 @@ def stub_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
 def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subprocess.Popen[bytes] | None:
     """Start making a precompiled header in a process of its own; None when there is no room for it.
 
-    The process outlives this one, so that a short script leaves a faster second start behind. It holds the entry's
-    lock; a second one finds it taken and ends. What else is compiled comes first (`behind`), unless somebody waits for it.
+    The process outlives this one, so that a short script leaves a faster next start behind, but not `MAX_SECONDS`. It holds
+    the entry's lock; a second one finds it taken and ends. What else is compiled comes first (`behind`), unless somebody waits for it.
     """
     if cache.free_bytes() < MIN_FREE_BYTES or os.environ.get("LLTM_INLINE_NO_HEADER"):
         return None
@@ -123,6 +147,9 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
         "passing_failures": PASSING_FAILURES,
         "key": key,
         "behind": behind,
+        "seconds": MAX_SECONDS,
+        "most_bytes": MAX_BYTES,
+        "spared_seconds": SPARED_SECONDS,
     }
     script = Path(__file__).with_name("header_process.py")
     with tempfile.TemporaryFile("w+") as given:  # longer than an argument may be

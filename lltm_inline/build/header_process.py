@@ -1,4 +1,4 @@
-"""Makes one precompiled header: lock, compile in a temporary directory, publish with one rename.
+"""Makes one precompiled header: lock, compile in a temporary directory, publish with one rename; then old ones may have to go.
 
 Run as a script, without torch and without the rest of the package, so that it costs a compiler run and nothing else.
 A header that does not compile is published as its log alone, so that it is not tried again at every build.
@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,16 +25,38 @@ def main(job: dict[str, Any]) -> None:
     """Make the header that `job` describes, unless somebody else does or did."""
     cache, key = Path(job["cache"]), job["key"]
     os.umask(0o077)  # filelock makes the directory of a lock again when the cache was removed: for its owner alone
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the temporary directory goes
+    for ended in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(ended, leave)
+    signal.alarm(job["seconds"])
     if job["behind"]:
         step_back()
     # One header at a time: several would only take the processor from the kernels that are compiled meanwhile.
     mine, turn = (FileLock(cache / "locks" / f"{name}.lock") for name in (key, "headers"))
-    with suppress(Timeout), mine.acquire(blocking=False), turn:
+    with suppress(Timeout, FileNotFoundError), mine.acquire(blocking=False), turn:  # or the cache was cleared meanwhile
         if not (cache / "headers" / key).exists():
             make(
                 job, cache / "headers" / key, Path(tempfile.mkdtemp(prefix=f"{key}-{os.getpid()}-", dir=cache / "tmp"))
             )
+            prune(cache, job["most_bytes"], time.time() - job["spared_seconds"])
+
+
+def leave(*_: object) -> None:
+    """End with the compiler, of which `g++` is only the driver; the temporary directory goes on the way out."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGTERM)
+    sys.exit(1)
+
+
+def prune(cache: Path, most_bytes: float, spared: float) -> None:
+    """Remove the headers that were used longest ago, until the others fit; none that was used since `spared`."""
+    total = 0
+    for used, header in sorted(((path.stat().st_mtime, path) for path in (cache / "headers").iterdir()), reverse=True):
+        total += sum(file.stat().st_size for file in header.iterdir())
+        if total > most_bytes and used < spared:
+            aside = Path(tempfile.mkdtemp(prefix=f"{header.name}-{os.getpid()}-", dir=cache / "tmp"))
+            header.rename(aside / "entry")  # at once: who reads it meanwhile finds all of it or nothing
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def step_back() -> None:

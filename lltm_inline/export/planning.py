@@ -101,7 +101,7 @@ def require_name(name: str) -> str:
     else:
         return name
     raise InputError(
-        f"name {shown(name)} cannot be that of a package and a C++ namespace: {why}. Give another with name= (--name)"
+        f"name {shown(name)} cannot be that of a package and a C++ namespace: {why}. Give another with name="
     )
 
 
@@ -313,7 +313,7 @@ def _require_right(part: Part, check: bool | Report, progress: Progress | bool |
     if not report.ok:
         raise CheckError(
             f"kernel {label!r} {'has no backward' if report.forward_only else 'is wrong'}, and was not exported: {report.headline}\n"
-            "To export it as it is: check=False (--no-check)",
+            "To export it as it is: check=False",
             report=report,
         )
     return f"{label} {compiled}, and checked on cuda-cpu: this machine has no GPU" if compiled else ""
@@ -357,7 +357,7 @@ def _extras_of(parts: Sequence[Part], op: Op, given: Sequence[str] | None) -> tu
         why = str(error).partition("\n")[0]
         note = (
             f"torch.compile needs the shape of each extra tensor of {kernel.label} ({count}), which was not found out: {why}. "
-            'Give them with extras=["B 3S"] (--extras "B 3S"), or write them into ops.py, where it says so'
+            'Give them with extras=["B 3S"], or write them into ops.py, where it says so'
         )
         return (Extra(None),) * count, (note,)
 

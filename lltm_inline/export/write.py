@@ -30,7 +30,7 @@ def require_room(directory: Path, *, force: bool) -> None:
     if found and not force:
         names = ", ".join(path.name for path in found[:_SHOWN]) + ", ..." * (len(found) > _SHOWN)
         raise InputError(
-            f"{shown(str(directory))} is not empty ({names}): give a new directory, or force=True (--force), "
+            f"{shown(str(directory))} is not empty ({names}): give a new directory, or force=True, "
             f"which moves what is there to {_backup_of(directory).name}"
         )
 

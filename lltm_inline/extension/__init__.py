@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.arguments import nearest_first, path_of, refusal, shown, string
+from ..base.arguments import offer, path_of, refusal, shown, string
 from ..base.device import DEVICES
 from ..build.job import rendered_fit
 from ..errors import FileError, InputError, UnknownKernelError
@@ -109,8 +109,7 @@ def _classic(
     if op is None:
         raise InputError(f"{shown(str(path))}: say which op it computes, op='lltm'. Ops: {', '.join(registry.ops)}")
     if op not in registry.ops:
-        names = ", ".join(nearest_first(op, registry.ops))
-        raise UnknownKernelError(f"no op {shown(op)}. Ops: {names}. Register an Op of that name first")
+        raise UnknownKernelError(f"no op {shown(op)}.{offer(op, registry.ops)}. Register an Op of that name first")
     extensions = read_setup(path / _SETUP) if files is None else [Extension(Path(files[0]).stem, tuple(files))]
     if variant is not None and len(extensions) > 1:
         names = ", ".join(extension.name for extension in extensions)

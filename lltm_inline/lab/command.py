@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
     from . import collect, grade, make, new, report, selftest
     from .doctor import doctor
 
-    given = {name: value for name, value in vars(options).items() if name not in ("run", "verb")}
+    given = {name: value for name, value in vars(options).items() if name not in ("run", "verb", "parser")}
     if options.verb == "selftest":
         given["mutants"] = not given.pop("no_mutants")
     functions: dict[str, Any] = {

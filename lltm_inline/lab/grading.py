@@ -162,7 +162,7 @@ def require_sandbox(trust: Any) -> None:
     """
     if not boolean("trust", trust) and not _locked():
         raise InfraError(
-            "kernels cannot be locked in on this machine: see lab doctor. With trust=True, or --trust, they run as you do"
+            "kernels cannot be locked in on this machine: see lab doctor. With trust=True they run as you do"
         )
 
 
@@ -202,9 +202,7 @@ def _known(path: Path, lab: Lab, locked: bool, resume: bool) -> tuple[str, dict[
     if not whole:
         return first["run"], {}
     if not resume:
-        raise FileError(
-            f"{shown(str(path))} holds grades: resume=True, or --resume, goes on with them; or give another folder"
-        )
+        raise FileError(f"{shown(str(path))} holds grades: resume=True goes on with them; or give another folder")
     known = {}
     try:
         head, *lines = map(json.loads, whole.splitlines())

@@ -18,11 +18,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..base.arguments import (
-    did_you_mean,
     integer,
     mapping,
-    nearest_first,
     number,
+    offer,
     path_of,
     refusal,
     shown,
@@ -253,10 +252,7 @@ class _Table:
     def end(self) -> None:
         """Refuse what nobody has asked for."""
         for name in self.values:
-            fields = ", ".join(nearest_first(name, self.known))
-            raise DefinitionError(
-                f"{self.where}: unknown field {shown(name)}.{did_you_mean(name, self.known)} Fields: {fields}"
-            )
+            raise DefinitionError(f"{self.where}: unknown field {shown(name)}.{offer(name, self.known, 'Fields')}")
 
 
 _table = partial(mapping, want="a table")
@@ -289,7 +285,7 @@ def lab_of(files: Mapping[str, bytes], folder: Path) -> Lab:
         raise DefinitionError(f"{where}: notebook={shown(notebook)}, and there is no such file beside it")
     try:
         book = read_notebook(files[notebook], notebook)
-        ops = _own_ops(files[OWN_OP], str(folder / OWN_OP)) if OWN_OP in files else {}
+        ops = own_ops(files[OWN_OP], str(folder / OWN_OP)) if OWN_OP in files else {}
         made = tuple(
             _exercise(_Table(f"{where} [exercises.{key}]", table), key, book, files, ops)
             for key, table in exercises.items()
@@ -351,9 +347,7 @@ def _exercise(
     criteria = [*CRITERIA[:3], *(f"gradient {one.name}" for one in op.gradients), *CRITERIA[3:], "speed 2"]
     for name, value in points.items():
         if name not in criteria and not speed_of(name):
-            raise DefinitionError(
-                f"{where}: points of {shown(name)}.{did_you_mean(name, criteria)} Criteria: {', '.join(criteria)}"
-            )
+            raise DefinitionError(f"{where}: points of {shown(name)}.{offer(name, criteria, 'Criteria')}")
         if number(f"points.{name}", value, where=where, error=DefinitionError) < 0:
             raise refusal(f"points.{name}", value, "a number of 0 or more", where=where, error=DefinitionError)
         if speed_of(name) and not baseline:
@@ -418,19 +412,24 @@ def _question(table: _Table, key: str, book: dict[str, Any]) -> Question:
     return Question(key, ast.literal_eval(answer), points, tolerance)
 
 
-def _own_ops(data: bytes, where: str) -> dict[str, Op]:
-    """Execute the instructor's `op.py`, and return the ops that it defines; the registry is as before."""
+def own_ops(data: bytes, where: str, want: str = "") -> dict[str, Op]:
+    """Execute the instructor's `op.py`, and return the ops that it makes or registers, `want` among them; nothing stays registered."""
     space: dict[str, Any] = {"__name__": "lab_op"}
     with _only_shipped():
+        before = dict(registry.ops)
         try:
             exec(compile(_text(data, where), where, "exec"), space)
         except Exception as error:  # whatever the instructor's file raises
             raise DefinitionError(
                 f"{where}: {type(error).__name__}: {error}. It must run by itself: put its imports into it"
             ) from error
-    found = {value.name: value for value in space.values() if isinstance(value, Op)}
-    if not found:
-        raise DefinitionError(f"{where} defines no op: OP = li.Op(...)")
+        registered = [op for name, op in registry.ops.items() if before.get(name) is not op]
+    made = (value for value in space.values() if isinstance(value, Op))
+    found = {op.name: op for op in (*registered, *made)}
+    if not found or (want and want not in found):
+        raise DefinitionError(
+            f"{where} defines no op{f' {want!r}' * bool(want)}: li.registry.register(li.Op(...)) in it does"
+        )
     return found
 
 

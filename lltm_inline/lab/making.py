@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.above import Sheet
-from ..base.arguments import first_line, nearest_first, path_of, refusal, shown, using_file
+from ..base.arguments import first_line, offer, path_of, refusal, shown, using_file
 from ..errors import DefinitionError, FileError, InputError, UnknownKernelError
 from ..model.kernel import Kernel
 from ..model.op import Op
@@ -25,7 +25,7 @@ from ..model.own_file import kernels_of
 from ..model.registry import registry
 from ..source.signature import closing, find_functions, mask
 from .cells import BEGIN, END, cut, grade_id, read_notebook, source_of
-from .lab import OWN_OP, SECRET, TOML, Lab, own_folder, read_lab
+from .lab import OWN_OP, SECRET, TOML, Lab, own_folder, own_ops, read_lab
 
 #: What nbgrader must be told, so that it cuts solutions out as `make` does, and hands out the notebook alone: it copies all else
 #: that lies beside it, the secret and the wrong kernels among it.
@@ -179,7 +179,7 @@ def _op_and_kernel(op: Op | str, solution: Kernel | str | None) -> tuple[Op, Ker
         op = kernels_of(op)[0].op
     if isinstance(op, str):
         if op not in registry.ops:
-            raise UnknownKernelError(f"no op {shown(op)}. Ops: {', '.join(nearest_first(op, registry.ops))}")
+            raise UnknownKernelError(f"no op {shown(op)}.{offer(op, registry.ops)}")
         op = registry.ops[op]
     if not isinstance(op, Op):
         raise refusal("op", op, "an Op, or the name of one")
@@ -187,9 +187,7 @@ def _op_and_kernel(op: Op | str, solution: Kernel | str | None) -> tuple[Op, Ker
         ours = [kernel for kernel in registry.values() if kernel.op == op.name and kernel.cpp and not kernel.cuda]
         ours.sort(key=lambda kernel: kernel.variant != "cpp")
         if not ours:
-            raise InputError(
-                f"op {op.name!r} has no kernel with a C++ text: give one: solution= or, on the command line, --solution"
-            )
+            raise InputError(f"op {op.name!r} has no kernel with a C++ text: give one: solution=")
         return op, ours[0]
     kernel = solution if isinstance(solution, Kernel) else kernels_of(solution)[0]
     if kernel.op != op.name or not kernel.cpp or kernel.cuda:
@@ -202,13 +200,14 @@ def _points(op: Op) -> list[tuple[str, int]]:
 
 
 def _text_of(op: Op) -> str:
-    """Return the text of the cell or file that defines an op; it must run by itself."""
+    """Return the text of the cell or file that defines an op; it must run by itself, and define the op where its reference is."""
     code = getattr(inspect.unwrap(op.reference), "__code__", None)
     text = "".join(linecache.getlines(code.co_filename)) if code is not None else ""
     if not text:
         raise InputError(
             f"op {op.name!r}: the text that defines it cannot be found: write it into a file, and give FILE.py:OP/VARIANT"
         )
+    own_ops(text.encode(), code.co_filename if code is not None else "", op.name)
     return text
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..base.above import Shown
-from ..base.arguments import boolean, function, integer, mapping, path_of, refusal, shown, string, strings
+from ..base.arguments import boolean, function, integer, mapping, offer, path_of, refusal, shown, string, strings
 from ..base.files import escaped, read_source
 from ..base.flags import complaint as complaint_of_flag
 from ..errors import DefinitionError, EditError, InputError
@@ -182,6 +182,9 @@ class Kernel(Shown):
     def replace(self, **changes: Any) -> Kernel:
         """Make a new revision with other fields; `params` and `slots` given here update the old ones.
 
+        Raises:
+            DefinitionError: a field breaks a rule, or a param that the kernel did not have is used nowhere in its texts.
+
         Example:
             >>> Kernel("axpy/other", cpp="...", params={"A": 2}).replace(params={"A": 3}).params["A"]
             3
@@ -195,7 +198,9 @@ class Kernel(Shown):
                     name, changes[name], _TABLES[name], where=f"kernel {self.label!r}", error=DefinitionError
                 )
                 changes[name] = {**getattr(self, name), **given}
-        return revise(self, replace(self, **changes))
+        made = replace(self, **changes)
+        _refuse_idle(made, set(made.params) - set(self.params))
+        return revise(self, made)
 
     def __str__(self) -> str:
         if self.python is not None:
@@ -214,6 +219,17 @@ class Kernel(Shown):
             else f"{sum(text.count(chr(10)) for text in self.sources.values())} lines"
         )
         return f"<Kernel {self.label}: {what}>"
+
+
+def _refuse_idle(kernel: Kernel, new: set[str]) -> None:
+    """Refuse params that come to a kernel and change nothing. Those that it has may become idle: an edit takes a use out."""
+    texts = "\n".join((*kernel.sources.values(), *kernel.slots.values()))
+    for name in sorted(new):
+        if not re.search(rf"\b{name}\b", texts):
+            known = set(kernel.params) - new
+            raise DefinitionError(
+                f"kernel {kernel.label!r}: its texts use no param {name!r}.{offer(name, sorted(known), 'Params')}"
+            )
 
 
 def _fields_of_files(name: str, cpp: Any, cuda: Any, binding: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from ..base.arguments import nearest_first, shown
+from ..base.arguments import offer, shown
 from ..errors import InputError, UnknownKernelError
 from .kernel import Kernel
 from .registry import registry
@@ -40,9 +40,7 @@ def kernels_of(word: str) -> list[Kernel]:
         # An op's reference is what the others are compared with.
         return [one for one in found.values() if one.python is not registry.op_of(one).reference] or [*found.values()]
     if name not in found:
-        raise UnknownKernelError(
-            f"no kernel {shown(name)} in {file}. It registers: {', '.join(nearest_first(name, found))}"
-        )
+        raise UnknownKernelError(f"no kernel {shown(name)} in {file}.{offer(name, found, 'It registers')}")
     return [found[name]]
 
 

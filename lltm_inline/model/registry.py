@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from ..base.above import Shown, above
-from ..base.arguments import did_you_mean, first_line, nearest, nearest_first, refusal, shown
+from ..base.arguments import did_you_mean, first_line, nearest, offer, refusal, shown
 from ..errors import DefinitionError, DuplicateKernelError, InputError, UnknownKernelError
 from .kernel import BINDINGS, Kernel, revise, revisions
 from .op import Argument, Cost, Op, Schema
@@ -78,9 +78,9 @@ class Registry(Mapping[str, Kernel], Shown):
         try:
             return self._ops[kernel.op]
         except KeyError:
-            names = nearest_first(kernel.op, self._ops)
             raise UnknownKernelError(
-                f"kernel {kernel.label!r}: no op {kernel.op!r}. Ops: {', '.join(names)}. Register an Op of that name first"
+                f"kernel {kernel.label!r}: no op {kernel.op!r}.{offer(kernel.op, self._ops)}. "
+                "Register an Op of that name first"
             ) from None
 
     def register(self, entry: _Entry) -> _Entry:
@@ -392,7 +392,7 @@ class Registry(Mapping[str, Kernel], Shown):
         if op in self._ops:
             variants = ", ".join(k.variant for k in self._current.values() if k.op == op)
             return f"no kernel {shown(name)}.{hint} Kernels of {op}: {variants}"
-        return f"no kernel {shown(name)}. Ops: {', '.join(nearest_first(op, self._ops))}"
+        return f"no kernel {shown(name)}.{offer(op, self._ops)}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._current)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..base.arguments import did_you_mean, shown
+from ..base.arguments import offer, shown
 from ..base.device import DEVICES
 from ..errors import UnknownKernelError
 from ..model.kernel import Kernel
@@ -34,7 +34,7 @@ def kernel_or_first(kernel: Kernel | str) -> Kernel:
         return registry[kernel]
     if kernel not in registry.ops:
         names = sorted(registry.ops)
-        raise UnknownKernelError(f"no op {shown(kernel)}.{did_you_mean(kernel, names)} Ops: {', '.join(names)}")
+        raise UnknownKernelError(f"no op {shown(kernel)}.{offer(kernel, names)}")
     kernels = {one.variant: one for one in registry.values() if one.op == kernel}
     with_text = [one for one in kernels.values() if one.python is None]
     named = [kernels[variant] for variant in _FIRST if variant in kernels]

@@ -248,7 +248,7 @@ def devices_of(kernel: Kernel) -> tuple[str, ...]:
     return tuple(name for name, device in DEVICES.items() if has[device.text])
 
 
-def require_text(kernel: Kernel, device: str) -> None:
+def require_text(kernel: Kernel, device: str, cure: bool = True) -> None:
     """Refuse a device that a kernel has no text for.
 
     Raises:
@@ -269,9 +269,9 @@ def require_text(kernel: Kernel, device: str) -> None:
             else "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
         )
         raise DefinitionError(f"kernel {kernel.label!r}: {why}, so it runs on {others} alone")
+    say = f": say device={devices_of(kernel)[-1]!r}" if cure else " alone"
     raise DefinitionError(
-        f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one. It runs on {others}: "
-        f"say device={devices_of(kernel)[-1]!r}"
+        f"kernel {kernel.label!r} has no {text} text: device {device!r} needs one. It runs on {others}{say}"
     )
 
 

@@ -7,10 +7,13 @@ import json
 import os
 import re
 import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import torch
 
@@ -429,6 +432,67 @@ def test_header_steps_back(
     assert int(niceness) == min(19, os.nice(0) + (10 if behind else 0))
     if os.access("/proc/self/autogroup", os.W_OK):  # Linux that shares out by session
         assert [line.rpartition(" nice ")[2] for line in group] == ["10" if behind else "0"]
+
+
+def _processes_with(word: str) -> list[psutil.Process]:
+    return [process for process in psutil.process_iter(["cmdline"]) if word in " ".join(process.info["cmdline"] or ())]
+
+
+def test_a_header_is_not_waited_for_without_end(
+    fresh_cache: Path, watched: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What makes a header ends when it takes too long, with the compiler behind the compiler and with its workspace."""
+    monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
+    monkeypatch.setattr(header, "MAX_SECONDS", 2)
+    toolchain = find_toolchain()
+    endless = tmp_path / "endless.cpp"
+    os.mkfifo(endless)
+    script = watched.path
+    slow = f'case " $* " in *c++-header*) {watched.real} -c {endless} -o /dev/null; exit 1;; esac\ncase " $* "'
+    script.write_text(script.read_text().replace('case " $* "', slow))
+    process = header.start(toolchain, "stable")
+    assert process is not None
+    try:
+        assert process.wait(60) == 1
+        assert not psutil.wait_procs(_processes_with(str(endless)), 10)[1]
+    finally:
+        for left in _processes_with(str(endless)):
+            left.kill()
+    assert not list((fresh_cache / "headers").iterdir()) and not list((fresh_cache / "tmp").iterdir())
+
+
+def test_the_first_text_of_a_script_makes_no_header(
+    tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script that builds one kernel leaves none behind; a second text, or somebody at a prompt, has it made."""
+    started: list[str] = []
+    monkeypatch.setattr(header, "start", lambda toolchain, prelude: started.append(prelude))
+    monkeypatch.delattr(sys, "ps1", raising=False)
+    build(tiny(2), progress=False)
+    assert not started
+    build(tiny(2), progress=False)  # cached: nothing is compiled
+    assert not started
+    build(tiny(3), progress=False)
+    assert started == ["stable"]
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    assert header.header_flags(find_toolchain(), "aten") == () and started == ["stable", "aten"]
+
+
+def test_headers_have_a_limit_of_their_own(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When one is made, those go that were used longest ago, until the rest fits; none that was used within the hour."""
+    monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
+    monkeypatch.setattr(header, "MAX_BYTES", 2500)
+    monkeypatch.setitem(template.PRELUDE, "stable", "#error broken\n")  # its log is an entry, too
+    room = cache.cache_dir() / "headers"
+    for age, name in ((1, "now"), (30 * 60, "lately"), (5 * 3600, "today"), (30 * 3600, "yesterday")):
+        (room / name).mkdir()
+        (room / name / "prelude.h.gch").write_bytes(bytes(1000))
+        os.utime(room / name, (time.time() - age,) * 2)
+    toolchain = find_toolchain()
+    process = header.start(toolchain, "stable")
+    assert process is not None and process.wait(60) == 0
+    assert {path.name for path in room.iterdir()} == {"now", "lately", header.header_key(toolchain, "stable")}
+    assert not list((fresh_cache / "tmp").iterdir())
 
 
 def test_no_room_no_header(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -258,9 +259,13 @@ def test_a_kind_that_is_loaded(shell: Shell) -> None:
 
 
 def test_origin(shell: Shell) -> None:
-    """The export says what it came from, and the registry takes it back as the same kernel."""
+    """The export says what it came from, and the registry takes it back as the same kernel, by the words of its README too."""
     export = exported(shell, "axpy/aten", "setuptools")
     data = json.loads((export.path / "kernel.json").read_text())
     assert (data["op"], data["how"], data["kernels"][0]["label"]) == ("axpy", "setuptools", "axpy/aten")
     (back,) = li.registry.import_extension(export.path)
     assert back == li.registry["axpy/aten"] and back.revision == 0
+    # What its README says that lltm_inline does, as it stands.
+    spans = re.findall(r"`(lltm_inline\.[^`]+)`", (export.path / "README.md").read_text())
+    found = [eval(span.replace("this directory", str(export.path)), {"lltm_inline": li}) for span in spans]
+    assert found == [(back,)]

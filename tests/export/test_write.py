@@ -53,7 +53,7 @@ def test_a_directory_with_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         require_room(tmp_path, force=False)
     assert str(caught.value) == (
-        f"{shown(str(tmp_path))} is not empty (a, b, c, ...): give a new directory, or force=True (--force), "
+        f"{shown(str(tmp_path))} is not empty (a, b, c, ...): give a new directory, or force=True, "
         f"which moves what is there to {tmp_path.name}.backup-1"
     )
 

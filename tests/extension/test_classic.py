@@ -223,7 +223,7 @@ def test_directories_that_are_no_extension(tmp_path: Path) -> None:
         (3, {}, InputError, "^directory=3, want a path$"),
         (CLASSIC / "cpp", {"op": 3}, InputError, "^op=3, want a string$"),
         (CLASSIC / "cpp", {}, InputError, r"say which op it computes, op='lltm'\. Ops: axpy, "),
-        (CLASSIC / "cpp", {"op": "lltn"}, UnknownKernelError, r"^no op 'lltn'\. Ops: lltm, .*Register an Op of that name first$"),
+        (CLASSIC / "cpp", {"op": "lltn"}, UnknownKernelError, r"^no op 'lltn'\. Did you mean 'lltm'\? Ops: lltm, .*Register an Op of that"),
         (CLASSIC / "cpp", {"op": "lltm", "variant": "A b"}, DefinitionError, r"^kernel name 'lltm/A b' is not 'op/variant'"),
         (
             CLASSIC / "cpp", {"op": "linear"}, DefinitionError,

@@ -145,7 +145,9 @@ def test_under_another_name(tmp_path: Path) -> None:
     with pytest.raises(SignatureError, match="'forward' takes 2 arguments, op 'lltm' has 5"):
         registry.import_extension(tmp_path / "axpy", op="lltm")
     assert "lltm/cpp" not in registry
-    with pytest.raises(UnknownKernelError, match=r"^kernel 'lltn/fused': no op 'lltn'\. Ops: lltm, "):
+    with pytest.raises(
+        UnknownKernelError, match=r"^kernel 'lltn/fused': no op 'lltn'\. Did you mean 'lltm'\? Ops: lltm, "
+    ):
         registry.import_extension(tmp_path, op="lltn")
 
 

@@ -217,6 +217,35 @@ def test_new_of_an_op_in_a_file(tmp_path: Path) -> None:
     assert op["metadata"]["nbgrader"]["locked"] is True
 
 
+def test_new_of_an_op_as_the_guide_registers_it(tmp_path: Path) -> None:
+    """`li.registry.register(li.Op(...))` defines an op, without a name for it; where it does not stand, that file is named."""
+    head = "import lltm_inline as li\n\n\ndef gate(x):\n    return x.sigmoid()\n\n\n"
+    made = 'li.registry.register(li.Op("guide_gate", "(Tensor x) -> Tensor y", {}, {"x": "...", "y": "..."}))\n'
+    solution = li.Kernel(
+        "guide_gate/cpp",
+        cpp="#include <ATen/ATen.h>\nat::Tensor forward(const at::Tensor& x) {\n  return x.sigmoid();\n}\n",
+    )
+    (tmp_path / "guide_op.py").write_text(head + made.replace("{}", "gate", 1))
+    (tmp_path / "guide_gate.py").write_text(head)
+    (tmp_path / "guide_parts.py").write_text(f"import guide_gate\n{head}{made.replace('{}', 'guide_gate.gate', 1)}")
+    try:
+        li.lab.new(tmp_path / "gates", str(tmp_path / "guide_op.py"), solution=solution)
+        assert read_lab(tmp_path / "gates").exercises[0].op.name == "guide_gate"
+        forget("guide_gate")
+        with pytest.raises(
+            DefinitionError, match=rf"^{tmp_path}/guide_gate.py defines no op 'guide_gate': li.registry.register\(li.Op"
+        ):
+            li.lab.new(tmp_path / "parts", str(tmp_path / "guide_parts.py"), solution=solution)
+        with (tmp_path / "guide_gate.py").open("a") as file:
+            file.write(made.replace("guide_gate", "other_gate").replace("{}", "gate", 1))
+        linecache.checkcache()
+        with pytest.raises(DefinitionError, match=r"guide_gate.py defines no op 'guide_gate': li.registry"):
+            li.lab.new(tmp_path / "parts", li.registry.ops["guide_gate"], solution=solution)
+        assert not (tmp_path / "parts").exists()
+    finally:
+        forget("guide_gate")
+
+
 def test_new_of_an_op_in_a_notebook(tmp_path: Path) -> None:
     """The cell that defines an op comes along as text, as IPython keeps it; the solution of another cell does not."""
     cell = OWN_OP.replace('"gate"', '"gate_in_cell"')
@@ -239,7 +268,7 @@ def test_new_of_an_op_in_a_notebook(tmp_path: Path) -> None:
     ("arguments", "error", "says"),
     [
         (("has spaces", "axpy"), InputError, "a name of letters, digits"),
-        (("fine", "axpi"), UnknownKernelError, "no kernel 'axpi'. Ops: axpy"),
+        (("fine", "axpi"), UnknownKernelError, r"no kernel 'axpi'. Did you mean 'axpy'\? Ops: axpy"),
         (("fine", 3), InputError, "op=3, want an Op"),
         (("fine", "axpy/python"), InputError, "want a kernel of 'axpy' with a C\\+\\+ text and no other"),
         (("fine", "block_sum"), InputError, "no kernel with a C\\+\\+ text"),

@@ -198,6 +198,10 @@ BAD = {
     "%%kernel tiny/mine --chekc\nint x;": "InputError: %%kernel: no option '--chekc'. Did you mean --check? Options: --from, ",
     "%%kernel 'tiny/mine'\nint x;": "InputError: %%kernel: 'tiny/mine' is in quotes; write it without: tiny/mine",
     "%%kernel tiny/Mine\nint x;": "DefinitionError: kernel name 'tiny/Mine' is not 'op/variant' in lower-case identifiers",
+    "%%kernel tiny/stable --params FACTR=3\nFACTOR;": (
+        "DefinitionError: kernel 'tiny/stable': its texts use no param 'FACTR'. Did you mean 'FACTOR'? Params: FACTOR"
+    ),
+    "%%kernel cube/aten --api stable\nint x;": "DefinitionError: kernel 'cube/aten': double_backward needs --api aten: autograd",
     "%%kernel tiny/python\nint x;": "InputError: %%kernel tiny/python: 'tiny/python' is a Python function and has no text.",
     "%%kernel tiny/new --from tiny/nil\nint x;": "UnknownKernelError: no kernel 'tiny/nil'.",
     "%%kernel tiny/new --kind binding\nint x;": "InputError: %%kernel: 'tiny/new' has no text yet that could be bound",

@@ -223,7 +223,7 @@ def test_what_stays_can_be_taken_away(op: Any) -> None:
 
 def test_what_a_cell_does_not_say_stays(op: Any) -> None:
     """Of a known kernel the other fields stay; with --from they are the other kernel's; of neither the defaults."""
-    known = kernel_of(parse("tiny/stable --params MORE=3"), STABLE + "// x\n")
+    known = kernel_of(parse("tiny/stable --params MORE=3"), STABLE + "// MORE\n")
     assert known.label == "tiny/stable@1" and dict(known.params) == {"FACTOR": 2, "MORE": 3} and known.api == "stable"
     li.registry.register(op(7, variant="seven", saves=("x",), flags=("-O1",)))
     taken = kernel_of(parse("tiny/new --from tiny/seven --flags -O3"), STABLE)
@@ -239,8 +239,8 @@ def test_what_a_cell_does_not_say_stays(op: Any) -> None:
 def test_revision_in_the_name_is_what_is_edited(op: Any) -> None:
     """`%%kernel op/variant@1` starts from that revision, whichever is current."""
     first = li.registry["tiny/stable"]
-    li.registry.register(first.replace(params={"A": 1}))
-    li.registry.register(first.replace(params={"B": 1}))
+    li.registry.register(first.replace(params={"A": 1}, cpp=f"{STABLE}// A\n"))
+    li.registry.register(first.replace(params={"B": 1}, cpp=f"{STABLE}// B\n"))
     made = kernel_of(parse("tiny/stable@1"), STABLE + "// x\n")
     assert (
         made.label == "tiny/stable@3" and dict(made.params) == {"FACTOR": 2, "A": 1} and made.parent == "tiny/stable@1"
@@ -393,7 +393,7 @@ def test_journal_that_cannot_be_written_stops_nothing(op: Any, tmp_path: Path, m
 
 def test_completion_of_names_and_revisions(op: Any) -> None:
     """Kernels, ops and revisions are offered where one can stand."""
-    li.registry.register(li.registry["tiny/stable"].replace(params={"A": 1}))
+    li.registry.register(li.registry["tiny/stable"].replace(params={"FACTOR": 3}))
     assert words("%%kernel tiny/s") == ("tiny/stable",)
     assert "lltm/" in words("%%kernel l") and "lltm/fused" in words("%%kernel lltm/")
     assert words("%%kernel tiny/stable@") == ("tiny/stable@0", "tiny/stable@1")
@@ -445,7 +445,7 @@ def words(cell: str) -> tuple[str, ...]:
 def test_revision_table_shows_itself(op: Any) -> None:
     """A history is text and a table with a caption and headings."""
     first = li.registry["tiny/stable"]
-    li.registry.register(first.replace(params={"A": 1}))
+    li.registry.register(first.replace(params={"FACTOR": 3}))
     li.registry.note(li.registry["tiny/stable@1"], "wrong", "x")
     table = li.registry.history("tiny/stable")
     assert "-> tiny/stable@1            WRONG            1 line from tiny/stable" in str(table)

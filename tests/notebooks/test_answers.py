@@ -1588,7 +1588,7 @@ def test_15_3() -> None:
         ("c * i * (1 - i)", "c * (i - i * i)"),
     )
     right = [hers, *(hers.replace(cpp=hers.cpp.replace(old, other)) for old, other in rewritten)]
-    right += [hers.replace(params={**hers.params, "MORE": n}) for n in range(3)]
+    right += [hers.replace(cpp=f"{hers.cpp}// MORE\n", params={**hers.params, "MORE": n}) for n in range(3)]
     right += [hers.replace(cpp=f"{hers.cpp}// {word}\n") for word in ("mended", "GRAIN 2048", "sigmoid")]
     others = ("lltm/fused", "axpy/cpp", "lltm/aten", "lltm/onednn")
     wrong = {
