@@ -3,6 +3,7 @@
 #   make test      what a change breaks first, two tests at a time    make test ARGS='-k doctor'
 #   make test-all  all tests: every notebook, export, crash and browser   make test-all ARGS='-m full' for what is left
 #                  what takes long in turn: make test-all ARGS=--eighth=3 (any eight numbers in a row have all, as CI counts)
+#   make matrix    each Python and torch, Colab and Kaggle, in environments made anew (an hour)   make matrix ARGS=Colab
 #   make check     lint, types, order of the rooms, form of our C++
 #   make bench     comparisons with other tools (minutes)
 #   make lab       JupyterLab on lesson 00                                make lab ARGS=--no-browser
@@ -23,7 +24,7 @@ PANEL = lltm_inline/notebook/panel/js
 PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile -c constraints.txt -e
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench lab bundle clean
+.PHONY: help demo test test-all matrix check bench lab bundle clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -36,6 +37,9 @@ test: $(VENV)/.stamp-test
 
 test-all: $(VENV)/.stamp-test
 	$(PYTEST) $(ARGS)
+
+matrix: $(VENV)/.stamp-test
+	$(BIN)/python -m tests.platforms $(ARGS)
 
 check: $(VENV)/.stamp-check
 	$(BIN)/ruff check .

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import lltm_inline
 
@@ -41,7 +44,10 @@ def split(requirement: str) -> tuple[str, str]:
 def declared(*extras: str) -> dict[str, str]:
     """Return what pyproject.toml declares, by name."""
     lists = [PROJECT["dependencies"], *(EXTRAS[extra] for extra in extras)]
-    return dict(split(requirement) for requirements in lists for requirement in requirements)
+    names = [requirement for requirements in lists for requirement in requirements]
+    own = [re.fullmatch(r"lltm-inline\[(\w+)\]", name) for name in names]  # an extra that holds another
+    found = dict(split(name) for name, of_ours in zip(names, own, strict=True) if not of_ours)
+    return found | {name: bound for of_ours in own if of_ours for name, bound in declared(of_ours[1]).items()}
 
 
 def pinned() -> dict[str, str]:
@@ -121,9 +127,65 @@ def test_imports_are_declared_and_dependencies_used() -> None:
             elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
                 imported.add(node.module.partition(".")[0])
     imported -= set(sys.stdlib_module_names) | {"lltm_inline"}
-    # jupyterlab brings IPython; ipywidgets is looked for, and done without.
+    # IPython is that of the shell or kernel in which the magics run; ipywidgets is looked for, and done without.
     imported -= {"IPython", "ipywidgets"}
-    assert {IMPORT_NAMES.get(name, name) for name in declared("lab")} - NOT_IMPORTED == imported
+    assert {IMPORT_NAMES.get(name, name) for name in declared("lab", "jupyter")} - NOT_IMPORTED == imported
+
+
+def test_only_the_panel_needs_what_the_core_does_not_bring() -> None:
+    """Without the extra for Jupyter all imports but those of the panel's widget are of packages that are declared."""
+    extra = {IMPORT_NAMES.get(name, name) for name in declared("jupyter").keys() - declared().keys()} - NOT_IMPORTED
+    importing = {
+        str(path.relative_to(ROOT / "lltm_inline"))
+        for path in (ROOT / "lltm_inline").rglob("*.py")
+        if re.search(rf"^\s*(?:import|from) (?:{'|'.join(extra)})\b", path.read_text(), flags=re.MULTILINE)
+    }
+    assert importing == {"notebook/panel/widget.py"}
+
+
+def test_readme_says_how_much_is_installed() -> None:
+    """README has the number of packages that come beside torch and their size, give or take what other versions make of them."""
+    (small, small_mb), (large, large_mb) = re.findall(
+        r"(\d+)(?: packages)?, about (\d+) MB", (ROOT / "README.md").read_text()
+    )
+    for number, megabytes, extras in ((small, small_mb, ()), (large, large_mb, ("jupyter",))):
+        found = closure("lltm-inline", extras) - closure("torch", ()) - {"lltm-inline"}
+        sizes = [
+            os.path.getsize(place)
+            for name in found
+            for file in distribution(name).files or ()
+            if file.suffix != ".pyc" and os.path.isfile(place := file.locate())
+        ]
+        assert abs(len(found) - int(number)) <= 5, sorted(found)
+        assert 0.8 < sum(sizes) / 1e6 / int(megabytes) < 1.25
+
+
+def closure(name: str, extras: tuple[str, ...]) -> set[str]:
+    """Return a package of this environment with all that it needs."""
+    seen, todo = set[tuple[str, tuple[str, ...]]](), [(name, extras)]
+    while todo:
+        package, wanted = one = todo.pop()
+        if one in seen:
+            continue
+        try:
+            needs = [Requirement(each) for each in distribution(package).requires or ()]
+        except PackageNotFoundError:
+            continue  # for another system than this one
+        seen.add(one)
+        here = [
+            need for need in needs if not need.marker or any(need.marker.evaluate({"extra": e}) for e in ("", *wanted))
+        ]
+        todo += [(normal(need.name), tuple(sorted(need.extras))) for need in here]
+    return {package for package, _ in seen}
+
+
+def test_the_addresses_agree() -> None:
+    """README's button and the first cell of the notebook for Colab lead to the repository that pyproject.toml names."""
+    source = PROJECT["urls"]["Source"]
+    owner = source.removeprefix("https://github.com/")
+    button = f"https://colab.research.google.com/github/{owner}/blob/main/notebooks/colab.ipynb"
+    assert button in (ROOT / "README.md").read_text()
+    assert f"git+{source}" in (ROOT / "notebooks" / "colab.ipynb").read_text()
 
 
 def test_the_package_has_its_other_files() -> None:

@@ -20,6 +20,7 @@ from lltm_inline.base.device import DEVICES
 from lltm_inline.build import cache, compiler, inline, nvcc
 from lltm_inline.build.compiler import build, make_job, run_jobs
 from lltm_inline.build.job import compile_checks
+from lltm_inline.build.nvcc import Nvcc
 from lltm_inline.build.toolchain import Toolchain, find_toolchain
 from lltm_inline.diagnosis.diagnostics import Diagnostic, parse
 from lltm_inline.diagnosis.nvcc_log import in_words_of_gcc
@@ -727,3 +728,10 @@ def test_cache_of_the_result_is_checked(tiny: Any) -> None:
     assert job.result == cache.LIBRARY and job.shown_flags == ("-O3",)
     assert dataclasses.replace(job, only="ptx").result == "kernel.ptx"
     assert len({job.key, dataclasses.replace(job, only="ptx").key, dataclasses.replace(job, only="object").key}) == 3
+
+
+def test_a_standard_is_given_once() -> None:
+    """nvcc refuses a second standard, as it does a second architecture: the kernel's own takes the place of ours."""
+    ours = Nvcc("nvcc", "/", "13.0", "", ("-O3", "-std=c++20", "-arch=sm_75"))
+    assert ours.with_flags(("-std=c++23",)).flags == ("-O3", "-arch=sm_75", "-std=c++23")
+    assert ours.with_flags(("-arch=sm_90", "-DN=1")).flags == ("-O3", "-std=c++20", "-arch=sm_90", "-DN=1")

@@ -69,7 +69,10 @@ def wheel_of(directory: Path) -> Path:
     """Build the wheel from a copy of what git knows, as it would be uploaded."""
     copy = directory / "source"
     listed = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, text=True, check=True
+        ["git", "-C", str(ROOT), "ls-files", "-z", "-co", "--exclude-standard"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
@@ -103,7 +106,9 @@ def try_out(environment: Environment, wheel: Path, directory: Path, *, keep: boo
     name, python = environment.name, find_python(environment.python)
     compiler = shutil.which(environment.compiler or "g++")
     if python is None or compiler is None:
-        raise Failure(f"{name}: no Python {environment.python}" if python is None else f"{name}: no {environment.compiler}")
+        raise Failure(
+            f"{name}: no Python {environment.python}" if python is None else f"{name}: no {environment.compiler}"
+        )
     room = directory / name.replace(" ", "-")
     own, lowest = str(room / "bin" / "python"), room / "floors.txt"
     if not (room / "made").exists():
@@ -126,7 +131,9 @@ def try_out(environment: Environment, wheel: Path, directory: Path, *, keep: boo
         tuple(f"{key} {before[key]} -> {after.get(key)}" for key in before if after.get(key) != before[key]),
     )
     say(name, f"installed; changed: {', '.join(trial.changed) or 'nothing'}; added: {', '.join(trial.added)}")
-    runs = [(environment.how,)] + [("notebook", str(ROOT / "notebooks" / environment.notebook))] * bool(environment.notebook)
+    runs = [(environment.how,)] + [("notebook", str(ROOT / "notebooks" / environment.notebook))] * bool(
+        environment.notebook
+    )
     cells = [cell for run in runs for cell in walk(name, own, compiler, run)]
     if not keep:
         shutil.rmtree(room)
@@ -150,7 +157,10 @@ def walk(name: str, python: str, compiler: str, run: Sequence[str]) -> list[dict
                 continue
             cell = json.loads(line)
             cells.append(cell)
-            say(name, f"{'ok  ' if cell['right'] else 'FAIL'} {cell['cell']} {cell['seconds']} s {cell.get('shown', '')}")
+            say(
+                name,
+                f"{'ok  ' if cell['right'] else 'FAIL'} {cell['cell']} {cell['seconds']} s {cell.get('shown', '')}",
+            )
         said = process.stderr.read()
         if process.wait() and all(cell["right"] for cell in cells):
             raise Failure(f"{name}: the cells ended with {process.returncode}:\n{said[-3000:]}")
@@ -167,7 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(options.names) - {each.name for each in ENVIRONMENTS}
     if unknown:
         parser.error(f"no environment {', '.join(sorted(unknown))}")
-    chosen = [each for each in ENVIRONMENTS if (each.ci if options.ci else not options.names or each.name in options.names)]
+    chosen = [
+        each for each in ENVIRONMENTS if (each.ci if options.ci else not options.names or each.name in options.names)
+    ]
     with tempfile.TemporaryDirectory(prefix="lltm_inline-platforms-") as scratch:
         directory = options.keep or Path(scratch)
         wheel = wheel_of(Path(scratch))
@@ -178,7 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(*failures, sep="\n")
     passed = sum(trial.ok for trial in trials)
     if not options.ci and not options.names and not failures:
-        RESULTS.write_text(json.dumps({"date": str(date.today()), "trials": [vars(each) for each in trials]}, indent=1) + "\n")
+        RESULTS.write_text(
+            json.dumps({"date": str(date.today()), "trials": [vars(each) for each in trials]}, indent=1) + "\n"
+        )
         PAGE.write_text(page())
     print(f"platforms: {passed} passed, {len(chosen) - passed} failed")
     return int(passed < len(chosen))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -46,14 +45,14 @@ class Environment:
 
 ENVIRONMENTS = (
     Environment("oldest", "3.11", "torch-2.10", compiler="g++-11", ci=True, floors=True),
-    Environment("Colab", "3.13", "colab", install=(".",), ci=True, notebook="colab.ipynb"),
+    Environment("Colab", "3.13", "colab", install=(".",), compiler="g++-11", ci=True, notebook="colab.ipynb"),
     Environment("newest", "3.12", "torch-2.15", compiler="clang++", ci=True),
-    Environment("Kaggle", "3.12", "kaggle", install=(".", "anywidget")),
+    Environment("Kaggle", "3.12", "kaggle", install=(".", "anywidget"), compiler="g++-11"),
     Environment("plain IPython", "3.11", "torch-2.13", install=(".", "ipython"), how="shell"),
     Environment("torch 2.12", "3.13", "torch-2.12"),
     Environment("torch 2.14", "3.13", "torch-2.14", compiler="clang++"),
     Environment("Python 3.11", "3.11", "torch-2.14"),
-    Environment("Python 3.12", "3.12", "torch-2.12", compiler="g++-11"),
+    Environment("Python 3.12", "3.12", "torch-2.12"),
     Environment("Python 3.13", "3.13", "torch-2.15"),
 )
 #: Of what README promises this alone is not tried: no Python 3.14 was to be had.
@@ -63,7 +62,11 @@ NOT_TRIED = ("Python 3.14",)
 def find_python(version: str) -> str | None:
     """Find a Python of this version: on PATH, in PYTHONS, or beside the one that runs this, as pyenv lays them."""
     base = Path(os.path.realpath(sys.base_prefix))
-    places = [*filter(None, os.environ.get(PYTHONS, "").split(os.pathsep)), f"python{version}", str(base / "bin/python")]
+    places = [
+        *filter(None, os.environ.get(PYTHONS, "").split(os.pathsep)),
+        f"python{version}",
+        str(base / "bin/python"),
+    ]
     places += [str(other / "bin" / "python") for other in sorted(base.parent.glob(f"{version}*"))]
     for place in places:
         found = shutil.which(place)

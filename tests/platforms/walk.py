@@ -56,6 +56,13 @@ print(li.check(kernel).headline)
 print(li.check(kernel.edit("x.exp()", "(x - std::get<0>(x.max(1, true))).exp()")).headline)
 '''
 
+_COMPLETION = """
+from IPython.core.completer import provisionalcompleter
+line = "%kernel show lltm/fu"
+with provisionalcompleter():
+    print([found.text for found in get_ipython().Completer.completions(line, len(line))])
+"""
+
 _CELL = """%%kernel axpy/mine --from axpy/cpp --check
 #include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
@@ -100,7 +107,8 @@ print(timings.verdict(), "plotted:", open("timings.png", "rb").read(4) == b"\\x8
 
 CELLS = (
     Cell("load_ext", "%load_ext lltm_inline\nimport torch, lltm_inline as li\nprint(li.__version__)", r"\d+\.\d+"),
-    Cell("cell with --check", _CELL, r"'axpy/mine@0' is right in \d+ cases"),
+    Cell("completion", _COMPLETION, "'lltm/fused'"),
+    Cell("cell with --check", _CELL, "check of axpy/mine on cpu: right"),
     Cell("lltm/fused", "print(li.check('lltm/fused').headline)", r"'lltm/fused' is right in \d+ cases"),
     Cell("pasted snippet", _SNIPPET, r"(?s)got nan, want 1.*@1' is right in \d+ cases"),
     Cell(
@@ -129,7 +137,9 @@ CELLS = (
     Cell("panel", "panel = li.playground('axpy')\npanel", re.escape(WIDGET)),
 )
 #: In plain IPython there is no page that a panel could be on: it says so.
-WITHOUT_A_PAGE = {"panel": Cell("panel", "li.playground('axpy')", "li.playground needs a notebook, and this is none", fails=True)}
+WITHOUT_A_PAGE = {
+    "panel": Cell("panel", "li.playground('axpy')", "li.playground needs a notebook, and this is none", fails=True)
+}
 
 #: Runs a cell; returns what it showed, and whether it raised.
 Run = Callable[[str], tuple[str, bool]]
@@ -184,7 +194,9 @@ def of_notebook(path: Path) -> tuple[Cell, ...]:
     found = []
     for number, cell in enumerate(cells, 1):
         meta = cell["metadata"].get("shows", {})
-        found.append(Cell(f"{path.stem} {number}", "".join(cell["source"]), meta.get("pattern", ""), meta.get("fails", False)))
+        found.append(
+            Cell(f"{path.stem} {number}", "".join(cell["source"]), meta.get("pattern", ""), meta.get("fails", False))
+        )
     return tuple(found)
 
 

@@ -1,0 +1,87 @@
+"""The page about platforms says what was tried, each platform that is promised has its row, and a trial can fail."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.platforms.environments import ENVIRONMENTS, NOT_TRIED, REQUIREMENTS, ROOT, find_python, floors
+from tests.platforms.page import PAGE, RESULTS, page
+from tests.platforms.walk import CELLS
+
+TRIALS = json.loads(RESULTS.read_text())["trials"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WALK = Path(__file__).with_name("walk.py")
+
+
+def test_the_page_is_made_of_the_results() -> None:
+    """docs/platforms.md is what the last whole run has written."""
+    assert PAGE.read_text() == page()
+
+
+@pytest.mark.parametrize("trial", TRIALS, ids=[trial["environment"] for trial in TRIALS])
+def test_every_cell_was_right(trial: dict[str, object]) -> None:
+    """All cells ran and were right, and the install changed no package that was there."""
+    cells = {cell["cell"]: cell["right"] for cell in trial["cells"]}  # type: ignore[attr-defined]
+    assert set(cells) >= {cell.name for cell in CELLS} and all(cells.values())
+    assert trial["changed"] == []
+
+
+def test_what_is_promised_has_a_row() -> None:
+    """The results are of these environments; each Python and torch has one, with the oldest versions that are allowed, and Colab."""
+    assert [trial["environment"] for trial in TRIALS] == [each.name for each in ENVIRONMENTS]
+    tried = {(trial["versions"]["python"], ".".join(trial["versions"]["torch"].split(".")[:2])) for trial in TRIALS}
+    assert {torch for _, torch in tried} == {f"2.{minor}" for minor in range(10, 16)}
+    assert {f"Python {python}" for python, _ in tried} | set(NOT_TRIED) == {
+        f"Python 3.{minor}" for minor in range(11, 15)
+    }
+    assert f">={min(python for python, _ in tried)}" == PROJECT["requires-python"]
+    assert "torch>=2.10" in PROJECT["dependencies"]
+    assert [each.name for each in ENVIRONMENTS if each.ci] == ["oldest", "Colab", "newest"]
+    assert {trial["versions"]["compiler"].split()[0] for trial in TRIALS} == {
+        "g++",
+        "g++-11",
+        "Debian",
+    }  # Debian's clang
+
+
+def test_the_oldest_are_the_bounds() -> None:
+    """The constraints of the environment with the oldest versions are the bounds of pyproject.toml, and no bound is an upper one."""
+    assert "jinja2==3.1.*" in floors() and not any(">" in each or each.startswith("torch") for each in floors())
+    bounds = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["jupyter"]]
+    assert all(re.fullmatch(r"[\w-]+>=[\d.]+", each) for each in bounds)
+    assert all((REQUIREMENTS / f"{each.before}.txt").exists() for each in ENVIRONMENTS)
+
+
+def test_pythons_are_found_by_their_version() -> None:
+    """The one that runs this is found, and none of a version that there is not."""
+    assert find_python(f"3.{sys.version_info[1]}") is not None
+    assert find_python("3.99") is None
+
+
+def test_a_trial_can_fail(tmp_path: Path) -> None:
+    """A cell that shows something else than it should, or raises where it must not, is reported with what it showed."""
+    cells = [
+        {"cell_type": "code", "source": ["print(6 * 7)"], "metadata": {"shows": {"pattern": "^42$"}}},
+        {"cell_type": "code", "source": ["print(6 * 7)"], "metadata": {"shows": {"pattern": "43"}}},
+        {"cell_type": "code", "source": ["1 / 0"], "metadata": {}},
+        {
+            "cell_type": "code",
+            "source": ["1 / 0"],
+            "metadata": {"shows": {"pattern": "ZeroDivisionError", "fails": True}},
+        },
+    ]
+    book = tmp_path / "book.ipynb"
+    book.write_text(json.dumps({"cells": cells}))
+    done = subprocess.run(
+        [sys.executable, str(WALK), "notebook", str(book)], cwd=tmp_path, capture_output=True, text=True
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1 and [each["right"] for each in found] == [True, False, False, True], done.stderr
+    assert found[1]["shown"].strip() == "42" and "division by zero" in found[2]["shown"]
