@@ -14,16 +14,21 @@ for a room has no limit and takes minutes. This is no `make test`: it finds what
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -31,8 +36,11 @@ ROOT = Path(__file__).resolve().parents[1]
 #: What outlives a run: kernels, logs of compilers, and what each test took and said last.
 KEPT = Path(os.environ.get("LLTM_INLINE_TEST_CACHE") or ROOT / "build" / "quick")
 SECONDS = 30
-#: Of a run, for its end: workers leave, caches are written.
+#: Of a run, for its end: workers leave, caches are written. What runs then still is interrupted after the first of these.
 _LAST_SECONDS = 3.0
+_TOO_LONG_SECONDS = 1.5
+#: How many tests run at a time, and how many of one file a lane takes at once, as neighbours share what they need.
+_LANES, _CHUNK = 2, 8
 #: Of a test that has never run with all that it compiles already there.
 _UNKNOWN_SECONDS = 1.0
 
@@ -355,11 +363,11 @@ def is_named(item: pytest.Item, words: Iterable[str]) -> bool:
     return any(word in sections or word in item.name for word in words)
 
 
-# As a plugin of pytest, in the process that was started and in its workers
+# As a plugin of pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Take what `main` hands to the workers."""
+    """Take what `main` hands over."""
     group = parser.getgroup("loop")
     group.addoption("--loop", help="what was edited, as JSON")
     group.addoption("--loop-until", type=float, default=float("inf"), help="when it is to end, in seconds since 1970")
@@ -369,21 +377,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Begin."""
     if config.getoption("loop"):
-        record = Record(KEPT / "times.json")
-        chosen = choose(json.loads(config.getoption("loop")))
-        here = Worker if hasattr(config, "workerinput") or config.getoption("collectonly") else Teller
-        config.pluginmanager.register(here(config, chosen, record))
+        config.pluginmanager.register(Loop(config), "loop of edits")
 
 
-class Worker:
-    """Runs tests in order while there is time."""
+class Loop:
+    """Orders the tests, has two lanes run them, notes what each took, and says at the end what fell and what did not run."""
 
-    def __init__(self, config: pytest.Config, chosen: Chosen, record: Record) -> None:
-        self.config, self.chosen, self.record = config, chosen, record
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.chosen = choose(json.loads(config.getoption("loop")))
+        self.record = Record(KEPT / "times.json")
+        self.until: float = config.getoption("loop_until")
+        self.names: list[str] = []
+        self.took: Counter[str] = Counter()
+        self.begun: set[str] = set()
+        self.ended: set[str] = set()
+        self.fell: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out what is not meant, and order the others; all workers come to the same list."""
+        """Leave out what is not meant, and order the others."""
         whole = tuple(self.chosen.whole)
         kept = {
             item.nodeid: item
@@ -391,27 +404,53 @@ class Worker:
             if item.nodeid.startswith(whole) or item.get_closest_marker("full") is None
         }
         candidates = [Candidate(name, is_named(item, self.chosen.words)) for name, item in kept.items()]
-        items[:] = [kept[name] for name in order(candidates, self.record, self.config.getoption("loop_seconds"))]
+        self.names = order(candidates, self.record, self.config.getoption("loop_seconds"))
+        items[:] = [kept[name] for name in self.names]
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Pass over a test that would not end in time."""
-        return time.time() + self.record.seconds(item.nodeid) > self.config.getoption("loop_until") or None
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Run the tests in two copies of this process, which has imported all of them, and pass on what they report."""
+        if session.config.option.collectonly:
+            return None
+        chunks, end = os.pipe()
+        for start in range(0, len(session.items), _CHUNK):
+            os.write(end, start.to_bytes(4, "little"))
+        os.close(end)
+        sys.stdout.flush()
+        lanes: dict[Connection, int] = {}
+        for _ in range(_LANES):
+            receiving, sending = Pipe(duplex=False)
+            pid = os.fork()
+            if pid == 0:
+                Lane(session, self, chunks, sending).run()
+            sending.close()
+            lanes[receiving] = pid
+        os.close(chunks)
+        while lanes:
+            for link in wait(list(lanes), timeout=1) or lanes:
+                if not link.poll() and os.waitpid(lanes[link], os.WNOHANG)[0] == 0:
+                    continue
+                try:
+                    hook, told = link.recv()
+                except EOFError:
+                    with suppress(ChildProcessError):  # it was waited for above
+                        os.waitpid(lanes[link], 0)
+                    del lanes[link]
+                    break
+                if hook == "logreport":
+                    told = {
+                        "report": session.config.hook.pytest_report_from_serializable(config=self.config, data=told)
+                    }
+                getattr(session.config.hook, f"pytest_runtest_{hook}")(**told)
+        session.testsfailed += len(self.begun - self.ended)
+        return True
 
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """See a test begin."""
+        self.begun.add(nodeid)
 
-class Teller:
-    """Notes what each test took, and says at the end what fell and what did not run."""
-
-    def __init__(self, config: pytest.Config, chosen: Chosen, record: Record) -> None:
-        self.config, self.record = config, record
-        self.names: list[str] = []
-        self.took: Counter[str] = Counter()
-        self.fell: set[str] = set()
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Learn what there is to run."""
-        self.names = list(ids)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """See a test end."""
+        self.ended.add(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add up the parts of a test."""
@@ -421,21 +460,86 @@ class Teller:
 
     def pytest_sessionfinish(self) -> None:
         """Keep what was learnt."""
-        for name, took in self.took.items():
-            self.record.note(name, took, name not in self.fell)
+        for name in self.ended:
+            self.record.note(name, self.took[name], name not in self.fell)
         self.record.write()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say it."""
-        left = [name for name in self.names if name not in self.took]
-        files = Counter(name.partition("::")[0] for name in left)
-        terminalreporter.write_line("")
-        terminalreporter.write_line(
-            f"quick: {len(self.fell)} of {len(self.took)} fell" + ("" if self.took else ": nothing was tried")
-        )
+        left = Counter(name.partition("::")[0] for name in self.names if name not in self.begun)
+        say = terminalreporter.write_line
+        say("")
+        say(f"quick: {len(self.fell)} of {len(self.begun)} fell" if self.begun else "quick: nothing ran")
+        for name in sorted(self.begun - self.ended):
+            say(f"quick: {name} did not come to its end: it took far longer than before, or its process died")
         if left:
-            most = ", ".join(f"{file} {count}" for file, count in files.most_common())
-            terminalreporter.write_line(f"quick: {len(left)} did not run, as the time was up: {most}")
+            most = ", ".join(f"{file} {count}" for file, count in left.most_common())
+            say(f"quick: {left.total()} did not run, as the time was up: {most}")
+
+
+class Lane:
+    """Runs tests while there is time, in a copy of the process that has collected them, and tells of each."""
+
+    def __init__(self, session: pytest.Session, loop: Loop, chunks: int, link: Connection) -> None:
+        self.session, self.loop, self.chunks, self.link = session, loop, chunks, link
+        self.runs = False
+
+    def run(self) -> NoReturn:
+        """Run, and end the process."""
+        manager = self.session.config.pluginmanager
+        for plugin in (self.loop, manager.getplugin("terminalreporter")):
+            manager.unregister(plugin)
+        manager.register(self)
+        capture = manager.getplugin("capturemanager")  # with files of its own
+        capture.stop_global_capturing()
+        capture.start_global_capturing()
+        capture.suspend_global_capture()
+        if self.loop.until < float("inf"):
+            clock = threading.Timer(max(self.loop.until + _TOO_LONG_SECONDS - time.time(), 0), self._interrupt)
+            clock.daemon = True
+            clock.start()
+        with suppress(KeyboardInterrupt):
+            self._run_all()
+        with suppress(KeyboardInterrupt):
+            self.session._setupstate.teardown_exact(None)
+            atexit._run_exitfuncs()
+        self.link.close()
+        os._exit(0)
+
+    def _interrupt(self) -> None:
+        """Have a test that takes far longer than it did, as an edit can make it, end as by Ctrl-C."""
+        if self.runs:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def _run_all(self) -> None:
+        todo = self._todo()
+        item = next(todo, None)
+        while item is not None:
+            after = next(todo, None)
+            if time.time() + self.loop.record.seconds(item.nodeid) <= self.loop.until:
+                self.session._setupstate.teardown_exact(item)  # of what would be needed by a test that was left out
+                self.runs = True
+                self.session.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+                self.runs = False
+            item = after
+
+    def _todo(self) -> Iterator[pytest.Item]:
+        while start := os.read(self.chunks, 4):
+            first = int.from_bytes(start, "little")
+            yield from self.session.items[first : first + _CHUNK]
+
+    def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        """Tell that a test begins."""
+        self.link.send(("logstart", {"nodeid": nodeid, "location": location}))
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
+        """Tell that a test has ended."""
+        self.link.send(("logfinish", {"nodeid": nodeid, "location": location}))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Tell what came of a part of a test."""
+        config = self.session.config
+        self.link.send(("logreport", config.hook.pytest_report_to_serializable(config=config, report=report)))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -473,7 +577,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"quick: the first run of {', '.join(new)}, which compiles for minutes; later ones end in {SECONDS} s",
             flush=True,
         )
-    how = ["--collect-only"] if given.list else ["-n", "2", "--dist", "load", "--maxschedchunk", "8"]
+    how = ["--collect-only"] if given.list else []
     return int(
         pytest.main(
             [
