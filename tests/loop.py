@@ -243,18 +243,19 @@ def choose(names: Iterable[str]) -> Chosen:
     """Choose the tests for edited files, rooms, or tests.
 
     >>> choose(["lltm_inline/lab/locked.py"]).places
-    ('tests/lab/test_locked.py', 'lltm_inline/lab/locked.py')
+    ('lltm_inline/lab/locked.py', 'tests/lab/test_locked.py')
     """
     places: dict[str, bool] = {}
     words: set[str] = set()
+    for name in names:
+        if name.startswith("lltm_inline") and ((ROOT / name).is_dir() or name.endswith(".py")):
+            places[name] = True  # the examples of its docstrings, which take no time
     for name in names:
         if name.startswith("lltm_inline"):
             found = row(name)
             for place in ROWS[found]:
                 path = f"tests/{place.rstrip('*')}.py"
                 places[path] = places.get(path, False) or place.endswith("*")
-            if (ROOT / name).is_dir() or name.endswith(".py"):
-                places.setdefault(name, True)  # the examples of its docstrings
             op = name.split("/")[2] if name.startswith("lltm_inline/ops/") and name.count("/") > 1 else ""
             for own in (ROOT / "tests" / "ops").glob(f"test_{op}*.py") if op else ():
                 places[f"tests/ops/{own.name}"] = True
