@@ -108,20 +108,20 @@ autopsy                run/worker/test_crash run/worker/test_symbolize run/worke
 autopsy/lines.py       run/worker/test_symbolize run/worker/test_recorder
 run                    run/test_load run/test_check run/test_contract run/test_call run/test_isolated run/test_once
 run/cases.py           run/test_check_rare run/test_sizes run/test_check run/test_contract run/test_gradients* ops/test_axpy
-run/compare.py         run/test_check run/test_check_rare run/test_contract run/test_pictures run/test_gradients*
+run/compare.py         run/test_check_rare run/test_check run/test_contract run/test_pictures run/test_gradients*
 run/fake.py            run/test_operator* export/test_python run/test_load
 run/function.py        run/test_load run/test_operator* run/test_isolated run/test_call
 run/setting.py         properties/test_verbs run/test_isolated test_cli
-checking               run/test_check run/test_check_rare run/test_contract run/test_safety run/test_sizes run/test_check_hog
+checking               run/test_check_rare run/test_check run/test_contract run/test_safety run/test_sizes run/test_check_hog
 checking/check_many.py run/test_check ops/test_axpy test_cli
-checking/derivatives.py  run/test_check run/test_check_rare run/test_gradients* ops/test_cube ops/test_sin_add run/test_sizes
-checking/explain.py    run/test_check run/test_check_rare run/test_contract run/test_check_first_kernel run/test_pictures ops/test_axpy
+checking/derivatives.py  run/test_check_rare run/test_check run/test_gradients* ops/test_cube ops/test_sin_add run/test_sizes
+checking/explain.py    run/test_check_rare run/test_check run/test_contract run/test_check_first_kernel run/test_pictures ops/test_axpy
 checking/guard.py      run/test_guard run/test_safety
-checking/interface.py  run/test_check run/test_check_rare run/test_contract run/test_check_first_kernel ops/test_conv2d ops/test_bad_input
+checking/interface.py  run/test_check_rare run/test_check run/test_contract run/test_check_first_kernel ops/test_conv2d ops/test_bad_input
 checking/large.py      run/test_check_rare run/test_check_hog run/test_safety
-checking/opcheck.py    run/test_check run/test_check_rare run/test_gradients* run/test_operator*
+checking/opcheck.py    run/test_check_rare run/test_check run/test_gradients* run/test_operator*
 checking/postmortem.py run/test_check_hog run/test_safety run/test_isolated run/worker/test_crashes
-checking/purity.py     run/test_check run/test_check_rare run/test_contract ops/test_axpy ops/test_conv_bn ops/test_d_sigmoid
+checking/purity.py     run/test_check_rare run/test_check run/test_contract ops/test_axpy ops/test_conv_bn ops/test_d_sigmoid
 checking/safety.py     run/test_safety run/test_guard run/test_check
 measure                run/test_benchmark run/test_timings run/test_watch* run/test_sweep
 measure/counts.py      run/test_counts
@@ -328,14 +328,18 @@ def order(candidates: Sequence[Candidate], record: Record, seconds: float) -> li
     Args:
         candidates: the tests.
         record: of earlier runs.
-        seconds: of work for which there will be time. The tests that fit stay in the order of their files, as neighbours share
-            what they need; behind them come the others.
+        seconds: of work for which there will be time. Of the tests that fit, those of one kind stay in the order of their files,
+            as neighbours share what they need; behind them come the others.
     """
+
+    def rank(one: Candidate) -> int:
+        return 0 if record.fell(one.name) else 1 if one.named else 2
+
     ahead: list[Candidate] = []
-    for rank in range(3):
+    for place in range(3):
         files: defaultdict[str, list[Candidate]] = defaultdict(list)
         for one in candidates:
-            if (0 if record.fell(one.name) else 1 if one.named else 2) == rank:
+            if rank(one) == place:
                 files[one.file].append(one)
         for few in files.values():
             few.sort(key=lambda one: record.seconds(one.name), reverse=True)
@@ -352,9 +356,9 @@ def order(candidates: Sequence[Candidate], record: Record, seconds: float) -> li
         if seconds < 0:
             break
         fits.add(one.name)
-    first = [one.name for one in ahead if record.fell(one.name)]
-    neighbours = [one.name for one in candidates if one.name in fits and one.name not in first]
-    return [*dict.fromkeys([*first, *neighbours, *(one.name for one in ahead)])]
+    ranks = {one.name: rank(one) for one in candidates}
+    neighbours = sorted((one.name for one in candidates if one.name in fits), key=ranks.__getitem__)
+    return [*dict.fromkeys([*neighbours, *(one.name for one in ahead)])]
 
 
 def is_named(item: pytest.Item, words: Iterable[str]) -> bool:

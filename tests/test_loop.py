@@ -109,8 +109,8 @@ def test_order(tmp_path: Path) -> None:
     record.write()
     tests = [Candidate("a::1"), Candidate("a::2"), Candidate("a::3", named=True), Candidate("b::1"), Candidate("b::2")]
     assert order(tests, Record(record.path), 0) == ["b::2", "a::3", "a::2", "b::1", "a::1"]
-    assert order(tests, record, 15) == ["b::2", "a::2", "a::3", "b::1", "a::1"]
-    assert order(tests, record, 99) == ["b::2", "a::1", "a::2", "a::3", "b::1"]
+    assert order(tests, record, 15) == ["b::2", "a::3", "a::2", "b::1", "a::1"]
+    assert order(tests, record, 99) == ["b::2", "a::3", "a::1", "a::2", "b::1"]
 
 
 def test_the_first_time_of_a_test_says_nothing(tmp_path: Path) -> None:
