@@ -1,5 +1,6 @@
 # Every target makes its own virtual environment in .venv the first time, with the versions of constraints.txt.
 #   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
+#   make quick     what was edited, in 30 s, by what it breaks first   make quick ARGS=lltm_inline/diagnosis
 #   make test      what a change breaks first, two tests at a time    make test ARGS='-k doctor'
 #   make test-all  all tests: every notebook, export, crash and browser   make test-all ARGS='-m full' for what is left
 #                  what takes long in turn: make test-all ARGS=--eighth=3 (any eight numbers in a row have all, as CI counts)
@@ -24,13 +25,16 @@ PANEL = lltm_inline/notebook/panel/js
 PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile -c constraints.txt -e
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all matrix check bench lab bundle clean
+.PHONY: help demo quick test test-all matrix check bench lab bundle clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(VENV)/.stamp-run
 	$(BIN)/python -m lltm_inline.demo $(ARGS)
+
+quick: $(VENV)/.stamp-test
+	@$(BIN)/python -m tests.loop $(ARGS)
 
 test: $(VENV)/.stamp-test
 	$(PYTEST) -m 'not full' $(ARGS)

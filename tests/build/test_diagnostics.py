@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import itertools
 import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,8 +20,9 @@ from lltm_inline.diagnosis.diagnostics import Diagnostic, describe, excerpt_of, 
 from lltm_inline.diagnosis.names import is_near
 from lltm_inline.diagnosis.source_text import bracket_fault, mask, strange_character
 from tests.build import mistakes_in_one_line
-from tests.build.mistakes import ATEN, Mistake
+from tests.build.logs import Logs
 from tests.build.mistakes import MISTAKES as COMMON
+from tests.build.mistakes import Mistake
 from tests.build.mistakes_of_students import STUDENTS
 from tests.needs import needs
 
@@ -36,87 +31,7 @@ COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 each_compiler = pytest.mark.parametrize(
     "compiler", [*COMPILERS[:1], *(pytest.param(name, marks=pytest.mark.full) for name in COMPILERS[1:])]
 )
-FLAGS = ["-std=c++20", "-fPIC", "-O0", "-Wparentheses", "-Wunknown-pragmas", "-Werror=return-type", "-Werror=narrowing"]
 LABEL = "lltm/fused@2"
-ENVIRONMENT = {**os.environ, "LC_ALL": "C"}
-
-
-def flags_of(compiler: str) -> list[str]:
-    """Return the flags of the corpus; clang++ may be without OpenMP's header."""
-    return [*FLAGS, *(["-fopenmp"] if compiler == "g++" else [])]
-
-
-def torch_include() -> str:
-    """Find torch's headers without importing torch."""
-    spec = importlib.util.find_spec("torch")
-    assert spec is not None and spec.submodule_search_locations is not None
-    return str(Path(spec.submodule_search_locations[0]) / "include")
-
-
-class Logs:
-    """What each compiler says of each text of the corpus: `logs[name, compiler]`.
-
-    A text is compiled when it is asked for first, once in a run, by whichever worker of pytest: so is the header of the tensor texts.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(exist_ok=True)
-        self.folder = folder
-        self.include = ["-isystem", torch_include()]
-
-    def __getitem__(self, key: tuple[str, str]) -> str:
-        name, compiler = key
-        mistake = mistake_named(name)
-        told = repr((mistake.text, mistake.binding, mistake.stage, flags_of(compiler)))
-        kept = self.folder / f"{compiler}-{hashlib.sha256(told.encode()).hexdigest()}"
-        return self._once(kept.with_suffix(".log"), lambda: self._log(mistake, compiler)).read_text()
-
-    def _once(self, path: Path, make: Callable[[], str]) -> Path:
-        """Return a file that holds what `make` returns, which is called if nobody else has made the file."""
-        with FileLock(f"{path}.lock"):
-            if not path.exists():
-                path.write_text(make())
-        return path
-
-    def _header(self, compiler: str) -> Path:
-        """Return the header of the tensor texts, precompiled beside it."""
-        header = self.folder / f"{compiler}.h"
-        suffix = "gch" if compiler == "g++" else "pch"
-
-        def precompile() -> str:
-            header.write_text(ATEN)
-            command = [compiler, *flags_of(compiler), *self.include, "-x", "c++-header", str(header)]
-            subprocess.run([*command, "-o", f"{header}.{suffix}"], check=True, env=ENVIRONMENT)
-            return ""
-
-        self._once(header.with_suffix(".made"), precompile)
-        return header
-
-    def command(self, compiler: str, *arguments: str, tensors: bool) -> list[str]:
-        """Return the command of a compiler, with the precompiled header where the text is one of tensors."""
-        header = str(self._header(compiler)) if tensors else ""
-        using = ["-include", header] if compiler == "g++" else ["-include-pch", f"{header}.pch"]
-        return [compiler, *(using if tensors else []), *flags_of(compiler), *self.include, *arguments]
-
-    def _log(self, mistake: Mistake, compiler: str) -> str:
-        """Return all that compiler, linker and loader say about one wrong text."""
-        with TemporaryDirectory() as folder:
-            text = f'#line 1 "lltm/fused"\n{mistake.text}\n#line 1 "lltm/fused (binding)"\n{mistake.binding}'
-            Path(folder, "main.cpp").write_text(text, encoding="utf-8")
-            command = self.command(compiler, "-c", "main.cpp", "-o", "main.o", tensors=mistake.text.startswith(ATEN))
-            log = self._run(command, folder)
-            if mistake.stage != "compile":
-                strict = ["-Wl,-z,defs"] if mistake.stage == "link" else []
-                log += self._run([compiler, "-shared", "main.o", "-o", "main.so", *strict], folder)
-            if mistake.stage == "load":
-                load = f"import ctypes, os; ctypes.CDLL({folder + '/main.so'!r}, os.RTLD_NOW)"
-                log += self._run([sys.executable, "-c", load], folder)
-        return log
-
-    @staticmethod
-    def _run(command: list[str], folder: str) -> str:
-        done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-        return done.stderr
 
 
 @pytest.fixture(scope="session")
@@ -159,7 +74,7 @@ def marks_of(mistake: Mistake, compiler: str) -> list[pytest.MarkDecorator]:
 )
 def test_mistake_is_told_at_its_line_with_its_cure(mistake: Mistake, compiler: str, logs: Logs) -> None:
     """The first diagnostic of a wrong text points to the wrong line and says what mends it; each points into the user's text."""
-    log = logs[mistake.name, compiler]
+    log = logs.of(mistake, compiler)
     diagnostics = found_in(mistake, log)
     assert diagnostics, f"nothing found in:\n{log}"
     first = diagnostics[0]
@@ -179,25 +94,23 @@ def test_mistake_is_told_at_its_line_with_its_cure(mistake: Mistake, compiler: s
 
 
 @each_compiler
-def test_a_comment_is_no_division(compiler: str, tmp_path: Path) -> None:
+def test_a_comment_is_no_division(compiler: str, logs: Logs) -> None:
     """`//` takes the ';' of its line along, and the compiler misses that at the next one."""
     text = "int f(int n) {\n  const int m = n // 2 + 1;\n  return m;\n}\n"
-    (tmp_path / "main.cpp").write_text(f'#line 1 "lltm/fused"\n{text}')
-    log = Logs._run([compiler, "-fsyntax-only", "main.cpp"], str(tmp_path))
+    log = logs.of_text(text, compiler, tensors=False)
     found = parse(log, label=LABEL, sources={"lltm/fused": text})[0]
     assert found.line == 2 and found.help.startswith("// begins a comment: whole numbers are divided by one /")
 
 
 @each_compiler
 @pytest.mark.parametrize("of", ["numbers", "tensors"])
-def test_mistakes_in_one_line(of: str, compiler: str, logs: Logs, tmp_path: Path) -> None:
+def test_mistakes_in_one_line(of: str, compiler: str, logs: Logs) -> None:
     """Of many mistakes in one text each is told in its line, with its cure."""
     here = mistakes_in_one_line
     head, lines = (here.HEAD, here.LINES) if of == "numbers" else (here.HEAD_OF_TENSORS, here.LINES_OF_TENSORS)
     text = head + "".join(f"{line}\n" for line, _ in lines)
-    (tmp_path / "main.cpp").write_text(f'#line 1 "lltm/fused"\n{text}')
-    command = logs.command(compiler, "-fsyntax-only", "main.cpp", tensors=of == "tensors")
-    log = Logs._run([*command, *(["-ferror-limit=0"] if compiler == "clang++" else [])], str(tmp_path))
+    all_of_them = ["-ferror-limit=0"] if compiler == "clang++" else []
+    log = logs.of_text(text, compiler, *all_of_them, tensors=of == "tensors")
     said: dict[int, str] = {}
     number = 0
     for row in log.splitlines(keepends=True):
@@ -214,8 +127,8 @@ def test_mistakes_in_one_line(of: str, compiler: str, logs: Logs, tmp_path: Path
 def test_each_thing_is_said_once(compiler: str, logs: Logs) -> None:
     """The body of an AT_DISPATCH is compiled for two dtypes, and its error appears once."""
     mistake = mistake_named("misspelt variable in a dispatch")
-    assert logs[mistake.name, compiler].count("'cuont'") == 2
-    assert len(found_in(mistake, logs[mistake.name, compiler])) == 1
+    assert logs.of(mistake, compiler).count("'cuont'") == 2
+    assert len(found_in(mistake, logs.of(mistake, compiler))) == 1
 
 
 PINNED = {
@@ -254,7 +167,7 @@ Write its body, with exactly these parameter types, or link the library that has
 def test_text_is_pinned(name: str, logs: Logs) -> None:
     """What is printed for these mistakes changes only on purpose."""
     mistake = mistake_named(name)
-    text = str(found_in(mistake, logs[name, "g++"])[0])
+    text = str(found_in(mistake, logs.of(mistake, "g++"))[0])
     # g++ versions print the character itself or its code point.
     assert text.replace("extended character \N{NO-BREAK SPACE} ", "extended character   ") == PINNED[name]
 
@@ -264,7 +177,9 @@ def test_warning_comes_after_the_errors(compiler: str, logs: Logs) -> None:
     """A deprecation ahead of the error in the log stands behind it in the result."""
     severities = [
         item.severity
-        for item in found_in(mistake_named("type() in a dispatch"), logs["type() in a dispatch", compiler])
+        for item in found_in(
+            mistake_named("type() in a dispatch"), logs.of(mistake_named("type() in a dispatch"), compiler)
+        )
     ]
     assert severities[0] == "error" and severities == sorted(severities)
 
@@ -273,7 +188,7 @@ def test_warning_comes_after_the_errors(compiler: str, logs: Logs) -> None:
 def test_error_in_a_header_keeps_its_place_as_a_note(compiler: str, logs: Logs) -> None:
     """An error inside a header is moved to the user's line, and a note still says where it was."""
     name = "sort of things without an order, an error inside a header"
-    first = found_in(mistake_named(name), logs[name, compiler])[0]
+    first = found_in(mistake_named(name), logs.of(mistake_named(name), compiler))[0]
     assert first.notes[0].startswith("the error itself is in ") and "predefined_ops.h" in first.notes[0]
 
 
@@ -281,7 +196,7 @@ def test_error_in_a_header_keeps_its_place_as_a_note(compiler: str, logs: Logs) 
 def test_error_in_the_binding_is_the_fault_of_forward(compiler: str, logs: Logs) -> None:
     """A call in the generated binding that does not fit is shown at forward itself, the call in a note."""
     name = "forward with another number of arguments"
-    first = found_in(mistake_named(name), logs[name, compiler])[0]
+    first = found_in(mistake_named(name), logs.of(mistake_named(name), compiler))[0]
     assert (first.file, first.column) == ("lltm/fused", 12)
     assert "lltm/fused (binding):2: called here" in first.notes
 
@@ -533,7 +448,7 @@ def test_a_body_with_other_types_is_shown() -> None:
 
 def test_ten_thousand_lines_are_no_more_than_ten_times_a_thousand(logs: Logs) -> None:
     """The work on a log grows with its length and no faster: counted in calls, as seconds say nothing on a busy machine."""
-    lines = [line for one in COMMON for line in logs[one.name, COMPILERS[0]].splitlines()]
+    lines = [line for one in COMMON for line in logs.of(one, COMPILERS[0]).splitlines()]
     sources = {"lltm/fused": mistake_named("missing brace in a dispatch").text * 20, "lltm/fused (binding)": ""}
 
     def calls(count: int) -> int:
