@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Literal
 
 from .base.above import Shown
-from .base.arguments import shown
+from .base.arguments import plural, shown
 from .base.packages import environment_command, install_command, pip_command
+from .base.processors import processors
 from .build import cache
 from .build.nvcc import find_cuda, find_nvcc, has_driver
 from .build.toolchain import Toolchain, find_toolchain
@@ -161,6 +162,14 @@ def _torch() -> Finding:
     if numbers and (int(numbers[1]), int(numbers[2])) < TORCH_WANTED:
         return Finding(
             "torch", "missing", f"{detail}, want {wanted} or newer", f"{pip_command(f'torch>={wanted}')} --upgrade"
+        )
+    if torch.get_num_threads() > processors():
+        few = plural(processors(), "processor")
+        return Finding(
+            "torch",
+            "optional",
+            f"{detail} on {few}: they wait for each other",
+            f"export OMP_NUM_THREADS={processors()}",
         )
     return Finding("torch", "ok", detail)
 

@@ -24,6 +24,7 @@ from ..autopsy.symbolize import lines_of, short_name
 from ..base.above import Shown
 from ..base.arguments import boolean, plural
 from ..base.device import DEVICES
+from ..base.files import UTF8
 from ..base.packages import install_command
 from ..base.progress import Progress
 from ..build.nvcc import Nvcc
@@ -662,9 +663,7 @@ def _disassembler() -> tuple[str, ...]:
 
 def _disassembled(path: Path) -> dict[str, list[tuple[int, str]]]:
     """List the instructions of a library by function."""
-    listed = subprocess.run(
-        [*_disassembler(), str(path)], capture_output=True, text=True, errors="replace", check=True
-    ).stdout
+    listed = subprocess.run([*_disassembler(), str(path)], capture_output=True, **UTF8, check=True).stdout
     functions: dict[str, list[tuple[int, str]]] = {}
     rows: list[tuple[int, str]] = []
     for line in listed.splitlines():

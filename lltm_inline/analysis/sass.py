@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..autopsy.symbolize import own_name
+from ..base.files import UTF8
 from ..base.packages import pip_command
 from ..build.nvcc import Nvcc
 
@@ -73,7 +74,7 @@ def translated(path: Path, nvcc: Nvcc) -> Translated:
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, errors="replace")
+    return subprocess.run(command, capture_output=True, **UTF8)
 
 
 def _tool(name: str, nvcc: Nvcc) -> str | None:

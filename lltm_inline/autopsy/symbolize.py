@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..base.files import UTF8
 from ..base.loaded import address_of, loaded_at
 from ..workers.black_box import Frame
 
@@ -105,8 +106,7 @@ def _run(command: Sequence[str], given: str = "", seconds: float = _SECONDS) -> 
             command,
             input=given,
             capture_output=True,
-            text=True,
-            errors="replace",
+            **UTF8,
             timeout=seconds,
             env={**os.environ, "LC_ALL": "C", "DEBUGINFOD_URLS": ""},
         )

@@ -6,9 +6,13 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..errors import FileError, InputError
 from .arguments import shown, using_file
+
+#: How compilers and their tools write, whatever the locale says.
+UTF8: dict[str, Any] = {"encoding": "utf-8", "errors": "replace"}
 
 _BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)[^\n]*', re.MULTILINE)

@@ -71,6 +71,10 @@ def _prepared(wanted: Path) -> Path:
     path = Path(os.path.realpath(wanted, strict=True))
     _require_plain(path)
     _require_private(path)
+    if os.statvfs(path).f_flag & os.ST_NOEXEC:
+        raise CacheError(
+            f"the cache directory {path} is mounted noexec: no kernel in it could be loaded. {_CURE}, elsewhere"
+        )
     for name in ROOMS:
         room = path / name
         try:
@@ -96,7 +100,7 @@ def _wanted() -> Path:
 
 
 def _require_plain(path: Path) -> None:
-    if any(letter in str(path) for letter in "\n$\"'"):
+    if any(letter in str(path) for letter in "\n\r$:|\"'"):
         raise CacheError(
             f"the path of the cache directory {str(path)!r} holds a character that build tools misread. {_CURE}"
         )
@@ -145,7 +149,7 @@ def digest(*parts: str | bytes | Sequence[str]) -> str:
     for part in parts:
         if not isinstance(part, str | bytes):
             part = digest(*part)
-        data = part.encode() if isinstance(part, str) else part
+        data = part.encode(errors="surrogateescape") if isinstance(part, str) else part
         state.update(len(data).to_bytes(8, "little"))
         state.update(data)
     return state.hexdigest()[:24]

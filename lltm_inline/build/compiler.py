@@ -22,6 +22,7 @@ from typing import Any, overload
 from ..base.above import Shown
 from ..base.arguments import boolean, plural, refusal, require_choices
 from ..base.device import DEVICES
+from ..base.processors import processors
 from ..base.progress import Progress, showing
 from ..base.stop import raise_if_stopped
 from ..base.trace import shorten
@@ -265,7 +266,7 @@ def _compile_all(
 def _workers() -> int:
     """Return how many compilers may run at once: MAX_JOBS, or the processors that this process may use."""
     jobs = os.environ.get("MAX_JOBS", "")
-    return max(1, int(jobs) if jobs.isdigit() else len(os.sched_getaffinity(0)))
+    return max(1, int(jobs) if jobs.isdigit() else processors())
 
 
 def _cached(job: Job, started: float, *, warn: bool = False) -> Build | None:

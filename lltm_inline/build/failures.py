@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import re
 import shutil
 import stat
@@ -13,12 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..base.packages import install_command
 from ..diagnosis.diagnostics import Diagnostic, describe, excerpt_of, parse
-from ..errors import BuildError, CacheError, LltmInlineError
+from ..errors import BuildError, CacheError, LltmInlineError, ToolchainError
 from ..model.registry import diff, registry
 from ..version import __version__
-from . import cache
-from .header import PASSING_FAILURES
+from . import cache, environment
+from .header import PASSING_FAILURES, python_include
 from .job import Job
 
 
@@ -35,14 +37,31 @@ def _helper_failure(job: Job, log: str) -> BuildError:
     said = next((line for line in lines if re.search(r"\berror\b|undefined", line)), lines[-1] if lines else "")
     return BuildError(
         f"the {job.label}, a part of lltm_inline that kernels need, could not be built with {job.compiler}: no kernel is at "
-        f"fault. It said: {said[:300]}\n  Another compiler or linker may do: CXX=g++, or an installed lld. Full log: .log of this error",
+        f"fault. It said: {said[:300]}\n  Another compiler or linker may do: CXX=g++, or an installed lld. Full log: .log of this error"
+        f"{_surroundings()}",
         kernel=job.label,
         log=log,
     )
 
 
-def passing_failure(job: Job, log: str, directory: Path) -> CacheError | None:
-    """Make the error of a job that failed because the disk is full, or because the cache was removed; None for others."""
+def _surroundings() -> str:
+    """Name the variables that may be at fault where a compiler says nothing of a text."""
+    found = environment.of_compilers()
+    names = " ".join(item.partition("=")[0] for item in found)
+    return (
+        f"\n  Compilers read what is set in the environment: {', '.join(found)}. Try without: unset {names}"
+        if found
+        else ""
+    )
+
+
+def passing_failure(job: Job, log: str, directory: Path) -> LltmInlineError | None:
+    """Make the error of a job that failed for want of disk space, of Python's headers or of the cache itself; None for others."""
+    if _NO_PYTHON.search(log):
+        return ToolchainError(
+            f"no Python.h in {python_include()}, which {job.label!r} includes: the headers of Python {platform.python_version()} "
+            f"are not installed. Install them with: {install_command('python headers')}"
+        )
     full = _FULL.search(log)
     if full:
         return _full_disk(job, full[0])
@@ -81,6 +100,7 @@ _FULL = re.compile(
     r"No space left on device|Disk quota exceeded|File too large|File size limit exceeded|failed to write to an output file"
     r"|terminated with signal 7 \[Bus error\]"  # a linker that writes through a mapping
 )
+_NO_PYTHON = re.compile(r"\bPython\.h['\"]?:? (?:No such file|file not found)")
 #: A disk with less free is full: no file of a build is smaller.
 _PAGE = 4096
 #: The files of a build itself are gone.
@@ -116,8 +136,7 @@ def remembered_failure(job: Job, manifest: Mapping[str, Any], directory: Path) -
 
 def remember_failure(job: Job, failure: BuildError, directory: Path) -> None:
     """Publish a failed build as its diagnostics, unless the machine and not the text was at fault."""
-    passing = (*PASSING_FAILURES, "No such file or directory", "file not found")  # a header may be installed any time
-    if not failure.diagnostics or any(word in failure.log for word in passing):
+    if not failure.diagnostics or any(word in failure.log for word in PASSING_FAILURES):
         return
     manifest = {
         "ok": False,
@@ -152,6 +171,7 @@ def _build_error(job: Job, diagnostics: Sequence[Diagnostic], log: str) -> Build
         changed_lines=changed,
         log=log,
     )
+    message += "" if diagnostics else _surroundings()
     return BuildError(message, kernel=job.label, diagnostics=diagnostics, log=log)
 
 

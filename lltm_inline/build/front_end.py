@@ -9,6 +9,7 @@ import subprocess
 import threading
 from contextlib import suppress
 
+from ..base.files import UTF8
 from ..diagnosis.diagnostics import Diagnostic, parse
 from .failures import refuse_devices
 from .header import header_flags, torch_cflags
@@ -71,7 +72,7 @@ class FrontEnd:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                text=True,
+                **UTF8,
                 start_new_session=True,
                 env={**os.environ, "LC_ALL": "C"},
             )

@@ -16,13 +16,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from ..base.flags import STANDARD
 from ..source.template import prelude_text, runtime_text
-from . import cache, stubs
+from . import cache, environment, stubs
 from .toolchain import Toolchain
 
 #: g++ writes up to half a gigabyte; with less room than this the header is left out.
@@ -44,6 +45,8 @@ PASSING_FAILURES = (
     "cannot allocate",
     "ninja: error",
     "Input/output error",
+    "No such file or directory",  # a header may be installed any time
+    "file not found",
 )
 
 _NAMES = {"gcc": "prelude.h.gch", "clang": "prelude.h.pch"}
@@ -54,24 +57,26 @@ def torch_cflags() -> tuple[str, ...]:
     """Return the flags that `load_inline` itself puts in front: a precompiled header must be made with the same."""
     from torch.utils.cpp_extension import include_paths
 
-    system = [flag for path in [*include_paths(), _python_include()] for flag in ("-isystem", path)]
+    system = [flag for path in [*include_paths(), python_include()] for flag in ("-isystem", path)]
     return ("-DTORCH_API_INCLUDE_EXTENSION_H", *system, "-fPIC", STANDARD)
 
 
-def _python_include() -> str:
+def python_include() -> str:
+    """Return the directory of Python's headers, as `load_inline` has it."""
     import sysconfig
 
     return sysconfig.get_path("include", scheme="posix_prefix")
 
 
 def header_key(toolchain: Toolchain, prelude: str) -> str:
-    """Return the digest of a precompiled header: compiler, flags, its headers, and this very torch."""
+    """Return the digest of a precompiled header: compiler, flags, what else it reads, the headers, and this very torch."""
     import torch
 
     version_file = Path(torch.__file__).parent / "version.py"
     stamp = f"{torch.__version__} {version_file} {version_file.stat().st_mtime_ns}"
     texts = prelude_text(prelude, apart=True), runtime_text(prelude)
-    return cache.digest("header", toolchain.identity, toolchain.cflags, torch_cflags(), stubs.LIBRARIES, *texts, stamp)
+    flags = toolchain.cflags, torch_cflags(), environment.of_compilers()
+    return cache.digest("header", toolchain.identity, *flags, stubs.LIBRARIES, *texts, stamp)
 
 
 def _directory(toolchain: Toolchain, prelude: str) -> Path:
@@ -155,7 +160,7 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
     with tempfile.TemporaryFile("w+") as given:  # longer than an argument may be
         json.dump(job, given)
         given.seek(0)
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-P", str(script)],
             stdin=given,
             stdout=subprocess.DEVNULL,
@@ -163,6 +168,8 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
             start_new_session=True,
             env={**os.environ, "LC_ALL": "C"},
         )
+    threading.Thread(target=process.wait, daemon=True).start()  # Python warns of one for which nobody waits
+    return process
 
 
 def is_cause_of(log: str) -> bool:

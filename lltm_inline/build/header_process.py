@@ -74,10 +74,12 @@ def step_back() -> None:
 def make(job: dict[str, Any], target: Path, work: Path) -> None:
     """Compile in the directory `work` and move it to `target`."""
     try:
-        (work / "prelude.h").write_text(job["text"])
+        (work / "prelude.h").write_text(job["text"], encoding="utf-8")
         for command, text in ((job["command"], job["text"]), job["runtime"]):
             if text:
-                result = subprocess.run(command, input=text, cwd=work, capture_output=True, text=True)
+                result = subprocess.run(
+                    command, input=text, cwd=work, capture_output=True, encoding="utf-8", errors="replace"
+                )
                 if result.returncode:
                     break
         if result.returncode < 0 or any(word in result.stderr for word in job["passing_failures"]):
@@ -85,7 +87,7 @@ def make(job: dict[str, Any], target: Path, work: Path) -> None:
         if result.returncode:
             for file in work.iterdir():
                 file.unlink()
-            (work / "log.txt").write_text(result.stderr)
+            (work / "log.txt").write_text(result.stderr, encoding="utf-8")
         else:
             for command in job["stubs"]:  # in the place of one that does not come, the library itself is linked
                 subprocess.run(command, cwd=work, capture_output=True)

@@ -20,8 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..base.files import UTF8
 from ..base.flags import STANDARD
 from ..diagnosis.compiler_log import demangle
+from ..errors import ToolchainError
 from . import cache, environment, header, stubs
 from .nvcc import Nvcc, write_stand_ins
 from .toolchain import ALL_DEFINED, ninja_directory
@@ -90,11 +92,16 @@ def _stubs(job: Job, precompiled: Sequence[str]) -> tuple[str, ...]:
 
 def _link_with_torch(job: Job, directory: Path, objects: Sequence[Path], library: str) -> None:
     """Link as `load_inline` does, for the linker to say what is undefined and where."""
-    from torch.utils import cpp_extension
+    import torch
 
-    libraries = [f"-L{cpp_extension.TORCH_LIB_PATH}", *(f"-l{name}" for name in stubs.LIBRARIES)]
+    libraries = [f"-L{torch.__path__[0]}/lib", *(f"-l{name}" for name in stubs.LIBRARIES)]
     command = [job.toolchain.compiler, "main.o", "-shared", *map(str, objects), *job.toolchain.ldflags, *libraries]
     _run([*command, "-o", library], directory)
+
+
+def _write(path: str | Path, text: str) -> None:
+    """Write what a compiler or ninja reads, paths of any encoding among it, as the bytes that they are."""
+    Path(path).write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 _Result = TypeVar("_Result")
@@ -119,7 +126,7 @@ def _with_header(job: Job, compile: Callable[[Sequence[str]], _Result]) -> _Resu
 def _compile_ptx(job: Job, directory: Path) -> str:
     nvcc = job.toolchain.nvcc
     assert nvcc is not None
-    (directory / "cuda.cu").write_text(job.cuda)
+    _write(directory / "cuda.cu", job.cuda)
     stand_ins = directory / "stand-ins"
     write_stand_ins(stand_ins)
     # Names without a directory: nvcc hands them to a shell, which would read the cache's path in its own way.
@@ -169,7 +176,7 @@ def ptx_command(nvcc: Nvcc, compiler: str, source: str, output: str, stand_ins: 
 
 
 def _compile_object(job: Job, directory: Path, precompiled: Sequence[str]) -> str:
-    (directory / "main.cpp").write_text(job.text)
+    _write(directory / "main.cpp", job.text)
     flags = [*shlex.split(" ".join(precompiled)), *header.torch_cflags(), *job.cflags]
     return _run([job.toolchain.compiler, *flags, "-c", "main.cpp", "-o", job.result], directory)
 
@@ -200,17 +207,21 @@ def _compile_remarks(job: Job, directory: Path, precompiled: Sequence[str]) -> s
     lines, dump = printed.splitlines(), directory / _VECTORISER
     if dump.exists():
         lines = [line for line in lines if ": optimized: " in line or " inlinable: " in line]
-        lines += [line for line in dump.read_text(errors="replace").splitlines() if " alias required: " not in line]
+        lines += [
+            line
+            for line in dump.read_text(encoding="utf-8", errors="replace").splitlines()
+            if " alias required: " not in line
+        ]
         dump.unlink()
     own = tuple(f"{name}:" for name in job.sources)
-    (directory / job.result).write_text("".join(f"{line}\n" for line in lines if line.startswith(own)))
+    _write(directory / job.result, "".join(f"{line}\n" for line in lines if line.startswith(own)))
     (directory / "main.o").unlink()
     return command
 
 
 def _run(command: Sequence[str], directory: Path) -> str:
     """Run a compiler; return the command as one would type it, and what it printed."""
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    done = subprocess.run(command, cwd=directory, capture_output=True, env={**os.environ, "LC_ALL": "C"}, **UTF8)
     if done.returncode:
         killed = f"\nKilled signal terminated program {command[0]}" if done.returncode < 0 else ""
         raise RuntimeError(f"{done.stderr}{done.stdout}{killed}")
@@ -240,12 +251,18 @@ _SYMBOL = re.compile(r"\b_Z\w+")
 def _call_load_inline(
     job: Job, directory: Path, precompiled: Sequence[str], objects: Sequence[Path], ldflags: Sequence[str]
 ) -> tuple[str, str]:
+    import torch
     from torch.utils import cpp_extension
 
     namespace, nvcc = _fresh_namespace(job.key), job.toolchain.nvcc
     # -pipe: what the parts of g++ hand to each other would lie in the system's directory for temporary files, and stay there
     # when they are killed.
     flags = ["-pipe", STANDARD, *precompiled, *job.cflags]
+    for path in (torch.__path__[0], header.python_include()):
+        if "$" in path:
+            raise ToolchainError(
+                f"{path} holds a '$', which ninja misreads: no kernel can be built here. Move it elsewhere"
+            )
     with _torch_settings(job), _listening(directory) as printed:
         cpp_extension.load_inline(
             name=namespace,
@@ -319,16 +336,19 @@ def _enter(job: Job) -> None:
         TORCH_DONT_CHECK_COMPILER_ABI="1",  # find_toolchain has looked at the compiler; this saves a run of it
         **cuda,
     )
-    _replaced["remove_extension_h_precompiler_headers"] = cpp_extension.remove_extension_h_precompiler_headers
-    cpp_extension.remove_extension_h_precompiler_headers = lambda: None
-    _replaced["_import_module_from_library"] = cpp_extension._import_module_from_library
-    cpp_extension._import_module_from_library = _import_others(cpp_extension._import_module_from_library)
-    _replaced["_run_ninja_build"] = cpp_extension._run_ninja_build
-    cpp_extension._run_ninja_build = _heard(cpp_extension._run_ninja_build)
-    if nvcc:
+    ours = {
+        "remove_extension_h_precompiler_headers": lambda: None,
+        "_import_module_from_library": _import_others(cpp_extension._import_module_from_library),
+        "_run_ninja_build": _heard(cpp_extension._run_ninja_build),
+        # Those of torch: in the encoding of the locale, and a path that a shell is handed as it stands.
+        "_maybe_write": _write,
+        "TORCH_LIB_PATH": shlex.quote(cpp_extension.TORCH_LIB_PATH),
         # torch looks for CUDA once, when it is imported, and takes a script on PATH for an installation.
-        _replaced["CUDA_HOME"] = cpp_extension.CUDA_HOME
-        cpp_extension.CUDA_HOME = nvcc.home
+        **({"CUDA_HOME": nvcc.home} if nvcc else {}),
+    }
+    for name, value in ours.items():
+        _replaced[name] = getattr(cpp_extension, name)
+        setattr(cpp_extension, name, value)
 
 
 def _import_others(load: Callable[..., Any]) -> Callable[..., Any]:
@@ -352,8 +372,8 @@ def _heard(run: Callable[..., None]) -> Callable[..., None]:
             cwd=build_directory,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
+            **UTF8,
+            env={**os.environ, "NINJA_STATUS": "[%f/%t] "},  # by which its own lines are known
         )
         if done.returncode:
             raise RuntimeError(f"{error_prefix}: {done.stdout}")

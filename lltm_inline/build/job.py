@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 import sysconfig
@@ -19,7 +18,7 @@ from ..errors import SignatureError
 from ..model.registry import Kernel, fit, registry
 from ..source.signature import Interface, Problem, mask
 from ..source.template import CUDA_PRELUDE, Rendered, render, require_text
-from . import cache
+from . import cache, environment
 from .toolchain import ALL_DEFINED, Toolchain, find_toolchain
 
 #: What a job leaves behind: a library that can be loaded; or of a compile check PTX, or the object file of the C++ text;
@@ -69,7 +68,7 @@ class Job:
             self.toolchain.identity,
             self.cflags,
             self.toolchain.ldflags,
-            _environment("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"),
+            environment.of_compilers(),
             _platform_identity(),
             *self._cuda_parts(),
             *([self.host.key] if self.host else []),
@@ -79,8 +78,7 @@ class Job:
         nvcc = self.toolchain.nvcc
         if nvcc is None:
             return ()
-        variables = _environment("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "PYTORCH_NVCC")
-        return self.cuda, nvcc.identity, nvcc.flags, variables
+        return self.cuda, nvcc.identity, nvcc.flags
 
     @property
     def cflags(self) -> tuple[str, ...]:
@@ -101,10 +99,6 @@ class Job:
     def result(self) -> str:
         """Name of the file that is made."""
         return _RESULTS[self.only]
-
-
-def _environment(*names: str) -> list[str]:
-    return [os.environ.get(name, "") for name in names]
 
 
 @lru_cache(maxsize=1)

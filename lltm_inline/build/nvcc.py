@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ..base.files import UTF8
 from ..base.flags import STANDARD
 from ..base.packages import install_command, pip_command
 from ..errors import ToolchainError
@@ -98,7 +99,7 @@ def _identified(path: str, mtime: int) -> Nvcc:
     """Ask nvcc for its version, and for its home: what stands on PATH may be a script or a link."""
     command = [path, "--version"], [path, "--dryrun", "-E", "-x", "cu", os.devnull]
     try:
-        text, dry = (subprocess.run(c, capture_output=True, text=True, timeout=60, check=True) for c in command)
+        text, dry = (subprocess.run(c, capture_output=True, **UTF8, timeout=60, check=True) for c in command)
     except (OSError, subprocess.SubprocessError) as error:
         raise ToolchainError(f"{path} does not run: {error}. Install another with: {install_command('nvcc')}") from None
     version = re.search(r"release (\d+\.\d+)", text.stdout)

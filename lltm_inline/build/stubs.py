@@ -15,6 +15,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from ..base.files import UTF8
 from ..base.loaded import address_of, loaded_at
 
 #: What `load_inline` links with.
@@ -50,17 +51,17 @@ def torch_has_what_is_missing_in(library: Path) -> bool:
     What comes from elsewhere has a version, and was found by the linker. That a library has a name with which torch itself is
     linked, such as libgomp, is not enough: neither is it for a linker.
     """
-    from torch.utils import cpp_extension
+    import torch
 
     # Not nm, which takes twelve times as long: it looks at all sections.
-    listed = subprocess.run(["readelf", "--wide", "--dyn-syms", library], capture_output=True, text=True, check=False)
+    listed = subprocess.run(["readelf", "--wide", "--dyn-syms", library], capture_output=True, check=False, **UTF8)
     names = re.findall(r" GLOBAL +DEFAULT +UND ([^\s@]+)$", listed.stdout, re.MULTILINE)
     # It is linked with the others: a name of any of them is found through it.
-    torch = ctypes.CDLL(os.path.join(cpp_extension.TORCH_LIB_PATH, "libtorch_python.so"))
+    library_of_torch = ctypes.CDLL(os.path.join(torch.__path__[0], "lib", "libtorch_python.so"))
     owners = {f"lib{name}.so" for name in LIBRARIES}
 
     def is_torchs(name: str) -> bool:
-        found = loaded_at(address_of(torch[name])) if hasattr(torch, name) else None
+        found = loaded_at(address_of(library_of_torch[name])) if hasattr(library_of_torch, name) else None
         return found is not None and os.path.basename(found.library) in owners
 
     return listed.returncode == 0 and all(map(is_torchs, names))

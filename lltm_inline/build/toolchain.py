@@ -17,6 +17,7 @@ from typing import Any
 
 from ..base.arguments import shown
 from ..base.device import DEVICES, Device
+from ..base.files import UTF8
 from ..base.flags import complaint
 from ..base.packages import install_command, pip_command
 from ..errors import InputError, ToolchainError
@@ -92,7 +93,7 @@ def find_toolchain(
         True
     """
     path = _find_compiler(compiler)
-    probe = _probed(path, environment.users("PATH") or "", os.stat(path).st_mtime_ns)
+    probe = _probed(path, environment.users("PATH") or "", os.stat(path).st_mtime_ns, environment.of_compilers())
     kind, version, identity, linker = probe["kind"], probe["version"], probe["identity"], probe["linker"]
     where = DEVICES[device]
     flags = (
@@ -130,6 +131,10 @@ def _find_compiler(compiler: str | None) -> str:
             return os.path.abspath(path)
     if wanted:
         origin = "" if compiler else " (from the environment variable CXX)"
+        if " " in wanted and shutil.which(wanted.split()[0]):
+            raise ToolchainError(
+                f"{wanted!r}{origin} is more than one word, want a compiler's name. Its flags: cflags=[...]"
+            )
         raise ToolchainError(f"no compiler {wanted!r}{origin} on PATH. Install one with: {install_command('compiler')}")
     raise ToolchainError(
         f"no C++ compiler: looked for {', '.join(COMPILERS)} on PATH. Install one with: {install_command('compiler')}"
@@ -137,14 +142,15 @@ def _find_compiler(compiler: str | None) -> str:
 
 
 @lru_cache(maxsize=32)
-def _probed(path: str, search_path: str, mtime: int) -> dict[str, Any]:
+def _probed(path: str, search_path: str, mtime: int, variables: tuple[str, ...]) -> dict[str, Any]:
     """Find out what a compiler is and can do; remembered in the cache, because trying costs a fifth of a second.
 
     Compiler and linkers are recognised by path and modification time, so that an upgrade is noticed.
     """
     linkers = [found for name in _LINKERS if (found := shutil.which(f"ld.{name}", path=search_path))]
     stamps = [f"{file} {os.stat(file).st_mtime_ns}" for file in linkers]
-    store = cache.cache_dir() / "toolchains" / f"{cache.digest(path, str(mtime), os.path.realpath(path), stamps)}.json"
+    key = cache.digest(path, str(mtime), os.path.realpath(path), stamps, variables)
+    store = cache.cache_dir() / "toolchains" / f"{key}.json"
     try:
         return dict(json.loads(store.read_text()))
     except (OSError, ValueError):
@@ -157,7 +163,7 @@ def _identify(path: str) -> dict[str, str]:
     """Return kind, short version and full identity of a compiler."""
     try:
         text = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"}
+            [path, "--version"], capture_output=True, check=True, env={**os.environ, "LC_ALL": "C"}, **UTF8
         ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise ToolchainError(
@@ -199,7 +205,7 @@ def _has_openmp(compiler: str) -> bool:
     """Try whether `-fopenmp` works."""
     program = "#include <omp.h>\nint main() { return omp_get_max_threads() == 0; }\n"
     command = [compiler, "-fopenmp", "-x", "c++", "-", "-o", os.devnull]
-    return subprocess.run(command, input=program, text=True, capture_output=True).returncode == 0
+    return subprocess.run(command, input=program, capture_output=True, **UTF8).returncode == 0
 
 
 def _fast_linker(compiler: str) -> str | None:
@@ -208,7 +214,7 @@ def _fast_linker(compiler: str) -> str | None:
         probe = [compiler, f"-fuse-ld={linker}", "-shared", "-x", "c++", "-", "-o", os.devnull]
         if (
             shutil.which(f"ld.{linker}")
-            and subprocess.run(probe, input="", text=True, capture_output=True).returncode == 0
+            and subprocess.run(probe, input="", **UTF8, capture_output=True).returncode == 0
         ):
             return linker
     return None

@@ -253,7 +253,9 @@ def demangle(symbol: str) -> str:
         return symbol
     tool = shutil.which("c++filt") or shutil.which("llvm-cxxfilt")
     if tool:
-        done = subprocess.run([tool, mangled], capture_output=True, text=True, timeout=10, check=False)
+        done = subprocess.run(
+            [tool, mangled], capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=False
+        )
         if done.returncode == 0 and not done.stdout.startswith("_Z"):
             return done.stdout.strip()
     return demangle_name(mangled)

@@ -23,6 +23,7 @@ import torch
 
 from ..base.arguments import boolean, integer, path_of, plural, progress_of, require_choices, shown, string, using_file
 from ..base.packages import pip_command
+from ..base.processors import processors
 from ..base.progress import showing
 from ..errors import FileError, InfraError, InputError
 from ..model.op import FrozenDict
@@ -138,7 +139,7 @@ def workers_of(workers: Any, scheduler: Any, compiler: Any, progress: Any) -> in
     require_choices(compiler=compiler, progress=progress)
     if scheduler is not None:
         string("scheduler", scheduler)
-    return (os.cpu_count() or 1) if workers is None else integer("workers", workers, least=1)
+    return processors() if workers is None else integer("workers", workers, least=1)
 
 
 def require_tested(lab: Lab) -> None:

@@ -27,6 +27,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.files import UTF8
 from ..build import header, inline
 from ..build.compiler import Build
 from ..build.failures import failure_of, passing_failure
@@ -221,7 +222,7 @@ class BuildTask:
     def _preprocessed(self, job: Job) -> str:
         """Return the lines of the text itself as the preprocessor leaves them."""
         command = [self.toolchain.compiler, *header.torch_cflags(), *job.cflags, "-E", "-x", "c++", "-"]
-        done = subprocess.run(command, input=job.text, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(command, input=job.text, capture_output=True, **UTF8)
         own, lines = False, []
         for line in done.stdout.split("\n"):
             marker = re.match(r'# \d+ "([^"]*)"', line)

@@ -13,7 +13,6 @@ the other takes a core from it.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..base.processors import processors
 from ..errors import InfraError
 from ..measure import stats
 from ..model.op import of_dtype
@@ -53,7 +53,7 @@ def speedup(op: Op, runner: Runner, baseline: Runner) -> tuple[float, float, flo
         )
     size = max(sizes, key=lambda one: elements(op, one))
     times: dict[str, list[float]] = {"baseline": [], "kernel": []}
-    threads = len(os.sched_getaffinity(0))
+    threads = processors()
     for number in range(_WARM + _ROUNDS):
         inputs, grads, want = _drawn(op, size, dtype, number)
         order = [("baseline", baseline), ("kernel", runner)]

@@ -119,10 +119,13 @@ class ForkClient:
             readable([self.fileno()], _TICK)
             self.poll()
             if not self.ready and (not self.alive or time.monotonic() > deadline):
+                said = self._last_words()
                 self.stop()
-                raise WorkerError(f"the worker could not be started: {self._last_words()}")
+                raise WorkerError(f"the worker could not be started: {said}")
 
     def _last_words(self) -> str:
+        if self._log.closed:
+            return "it was stopped"
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "its process ended without a word"
@@ -196,6 +199,7 @@ class ForkClient:
     def stop(self) -> None:
         """End it, and with it all its workers."""
         self._link.close()
+        self._log.close()
         for ask, seconds in ((None, 0.2), (self._process.terminate, 2.0), (self._process.kill, None)):
             if ask is not None:  # it is importing something, and does not look at its socket
                 ask()
