@@ -38,6 +38,8 @@ TRUE = (
     "needs x86-64",
     "needs root",
     "needs the right to mount",
+    "needs the right to make control groups",
+    "needs two processors",
     "needs the right to deny user namespaces",
     "needs the right to take samples",
     "needs perf",

@@ -99,7 +99,7 @@ def unshared() -> list[str]:
     """Return the command in which mounts and the network are one's own."""
     command = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else []), "--mount", "--net"]
     if not shutil.which("unshare") or subprocess.run([*command, "true"], capture_output=True).returncode:
-        pytest.skip("this system gives nobody mounts of his own")
+        pytest.skip("needs the right to mount: unshare gives none")
     return command
 
 
@@ -253,7 +253,7 @@ def test_locales(usual: str, locale: str, tmp_path: Path) -> None:
     if charset:
         made = subprocess.run(["localedef", "-i", name, "-f", charset, tmp_path / name], capture_output=True, text=True)
         if made.returncode and "cannot open locale definition file" in made.stderr:
-            pytest.skip("the sources of locales are not installed: Debian and Ubuntu have them in the package locales")
+            pytest.skip("needs the sources of locales: Debian and Ubuntu have them in the package locales")
         assert (tmp_path / name).is_dir(), made.stderr
     given = {"LC_ALL": name, "LOCPATH": str(tmp_path), "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
     assert session(**given) == usual
@@ -326,7 +326,7 @@ def half() -> Iterator[Path]:
                 return
             finally:
                 group.rmdir()
-    pytest.skip("no control group can be made here")
+    pytest.skip("needs the right to make control groups")
 
 
 @pytest.mark.parametrize("how", ["cgroup", "taskset"])
@@ -341,7 +341,7 @@ def test_one_processor(how: str, request: pytest.FixtureRequest) -> None:
         command = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *python]
         said = "1; ok; 1 threads; \n"
     elif threads == 1:
-        pytest.skip("this machine has one processor, of which a control group cannot take any away")
+        pytest.skip("needs two processors")
     else:
         group = request.getfixturevalue("half")
         command = ["sh", "-ec", f"echo $$ > {group}/cgroup.procs; exec {shlex.join(python)}"]
