@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import torch
 
-import lltm_inline as li
 from lltm_inline.base.packages import install_command
 from lltm_inline.build import environment, header
 from lltm_inline.build.compiler import build, make_job
 from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.errors import CacheError
 from tests.conftest import ROOT
 from tests.quick import QUICK
 
@@ -283,7 +283,7 @@ def test_letters_that_build_tools_misread(
     """A cache in whose path one of these stands is refused before anything is compiled."""
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / f"a{letter}b"))
     said = f"the path of the cache directory {str(tmp_path / f'a{letter}b')!r} holds a character that build tools misread. "
-    with pytest.raises(li.CacheError) as caught:
+    with pytest.raises(CacheError) as caught:
         build(tiny(), progress=False)
     assert str(caught.value) == said + "Set LLTM_INLINE_CACHE to a directory of your own"
 
