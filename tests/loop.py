@@ -76,7 +76,7 @@ native/bridge_node.h   run/test_load run/test_operator* run/test_gradients*
 native/meter.cpp       run/test_memory
 native/roofs.cpp       test_roofline
 cuda_cpu               run/test_cuda_cpu run/test_counts ops/test_shared_memory
-cuda_cpu/rewrite.py    run/test_cuda_cpu* test_launchers
+cuda_cpu/rewrite.py    run/test_cuda_cpu test_launchers
 cuda_cpu/counts.h      run/test_counts* run/test_cuda_cpu
 cuda_cpu/memory.h      run/test_cuda_cpu run/test_counts
 source                 test_signature test_template test_launchers test_custom_classes build/test_traps
