@@ -147,6 +147,7 @@ def walk(name: str, python: str, compiler: str, run: Sequence[str]) -> list[dict
         hidden = ("PYTHONPATH", "CXX", "LLTM_INLINE_CACHE", "VIRTUAL_ENV", "JUPYTER_PATH", "JUPYTER_DATA_DIR")
         own = {key: value for key, value in os.environ.items() if key not in hidden}
         own |= {"HOME": home, "XDG_CACHE_HOME": f"{home}/.cache", "CXX": compiler, "PYTHONWARNINGS": "ignore"}
+        own["LLTM_INLINE_NO_HEADER"] = "1"  # it would be there when the cells have ended
         own["PATH"] = f"{Path(python).parent}{os.pathsep}{own['PATH']}"
         process = subprocess.Popen(
             [python, str(WALK), *run], cwd=home, env=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
