@@ -1,8 +1,8 @@
 """Tries lltm_inline in each environment: makes it, installs a wheel, runs the cells, and writes down what came of them.
 
-    python -m tests.platforms                all of them, and docs/platforms.md and results.json anew
-    python -m tests.platforms Colab oldest   these alone; nothing is written down
-    python -m tests.platforms --ci           those that CI tries in each run
+    python -m tests.platforms                all of them; each is written down in results.json and docs/platforms.md
+    python -m tests.platforms Colab oldest   these alone
+    python -m tests.platforms --ci           those that CI tries in each run; nothing is written down
     --keep DIR                               leaves the environments there, some 5 GB each, for the next time
 
 It ends with 1 where a cell is not as it must be, or where an install has changed what was there before.
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -111,15 +111,16 @@ def try_out(environment: Environment, wheel: Path, directory: Path, *, keep: boo
         )
     room = directory / name.replace(" ", "-")
     own, lowest = str(room / "bin" / "python"), room / "floors.txt"
-    if not (room / "made").exists():
+    made = room / "packages.json"
+    if not made.exists():
         say(name, f"installs {environment.before} into a new environment of Python {environment.python}")
         subprocess.run([python, "-m", "venv", "--clear", str(room)], check=True)
         lowest.write_text("\n".join(floors()) if environment.floors else "")
         pip_install(name, own, ["-r", str(REQUIREMENTS / f"{environment.before}.txt"), "-c", str(lowest)])
-        (room / "made").touch()
+        made.write_text(json.dumps(installed(own)))
     elif "lltm-inline" in installed(own):  # of the last time: pip would take this version for the same
         subprocess.run([own, "-m", "pip", "uninstall", "-q", "-y", "lltm-inline"], check=True)
-    before = installed(own)
+    before = json.loads(made.read_text())
     asked = [f"{wheel}{each[1:]}" if each.startswith(".") else each for each in environment.install]
     pip_install(name, own, ["-c", str(lowest), *asked])
     after = installed(own)
@@ -131,41 +132,48 @@ def try_out(environment: Environment, wheel: Path, directory: Path, *, keep: boo
         tuple(f"{key} {before[key]} -> {after.get(key)}" for key in before if after.get(key) != before[key]),
     )
     say(name, f"installed; changed: {', '.join(trial.changed) or 'nothing'}; added: {', '.join(trial.added)}")
-    runs = [(environment.how,)] + [("notebook", str(ROOT / "notebooks" / environment.notebook))] * bool(
-        environment.notebook
-    )
-    cells = [cell for run in runs for cell in walk(name, own, compiler, run)]
+    with tempfile.TemporaryDirectory(prefix="lltm_inline-platform-", ignore_cleanup_errors=True) as home:
+        cells = walk(name, own, compiler, (environment.how,), home)
+        if environment.notebook:
+            cells += walk(name, own, compiler, ("notebook", str(ROOT / "notebooks" / environment.notebook)), home)
     if not keep:
         shutil.rmtree(room)
     return Trial(name, trial.versions, trial.added, trial.changed, tuple(cells))
 
 
-def walk(name: str, python: str, compiler: str, run: Sequence[str]) -> list[dict[str, Any]]:
-    """Run the cells in a directory, home and cache of their own; say of each how it went."""
+def walk(name: str, python: str, compiler: str, run: Sequence[str], home: str) -> list[dict[str, Any]]:
+    """Run the cells, with a home and its cache of their own; say of each how it went."""
     cells = []
-    with tempfile.TemporaryDirectory(prefix="lltm_inline-platform-") as home:
-        hidden = ("PYTHONPATH", "CXX", "LLTM_INLINE_CACHE", "VIRTUAL_ENV", "JUPYTER_PATH", "JUPYTER_DATA_DIR")
-        own = {key: value for key, value in os.environ.items() if key not in hidden}
-        own |= {"HOME": home, "XDG_CACHE_HOME": f"{home}/.cache", "CXX": compiler, "PYTHONWARNINGS": "ignore"}
-        own["LLTM_INLINE_NO_HEADER"] = "1"  # it would be there when the cells have ended
-        own["PATH"] = f"{Path(python).parent}{os.pathsep}{own['PATH']}"
-        process = subprocess.Popen(
-            [python, str(WALK), *run], cwd=home, env=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert process.stdout is not None and process.stderr is not None
-        for line in process.stdout:
-            if not line.startswith("{"):
-                continue
-            cell = json.loads(line)
-            cells.append(cell)
-            say(
-                name,
-                f"{'ok  ' if cell['right'] else 'FAIL'} {cell['cell']} {cell['seconds']} s {cell.get('shown', '')}",
-            )
-        said = process.stderr.read()
-        if process.wait() and all(cell["right"] for cell in cells):
-            raise Failure(f"{name}: the cells ended with {process.returncode}:\n{said[-3000:]}")
+    hidden = ("PYTHONPATH", "CXX", "LLTM_INLINE_CACHE", "VIRTUAL_ENV", "JUPYTER_PATH", "JUPYTER_DATA_DIR")
+    own = {key: value for key, value in os.environ.items() if key not in hidden}
+    own |= {"HOME": home, "XDG_CACHE_HOME": f"{home}/.cache", "CXX": compiler, "PYTHONWARNINGS": "ignore"}
+    own["LLTM_INLINE_NO_HEADER"] = "1"  # it would be there when the cells have ended
+    own["PATH"] = f"{Path(python).parent}{os.pathsep}{own['PATH']}"
+    process = subprocess.Popen(
+        [python, str(WALK), *run], cwd=home, env=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout is not None
+    said = []
+    for line in process.stdout:
+        if not line.startswith("{"):
+            said.append(line)
+            continue
+        cell = json.loads(line)
+        cells.append(cell)
+        how = "ok  " if cell["right"] else "FAIL"
+        say(name, f"{how} {cell['cell']} {cell['seconds']} s {cell.get('shown', '')}")
+    if process.wait() and all(cell["right"] for cell in cells):
+        raise Failure(f"{name}: the cells ended with {process.returncode}:\n{''.join(said)[-3000:]}")
     return cells
+
+
+def write_down(trial: Trial) -> None:
+    """Put what came of an environment in the place of what had come of it before."""
+    known = {each["environment"]: each for each in json.loads(RESULTS.read_text())} if RESULTS.exists() else {}
+    known[trial.environment] = vars(trial) | {"date": str(date.today())}
+    rows = [known[each.name] for each in ENVIRONMENTS if each.name in known]
+    RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+    PAGE.write_text(page())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -186,15 +194,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wheel = wheel_of(Path(scratch))
         with ThreadPoolExecutor(2) as pool:
             tried = [pool.submit(try_out, each, wheel, directory, keep=bool(options.keep)) for each in chosen]
+            for each in as_completed(tried):
+                if each.exception() is None and not options.ci:
+                    write_down(each.result())
     failures = [str(each.exception()) for each in tried if each.exception() is not None]
     trials = [each.result() for each in tried if each.exception() is None]
     print(*failures, sep="\n")
     passed = sum(trial.ok for trial in trials)
-    if not options.ci and not options.names and not failures:
-        RESULTS.write_text(
-            json.dumps({"date": str(date.today()), "trials": [vars(each) for each in trials]}, indent=1) + "\n"
-        )
-        PAGE.write_text(page())
     print(f"platforms: {passed} passed, {len(chosen) - passed} failed")
     return int(passed < len(chosen))
 

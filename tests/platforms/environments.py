@@ -51,9 +51,6 @@ ENVIRONMENTS = (
     Environment("plain IPython", "3.11", "torch-2.13", install=(".", "ipython"), how="shell"),
     Environment("torch 2.12", "3.13", "torch-2.12"),
     Environment("torch 2.14", "3.13", "torch-2.14", compiler="clang++"),
-    Environment("Python 3.11", "3.11", "torch-2.14"),
-    Environment("Python 3.12", "3.12", "torch-2.12"),
-    Environment("Python 3.13", "3.13", "torch-2.15"),
 )
 #: Of what README promises this alone is not tried: no Python 3.14 was to be had.
 NOT_TRIED = ("Python 3.14",)

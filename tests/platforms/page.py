@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.platforms.environments import ENVIRONMENTS, NOT_TRIED, ROOT
+from tests.platforms.walk import CELLS
 
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = ROOT / "docs" / "platforms.md"
@@ -19,20 +20,18 @@ of lltm_inline was installed by pip, and the cells of [walk.py](../tests/platfor
 `pyproject.toml` allows. In "Colab" and "Kaggle" are the versions that these have (August 2026), not their machines; VS Code runs its
 notebooks in the same Jupyter kernel that ran these cells, and was not tried itself. Linux on x86-64 only. Not tried: {missing}.
 
-Tried on {date}:
-
-| environment | Python | torch | IPython, ipywidgets | compiler | installed by pip | changed | cells that are right |
-|---|---|---|---|---|---|---|---|
+| environment | Python | torch | IPython, ipywidgets | compiler | installed by pip | changed | cells that are right | on |
+|---|---|---|---|---|---|---|---|---|
 """
 
 
 def page() -> str:
     """Return the page."""
     results = json.loads(RESULTS.read_text())
-    names = [cell["cell"] for cell in results["trials"][0]["cells"]]
-    text = _HEAD.format(cells=", ".join(names), missing=", ".join(NOT_TRIED), date=results["date"])
+    names = [cell.name for cell in CELLS]
+    text = _HEAD.format(cells=", ".join(names), missing=", ".join(NOT_TRIED))
     of_ci = {each.name for each in ENVIRONMENTS if each.ci}
-    for trial in results["trials"]:
+    for trial in results:
         versions, cells = trial["versions"], trial["cells"]
         shells = ", ".join(versions.get(name, "none") for name in ("ipython", "ipywidgets"))
         wrong = [cell["cell"] for cell in cells if not cell["right"]]
@@ -46,6 +45,7 @@ def page() -> str:
             f"{len(trial['added'])} packages",
             ", ".join(trial["changed"]) or "nothing",
             f"{len(cells) - len(wrong)} of {len(cells)}" + f", not: {', '.join(wrong)}" * bool(wrong),
+            trial["date"],
         ]
         text += f"| {' | '.join(columns)} |\n"
     return text

@@ -15,7 +15,7 @@ from tests.platforms.environments import ENVIRONMENTS, NOT_TRIED, REQUIREMENTS, 
 from tests.platforms.page import PAGE, RESULTS, page
 from tests.platforms.walk import CELLS
 
-TRIALS = json.loads(RESULTS.read_text())["trials"]
+TRIALS = json.loads(RESULTS.read_text())
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WALK = Path(__file__).with_name("walk.py")
 
