@@ -50,13 +50,13 @@ def passed(output: str) -> list[str]:
 
 
 def test_a_run_takes_its_turns(tmp_path: Path) -> None:
-    """An eighth of the long tests, a third of the other full ones, all that are not full; and how many these were is said."""
+    """An eighth of the long tests, a quarter of the other full ones, all that are not full; and how many these were is said."""
     ran = passed(run(tmp_path, "--eighth=12"))
     turns = {f"test_long[{n}]": "long" for n in range(40)} | {f"test_full[{n}]": "full" for n in range(12)}
     want = [name for name, mark in turns.items() if takes(12, f"test_some.py::{name}", mark)]
     assert ran == sorted([*want, "test_quick"])
     long, full = (sum(word in name for name in ran) for word in ("long", "full"))
-    said = f"--eighth=12 took {long} of 40 tests marked long (part 4 of 8) and {full} of 12 tests marked full (part 0 of 3)"
+    said = f"--eighth=12 took {long} of 40 tests marked long (part 4 of 8) and {full} of 12 tests marked full (part 0 of 4)"
     assert said in run(tmp_path, "--eighth=12", "-q").splitlines() and 0 < long < 10 and 0 < full < 8
 
 

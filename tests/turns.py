@@ -1,6 +1,6 @@
 """Runs that take turns: `--eighth=N` leaves most of what takes long to other runs, and any eight in a row have each test.
 
-Of the tests marked `long` a run takes an eighth, of the others marked `full` a third, and of all others all: those whose own number
+Of the tests marked `long` a run takes an eighth, of the others marked `full` a quarter, and of all others all: those whose own number
 has the same rest as N when divided by the shares. A test's number is a digest of its name, the same on every machine and whatever
 else is collected. The last lines of a run say how many of each kind it took.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 #: In how many parts the tests of a mark are divided. Eight runs in a row have all parts of both.
-SHARES = {"long": 8, "full": 3}
+SHARES = {"long": 8, "full": 4}
 #: By mark, how many tests this run takes and of how many: filled where tests are collected, in a run of many by its workers.
 _TAKEN = pytest.StashKey[dict[str, list[int]]]()
 
@@ -24,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--eighth",
         type=int,
         metavar="N",
-        help="run an eighth of the tests marked `long` and a third of the others marked `full`, those whose turn is in run N; "
+        help="run an eighth of the tests marked `long` and a quarter of the others marked `full`, those whose turn is in run N; "
         "any eight numbers in a row have all",
     )
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import lltm_inline as li
-from lltm_inline.errors import CheckError, DefinitionError, InputError
+from lltm_inline.errors import CheckError, DefinitionError, InputError, ToolchainError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.tables.counts import Counts, CountsRow
 from lltm_inline.tables.timings import Row
@@ -180,6 +180,17 @@ def test_what_cannot_be_counted_is_refused(kernel: Kernel) -> None:
 
 
 @pytest.mark.full
+@needs("g++-11")
+def test_a_compiler_that_does_not_tell_of_branches_is_refused() -> None:
+    """With g++ 11 a check works on cuda-cpu, but nothing can be counted: it says so, and what to do, before it compiles."""
+    with pytest.raises(
+        ToolchainError,
+        match=r"li\.counts needs g\+\+ 12 or newer, or clang\+\+: g\+\+ 11\.\S+ does not tell which branches are taken\. "
+        r"Install one, and name it: compiler='clang\+\+'",
+    ):
+        li.counts("axpy/cuda", compiler="g++-11")
+
+
 def test_a_wrong_kernel_is_not_counted(kernel: Kernel) -> None:
     """What runs out of bounds, or computes something else, is a CheckError that says where."""
     outside = kernel.edit("if (i < count) y[i] = x[i];", "y[i + 24] = x[i];")
