@@ -162,6 +162,9 @@ notebook/figure.py     notebook/test_plot notebook/test_plot_memory notebook/tes
 notebook/inline_cell.py  notebook/test_magics extension/test_inline notebook/test_magics_parts
 notebook/live.py       notebook/test_live
 notebook/panel         notebook/test_panel_parts notebook/test_panel_session* notebook/test_bundle notebook/test_bundle_page
+notebook/options.py    notebook/test_magics_parts notebook/test_panel_parts
+notebook/verbs.py      notebook/test_magics_parts notebook/test_magics
+notebook/completion.py  notebook/test_magics_parts notebook/test_magics
 notebook/panel/js      notebook/test_bundle notebook/test_bundle_editor* notebook/test_bundle_page* browser/test_panel
 notebook/pipeline.py   notebook/test_panel_session* notebook/test_magics run/test_once
 notebook/plot.py       notebook/test_plot notebook/test_plot_counts notebook/test_plot_memory notebook/test_plot_sweep
@@ -575,7 +578,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ["LLTM_INLINE_TEST_CACHE"] = str(KEPT)
     known = {name.partition("::")[0] for name in Record(KEPT / "times.json").rows}
     new = [place for place in places if place.startswith("tests/") and place.partition("::")[0] not in known]
-    seconds = given.seconds or (float("inf") if new else SECONDS)
+    seconds = given.seconds if given.seconds is not None else float("inf") if new else SECONDS
     print(f"quick: {', '.join(names)}", flush=True)
     if new and not given.list:
         print(

@@ -157,7 +157,7 @@ def test_a_log_is_kept_for_the_same_text_flags_and_version_alone(tmp_path: Path)
 
 @pytest.mark.full
 def test_a_run_says_what_fell_and_what_it_had_no_time_for(tmp_path: Path) -> None:
-    """As it is typed: what fell is counted and runs first from then on; without time a test is said to be left."""
+    """As it is typed: the first run has no limit, what fell is counted, and without time tests are said to be left."""
     (tmp_path / "kernels").mkdir()
     environment = {**os.environ, "LLTM_INLINE_TEST_CACHE": str(tmp_path)}
 

@@ -5,7 +5,7 @@
     python -m tests.platforms --ci           those that CI tries in each run; nothing is written down
     --keep DIR                               leaves the environments there, some 5 GB each, for the next time
 
-It ends with 1 where a cell is not as it must be, or where an install has changed what was there before.
+It ends with 1 where a cell is not as it must be, or where an install has changed what Colab or Kaggle has.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Trial:
 
     @property
     def ok(self) -> bool:
-        return not self.changed and bool(self.cells) and all(cell["right"] for cell in self.cells)
+        return bool(self.cells) and all(cell["right"] for cell in self.cells)
 
 
 def say(name: str, text: str) -> None:
@@ -200,7 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failures = [str(each.exception()) for each in tried if each.exception() is not None]
     trials = [each.result() for each in tried if each.exception() is None]
     print(*failures, sep="\n")
-    passed = sum(trial.ok for trial in trials)
+    untouched = {each.name for each in ENVIRONMENTS if each.untouched}
+    passed = sum(trial.ok and not (trial.changed and trial.environment in untouched) for trial in trials)
     print(f"platforms: {passed} passed, {len(chosen) - passed} failed")
     return int(passed < len(chosen))
 

@@ -27,6 +27,7 @@ class Environment:
         install: what is asked of pip: lltm_inline itself (`.`) with extras, or `.` and further packages.
         compiler: the name that CXX has; empty where the first one that is found serves.
         how: `"kernel"` or `"shell"`, as `walk` takes it.
+        untouched: an install must not change what is there, as others use it.
         ci: it is tried in each run of CI.
         floors: each dependency is installed in the oldest version that pyproject.toml allows.
         notebook: a notebook below `notebooks` whose cells run, too.
@@ -38,6 +39,7 @@ class Environment:
     install: tuple[str, ...] = (".[jupyter]",)
     compiler: str = ""
     how: str = "kernel"
+    untouched: bool = False
     ci: bool = False
     floors: bool = False
     notebook: str = ""
@@ -45,9 +47,11 @@ class Environment:
 
 ENVIRONMENTS = (
     Environment("oldest", "3.11", "torch-2.10", compiler="g++-11", ci=True, floors=True),
-    Environment("Colab", "3.13", "colab", install=(".",), compiler="g++-11", ci=True, notebook="colab.ipynb"),
+    Environment(
+        "Colab", "3.13", "colab", install=(".",), compiler="g++-11", untouched=True, ci=True, notebook="colab.ipynb"
+    ),
     Environment("newest", "3.12", "torch-2.15", compiler="clang++", ci=True),
-    Environment("Kaggle", "3.12", "kaggle", install=(".", "anywidget"), compiler="g++-11"),
+    Environment("Kaggle", "3.12", "kaggle", install=(".", "anywidget"), compiler="g++-11", untouched=True),
     Environment("plain IPython", "3.11", "torch-2.13", install=(".", "ipython"), how="shell"),
     Environment("torch 2.12", "3.13", "torch-2.12"),
     Environment("torch 2.14", "3.13", "torch-2.14", compiler="clang++"),
