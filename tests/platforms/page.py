@@ -15,10 +15,15 @@ _HEAD = """\
 # Where it runs
 
 Each row is an environment that was made anew: this Python, this torch, and what stands there already on Colab and Kaggle. A wheel
-of lltm_inline was installed by pip, and the cells of [walk.py](../tests/platforms/walk.py) ran there: {cells}. The command is
-`make matrix`; CI tries the rows in bold in each of its runs. In "oldest" every dependency has the lowest version that
+of lltm_inline was installed by pip, and the cells of [walk.py](../tests/platforms/walk.py) ran there:
+
+> {cells}
+
+In "Colab" those of [colab.ipynb](../notebooks/colab.ipynb) ran, too. The command is `make matrix`; CI tries the rows in bold in each of its runs. In "oldest" every dependency has the lowest version that
 `pyproject.toml` allows. In "Colab" and "Kaggle" are the versions that these have (August 2026), not their machines; VS Code runs its
-notebooks in the same Jupyter kernel that ran these cells, and was not tried itself. Linux on x86-64 only. Not tried: {missing}.
+notebooks in the same Jupyter kernel that ran these cells, and was not tried itself. Linux on x86-64 only.
+
+Not tried: {missing}.
 
 | environment | Python | torch | IPython, ipywidgets | compiler | installed by pip | changed | cells that are right | on |
 |---|---|---|---|---|---|---|---|---|
@@ -29,7 +34,9 @@ def page() -> str:
     """Return the page."""
     results = json.loads(RESULTS.read_text())
     names = [cell.name for cell in CELLS]
-    text = _HEAD.format(cells=", ".join(names), missing=", ".join(NOT_TRIED))
+    known = {trial["environment"] for trial in results}
+    missing = [*NOT_TRIED, *(each.name for each in ENVIRONMENTS if each.name not in known)]
+    text = _HEAD.format(cells=", ".join(names), missing=", ".join(missing))
     of_ci = {each.name for each in ENVIRONMENTS if each.ci}
     for trial in results:
         versions, cells = trial["versions"], trial["cells"]
