@@ -192,7 +192,7 @@ def test_a_long_message_wraps() -> None:
 @pytest.mark.parametrize(
     ("name", "error", "words"),
     [
-        ("lltmm", UnknownKernelError, "no op 'lltmm'. Did you mean 'lltm'? Ops: axpy"),
+        ("lltmm", UnknownKernelError, "no op 'lltmm'. Did you mean 'lltm'? Ops: lltm"),
         ("lltm/fusd", UnknownKernelError, "no kernel 'lltm/fusd'. Did you mean 'lltm/fused'?"),
         ("lltm/fused@99", UnknownKernelError, "no revision 'lltm/fused@99'"),
         (3, InputError, "kernel=3, want a Kernel or a label"),

@@ -19,9 +19,10 @@ of lltm_inline was installed by pip, and the cells of [walk.py](../tests/platfor
 
 > {cells}
 
-In "Colab" those of [colab.ipynb](../notebooks/colab.ipynb) ran, too. The command is `make matrix`; CI tries the rows in bold in each of its runs. In "oldest" every dependency has the lowest version that
-`pyproject.toml` allows. In "Colab" and "Kaggle" are the versions that these have (August 2026), not their machines; VS Code runs its
-notebooks in the same Jupyter kernel that ran these cells, and was not tried itself. Linux on x86-64 only.
+In "Colab" those of [colab.ipynb](../notebooks/colab.ipynb) ran, too. The command is `make matrix`; CI tries the rows in bold in each
+of its runs. In "oldest" every dependency has the lowest version that `pyproject.toml` allows. In "Colab" and "Kaggle" are the versions
+that these have (August 2026), not their machines; VS Code runs its notebooks in the same Jupyter kernel that ran these cells, and was
+not tried itself. Linux on x86-64 only.
 
 Not tried: {missing}.
 

@@ -208,7 +208,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "SIGSEGV (segmentation fault)",
         "it reads address 0x123456789000, which belongs to no tensor; kernel k, block (1, 0, 0), thread (5, 0, 0)",
         (
-            "an index is far out of bounds, or a pointer was never set: li.check with device='cuda-cpu' names the array, its "
+            "an index is far out of bounds, or a pointer was never set: li.check(kernel, device='cuda-cpu') names the array, its "
             "size and the index"
         ),
     ),
