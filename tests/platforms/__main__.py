@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -138,7 +138,7 @@ def try_out(environment: Environment, wheel: Path, directory: Path, *, keep: boo
             cells += walk(name, own, compiler, ("notebook", str(ROOT / "notebooks" / environment.notebook)), home)
     if not keep:
         shutil.rmtree(room)
-    return Trial(name, trial.versions, trial.added, trial.changed, tuple(cells))
+    return replace(trial, cells=tuple(cells))
 
 
 def walk(name: str, python: str, compiler: str, run: Sequence[str], home: str) -> list[dict[str, Any]]:
