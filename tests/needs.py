@@ -68,7 +68,7 @@ def missing_locks() -> list[str]:
     reading, writing = os.pipe()
     if (child := os.fork()) == 0:
         try:
-            os.write(writing, " ".join(sandbox.lock_in([], memory=1 << 30)).encode())
+            os.write(writing, " ".join(sandbox.lock_in([], memory=1 << 30, seconds=60)).encode())
         finally:
             os._exit(0)
     os.close(writing)

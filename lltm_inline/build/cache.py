@@ -349,8 +349,14 @@ def touch(path: Path) -> None:
         os.utime(path)
 
 
-def prune(*, max_age_s: float | None = None, max_bytes: float | None = None) -> list[Entry]:
+def prune(
+    *, max_age_s: float | None = None, max_bytes: float | None = None, rooms: Sequence[str] = ROOMS
+) -> list[Entry]:
     """Remove entries not used for `max_age_s` seconds, then the oldest until `max_bytes` are left; return them.
+
+    Args:
+        max_age_s, max_bytes: of what may stay.
+        rooms: of the cache, in which this is done.
 
     Raises:
         CacheError: an entry cannot be removed.
@@ -360,6 +366,8 @@ def prune(*, max_age_s: float | None = None, max_bytes: float | None = None) -> 
     """
     removed, total = [], 0
     for entry in entries():
+        if entry.path.parent.name not in rooms:
+            continue
         total += entry.bytes
         too_old = max_age_s is not None and entry.age_s > max_age_s
         too_much = max_bytes is not None and total > max_bytes

@@ -155,7 +155,7 @@ def _left(runner: Runner, case: Case) -> int:
 def _leak(runner: Runner) -> list[Finding]:
     """Make a call of some size time and again: when its tensors are gone, no memory is to be left of it."""
     case = next((case for case in size_cases(runner.op, None) if case.group == MANY), None)
-    if case is None or not runner.run(case).came_back:
+    if case is None or not runner.here or not runner.run(case).came_back:
         return []
     case = replace(case, group="")  # one thread: others have memory of their own
     runner.run_again(case)

@@ -232,6 +232,9 @@ class Runner:
         guard: the library of the memory guard; None builds it when it is needed.
     """
 
+    #: Whether the kernel runs in this process, whose memory tells what it leaves.
+    here = True
+
     def __init__(self, function: Function, guard: Build | None = None) -> None:
         self.function, self.guard = function, guard
         self.kernel, self.op, self.device = function.kernel, function.op, function.device

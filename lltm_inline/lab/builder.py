@@ -28,8 +28,13 @@ from .inside import BuildTask
 from .locked import Gone, Locked
 from .symbols import complaint_of_library
 
-#: For one text, and for each process of its compiler: more than any kernel takes, and an end for those that have none.
-BUILD_SECONDS, BUILD_BYTES, _BUILD_OUTPUT = 180.0, 4 * 2**30, 1 << 20
+#: For each process of a compiler: seconds of a processor, bytes of memory and of a file. More than any kernel takes, and an end
+#: for those that have none.
+BUILD_SECONDS, BUILD_BYTES, FILE_BYTES = 180, 4 * 2**30, 64 * 2**20
+#: How long the clock may run where other processes have the processors, and what compilers may print.
+_BUSY, _BUILD_OUTPUT = 10, 1 << 20
+#: What has been compiled takes so much of the cache, by last use.
+_KEPT_BYTES = 2**30
 #: Where programs, headers and libraries of a system are.
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/opt", "/etc/alternatives", "/nix/store")
 
@@ -136,14 +141,16 @@ def _made(key: str, kernel: Kernel) -> Build | None:
 
 def _compile(key: str, kernel: Kernel, op: Op, toolchain: Toolchain, trust: bool) -> Build:
     with cache.workspace(key) as directory:
-        task = BuildTask(kernel, blind(op), toolchain, str(directory), _readable(toolchain), BUILD_BYTES, trust)
+        task = BuildTask(
+            kernel, blind(op), toolchain, str(directory), _readable(toolchain), BUILD_BYTES, BUILD_SECONDS, FILE_BYTES, trust
+        )  # fmt: skip
         with Locked(task, _BUILD_OUTPUT) as builder:
             try:
-                answer = builder.receive(0, BUILD_SECONDS)
-            except Gone as gone:
-                late = f"is still being compiled after {BUILD_SECONDS:g} s"
-                why = late if "come back" in gone.reason else f"cannot be compiled: its compiler {gone.reason}"
-                raise Refused("builds", why) from None
+                answer = builder.receive(0, BUILD_SECONDS * _BUSY)
+            except Gone as gone:  # of the builder, which is ours: only what it prints is the text's
+                if "prints more" in gone.reason:
+                    raise Refused("builds", f"cannot be compiled: its compiler {gone.reason}") from None
+                raise InfraError(f"the process that compiles {gone.reason}") from None
         told = json.loads(answer.text)
         if answer.raised:
             if told["stage"] == "machine":
@@ -162,6 +169,7 @@ def _compile(key: str, kernel: Kernel, op: Op, toolchain: Toolchain, trust: bool
         manifest = {"ok": True, "kernel": f"{kernel.name} (lab)", "namespace": told["namespace"], "sha256": sha256}
         cache.write_manifest(directory, manifest)
         path = cache.publish(directory, "lab", key) / cache.LIBRARY
+    cache.prune(max_bytes=_KEPT_BYTES, rooms=("lab",))
     return Build(kernel.label, path, 0.0, False, (), toolchain.version, key, told["namespace"], "", sha256)
 
 

@@ -3,8 +3,10 @@
 Both are forked from a small server that has imported torch and nothing of a lab; each serves one text and ends. They know the
 text, the op's schema, and the numbers that they are given: no reference, no expected result, no seed.
 
-The judge's messages are pickles. What goes back is never one: a header, records of fixed form, and a line of text; the numbers
-of tensors lie in memory that the judge has made. Whoever reads that takes every byte for a lie.
+The judge's messages are pickles. What goes back is never one: a header, records of fixed form, and a line of text. Inputs lie in
+memory that the judge has made and shares; results lie where the kernel has put them, and the judge reads them there while the
+runner stands still. So nothing of ours in the runner is a part of an answer that a kernel could give in its place, and be sooner.
+Whoever reads that takes every byte for a lie.
 """
 
 from __future__ import annotations
@@ -47,14 +49,12 @@ from ..workers.worker import Modes
 from . import sandbox
 from .symbols import complaint_of_code, complaint_of_text, hides_words
 
-#: Memory that both map: the inputs of a call lie in the first half, what comes of it in the second. Untouched pages cost nothing.
+#: Memory that both map, for the inputs of calls. Untouched pages cost nothing.
 ARENA = 1 << 29
-HALF = ARENA // 2
-ALIGNMENT = 64
 #: A header is followed by its records, and these by its text.
 MAGIC = b"LLTM"
 HEADER = struct.Struct("<4sIBBHI")
-RECORD = struct.Struct("<BBBBI8qQ")
+RECORD = struct.Struct("<BBBBI8q8qQ")
 DONE, RAISED = 0, 1
 MISSING, TENSOR, NUMBER = 0, 1, 2
 MOST_RECORDS, MOST_AXES, LONGEST_TEXT = 64, 8, 1 << 16
@@ -150,8 +150,33 @@ def receive(reader: Reader) -> Any:
 
 def answer(link: socket.socket, number: int, status: int, text: str = "", records: Sequence[bytes] = ()) -> None:
     """Send what came of a request."""
+    link.sendall(_message(number, status, text, records))
+
+
+def _message(number: int, status: int, text: str, records: Sequence[bytes] = ()) -> bytes:
     line = text.encode(errors="replace")[:LONGEST_TEXT]
-    link.sendall(HEADER.pack(MAGIC, number, status, len(records), 0, len(line)) + b"".join(records) + line)
+    return HEADER.pack(MAGIC, number, status, len(records), 0, len(line)) + b"".join(records) + line
+
+
+#: What compilers, and their drivers at the start of a line, say when they have reached a limit that was set for them.
+_LIMITS = (
+    (r"CPU time limit exceeded", "is still being compiled after minutes of the processor"),
+    (
+        r"File size limit exceeded|File too large",
+        "is compiled to more than a file may hold: is there a large initialised array?",
+    ),
+    (
+        r"out of memory allocating|virtual memory exhausted|std::bad_alloc|memory exhausted",
+        "takes its compiler too much memory",
+    ),
+)
+#: How they say that the machine has failed them, where a text has no words: in a fatal error of their own.
+_PASSING = re.compile(
+    r"fatal error: (?:error (?:writing|closing)|can.t write|cannot open output|unable to (?:open|write))[^\n]*:", re.I
+)
+_UNDEFINED = re.compile(
+    r"undefined (?:reference|symbol)|multiple definition|duplicate symbol|not defined", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -164,6 +189,7 @@ class BuildTask:
         directory: in which the library is to lie.
         read: what the compiler may read.
         memory: bytes that each of its processes may take.
+        seconds, file: of a processor that each may take, and bytes of a file that it may write.
         trust: compile also where a lock is missing.
     """
 
@@ -173,13 +199,15 @@ class BuildTask:
     directory: str
     read: tuple[str, ...]
     memory: int
+    seconds: int
+    file: int
     trust: bool = False
 
     def run(self, link: socket.socket, reader: Reader, box: int) -> None:
         """Render, look at the text, compile, and say what came of it."""
         os.close(box)
         os.environ |= {"TMPDIR": self.directory, "LLTM_INLINE_NO_HEADER": "1"}
-        locks = sandbox.lock_in(self.read, self.directory, memory=self.memory, programs=True)
+        locks = sandbox.lock_in(self.read, self.directory, memory=self.memory, seconds=self.seconds, file=self.file)
         if not self.trust and not set(sandbox.NEEDED) <= set(locks):
             answer(
                 link,
@@ -211,13 +239,20 @@ class BuildTask:
         try:
             namespace, _ = inline.compile_job(job, Path(self.directory))
         except (RuntimeError, OSError) as error:
-            if passing := passing_failure(job, str(error), Path(self.directory)):
-                return {"stage": "machine", "reason": str(passing)}
-            failure = failure_of(job, str(error))
-            if not failure.diagnostics and "Permission denied" in str(error):  # of the locks, and not of the text
-                return {"stage": "machine", "reason": str(error).strip().splitlines()[-1][:_REASON]}
-            return {"stage": "builds", "reason": _first_of(failure)}
+            return self._blamed(job, str(error))
         return {"namespace": namespace, "prelude": job.prelude or ""}
+
+    def _blamed(self, job: Job, log: str) -> dict[str, str]:
+        """Say whose fault a failed build is: the text's own only where a compiler names a line of it, or a limit was reached."""
+        for said, reason in _LIMITS:
+            if re.search(said, log, re.MULTILINE):
+                return {"stage": "builds", "reason": reason}
+        failure = failure_of(job, log)
+        if not _PASSING.search(log) and any(one.line or _UNDEFINED.search(one.message) for one in failure.diagnostics):
+            return {"stage": "builds", "reason": _first_of(failure)}
+        passing = passing_failure(job, log, Path(self.directory))
+        last = (log.strip().splitlines() or ["nothing was said"])[-1]
+        return {"stage": "machine", "reason": str(passing or last)[:_REASON]}
 
     def _preprocessed(self, job: Job) -> str:
         """Return the lines of the text itself as the preprocessor leaves them."""
@@ -247,6 +282,7 @@ class RunTask:
         library: of the kernel.
         helpers: our own libraries by name.
         memory: bytes that the kernel may take.
+        seconds: of the processors that all its calls may take.
     """
 
     kernel: Kernel
@@ -255,6 +291,7 @@ class RunTask:
     library: Build
     helpers: dict[str, Build]
     memory: int
+    seconds: int
 
     def run(self, link: socket.socket, reader: Reader, box: int) -> None:
         """Lock this process in, load, and serve."""
@@ -264,8 +301,12 @@ class RunTask:
         os.close(box)
         warnings.simplefilter("ignore")
         replace(Modes.here(), threads=1, deterministic=(True, True, True)).apply()
-        locks = sandbox.lock_in([self.library.path], memory=self.memory)
-        answer(link, 0, DONE, ", ".join(locks))
+        sight = os.open(
+            "/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC
+        )  # behind the locks nobody gets it, the judge neither
+        locks = sandbox.lock_in([self.library.path], memory=self.memory, seconds=self.seconds)
+        socket.send_fds(link, [_message(0, DONE, ", ".join(locks))], [sight])
+        os.close(sight)
         if receive(reader) is None:  # the judge does not find them enough
             return
         registry.adopt(self.op)
@@ -324,7 +365,7 @@ class ProbeTask:
     Attributes:
         name: of `ESCAPES`.
         path, pid, port: a file, a process and a port on which somebody listens.
-        memory: bytes that may be taken.
+        memory, seconds: what may be taken.
     """
 
     name: str
@@ -332,11 +373,12 @@ class ProbeTask:
     pid: int
     port: int
     memory: int = 1 << 28
+    seconds: int = 20
 
     def run(self, link: socket.socket, reader: Reader, box: int) -> None:
         """Lock this process in as for a submission, and try."""
         os.close(box)
-        answer(link, 0, DONE, ", ".join(sandbox.lock_in([], memory=self.memory)))
+        answer(link, 0, DONE, ", ".join(sandbox.lock_in([], memory=self.memory, seconds=self.seconds)))
         receive(reader)
         try:
             ESCAPES[self.name](self.path, self.pid, self.port, self.memory)
@@ -348,19 +390,21 @@ class ProbeTask:
 
 @dataclass
 class Server:
-    """Calls one kernel, and keeps what its gradients need."""
+    """Calls one kernel, and keeps what its gradients need and what the judge may look at again."""
 
     function: Function
     memory: mmap.mmap
     guard: Guard
     calls: dict[int, tuple[list[Any], tuple[Any, ...]]] = field(default_factory=dict)
+    held: dict[int, list[Tensor]] = field(default_factory=dict)
 
     def answer(self, ask: Ask) -> tuple[str, list[bytes]]:
         """Make a call; return a line and the records of what it gave."""
         for number in ask.forget:
             self.calls.pop(number, None)
+            self.held.pop(number, None)
         if not ask.guard:
-            return "", self._packed(self._called(ask))
+            return "", self._described(ask.number, self._called(ask))
         entered = self.guard.at_end if ask.guard == "end" else self.guard.at_start
         with entered(ask.dtype):
             found = self._called(ask, guarded=True)
@@ -368,7 +412,7 @@ class Server:
                 [d.name, d.shape, d.dtype, d.behind, d.distance, d.elements, d.old.hex(), d.new.hex()]
                 for d in self.guard.damages()
             ]
-            return json.dumps(told), self._packed(found)
+            return json.dumps(told), self._described(ask.number, found)
 
     def _called(self, ask: Ask, guarded: bool = False) -> tuple[Any, ...]:
         grads = [self._tensor(value) for value in ask.grads]
@@ -424,26 +468,25 @@ class Server:
             tensor = flat.as_strided(laid.size, laid.stride, laid.start).data
         return tensor.requires_grad_() if laid.wanted else tensor
 
-    def _packed(self, values: Sequence[Any]) -> list[bytes]:
-        """Copy results into the second half of the arena, and describe them."""
-        end, records = HALF, []
+    def _described(self, number: int, values: Sequence[Any]) -> list[bytes]:
+        """Say where results lie. There they stay until the judge lets them go."""
+        records, self.held[number] = [], []
         for value in values:
             if isinstance(value, Tensor):
-                kind, tensor = TENSOR, value.detach().resolve_conj().resolve_neg().contiguous()
+                kind, tensor = TENSOR, value.detach().resolve_conj().resolve_neg()
             elif isinstance(value, bool | int | float):
                 kind, tensor = NUMBER, torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
             else:
-                records.append(RECORD.pack(MISSING, 0, 0, 0, 0, *[0] * MOST_AXES, 0))
+                records.append(RECORD.pack(MISSING, *[0] * (4 + 2 * MOST_AXES + 1)))
                 continue
-            nbytes = tensor.numel() * tensor.element_size()
-            if tensor.dtype not in DTYPES or tensor.dim() > MOST_AXES or end + nbytes > ARENA:
+            axes = tensor.dim()
+            plain = tensor.device.type == "cpu" and tensor.layout == torch.strided and tensor.dtype in DTYPES
+            if not plain or axes > MOST_AXES or tensor.numel() * tensor.element_size() > ARENA:
                 told = f"{tuple(tensor.shape)} {tensor.dtype}"
                 raise RuntimeError(f"a result is a tensor {told}: too large, or of a dtype that no op has")
-            if nbytes:
-                place = torch.frombuffer(self.memory, dtype=tensor.dtype, count=tensor.numel(), offset=end)
-                place.copy_(tensor.flatten())
+            self.held[number].append(tensor)
+            rest = [0] * (MOST_AXES - axes)
+            place = (*tensor.shape, *rest, *tensor.stride(), *rest, tensor.data_ptr())
             attached = isinstance(value, Tensor) and value.requires_grad
-            size = (*tensor.shape, *[0] * (MOST_AXES - tensor.dim()))
-            records.append(RECORD.pack(kind, DTYPES.index(tensor.dtype), tensor.dim(), attached, 0, *size, end))
-            end += -(-nbytes // ALIGNMENT) * ALIGNMENT
+            records.append(RECORD.pack(kind, DTYPES.index(tensor.dtype), axes, attached, 0, *place))
         return records

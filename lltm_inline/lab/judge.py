@@ -10,10 +10,10 @@ What a text does to its runner becomes a reason. Only the machine's own failures
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -24,9 +24,8 @@ from ..checking.report import Finding, Section
 from ..checking.runner import laboratory
 from ..checking.safety import replay, safety_cases
 from ..errors import InfraError, InputError, LltmInlineError
-from ..measure import stats
 from ..model.registry import Kernel, Op
-from ..run.cases import Case, Size, dtypes_of, elements, secret, size_cases
+from ..run.cases import LAYOUTS, Case, Size, dtypes_of, elements, secret, size_cases, viewed, with_extent
 from ..workers.limits import Limits
 from .builder import Library, Refused, build, toolchain_of
 from .grades import NOT_RUN, Mark
@@ -36,13 +35,14 @@ from .runner import RemoteGuard, Runner
 from .timing import speedup
 
 _HIDDEN = "hidden"
-_HIDDEN_SIZES, _MOST_EXTENT, _MOST_HIDDEN = 4, 70, 60_000
+#: How many sizes are drawn, each with one extent of another magnitude up to the largest; of no more elements.
+_HIDDEN_SIZES, _MOST_EXTENT, _MOST_HIDDEN, _TRIES = 12, 1 << 16, 300_000, 50
 #: The quantities of a finding that are about all gradients.
 _OF_BACKWARD = ("backward", "gradcheck", "second derivative")
 #: Of a reason, this much is shown.
 _LONGEST = 400
-#: Calls from which what they leave behind follows, and the bytes a call that the C library itself may keep of it for a while.
-_CALLS, _KEPT = 16, 16384
+#: Runs of calls from which what they leave behind follows, and the bytes a call that the C library itself may keep of it for a while.
+_RUNS, _CALLS, _KEPT = 4, 10, 16384
 
 
 def grade_text(
@@ -110,7 +110,7 @@ def _faults(
         library = build(kernel, exercise.op, toolchain, exercise.forbid, trust=trust)
     except Refused as refused:
         return _all(criteria, refused.stage, refused.reason)
-    with secret(seed), laboratory(), Runner(library, exercise.op, lab.limits, trust=trust) as runner:
+    with secret(seed), laboratory(), Runner(library, exercise.op, lab.limits, trust=trust, seed=seed) as runner:
         try:
             runner.start()
         except Gone as gone:
@@ -125,7 +125,9 @@ def _faults(
             faults |= _checked(exercise, runner, seed)
         if timed:
             wrong = next(filter(None, faults.values()), "")
-            faults |= dict.fromkeys(timed, wrong) if wrong else _slow(lab, exercise, timed, runner, library, trust)
+            faults |= (
+                dict.fromkeys(timed, wrong) if wrong else _slow(lab, exercise, timed, runner, library, trust, seed)
+            )
         return faults
 
 
@@ -140,23 +142,34 @@ def _all(criteria: Sequence[str], stage: str, reason: str) -> dict[str, str]:
     return {name: reason if name == stage else f"{after}: {reason}" for name in criteria}
 
 
+class _Strict(checking.Runner):
+    """Takes no refusal: what the reference takes a kernel must take, but for numbers of more than 32 bits."""
+
+    here = False
+
+    def may_refuse(self, case: Case, said: str) -> bool:
+        return case.is_large and super().may_refuse(case, said)
+
+
 def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
     """Run the check section by section, each in a process that lives, and say what each criterion lacks."""
     op = exercise.op
-    checked = checking.Runner(runner.function)
+    checked = _Strict(runner.function)
     # This process computes with one thread, and so does a worker of dask; a kernel must be right on several.
     checked.threads = max(2, len(os.sched_getaffinity(0)))
     guard: Any = RemoteGuard(runner)
     more = hidden_cases(op, seed)
     parts, matrix = parts_of(checked, more=more, safety=lambda one, sizes: replay(one, safety_cases(op, sizes), guard))
     sections: dict[str, Section] = {}
+    aside: list[Section] = []
     for name, part in parts.items():
-        sections[name] = _section(name, part, runner, checked)
+        sections[name], *more_seen = _section(name, part, runner, checked)
+        aside += more_seen
         if any("does not come back" in finding.text for finding in sections[name].findings):
             break  # each section would wait for as long again
     looked_at = {quantity for quantity, cells in matrix.items() if "ok" in cells.values()}
     found: dict[str, list[Finding]] = {}
-    for section in sections.values():
+    for section in (*sections.values(), *aside):
         for finding in section.findings:
             for criterion in _criteria_of(finding, exercise, op):
                 found.setdefault(criterion, []).append(finding)
@@ -183,35 +196,59 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
 
 
 def hidden_cases(op: Op, seed: bytes) -> list[Case]:
-    """Draw sizes that nobody knows beforehand, in each dtype.
+    """Draw sizes that nobody knows beforehand, in each dtype and in any layout.
+
+    One extent is of a magnitude of its own in each, and so all magnitudes are there; the others are small.
 
     Example:
         >>> from ..model.registry import registry
         >>> cases = hidden_cases(registry.ops["axpy"], b"seed")
         >>> len(cases), cases == hidden_cases(registry.ops["axpy"], b"seed"), cases == hidden_cases(registry.ops["axpy"], b"other")
-        (8, True, False)
+        (24, True, False)
     """
-    draw, sizes = random.Random(seed), list[Size]()
-    base = size_cases(op, None)[0].size
-    for _ in range(50 * _HIDDEN_SIZES):
-        size = tuple(draw.randint(2, _MOST_EXTENT) for _ in base)
-        if size not in sizes and op.allows(size) and elements(op, size) < _MOST_HIDDEN and not op.check_size:
-            sizes.append(size)
-        if len(sizes) == _HIDDEN_SIZES:
-            break
-    return [Case(_HIDDEN, size, dtype) for size in sizes for dtype in dtypes_of(op)]
+    draw, cases = random.Random(seed), list[Case]()
+    axes = len(size_cases(op, None)[0].size)
+    layouts = ("contiguous", *LAYOUTS)
+    for number in range(_HIDDEN_SIZES if axes else 0):
+        for _ in range(_TRIES):
+            size = tuple(int(2 * 16 ** draw.random()) for _ in range(axes))
+            long = int(2 * (_MOST_EXTENT / 2) ** ((number + draw.random()) / _HIDDEN_SIZES))
+            case = Case(_HIDDEN, with_extent(size, draw.randrange(axes), long))
+            if op.any_rank:  # the long one among one to four
+                view = (*(draw.randint(1, 5) for _ in range(draw.randrange(4))), long)
+                case = replace(viewed(op, case.size, tuple(draw.sample(view, len(view)))), group=_HIDDEN)
+            if op.allows(case.size) and elements(op, case.size) < _MOST_HIDDEN:
+                cases += [
+                    replace(case, dtype=dtype, layout=draw.choice(layouts), grads=draw.choice(layouts))
+                    for dtype in dtypes_of(op)
+                ]
+                break
+    return cases
 
 
-def _section(name: str, part: Any, runner: Runner, checked: checking.Runner) -> Section:
-    """Run one section; what ends the process ends the section, and the next has a new one."""
+def _section(name: str, part: Any, runner: Runner, checked: checking.Runner) -> list[Section]:
+    """Run one section; what ends the process ends the section, and the next has a new one.
+
+    Returns:
+        The section; and what was seen beside it, each as one of the name of the section that it belongs to.
+    """
+    label, raised = checked.kernel.label, runner.raised
     try:
         cases, findings, skipped, notes = part()
+        runner.look_again()
         runner.require_silence()
     except Gone as gone:
         runner.close()
-        what = "safety" if name == "safety" else "forward"
-        return Section(name, 1, (Finding(checked.kernel.label, name, what, f"it {gone.reason}"),))
-    return Section(name, cases, tuple(findings), tuple(skipped), 0.0, notes)
+        return [_finding(label, name, "safety" if name == "safety" else "forward", f"it {gone.reason}")]
+    if name not in ("parity", "interface") and runner.raised > raised and not findings:
+        runner.faults.append("raises in some of its calls, at inputs that it has taken in others")
+    faults, runner.faults = runner.faults[:1], []
+    aside = [_finding(label, "parity", "forward", fault) for fault in faults]
+    return [Section(name, cases, tuple(findings), tuple(skipped), 0.0, notes), *aside]
+
+
+def _finding(label: str, name: str, what: str, text: str) -> Section:
+    return Section(name, 1, (Finding(label, name, what, text),))
 
 
 def _criteria_of(finding: Finding, exercise: Exercise, op: Op) -> list[str]:
@@ -251,14 +288,15 @@ def _holds(op: Op, runner: Runner, checked: checking.Runner) -> str:
     case = Case("", _large(op), dtypes_of(op)[0])
     held = []
     try:
-        for _ in range(_CALLS):
-            checked.run_again(case)
-            held.append(runner.start().held())
+        with runner.undisturbed():
+            for _ in range(_RUNS * _CALLS + 1):
+                checked.run_again(case)
+                held.append(runner.start().held())
     except Gone as gone:
         runner.close()
         return f"it {gone.reason}"
-    # What leaks grows with every call; a page now and then is the C library's.
-    left = stats.quartiles(after - before for before, after in itertools.pairwise(held[3:]))[1]
+    # What leaks, in each call or in every third, grows in all runs but the first; what is set up once grows in one.
+    left = min(held[end] - held[end - _CALLS] for end in range(2 * _CALLS, len(held), _CALLS)) / _CALLS
     return f"each call leaves {left / 1024:,.0f} KiB behind" if left > _KEPT else ""
 
 
@@ -269,7 +307,7 @@ def _large(op: Op) -> Size:
 
 
 def _slow(
-    lab: Lab, exercise: Exercise, criteria: Sequence[str], runner: Runner, library: Library, trust: bool
+    lab: Lab, exercise: Exercise, criteria: Sequence[str], runner: Runner, library: Library, trust: bool, seed: bytes
 ) -> dict[str, str]:
     """Say why it is not as fast as each criterion wants; nothing where it is, at the lower bound of its ratio to the baseline."""
     try:
@@ -280,7 +318,7 @@ def _slow(
     limits = Limits(seconds=max(lab.limits.seconds, 10.0), memory=lab.limits.memory, output=lab.limits.output)
     with Runner(other, exercise.op, limits, trust=trust) as baseline:
         try:
-            found = speedup(exercise.op, runner, baseline)
+            found = speedup(exercise.op, runner, baseline, seed)
         except Gone as gone:
             runner.close()
             return dict.fromkeys(criteria, f"it {gone.reason}")

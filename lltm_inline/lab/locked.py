@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import itertools
 import math
 import mmap
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -18,6 +20,7 @@ import torch
 from torch import Tensor
 
 from ..autopsy.facts import signal_name
+from ..base.processors import processors
 from ..base.stop import readable
 from ..build import cache
 from ..errors import InfraError, WorkerError
@@ -25,7 +28,7 @@ from ..workers.channel import send
 from ..workers.fork_client import ForkClient
 from ..workers.process import Output
 from . import inside, sandbox
-from .inside import ALIGNMENT, ARENA, DTYPES, HALF, HEADER, MAGIC, MISSING, NUMBER, RECORD, TENSOR, Laid
+from .inside import ARENA, DTYPES, HEADER, MAGIC, MISSING, NUMBER, RECORD, TENSOR, Laid
 
 _TICK, _PIPE_BYTES = 0.05, 1 << 16
 #: How many times its own limit a process may wait for a core beside it.
@@ -41,6 +44,7 @@ _OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 #: For each tensor of a call, where its storage lies, and the judge's own.
 Kept = Sequence[tuple[Laid, Tensor]]
+_ALIGNMENT = 64
 
 
 class Gone(BaseException):
@@ -68,12 +72,24 @@ class Broken(BaseException):
 
 
 class Answer(NamedTuple):
-    """What came back: whether the call raised, its text, and its results with whether each has a gradient."""
+    """What came back: whether the call raised, its text, and records of where its results lie.
+
+    Once they were read: the results themselves, and whether each has a gradient.
+    """
 
     raised: bool
     text: str
+    records: tuple[tuple[int, ...], ...] = ()
     values: tuple[Any, ...] = ()
     attached: tuple[bool, ...] = ()
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two results are the same, bit for bit."""
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        whole = one.shape == other.shape and one.dtype == other.dtype
+        return whole and torch.equal(one.flatten().view(torch.uint8), other.flatten().view(torch.uint8))
+    return type(one) is type(other) and (one == other or one != one)
 
 
 def _plain(value: Any) -> Any:
@@ -128,6 +144,8 @@ def server() -> ForkClient:
 class _Clock:
     """The seconds that a process may take: those in which it would run and other processes have the cores are not its own.
 
+    Its threads wait for each other, too: so together they may take as many seconds of the processors as these can give.
+
     Args:
         pid: of the process.
         seconds: that it may take; of a machine that is busy for longer than some times as much no more is made up for.
@@ -136,6 +154,7 @@ class _Clock:
     def __init__(self, pid: int, seconds: float) -> None:
         self._pid, self._seconds, self._started = pid, seconds, time.monotonic()
         self._before: dict[str, float] | None = None
+        self._used = self._ticks()
 
     def left(self) -> float:
         """Return the seconds that are left; of a call that is back at once nobody asks how long it has waited."""
@@ -144,9 +163,22 @@ class _Clock:
             self._before = self._waited()
         if passed < self._seconds:
             return self._seconds - passed
+        if (self._ticks() - self._used) / os.sysconf("SC_CLK_TCK") > self._seconds * processors():
+            return 0.0
         before = self._before or {}
         waited = max((now - before.get(thread, 0.0) for thread, now in self._waited().items()), default=0.0)
         return self._seconds - passed + min(waited, _MOST_WAITED * self._seconds)
+
+    @property
+    def ticking(self) -> bool:
+        """Whether it has not come back at once."""
+        return self._before is not None
+
+    def _ticks(self) -> int:
+        """Return what all its threads have taken of the processors; nothing of a process that has ended."""
+        with suppress(OSError, IndexError, ValueError), open(f"/proc/{self._pid}/stat", "rb") as file:
+            return sum(map(int, file.read().rpartition(b")")[2].split()[11:13]))
+        return 0
 
     def _waited(self) -> dict[str, float]:
         """Return for each thread how long it has waited for a core; nothing where the system does not count it."""
@@ -180,6 +212,9 @@ class Locked:
         os.set_blocking(self._output, False)
         self.printed, self._speaks, self._closed = Output(), True, False
         self._data, self._data_ended = bytearray(), False
+        self._sight, self._stands = -1, False
+        self._memory: int = task.memory
+        self._held: int | None = None
         self._cursor, self._rooms = 0, dict[int, tuple[int, int]]()
         try:
             send(self._link, task)
@@ -195,9 +230,7 @@ class Locked:
         """
         clock = _Clock(self.pid, seconds)
         while (found := self._parsed(number)) is None:
-            left = clock.left()
-            if left <= 0:
-                self._end(f"does not come back within {seconds:g} s")
+            left = self._hold_to(clock, seconds)
             ready = readable(self._files(), min(left, _TICK))
             self._drain()
             ended = self._server.ending_of(self.pid) is not None  # asked first: what it has sent before is read then
@@ -206,6 +239,8 @@ class Locked:
                     self._feed()
                 if ended or self._data_ended:
                     return self._parsed(number) or self._fail()
+        if self._sight >= 0 and self._held is None:  # nothing of a student's is in it yet
+            self._held = self.held()
         return found
 
     def wait(self, seconds: float) -> None:
@@ -217,10 +252,26 @@ class Locked:
         clock = _Clock(self.pid, seconds)
         while self._link.fileno() not in readable(self._files(), _TICK):
             self._drain()
-            if clock.left() <= 0:
-                self._end(f"does not come back within {seconds:g} s")
+            self._hold_to(clock, seconds)
             if self._server.ending_of(self.pid) is not None:
                 self._fail()
+
+    def _hold_to(self, clock: _Clock, seconds: float) -> float:
+        """End it where it has passed a limit; return the seconds that are left."""
+        left = clock.left()
+        if left <= 0:
+            self._end(f"does not come back within {seconds:g} s")
+        if clock.ticking and self._sight >= 0:  # a runner, and not back at once
+            if (count := len(self._threads())) > sandbox.THREADS:
+                self._end(f"runs {count} threads at once, more than {sandbox.THREADS}")
+            if self._held is not None and self.held() - self._held > self._memory:
+                self._end(f"takes more than {self._memory / 2**20:,.0f} MiB of memory")
+        return left
+
+    def _threads(self) -> list[str]:
+        with suppress(OSError):
+            return os.listdir(f"/proc/{self.pid}/task")
+        return []
 
     def _files(self) -> list[int]:
         """List what may have something to say."""
@@ -240,9 +291,14 @@ class Locked:
 
     def _feed(self) -> None:
         """Take in what has come, or that nothing will come any more."""
-        data = b""
+        data, files = b"", list[int]()
         with suppress(ConnectionError):
-            data = self._link.recv(_PIPE_BYTES)
+            data, files, _, _ = socket.recv_fds(self._link, _PIPE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+        for file in files:  # a runner sends one, with its first word
+            if self._sight < 0:
+                self._sight = file
+            else:
+                os.close(file)
         self._data += data
         self._data_ended = not data
         if len(self._data) > _MOST_BYTES:
@@ -267,37 +323,49 @@ class Locked:
             self._end("sends what is no answer")
         if len(self._data) < size:
             return None
-        records = [RECORD.unpack_from(self._data, HEADER.size + i * RECORD.size) for i in range(count)]
+        records = tuple(RECORD.unpack_from(self._data, HEADER.size + i * RECORD.size) for i in range(count))
         text = bytes(self._data[size - length :]).decode(errors="replace")
         self._data.clear()
-        values, attached = [], []
-        for kind, dtype, axes, has_gradient, _, *size_and_offset in records:
-            values.append(self._value(kind, dtype, size_and_offset[:axes], size_and_offset[-1]))
-            attached.append(bool(has_gradient))
         text = "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)
-        return Answer(status == inside.RAISED, text, tuple(values), tuple(attached))
+        return Answer(status == inside.RAISED, text, records)
 
-    def _value(self, kind: int, dtype: int, size: Sequence[int], offset: int) -> Any:
-        """Copy a result out of the second half of the memory."""
+    def read(self, answer: Answer) -> Answer:
+        """Copy the results of an answer out of the process, which stands still.
+
+        Raises:
+            Gone: there are none where it says that they are.
+        """
+        values = tuple(map(self._value, answer.records))
+        return answer._replace(values=values, attached=tuple(bool(record[3]) for record in answer.records))
+
+    def _value(self, record: Sequence[int]) -> Any:
+        (kind, dtype, axes), most = record[:3], inside.MOST_AXES
         if kind == MISSING:
             return None
-        sane = kind in (TENSOR, NUMBER) and dtype < len(DTYPES) and len(size) <= inside.MOST_AXES
+        if kind not in (TENSOR, NUMBER) or dtype >= len(DTYPES) or axes > most:
+            self._end("sends what is no answer")
+        size, stride, of = record[5 : 5 + axes], record[5 + most : 5 + most + axes], DTYPES[dtype]
         # Of a tensor without elements, too: to torch, extents have a largest product.
-        if not sane or any(extent < 0 for extent in size) or math.prod(extent or 1 for extent in size) > ARENA:
+        if min((*size, *stride), default=0) < 0 or math.prod(extent or 1 for extent in size) > ARENA:
             self._end("sends what is no answer")
-        count, of = math.prod(size), DTYPES[dtype]
-        if offset < HALF or offset % ALIGNMENT or offset + count * of.itemsize > ARENA:
+        if 0 in size:
+            return torch.empty(size, dtype=of)
+        reach = 1 + sum((extent - 1) * step for extent, step in zip(size, stride, strict=True))
+        if reach * of.itemsize > ARENA:
             self._end("sends what is no answer")
-        if not count:
-            tensor = torch.empty(tuple(size), dtype=of)
-        else:  # as bytes first: of a bool any byte may come
-            plain = torch.uint8 if of == torch.bool else of
-            tensor = torch.frombuffer(self.memory, dtype=plain, count=count, offset=offset).clone().view(tuple(size))
-            tensor = tensor != 0 if of == torch.bool else tensor
-        return tensor if kind == TENSOR else tensor.flatten()[0].item() if count else None
+        flat = torch.empty(reach * of.itemsize, dtype=torch.uint8)
+        read = 0
+        with suppress(OSError, OverflowError):
+            read = os.preadv(self._sight, [(ctypes.c_char * flat.numel()).from_address(flat.data_ptr())], record[-1])
+        if read != flat.numel():
+            self._end("sends what is no answer")
+        # As bytes first: of a bool any byte may come.
+        flat = flat != 0 if of == torch.bool else flat.view(of)
+        tensor = flat.as_strided(size, stride).clone(memory_format=torch.contiguous_format)
+        return tensor if kind == TENSOR else tensor.flatten()[0].item()
 
     def lay(self, number: int, values: Sequence[Any], wanted: Sequence[bool] = ()) -> tuple[tuple[Any, ...], Kept]:
-        """Copy tensors into the first half of the memory, each with all of its storage.
+        """Copy tensors into the memory, each with all of its storage.
 
         They stay there until `forget`: the gradients of a call look at its inputs again.
 
@@ -309,7 +377,7 @@ class Locked:
         wholes = [
             torch.empty(0, dtype=torch.uint8).set_(one.untyped_storage()) for one in flat if isinstance(one, Tensor)
         ]
-        sizes = [-(-whole.numel() // ALIGNMENT) * ALIGNMENT for whole in wholes]
+        sizes = [-(-whole.numel() // _ALIGNMENT) * _ALIGNMENT for whole in wholes]
         offsets = list(itertools.accumulate(sizes, initial=self._room(number, sum(sizes))))
         places = iter(zip(offsets, wholes, strict=False))
         kept: list[tuple[Laid, Tensor]] = []
@@ -334,12 +402,12 @@ class Locked:
 
     def _room(self, number: int, size: int) -> int:
         """Find room for the tensors of a call, behind those of the one before; what lies there of a living call stays."""
-        start = self._cursor if self._cursor + size <= HALF else 0
+        start = self._cursor if self._cursor + size <= ARENA else 0
         while over := [end for begin, end in self._rooms.values() if begin < start + size and start < end]:
             start = max(over)
-        if start + size > HALF:
+        if start + size > ARENA:
             raise InfraError(
-                f"the inputs of a call take more than {HALF / 2**20:.0f} MiB: make the sizes of the exercise smaller"
+                f"the inputs of a call take more than {ARENA / 2**20:.0f} MiB: make the sizes of the exercise smaller"
             )
         self._rooms[number] = start, start + size
         self._cursor = start + size
@@ -349,13 +417,18 @@ class Locked:
         """Let the tensors of a call go."""
         self._rooms.pop(number, None)
 
+    def changed(self, kept: Kept) -> bool:
+        """Tell whether anything of the inputs, or beside them, is another than it was."""
+        return any(not torch.equal(self._now(one), whole) for one, whole in kept if one.nbytes)
+
     def take_back(self, kept: Kept) -> None:
         """Copy what was changed of the inputs, or beside them, into the judge's own: there it is seen."""
         for one, whole in kept:
-            if one.nbytes:
-                now = torch.frombuffer(self.memory, dtype=torch.uint8, count=one.nbytes, offset=one.offset)
-                if not torch.equal(now, whole):
-                    whole.copy_(now)
+            if one.nbytes and not torch.equal(now := self._now(one), whole):
+                whole.copy_(now)
+
+    def _now(self, one: Laid) -> Tensor:
+        return torch.frombuffer(self.memory, dtype=torch.uint8, count=one.nbytes, offset=one.offset)
 
     def ask(self, ask: inside.Ask | str) -> None:
         """Send a request, or a word to go on."""
@@ -370,6 +443,8 @@ class Locked:
         Raises:
             Gone: it has ended.
         """
+        if self._stands:
+            return
         os.kill(self.pid, signal.SIGSTOP)
         deadline = time.monotonic() + _STOP_SECONDS
         while (state := self._state()) not in ("T", "t"):
@@ -377,10 +452,13 @@ class Locked:
                 self._fail()
             if time.monotonic() > deadline:
                 raise InfraError("a process that was stopped goes on")
+        self._stands = True
 
     def go_on(self) -> None:
         """Let it run again."""
-        os.kill(self.pid, signal.SIGCONT)
+        if self._stands:
+            self._stands = False
+            os.kill(self.pid, signal.SIGCONT)
 
     def _state(self) -> str:
         """Return `T` where every thread stands still, else the state of one that does not; nothing where it has ended."""
@@ -438,6 +516,8 @@ class Locked:
                 os.killpg(self.pid, signal.SIGKILL)
         self._link.close()
         os.close(self._output)
+        if self._sight >= 0:
+            os.close(self._sight)
         self._box.close()
 
     def __enter__(self) -> Locked:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
+import random
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from ..base.processors import processors
 from ..checking.guard import Damage
 from ..checking.runner import threads
 from ..errors import InfraError, LltmInlineError
@@ -21,28 +25,63 @@ from ..run.function import Function
 from ..workers.limits import Limits
 from .builder import Library
 from .inside import Ask, RunTask
-from .locked import Answer, Broken, Gone, Kept, Locked, require_locks
+from .locked import Answer, Broken, Gone, Kept, Locked, require_locks, same
 
 #: Locks and loading, on a machine that is busy.
 _LOAD_SECONDS = 60.0
 #: All calls of a kernel may take as long as so many of the slowest: who waits in each, a little less than is allowed, holds up the class.
 _IN_ALL = 30
+#: How many calls are made behind one that was asked for, drawn anew for each; and how often its results are held on to.
+_MORE, _MOST_MORE, _HOLD = (0, 0, 0, 0, 0, 0, 1, 1, 2, 4), 48, 1 / 8
+#: Calls of no more bytes are made again.
+_SMALL = 1 << 16
+CHANGES = "its result changes when it is called again: a result must be memory of its own"
+
+
+class _Good(NamedTuple):
+    """A call that was answered, which may be made again."""
+
+    inputs: tuple[Any, ...]
+    wanted: tuple[bool, ...]
+    threads: int
+
+
+class _Held(NamedTuple):
+    """What an answer gave, to be looked at again later; `keep` keeps its call alive."""
+
+    process: Locked
+    number: int
+    answer: Answer
+    keep: Any = None
 
 
 class Runner:
     """The process in which one submission's kernel runs; a new one takes its place when it has ended.
+
+    A kernel has a memory: it can count its calls, and hand out one buffer for all of them. So with a seed the calls that a check asks
+    for are not all: earlier ones are made again, a drawn number of them between any two; and results are read again after later calls.
 
     Args:
         library: what runs.
         op: what it computes, with all that the judge knows of it.
         limits: of each call.
         trust: run it also where a lock is missing.
+        seed: from which all that follows; without one there is only what is asked for.
 
     Attributes:
         spent: seconds in which its answers were waited for, in all processes.
+        faults: what was seen beside the calls that were asked for.
+        raised: how many calls have raised.
     """
 
-    def __init__(self, library: Library, op: Op, limits: Limits, *, trust: bool = False) -> None:
+    def __init__(
+        self, library: Library, op: Op, limits: Limits, *, trust: bool = False, seed: bytes | None = None
+    ) -> None:
+        self._draw = None if seed is None else random.Random(seed)
+        self._good: deque[_Good] = deque(maxlen=4)
+        self._kept: _Held | None = None
+        self.faults: list[str] = []
+        self.raised = 0
         self._library, self.limits, self._trust = library, limits, trust
         try:
             self._helpers = {
@@ -68,8 +107,9 @@ class Runner:
         if self.process is None:
             library = self._library
             task = RunTask(
-                library.kernel, library.op, library.toolchain, library.build, self._helpers, self.limits.memory
-            )
+                library.kernel, library.op, library.toolchain, library.build, self._helpers, self.limits.memory,
+                math.ceil(_IN_ALL * self.limits.seconds * processors()),
+            )  # fmt: skip
             self.process, self._number, self._forgotten = Locked(task, self.limits.output), 1, []
             try:
                 require_locks(self.process.receive(0, _LOAD_SECONDS).text, self._trust)
@@ -87,7 +127,7 @@ class Runner:
         """End it."""
         if self.process is not None:
             self.process.close()
-            self.process = None
+            self.process, self._kept = None, None
 
     def require_silence(self) -> None:
         """See that it still stands and has said nothing that nobody asked for.
@@ -108,6 +148,14 @@ class Runner:
 
     def call(self, inputs: Sequence[Any], wanted: Sequence[bool], threads: int) -> tuple[_Call, Answer]:
         """Run forward; return the call, by which its gradients can be had, and what it gave."""
+        call, answer = self._called(inputs, wanted, threads)
+        if self._draw is not None:
+            if _size(inputs) <= _SMALL:
+                self._good.append(_Good(tuple(inputs), tuple(wanted), threads))
+            self._look_back(call.process, call.number, answer, call)
+        return call, answer
+
+    def _called(self, inputs: Sequence[Any], wanted: Sequence[bool], threads: int) -> tuple[_Call, Answer]:
         process, number = self._begin()
         laid, kept = process.lay(number, inputs, wanted)
         call = _Call(self, process, number, kept)
@@ -119,9 +167,38 @@ class Runner:
         if process is not call.process:
             raise Gone("has ended since its forward was called")
         laid, kept = process.lay(number, grads)
-        process.forget(number)
+        mine = _Call(self, process, number, kept)
         ask = Ask(number, of=call.number, grads=laid, wanted=tuple(wanted), threads=threads, **self._manner())
-        return self._answer(ask, [*kept, *call.kept])
+        answer = self._answer(ask, [*kept, *call.kept])
+        if self._draw is not None:
+            self._look_back(process, number, answer, (mine, call))
+        return answer
+
+    def _look_back(self, process: Locked, number: int, answer: Answer, keep: Any) -> None:
+        """Make some calls that nobody asked for, and see whether an earlier result is still what it was.
+
+        Raises:
+            Gone: the process has ended.
+        """
+        assert self._draw is not None
+        for _ in range(_MOST_MORE if self._draw.random() < _HOLD / 32 else self._draw.choice(_MORE)):
+            if not self._good:
+                break
+            try:
+                self._called(*self._draw.choice(self._good))
+            except RuntimeError as error:
+                self.faults.append(f"raises at inputs that it has taken before: {error}")
+        if self._kept is None or self._draw.random() < _HOLD:
+            self.look_again()
+            self._kept = _Held(process, number, answer, keep)
+
+    def look_again(self) -> None:
+        """See whether the result that was held on to is still what it was, and let it go."""
+        held, self._kept = self._kept, None
+        if held is not None and held.process is self.process:
+            now = held.process.read(held.answer).values
+            if not all(map(same, now, held.answer.values)):
+                self.faults.append(CHANGES)
 
     def _begin(self) -> tuple[Locked, int]:
         if self.spent > _IN_ALL * self.limits.seconds:
@@ -138,12 +215,19 @@ class Runner:
 
     def _answer(self, ask: Ask, kept: Kept) -> Answer:
         assert self.process is not None
+        process = self.process
         started = time.monotonic()
-        self.process.ask(ask)
+        process.ask(ask)
         answer = self._receive(ask.number, self.limits.seconds)
         self.spent += time.monotonic() - started
-        self.process.take_back(kept)
+        try:
+            process.take_back(kept)
+            answer = answer if answer.raised else process.read(answer)
+        except BaseException:
+            self.close()
+            raise
         if answer.raised:
+            self.raised += 1
             raise RuntimeError(_said(answer.text))
         if self.guard:
             self.damages += _damages(answer.text)
@@ -186,6 +270,16 @@ class Runner:
         return Remote
 
     @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Make no calls beside those that are asked for, and hold on to nothing."""
+        self.look_again()
+        draw, self._draw = self._draw, None
+        try:
+            yield
+        finally:
+            self._draw = draw
+
+    @contextmanager
     def guarded(self, where: str, dtype: torch.dtype) -> Iterator[None]:
         """Have the tensors of all calls lie between pages that fault when they are touched."""
         self.guard, self.dtype, self.damages = where, dtype, []
@@ -212,8 +306,13 @@ def _honest() -> Iterator[None]:
         raise
 
 
+def _size(inputs: Sequence[Any]) -> int:
+    flat = (one for value in inputs for one in (value if isinstance(value, list | tuple) else [value]))
+    return sum(one.untyped_storage().nbytes() for one in flat if isinstance(one, Tensor))
+
+
 class _Call:
-    """A call whose gradients somebody may want: when the graph goes, it is forgotten on both sides."""
+    """A call whose gradients somebody may want, or whose results: when it goes, it is forgotten on both sides."""
 
     def __init__(self, runner: Runner, process: Locked, number: int, kept: Kept) -> None:
         self._runner, self.process, self.number, self.kept = runner, process, number, kept

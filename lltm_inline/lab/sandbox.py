@@ -14,10 +14,12 @@ Source: landlock(7), seccomp(2), user_namespaces(7); numbers of system calls fro
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import platform
 import resource
 import struct
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -36,7 +38,8 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 #: The locks without which nothing of a student's is loaded.
 NEEDED = ("Landlock", "seccomp")
 LOCKS = ("namespaces", *NEEDED)
-_THREADS, _FILES = 512, 64
+#: What one process may have of each; torch has a thread for each core, and OpenMP as many.
+THREADS, _FILES = max(128, 4 * (os.cpu_count() or 1)), 64
 
 #: System calls by name, on x86-64 and on AArch64. Those that computing takes, the frequent ones first:
 _ALLOWED = {
@@ -69,7 +72,8 @@ _DEADLY = {
 }  # fmt: skip
 #: Those of which it depends on an argument: glibc makes threads, asks for a limit and names a thread by them.
 _CLONE, _CLONE3, _TGKILL, _PRLIMIT, _MMAP = (56, 220), (435, 435), (234, 131), (302, 261), (9, 222)
-_THREAD, _SHARED, _ABORT = 0x10000, 1, 6
+#: Of `mmap`: MAP_SHARED, and MAP_GROWSDOWN, which counts as stack.
+_THREAD, _UNCOUNTED, _ABORT = 0x10000, 0x101, 6
 #: Numbers, which argument, and what it may be: names of threads and of memory; copies and flags of files, and not who gets their signals.
 _CHOSEN = (((157, 167), 0, (15, 16, 0x53564D41, 42)), ((72, 25), 1, (0, 1, 2, 3, 4, 1030)))
 
@@ -84,7 +88,8 @@ def lock_in(
     write: str | os.PathLike[str] | None = None,
     *,
     memory: int,
-    programs: bool = False,
+    seconds: int,
+    file: int | None = None,
 ) -> tuple[str, ...]:
     """Lock this process in; it must have no threads yet.
 
@@ -92,7 +97,9 @@ def lock_in(
         read: files, and folders with all that is in them, that it may still read.
         write: the one folder in which it may write.
         memory: bytes that it may take beyond what it has.
-        programs: it may start programs out of what it may read, as a compiler does; their system calls are not filtered.
+        seconds: of the processors that it may take; of each program by itself.
+        file: it may start programs out of what it may read, as a compiler does, which may write files of so many bytes; their
+            system calls are not filtered.
 
     Returns:
         Those of `LOCKS` that hold.
@@ -104,31 +111,33 @@ def lock_in(
     _libc.syscall(
         {"x86_64": 126, "aarch64": 91}.get(platform.machine(), -1), struct.pack("=Ii", _CAPABILITIES, 0), nothing
     )
-    _limit(memory, programs, own=bool(locks))
+    _limit(memory, seconds, file, own=bool(locks))
     _libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     if _landlock(read, write):
         locks.append("Landlock")
-    if programs or _seccomp():
+    if file is not None or _seccomp():
         locks.append("seccomp")
     return tuple(locks)
 
 
-def _limit(memory: int, programs: bool, own: bool) -> None:
-    with open("/proc/self/statm") as file:
-        held = int(file.read().split()[5]) * resource.getpagesize()
-    limits = {resource.RLIMIT_DATA: held + memory, resource.RLIMIT_CORE: 0, resource.RLIMIT_MSGQUEUE: 0}
-    if not programs:
+def _limit(memory: int, seconds: int, file: int | None, own: bool) -> None:
+    with open("/proc/self/statm") as statm:
+        held = int(statm.read().split()[5]) * resource.getpagesize()
+    limits = {resource.RLIMIT_DATA: held + memory, resource.RLIMIT_CPU: math.ceil(time.process_time()) + seconds}
+    limits |= {resource.RLIMIT_CORE: 0, resource.RLIMIT_MSGQUEUE: 0}
+    if file is None:
         limits |= {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_NOFILE: _FILES, resource.RLIMIT_MEMLOCK: 0}
     else:
-        limits[resource.RLIMIT_FSIZE] = memory
+        limits[resource.RLIMIT_FSIZE] = file
     if own:  # else all that this user runs counts
-        limits[resource.RLIMIT_NPROC] = _THREADS
+        limits[resource.RLIMIT_NPROC] = THREADS
     for which, value in limits.items():
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         with suppress(ValueError, OSError):
-            resource.setrlimit(which, (value, value))
+            # A signal of its own says that the seconds are used up, ahead of the one that anybody may send.
+            resource.setrlimit(which, (value, value + (which == resource.RLIMIT_CPU)))
 
 
 def landlock_version() -> int:
@@ -216,9 +225,9 @@ def _program(architecture: int, column: int, pid: int) -> bytes:
     add(_JUMP_IF, 0, 0, 1)
     add(_RETURN, _ALLOW)
     add(_RETURN, _KILL)
-    add(_JUMP_IF, _MMAP[column], 0, 4)  # what is shared counts for no limit
+    add(_JUMP_IF, _MMAP[column], 0, 4)
     load(3)
-    add(_JUMP_SET, _SHARED, 0, 1)
+    add(_JUMP_SET, _UNCOUNTED, 0, 1)
     add(_RETURN, _ERRNO | _EPERM)
     add(_RETURN, _ALLOW)
     for numbers, argument, values in _CHOSEN:

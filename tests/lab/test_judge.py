@@ -17,6 +17,7 @@ from lltm_inline.run.cases import size_cases
 from lltm_inline.workers.limits import Limits
 from tests.needs import needs
 from tests.planted.cheats import ACTS, RIGHT, TRICKS, Act, Cheat
+from tests.planted.cheats.holes import HOLES, Hole
 from tests.quick import QUICK
 
 pytestmark = needs("Landlock and seccomp")
@@ -120,6 +121,17 @@ def test_an_act_is_refused_by_name(act: Act) -> None:
     marks = grade(act.text)
     assert act.says in marks["forbidden"].reason, {mark.reason for mark in marks.values()}
     assert not any(mark.points for mark in marks.values())
+
+
+@pytest.mark.parametrize(
+    "hole",
+    [pytest.param(one, id=one.name, marks=[pytest.mark.full] * (number % 3 > 0)) for number, one in enumerate(HOLES)],
+)
+def test_what_got_past_the_judge_does_not(hole: Hole) -> None:
+    """It falls for what it does; its other marks are its own."""
+    marks = grade(hole.text, {**POINTS, "memory": 1.0})
+    assert hole.says in marks[hole.criterion].reason, {name: mark.reason for name, mark in marks.items()}
+    assert marks["builds"].points and marks["forbidden"].points
 
 
 def test_a_criterion_that_nobody_judges_is_refused() -> None:

@@ -1,25 +1,30 @@
-"""The judge believes nothing of what a runner sends: kernels can write to the same link, and into the same memory."""
+"""The judge believes nothing of what a runner sends: kernels can write to the same link, and say of any place that results lie there."""
 
 from __future__ import annotations
 
-import mmap
+import os
 from typing import Any
 
 import pytest
 import torch
 
 from lltm_inline.lab import inside
-from lltm_inline.lab.inside import ARENA, DONE, HALF, HEADER, MAGIC, MISSING, NUMBER, RAISED, RECORD, TENSOR
+from lltm_inline.lab.inside import ARENA, DONE, HEADER, MAGIC, MISSING, NUMBER, RAISED, RECORD, TENSOR
 from lltm_inline.lab.locked import Gone, Locked
 from lltm_inline.lab.runner import _damages
 
 FLOAT64, BOOL = 0, 11
 
 
+#: What results would lie in, were this process the runner.
+_PLACE = torch.tensor([1.5, -2.0, 7.0, 0.0], dtype=torch.float64)
+
+
 def _locked() -> Any:
-    """Make the judge's side of a runner that was forked by nobody, and needs no end."""
+    """Make the judge's side of a runner that was forked by nobody, and needs no end: it reads what this process has."""
     locked = object.__new__(Locked)
-    locked.memory, locked._closed, locked._data = mmap.mmap(-1, ARENA), True, bytearray()
+    locked._closed, locked._data = True, bytearray()
+    locked._sight, locked._held = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC), 0
     return locked
 
 
@@ -31,42 +36,48 @@ def _message(
 
 
 def _record(
-    kind: int = TENSOR, dtype: int = FLOAT64, size: tuple[int, ...] = (2,), offset: int = HALF, axes: int = -1
+    kind: int = TENSOR,
+    dtype: int = FLOAT64,
+    size: tuple[int, ...] = (2,),
+    axes: int = -1,
+    stride: tuple[int, ...] | None = None,
+    place: int = _PLACE.data_ptr(),
 ) -> bytes:
-    return RECORD.pack(kind, dtype, len(size) if axes < 0 else axes, 1, 0, *size, *[0] * (8 - len(size)), offset)
+    stride = (1,) * len(size) if stride is None else stride
+    rest = [0] * (8 - len(size))
+    return RECORD.pack(kind, dtype, len(size) if axes < 0 else axes, 1, 0, *size, *rest, *stride, *rest, place)
 
 
 def test_an_answer() -> None:
-    """Tensors, numbers and what is missing come back as they were laid; until all of it is there, nothing does."""
+    """Tensors, numbers and what is missing are read where they lie; until all of the answer is there, there is none."""
     locked = _locked()
-    for place, value in ((HALF, torch.tensor([1.5, -2.0])), (HALF + 64, torch.tensor([7.0]))):
-        raw = value.double().view(torch.uint8)
-        torch.frombuffer(locked.memory, dtype=torch.uint8, count=raw.numel(), offset=place).copy_(raw)
     whole = _message(
         _record(),
-        _record(NUMBER, size=(), offset=HALF + 64),
+        _record(NUMBER, size=(), place=_PLACE.data_ptr() + 16),
         _record(MISSING),
-        _record(size=(0, 5)),
+        _record(size=(0, 5), place=0),
+        _record(size=(2, 2), stride=(0, 2)),
         text=b"one\x1b\xff",
     )
     for end in (0, HEADER.size - 1, HEADER.size, HEADER.size + RECORD.size, len(whole) - 1):
         locked._data = bytearray(whole[:end])
         assert locked._parsed(7) is None
     locked._data = bytearray(whole)
-    tensor, number, missing, empty = locked._parsed(7).values
-    assert torch.equal(tensor, torch.tensor([1.5, -2.0], dtype=torch.float64))
+    tensor, number, missing, empty, strided = locked.read(locked._parsed(7)).values
+    assert torch.equal(tensor, _PLACE[:2])
     assert (number, missing, tuple(empty.shape)) == (7.0, None, (0, 5)) and not locked._data
+    assert strided.tolist() == [[1.5, 7.0], [1.5, 7.0]]
     locked._data = bytearray(_message(text=b"one\x1b\xff", status=RAISED))
     assert locked._parsed(7)[:2] == (True, "one?\ufffd")
 
 
 def test_a_result_is_no_longer_the_kernels() -> None:
-    """What is written into the memory after the answer changes nothing; of a bool any byte that is not 0 is True."""
-    locked = _locked()
-    locked.memory[HALF : HALF + 2] = b"\x02\x00"
-    locked._data = bytearray(_message(_record(dtype=BOOL)))
-    (tensor,) = locked._parsed(7).values
-    locked.memory[HALF : HALF + 2] = b"\x00\x01"
+    """What is written into the memory once it was read changes nothing; of a bool any byte that is not 0 is True."""
+    locked, place = _locked(), bytearray(b"\x02\x00")
+    lies = torch.frombuffer(place, dtype=torch.uint8).data_ptr()
+    locked._data = bytearray(_message(_record(dtype=BOOL, place=lies)))
+    (tensor,) = locked.read(locked._parsed(7)).values
+    place[:] = b"\x00\x01"
     assert tensor.tolist() == [True, False]
 
 
@@ -83,10 +94,12 @@ FORGED = {
     "more axes than there may be": _message(_record(size=(1,) * 8, axes=9)),
     "255 axes": _message(_record(size=(1,) * 8, axes=255)),
     "a negative extent": _message(_record(size=(-1, -2))),
-    "the judge's half": _message(_record(offset=HALF - 64)),
-    "between two elements": _message(_record(offset=HALF + 8)),
-    "behind the end": _message(_record(size=(9,), offset=ARENA - 64)),
-    "beyond all memory": _message(_record(offset=2**64 - 64)),
+    "nowhere": _message(_record(place=0)),
+    "in the kernel of the system": _message(_record(place=2**63)),
+    "beyond all memory": _message(_record(place=2**64 - 64)),
+    "a negative stride": _message(_record(stride=(-1,))),
+    "strides beyond all memory": _message(_record(stride=(2**40,))),
+    "one element too many": _message(_record(size=(ARENA // 8 + 1,))),
     "more than there is": _message(_record(size=(2**62, 4))),
     "nothing, of a size beyond all numbers": _message(_record(size=(0, 2**62, 2**62))),
 }
@@ -98,7 +111,7 @@ def test_what_is_no_answer(forged: bytes) -> None:
     locked = _locked()
     locked._data = bytearray(forged)
     with pytest.raises(Gone, match=r"^sends what is no answer$"):
-        locked._parsed(7)
+        locked.read(locked._parsed(7))
 
 
 @pytest.mark.parametrize(

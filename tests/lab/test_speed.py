@@ -12,11 +12,12 @@ from lltm_inline.lab.builder import build, toolchain_of
 from lltm_inline.lab.judge import grade_text
 from lltm_inline.lab.lab import Exercise, Lab
 from lltm_inline.lab.runner import Runner
-from lltm_inline.lab.timing import timed
+from lltm_inline.lab.timing import Line
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.workers.limits import Limits
 from tests.needs import needs
 from tests.planted.cheats import FASTER, RIGHT, SLOW, Cheat
+from tests.planted.cheats.holes import QUICKER, Hole
 from tests.quick import QUICK
 
 pytestmark = needs("Landlock and seccomp")
@@ -43,7 +44,7 @@ def test_what_is_computed_late_is_missing() -> None:
     library = build(Kernel("axpy/lazy", cpp=LAZY), op, toolchain, ())
     x, y = torch.randn(100_000), torch.randn(100_000)
     with Runner(library, op, Limits()) as runner:
-        _, values = timed(op, runner, [x, y], [torch.ones(100_000)], 1)
+        _, values = Line(op, runner).timed([x, y], [torch.ones(100_000)], 1)
         # Until it is asked again: its threads take no core from the baseline.
         assert runner.start()._state() == "T"
     assert not torch.allclose(values[0], 2 * x + y)
@@ -74,3 +75,11 @@ def test_a_cheat_is_no_faster(cheat: Cheat) -> None:
     """It does the baseline's work, and gets no points for looking as if it did less."""
     reasons = grade(cheat.text)
     assert cheat.says in reasons[0] and all(reasons)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("hole", [pytest.param(one, id=one.name) for one in QUICKER])
+def test_what_was_timed_as_faster_is_not(hole: Hole) -> None:
+    """It is wrong where it is timed, or as slow as it is."""
+    reasons = grade(hole.text)
+    assert hole.says in reasons[0] and all(reasons)
