@@ -26,7 +26,12 @@ CONDA_NAMES = {"torch": "pytorch"}
 CONDA_ONLY = {"python", "pip", "make", "cxx-compiler", "clangxx"}
 # What is imported under another name than it is installed under, and what is needed without being imported.
 IMPORT_NAMES = {"apache-tvm-ffi": "tvm_ffi", "pyelftools": "elftools"}
-NOT_IMPORTED = {"setuptools", "jupyterlab", "distributed"}  # the last by name, where somebody asks for it
+NOT_IMPORTED = {
+    "setuptools",
+    "jupyterlab",
+    "distributed",
+    "cryptography",
+}  # the third by name, where asked for; and it imports the last
 
 
 def normal(name: str) -> str:

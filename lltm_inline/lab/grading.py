@@ -280,16 +280,21 @@ def _pool(workers: int, scheduler: str | None) -> Iterator[Each]:
         return
     try:
         dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
+        # Whoever is logged in here reaches a port of this machine, and a scheduler executes what it is sent: so it knows its own
+        # by keys that are made for this run, and are in the memory of its processes alone.
+        keys = None if scheduler else distributed.Security.temporary()
     except ImportError:
         raise InputError(
-            f"workers={workers} needs distributed: {pip_command('distributed')}. workers=1 goes without"
+            f"workers={workers} needs distributed and cryptography: {pip_command('lltm-inline[lab]')}. workers=1 goes without"
         ) from None
     # A judge has processes of its own, which a daemon may not. What the scheduler serves stays on this machine, at any free port.
     settings = {"distributed.worker.daemon": False, "distributed.scheduler.allowed-failures": _RETRIES}
+    # And over HTTP, where nobody is asked for keys, there is nothing.
+    settings |= {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
     with dask.config.set(settings):
         local = nullcontext() if scheduler else distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=50,
-            scheduler_kwargs={"dashboard": False},
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=50, security=keys,
+            host="127.0.0.1", protocol="tls://", scheduler_kwargs={"dashboard": False},
         )  # fmt: skip
         with local as cluster, distributed.Client(scheduler or cluster) as client:
             yield lambda jobs, how: _by_dask(client, distributed, jobs, how)

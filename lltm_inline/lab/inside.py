@@ -172,7 +172,8 @@ _LIMITS = (
 )
 #: How they say that the machine has failed them, where a text has no words: in a fatal error of their own.
 _PASSING = re.compile(
-    r"fatal error: (?:error (?:writing|closing)|can.t write|cannot open output|unable to (?:open|write))[^\n]*:", re.I
+    r"^(?:[^\s:]+(?::\d+)*: )?fatal error: (?:error (?:writing|closing)|can.t write|cannot open output|unable to (?:open|write))",
+    re.MULTILINE | re.IGNORECASE,
 )
 _UNDEFINED = re.compile(
     r"undefined (?:reference|symbol)|multiple definition|duplicate symbol|not defined", re.IGNORECASE
@@ -251,8 +252,8 @@ class BuildTask:
         if not _PASSING.search(log) and any(one.line or _UNDEFINED.search(one.message) for one in failure.diagnostics):
             return {"stage": "builds", "reason": _first_of(failure)}
         passing = passing_failure(job, log, Path(self.directory))
-        last = (log.strip().splitlines() or ["nothing was said"])[-1]
-        return {"stage": "machine", "reason": str(passing or last)[:_REASON]}
+        said = next((line for line in log.splitlines() if "error" in line or "FAILED" in line), log.strip())
+        return {"stage": "machine", "reason": str(passing or said or "nothing was said")[:_REASON]}
 
     def _preprocessed(self, job: Job) -> str:
         """Return the lines of the text itself as the preprocessor leaves them."""

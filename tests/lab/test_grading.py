@@ -6,10 +6,13 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -19,6 +22,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import psutil
 import pytest
 
 import lltm_inline as li
@@ -414,3 +418,41 @@ def test_workers_that_are_killed(tmp_path: Path) -> None:
             killer.join()
     (kernel, _) = grades.students["ann"]
     assert kernel.points is None and "KilledWorker" in kernel.not_graded and grades.score("ann") is None
+
+
+def test_nobody_else_gets_work_done_by_the_grader() -> None:
+    """Its processes listen at ports that every user of this machine reaches: they know each other by keys of this run."""
+    import distributed
+
+    def is_heard(port: int, context: ssl.SSLContext) -> bool:
+        """Tell whether a process goes on with somebody who has these keys, beyond the certificates."""
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as plain:
+            try:
+                with context.wrap_socket(plain) as link:
+                    link.sendall(bytes(8))
+                    return bool(link.recv(1))
+            except (ssl.SSLError, ConnectionError, TimeoutError):
+                return False
+
+    own, other = distributed.Security.temporary(), distributed.Security.temporary()
+    nobody = ssl.create_default_context()
+    nobody.check_hostname, nobody.verify_mode = False, ssl.CERT_NONE
+    stranger = other.get_connection_args("client")["ssl_context"]
+    stranger.verify_mode = ssl.CERT_NONE
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distributed.Security, "temporary", lambda: own)
+        with grading._pool(2, None):
+            ours = [psutil.Process(), *psutil.Process().children(recursive=True)]
+            ports = {
+                one.laddr.port
+                for process in ours
+                for one in process.net_connections("tcp")
+                if one.status == psutil.CONN_LISTEN
+            }
+            keyed = {port for port in ports if is_heard(port, own.get_connection_args("client")["ssl_context"])}
+            assert len(keyed) >= 3  # the scheduler's, and two of workers
+            assert not any(is_heard(port, nobody) or is_heard(port, stranger) for port in keyed)
+            for port in ports - keyed:
+                for path in ("", "health", "info/main/workers.html", "json/counts.json", "api/v1/retire_workers"):
+                    with pytest.raises(urllib.error.HTTPError, match="404"):
+                        urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=20)
