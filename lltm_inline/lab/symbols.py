@@ -32,7 +32,8 @@ _INCLUDE = re.compile(
     re.MULTILINE,
 )
 _EMBED = re.compile(
-    rf"{_HASH}embed\b|\b__has_embed\b|\.incbin\b|ragma\b(?:(?!ragma\b).)*\b(?:dependency|pch_preprocess|include_alias)\b", re.MULTILINE
+    rf"{_HASH}embed\b|\b__has_embed\b|\.incbin\b|ragma\b(?:(?!ragma\b).)*\b(?:dependency|pch_preprocess|include_alias)\b",
+    re.MULTILINE,
 )
 _DEFINE = re.compile(rf"{_HASH}define\b(.*)", re.MULTILINE)
 #: What would have lines of the text pass for those of a file that nobody has to look at.
