@@ -118,8 +118,10 @@ def test_what_nobody_expects(
     assert any("it cannot be read: ZeroDivisionError: " in each for each in said(grades, ann_))
 
 
-ODD = st.sampled_from(["", "\0", "\r\r\f", "\ud800", "\x1b[2J", "=1+1", "...", '"\\' * 50, "'\"\\" * 50, 'R"(', "%%kernel", "--params A=1e999", "\u2028",
-                       "moved = 1e999", "moved = [...]", "(" * 500, "-" * 900, "// BEGIN SOLUTION\n", "\N{FULLWIDTH EQUALS SIGN}1"])  # fmt: skip
+ODD = st.sampled_from(["", "\0", "\r\r\f", "\ud800", "\x1b[2J", "=1+1", "...", '"\\' * 50, "'\"\\" * 50, 'R"(', "%%kernel",
+"--params A=1e999", "\u2028",
+                       "moved = 1e999", "moved = [...]", "(" * 500, "-" * 900, "// BEGIN SOLUTION\n",
+                       "\N{FULLWIDTH EQUALS SIGN}1"])  # fmt: skip
 LEAVES = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), ODD, st.text(st.characters(), max_size=8),
     st.sampled_from([10**400, -(10**4000), 4, "code", "markdown", "axpy", "moved", {"nbgrader": {"grade_id": "axpy"}}]),
@@ -129,42 +131,81 @@ THINGS = st.recursive(
 )
 
 
-@st.composite
-def notebooks(draw: st.DrawFn) -> bytes:
-    """Change a right notebook in a few places, whatever stands there: texts, metadata, types, nesting, keys."""
-    whole: Any = json.loads(json.dumps(book()))
-    for _ in range(draw(st.integers(1, 4))):
-        at, key = {"": whole}, ""
-        while isinstance(at[key], dict | list) and at[key] and draw(st.integers(0, 4)):
-            at = at[key]
-            key = draw(st.sampled_from(sorted(at) if isinstance(at, dict) else range(len(at))))
-        how = draw(st.sampled_from(["put", "put", "insert", "nest", "text"]))
-        if how == "text" and isinstance(at[key], str):
-            place = draw(st.integers(0, len(at[key])))
-            at[key] = (
-                at[key][:place]
-                + draw(ODD | st.text(st.characters(), max_size=5))
-                + at[key][place + draw(st.integers(0, 9)) :]
-            )
-        elif how == "insert" and isinstance(at, list):
-            at.insert(key, draw(st.sampled_from(at) | THINGS))
-        elif how == "nest":
-            at[key] = [at[key]]
-        else:
-            at[key] = draw(THINGS)
-        whole = at[""] if "" in at and at[key] is not whole and set(at) == {""} else whole
-    return json.dumps(whole).encode()
+PARTS = st.sampled_from(
+    [
+        "moved = ",
+        "[",
+        "]",
+        "-",
+        "1e999",
+        "...",
+        "{1: ",
+        "}",
+        "12",
+        "%%kernel axpy/mine --params A=",
+        "\n",
+        "\r",
+        "\f",
+        "x = 1",
+        "0" * 400,
+        " --",
+        "B=2",
+    ]
+)
 
-
-@settings(
+VALUES = st.recursive(
+    st.sampled_from(["12", "1e999", "...", "1e999j", "b'x'", r"'\ud800'", f"0x{'f' * 900}", "None"]),
+    lambda inner: st.one_of(*(inner.map(form.format) for form in ("[{}]", "{{1: {}}}", "-{}", "({}, 1)"))),
+)
+ANYTHING = st.lists(PARTS | ODD, max_size=6).map("".join)
+NUMBERS = st.sampled_from(["1e999", "1" + "0" * 400, "nan", "2"])
+KERNELS = st.one_of(ANYTHING, st.builds("%%kernel axpy/mine --params A={}\n{}".format, NUMBERS, ANYTHING))
+FUZZ = settings(
     max_examples=60, derandomize=True, database=None, deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
-@given(data=st.one_of(notebooks(), notebooks(), st.binary(max_size=50)))
-def test_any_notebook(graded: Callable[..., Grades], tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    """Who hands in a right one beside it gets all points, and the class gets its files."""
-    grades = graded(hand_in(tmp_path_factory.mktemp("class"), ann=data, bob=book()))
+
+
+@st.composite
+def notebooks(draw: st.DrawFn) -> bytes:
+    """Change a right notebook in a few places, whatever stands there: texts, metadata, types, nesting, keys."""
+    root: Any = {"": json.loads(json.dumps(book()))}
+    for _ in range(draw(st.integers(1, 4))):
+        at, key = root, ""
+        while isinstance(at[key], dict | list) and at[key] and draw(st.integers(0, 4)):
+            at = at[key]
+            key = draw(st.sampled_from(sorted(at) if isinstance(at, dict) else range(len(at))))
+        how = draw(st.sampled_from(["put", "insert", "nest", "text"]))
+        if how == "text" and isinstance(at[key], str):
+            place = draw(st.integers(0, len(at[key])))
+            at[key] = at[key][:place] + draw(PARTS | ODD) + at[key][place + draw(st.integers(0, 9)) :]
+        elif how == "insert" and isinstance(at, list):
+            at.insert(key, draw(st.sampled_from(at) | THINGS))
+        else:
+            at[key] = [at[key]] if how == "nest" else draw(THINGS)
+    return json.dumps(root[""]).encode()
+
+
+def _fare(graded: Callable[..., Grades], folder: Path, data: Any) -> None:
+    """Hand it in beside a right one: that gets all points, and the class its files."""
+    grades = graded(hand_in(folder, ann=data, bob=book()))
     assert list(grades.students) == ["ann", "bob"] and grades.score("bob") == 9.0 and said(grades, "bob") == ["", ""]
+
+
+@FUZZ
+@given(data=notebooks())
+def test_any_notebook(graded: Callable[..., Grades], tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    """Whatever is changed in a notebook, nobody else loses by it."""
+    _fare(graded, tmp_path_factory.mktemp("class"), data)
+
+
+@FUZZ
+@given(kernel=KERNELS, value=st.one_of(ANYTHING, VALUES.map("moved = {}".format)))
+def test_any_cells(
+    graded: Callable[..., Grades], tmp_path_factory: pytest.TempPathFactory, kernel: str, value: str
+) -> None:
+    """Whatever stands in the cells, nobody else loses by it."""
+    _fare(graded, tmp_path_factory.mktemp("class"), book(kernel, value))
 
 
 ALPHABETS = [
@@ -220,7 +261,7 @@ class Counting:
 @pytest.mark.parametrize("strings", [True, False])
 @pytest.mark.parametrize("alphabet", [*ALPHABETS, "many raw strings"])
 def test_a_text_is_walked_over_once(monkeypatch: pytest.MonkeyPatch, alphabet: str, strings: bool) -> None:
-    """However many strings and comments begin in a text and do not end: each letter is looked at a few times, and no more in a longer one."""
+    """However many strings and comments begin in a text and do not end: each letter is looked at a few times."""
     made = "".join(f'R"{n}(' for n in range(2000)) if alphabet == "many raw strings" else alphabet * 5000
     counting = {sign: Counting(pattern) for sign, pattern in signature._ENDS.items()}
     monkeypatch.setattr(signature, "_ENDS", counting)
@@ -231,7 +272,8 @@ def test_a_text_is_walked_over_once(monkeypatch: pytest.MonkeyPatch, alphabet: s
 
 @pytest.mark.parametrize(
     ("text", "plain"),
-    [('"a', '"a'), ('"\\"\\"\n"b"', '"\\"\\"\n   '), ("'\"\\' x\n'\"'", "'\"\\' x\n   "), ('R"a"b(x)a"b" y', " " * 13 + "y"), ('R"a(x)b" y', "R        y"),
+    [('"a', '"a'), ('"\\"\\"\n"b"', '"\\"\\"\n   '), ("'\"\\' x\n'\"'", "'\"\\' x\n   "), ('R"a"b(x)a"b" y', " " * 13 + "y"),
+    ('R"a(x)b" y', "R        y"),
      ('"\\" R"(x)" "', '      (x)   '), ("/* a /* b */ c */", "             c */"), ('/* "', '/* "')],
 )  # fmt: skip
 def test_what_does_not_end(text: str, plain: str) -> None:
@@ -276,9 +318,12 @@ def _submitted(root: Path, **times: str | bytes) -> Path:
 
 
 NO_TIMES = {
-    "CET": "2026-11-20 13:00:00 CET", "question marks": "??", "empty": "", "a day": "2026-11-20", "a week": "2026-W47-5T12:00", "month 13": "2026-13-01 00:00:00",
-    "beyond all years": "9999-12-31T23:59:59-12:00", "digits of another script": "２０２６-11-20 12:00:00", "two": "2026-11-19 12:00:00 UTC\n2026-11-21 12:00:00 UTC",
-    "UTF-16": "2026-11-20 12:00:00".encode("utf-16"), "a zone of two words": "2026-11-20 12:00:00 +01:00 CET", "an offset of one digit": "2026-11-20 12:00:00 +1",
+    "CET": "2026-11-20 13:00:00 CET", "question marks": "??", "empty": "", "a day": "2026-11-20", "a week": "2026-W47-5T12:00",
+    "month 13": "2026-13-01 00:00:00",
+    "beyond all years": "9999-12-31T23:59:59-12:00", "digits of another script": "\uff12\uff10\uff12\uff16-11-20 12:00:00",
+    "two": "2026-11-19 12:00:00 UTC\n2026-11-21 12:00:00 UTC",
+    "UTF-16": "2026-11-20 12:00:00".encode("utf-16"), "a zone of two words": "2026-11-20 12:00:00 +01:00 CET",
+    "an offset of one digit": "2026-11-20 12:00:00 +1",
 }  # fmt: skip
 
 
@@ -359,7 +404,7 @@ def test_a_student_is_no_gradescope(graded: Callable[..., Grades], tmp_path: Pat
 
 
 def test_many_files_of_one(graded: Callable[..., Grades], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who hands in more files than anybody looks through, or folders in folders without end, is not graded, and nobody else is kept from it."""
+    """Who hands in more files than anybody looks through, or folders without end, is not graded, and nobody else is kept from it."""
     monkeypatch.setattr(submissions, "_MOST_FILES", 5)
     folder = hand_in(tmp_path / "class", bob=book())
     for name in "abcdefgh":
@@ -377,7 +422,7 @@ def test_many_files_of_one(graded: Callable[..., Grades], tmp_path: Path, monkey
 
 
 def test_each_name_has_a_row(graded: Callable[..., Grades], tmp_path: Path) -> None:
-    """Names that a person, a gradebook or a file system takes for one: each has a row and a page, no grade, and the reason; others are as they are."""
+    """Names that a person, a gradebook or a file system takes for one: each has a row, a page, no grade, and the reason."""
     same = [
         ["Bob", "bob"],
         ["Zoë", "Zoe\u0308", "ZOË"],
@@ -426,10 +471,14 @@ def test_a_page_is_of_one_student() -> None:
 
 @pytest.mark.parametrize(
     ("text", "cell"),
-    [("=1", "'=1"), ("\N{FULLWIDTH EQUALS SIGN}1", "'\N{FULLWIDTH EQUALS SIGN}1"), ("\N{FULLWIDTH PLUS SIGN}", "'\N{FULLWIDTH PLUS SIGN}"),
-     ("\N{SMALL COMMERCIAL AT}x", "'\N{SMALL COMMERCIAL AT}x"), ("\N{TWO CONSECUTIVE EQUALS SIGNS}", "'\N{TWO CONSECUTIVE EQUALS SIGNS}"),
-     ("\N{SUPERSCRIPT MINUS}1", "'\N{SUPERSCRIPT MINUS}1"), ("\t=1", " '=1"), ("\r\n@x", "  '@x"), ("\ufeff=1", " '=1"), ("\xa0-1", " '-1"), ("\x1b[2J", " [2J"),
-     ("ann\0", "ann "), ("\u202ecod", " cod"), ("ann;=1", "ann;'=1"), ("a=1; b-c", "a=1; b-c"), ("ann", "ann"), ("", ""), ("é-1", "é-1")],
+    [("=1", "'=1"), ("\N{FULLWIDTH EQUALS SIGN}1", "'\N{FULLWIDTH EQUALS SIGN}1"), ("\N{FULLWIDTH PLUS SIGN}",
+    "'\N{FULLWIDTH PLUS SIGN}"),
+     ("\N{SMALL COMMERCIAL AT}x", "'\N{SMALL COMMERCIAL AT}x"), ("\N{TWO CONSECUTIVE EQUALS SIGNS}",
+     "'\N{TWO CONSECUTIVE EQUALS SIGNS}"),
+     ("\N{SUPERSCRIPT MINUS}1", "'\N{SUPERSCRIPT MINUS}1"), ("\t=1", " '=1"), ("\r\n@x", "  '@x"), ("\ufeff=1", " '=1"),
+     ("\xa0-1", " '-1"), ("\x1b[2J", " [2J"),
+     ("ann\0", "ann "), ("\u202ecod", " cod"), ("ann;=1", "ann;'=1"), ("a=1; b-c", "a=1; b-c"), ("ann", "ann"), ("", ""),
+     ("é-1", "é-1")],
 )  # fmt: skip
 def test_no_cell_is_a_formula(text: str, cell: str) -> None:
     """What a spreadsheet may take for a formula has a quote ahead, also behind what it leaves out; a control character is a blank."""
