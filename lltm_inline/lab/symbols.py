@@ -32,8 +32,7 @@ _INCLUDE = re.compile(
     re.MULTILINE,
 )
 _EMBED = re.compile(
-    rf"{_HASH}embed\b|\b__has_embed\b|\.incbin\b|ragma\b(?:(?!ragma\b).)*\b(?:dependency|pch_preprocess|include_alias)\b",
-    re.MULTILINE,
+    rf"{_HASH}embed\b|\b__has_embed\b|\.incbin\b|ragma\b.*\b(?:dependency|pch_preprocess|include_alias)\b", re.MULTILINE
 )
 _DEFINE = re.compile(rf"{_HASH}define\b(.*)", re.MULTILINE)
 #: What would have lines of the text pass for those of a file that nobody has to look at.
@@ -44,7 +43,7 @@ _CONTROL = re.compile(r"[^\t\n -~\x80-\U0010ffff]")
 _PLAIN = re.compile(r"""(?:<(?P<a>[^<>\n]+)>|"(?P<b>[^"\n]+)")\s*(?://.*|/\*.*)?\Z""")
 #: By which a word can be put together that nobody sees, or that a macro may stand for: wherever a closed word stands at all.
 _HIDDEN = re.compile(
-    r"##|%:%:|\\[uU]|\b(?=\w*(?:CAT|PASTE|JOIN|GLUE))\w++\s*+\(|\b_*(?:asm|(?:con|de)structor|ifunc|target_clones|section|alias|weakref|init_priority)_*\b"
+    r"##|%:%:|\\[uU]|\b\w*(?:CAT|PASTE|JOIN|GLUE)\w*\s*\(|\b_*(?:asm|(?:con|de)structor|ifunc|target_clones|section|alias|weakref|init_priority)_*\b"
 )
 
 #: Families of functions that no kernel needs, each as patterns of whole names in the table of symbols.
@@ -131,13 +130,11 @@ def complaint_of_code(text: str) -> str:
     # The bodies of macros are looked at, too: to `mask`, their lines are no code.
     for code in (mask(text), "\n".join(_DEFINE.findall(text))):
         for what, pattern, attribute in _IN_CODE:
-            seen = 0  # no attribute stands between the last of ;{} and here
             for match in re.finditer(pattern, code):
-                ahead = max(code.rfind(mark, seen, match.start()) for mark in ";{}")
-                if not attribute or _ATTRIBUTE.search(code, max(seen, ahead), match.start()):
+                ahead = max(code.rfind(mark, 0, match.start()) for mark in ";{}")
+                if not attribute or _ATTRIBUTE.search(code, max(0, ahead), match.start()):
                     place = match.start() if len(code) == len(text) else text.find(match[0])
                     return _told(text, place, f"{what} is closed in a lab: leave it out")
-                seen = match.start()
     return ""
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import lltm_inline as li
 from lltm_inline.diagnosis.source_text import python_line
 from lltm_inline.errors import InputError
-from lltm_inline.lab import Grade, Grades, Mark, grading, reporting, submissions, symbols
+from lltm_inline.lab import Grade, Grades, Mark, grading, reporting, submissions
 from lltm_inline.lab.cells import read_notebook
 from lltm_inline.lab.grades import plain_cell
 from lltm_inline.lab.grading import Job, Outcome
@@ -279,16 +279,6 @@ def test_a_text_is_walked_over_once(monkeypatch: pytest.MonkeyPatch, alphabet: s
 def test_what_does_not_end(text: str, plain: str) -> None:
     """A string, a raw string or a comment without its end is code, and what stands behind is read as ever."""
     assert signature._code(text) == plain
-
-
-def test_patterns_do_not_go_back() -> None:
-    """A word that could be pasted, and a pragma, are walked over once: neither can be read in two ways, nor begin again in itself."""
-    assert "++" in symbols._HIDDEN.pattern and "(?!ragma" in symbols._EMBED.pattern
-    assert symbols.hides_words("CATX (a)") and symbols.hides_words("A_CAT(x)") and not symbols.hides_words("CAT x")
-    assert symbols._EMBED.search('_Pragma("x") _Pragma("GCC dependency \\"f\\"")')
-    assert "line 1" in symbols.complaint_of_text("int a __attribute__((x, constructor));")
-    assert symbols.complaint_of_text("int constructor, alias; [[x]] int b;") == ""
-    assert symbols.complaint_of_text("int constructor; int b __attribute__((x)), alias, constructor, section;")
 
 
 def test_a_long_text_is_not_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
