@@ -170,7 +170,7 @@ notebook/pipeline.py   notebook/test_panel_session* notebook/test_magics run/tes
 notebook/plot.py       notebook/test_plot notebook/test_plot_counts notebook/test_plot_memory notebook/test_plot_sweep
 notebook/roofs.py      test_roofline notebook/test_plot
 lab                    lab/test_grading lab/test_judge lab/test_lab_folder lab/test_submissions lab/test_reports lab/test_selftest
-lab/cells.py           lab/test_submissions lab/test_lab_folder lab/test_nbgrader*
+lab/cells.py           lab/test_submissions lab/test_hostile lab/test_lab_folder lab/test_nbgrader*
 lab/cheats.py          lab/test_selftest lab/test_defences
 lab/command.py         lab/test_lab_folder lab/test_grading lab/test_selftest test_cli
 lab/inside.py          lab/test_locked lab/test_defences lab/test_judge
@@ -180,7 +180,9 @@ lab/making.py          lab/test_lab_folder lab/test_labs lab/test_nbgrader*
 lab/mutants.py         lab/test_selftest lab/test_no_false_alarm*
 lab/sandbox.py         lab/test_defences lab/test_judge lab/test_locked
 lab/selftesting.py     lab/test_selftest
-lab/submissions.py     lab/test_submissions
+lab/grades.py          lab/test_reports lab/test_hostile
+lab/reporting.py       lab/test_reports lab/test_hostile
+lab/submissions.py     lab/test_submissions lab/test_hostile
 lab/symbols.py         lab/test_symbols lab/test_defences lab/test_judge
 lab/timing.py          lab/test_speed* lab/test_locked
 demo.py                test_demo

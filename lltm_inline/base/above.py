@@ -29,6 +29,16 @@ def above(name: str) -> Callable[..., Any]:
     return getattr(importlib.import_module(_places[name]), name)
 
 
+def printable(text: str) -> str:
+    """Put a blank for whatever would begin a line of its own, or speak to a terminal: names come from students.
+
+    Example:
+        >>> printable("ann\\x1b[2J\\nbob")
+        'ann [2J bob'
+    """
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 class Shown:
     """A value that a notebook shows as HTML: `lltm_inline.show.views` has a function for each class."""
 
@@ -54,11 +64,7 @@ class Sheet(Shown):
 
     def __str__(self) -> str:
         head, rows = self.sheet()
-        # Names come from students: none may begin a line of its own, or speak to the terminal.
-        cells = [
-            [" ".join("".join(c if c.isprintable() else " " for c in cell).split()) for cell in row]
-            for row in (head, *rows)
-        ]
+        cells = [[" ".join(printable(cell).split()) for cell in row] for row in (head, *rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
         return "\n".join([self.headline, *(f"  {line}".rstrip() for line in lines if rows)])

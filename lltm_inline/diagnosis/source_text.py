@@ -419,7 +419,7 @@ def python_line(body: str) -> tuple[int, str] | None:
         >>> python_line("import torch\\n"), python_line("int x;")
         ((1, 'import torch'), None)
     """
-    lines = body.split("\n")
+    lines = re.split(r"\r\n?|\n", body)  # as Python counts them
     ends = {line.rstrip()[-1:] for line in lines}
     may_be_cpp = ";" in ends or any(_DIRECTIVE.match(line) for line in lines)
     try:

@@ -17,7 +17,8 @@ BEGIN, END = "BEGIN SOLUTION", "END SOLUTION"
 #: Of a larger notebook nothing is read: pictures and logs are in its outputs.
 MOST_BYTES = 16 * 2**20
 _MOST_LETTERS = 200_000
-_LONGEST_VALUE = 1000
+_MOST_CELLS = 100_000
+_LONGEST_VALUE, _LONGEST_LINE = 1000, 2000
 _MAGIC = "%%kernel"
 
 
@@ -58,6 +59,8 @@ def read_notebook(data: bytes, where: str) -> dict[str, Any]:
     cells = book.get("cells")
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise InputError(f"{where} is no notebook: it has no list of cells")
+    if len(cells) > _MOST_CELLS:
+        raise InputError(f"{where} has {len(cells)} cells, want at most {_MOST_CELLS}")
     return book
 
 
@@ -108,6 +111,8 @@ def kernel_cell(source: str, name: str) -> KernelCell:
     """
     body = source.lstrip("\n")
     first, _, text = body.partition("\n")
+    if len(first) > _LONGEST_LINE:
+        raise InputError(f"cell {name!r}: its first line has {len(first)} letters, want at most {_LONGEST_LINE}")
     if first.split()[:1] != [_MAGIC]:
         raise InputError(f"cell {name!r} begins with {shown(first)}, want {_MAGIC} and the name of the kernel")
     options = parse(first.removeprefix(_MAGIC))
@@ -166,7 +171,9 @@ def value_of(source: str) -> str:
             if not body or (isinstance(value, ast.Constant) and value.value is ...):
                 return ""
             if value is not None:
-                return repr(ast.literal_eval(value))
+                found = ast.literal_eval(value)
+                json.dumps(found, allow_nan=False)  # infinity, `...`, bytes and the like are no values here
+                return repr(found)
         except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
             pass
     raise InputError(f"the cell has {shown(source, 60)}, want one value, such as `answer = 12`")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
+from unicodedata import normalize
 
-from ..base.above import Sheet
+from ..base.above import Sheet, printable
 from ..base.arguments import plural, shown
 from ..errors import InputError
 from ..model.op import FrozenDict
@@ -15,8 +17,20 @@ from ..tables.table import JsonFile
 
 #: The file in which the grades of a class are kept.
 GRADES = "grades.json"
+#: The first letter of a cell, which ends at a semicolon where the comma is that of numbers; what begins a formula, in any form of it.
+_FIRST, _LEADS = re.compile(r"((?:^|;) *)([^ ;])"), "=+-@|%\N{MINUS SIGN}"
 #: How a reason begins where a text was not run: of what the criterion is about nothing is known.
 NOT_RUN = ("it is not compiled", "it is not run")
+
+
+def plain_cell(text: str) -> str:
+    """Write a text for a cell of a CSV file: no control characters, and a quote ahead of what a spreadsheet may take for a formula.
+
+    Example:
+        >>> plain_cell("=1+1"), plain_cell("\\tann\\x1b"), plain_cell("ann; @bob")
+        ("'=1+1", ' ann ', "ann; '@bob")
+    """
+    return _FIRST.sub(lambda m: f"{m[1]}'{m[2]}" if normalize("NFKC", m[2])[0] in _LEADS else m[0], printable(text))
 
 
 @dataclass(frozen=True)

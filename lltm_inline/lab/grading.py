@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from .doctor import doctor
 from .grades import GRADES, Grade, Grades, Mark
 from .judge import grade_text
 from .lab import SELFTEST, Exercise, Lab, Question, read_lab, speed_of
-from .submissions import Answer, Submission, collect
+from .submissions import Answer, Submission, collect, own_result
 
 LINES = "grades.jsonl"
 #: How often an answer is graded again where the grader itself has failed, and how many workers it may take with it.
@@ -111,7 +111,7 @@ def grade(
     jobs: dict[str, Job] = {}
     for submission in found:
         for answer in submission.answers:
-            if job := _job(lab, answer):
+            if job := own_result(partial(_job, lab, answer))[0]:
                 jobs.setdefault(job.key, job)
     with using_file(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,8 @@ def _job(lab: Lab, answer: Answer) -> Job | None:
     """Return what is to be judged of an answer; None where no kernel is to be run."""
     kernels = {exercise.grade_id for exercise in lab.exercises}
     judged = answer.exercise in kernels and not answer.reason and not answer.not_graded
-    return Job(answer.exercise, answer.text, answer.params) if judged else None
+    job = Job(answer.exercise, answer.text, answer.params) if judged else None
+    return job if job and job.key else None  # a key that cannot be made is found here
 
 
 def _known(path: Path, lab: Lab, locked: bool, resume: bool) -> tuple[str, dict[tuple[str, bool], Outcome]]:
@@ -374,11 +375,13 @@ def _grades(
     grades, texts = [], {}
     for submission in found:
         for answer in submission.answers:
-            job = _job(lab, answer)
+            job, lost = own_result(partial(_job, lab, answer))
             digest = job.key if job else ""
             if job:
                 texts[digest] = answer.text
-            marks, said = _marked(cells[answer.exercise], answer, digest, known)
+            answer = replace(answer, not_graded=answer.not_graded or lost)
+            marked, lost = own_result(partial(_marked, cells[answer.exercise], answer, digest, known))
+            marks, said = marked or ((), lost)
             grades.append(Grade(submission.student, answer.exercise, marks, said, lab.digest, digest, sandboxed))
     handed_in = {one.student: one.handed_in for one in found if one.handed_in}
     penalty = {student: share for student, when in handed_in.items() if (share := _penalty(lab, when))}

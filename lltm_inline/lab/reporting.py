@@ -20,7 +20,7 @@ from ..show.markup import Html, join, tag
 from ..show.parts import Cell, badge, bar, fold, note, page, paragraph, table
 from ..show.source import source
 from ..source.signature import mask
-from .grades import GRADES, NOT_RUN, Grade, Grades
+from .grades import GRADES, NOT_RUN, Grade, Grades, plain_cell
 from .making import Made
 
 #: As nbgrader exports it.
@@ -29,6 +29,10 @@ _NBGRADER = (
     "late_submission_penalty", "score", "max_score",
 )  # fmt: skip
 _UNLOCKED = "Not sandboxed: this was graded with --trust, on a machine that could not lock kernels in."
+#: Names that Windows has for devices, and those that others may have got.
+_TAKEN = re.compile(r"con|prn|aux|nul|(?:com|lpt)\d|.*-[0-9a-f]{16}")
+#: Of a longer text no line is coloured: what colours it can be kept busy.
+_MOST_COLOURED = 10_000
 #: Texts are likened by the runs of so many tokens that they have in common.
 _RUN = 8
 _ALIKE = 0.6
@@ -75,36 +79,25 @@ def report(folder: str | os.PathLike[str], *, gradescope: str | os.PathLike[str]
     with using_file(folder):
         (folder / "students").mkdir(exist_ok=True)
         for name, (text, _) in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            (folder / name).write_text(text, encoding="utf-8", errors="replace")
     said = [(name, what) for name, (_, what) in files.items() if not name.startswith("students/")]
     return Made(folder, (*said, ("students/", plural(len(pages), "page"))))
 
 
 def _file_name(student: str) -> str:
     """Return a name of a file that any system takes, and that no two students share."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", student).strip("._")[:60] or "student"
-    return plain if plain == student else f"{plain}-{hashlib.sha256(student.encode()).hexdigest()[:8]}"
+    plain = re.sub(r"[^a-z0-9_-]+", "_", student.lower()).strip("_")[:60] or "student"
+    digest = hashlib.sha256(student.encode()).hexdigest()[:16]
+    return plain if plain == student and not _TAKEN.fullmatch(plain) else f"{plain}-{digest}"
 
 
 def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a table that a spreadsheet shows as it is: what it would take for a formula gets a quote ahead."""
+    """Write a table that a spreadsheet shows as it is."""
     out = StringIO()
     writer = csv.writer(out)
     for row in (head, *rows):
-        writer.writerow([_plain(cell) for cell in row])
+        writer.writerow([plain_cell(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
-
-
-def _plain(cell: Any) -> Any:
-    """Keep a text from being a formula, in whatever a spreadsheet leaves out ahead of one.
-
-    >>> _plain("=1+1"), _plain(" @x"), _plain("ann"), _plain(-1)
-    ("'=1+1", "' @x", 'ann', -1)
-    """
-    if not isinstance(cell, str):
-        return cell
-    cell = " ".join(cell.splitlines()) if cell.splitlines()[1:] else cell
-    return f"'{cell}" if cell.strip()[:1] in ("=", "+", "-", "@", "|", "%") or cell[:1] in ("\t", "\r") else cell
 
 
 def _nbgrader(grades: Grades) -> Iterable[Sequence[Any]]:
@@ -233,8 +226,12 @@ def student_page(grades: Grades, student: str) -> Html:
             )
         )
         if text := grades.texts.get(grade.text):
-            parts.append(fold("what was graded", source(text, label="your text")))
+            parts.append(fold("what was graded", _source(text, "your text")))
     return join(parts)
+
+
+def _source(text: str, label: str) -> Html:
+    return source(text, language="cpp" if len(text) <= _MOST_COLOURED else "text", label=label)
 
 
 def _points(score: float | None, whole: float) -> Html:
@@ -298,7 +295,8 @@ def likenesses(grades: Grades) -> list[Likeness]:
             run for run, n in Counter(run for _, runs in ones for run in runs).items() if n > max(2, len(ones) / 2)
         }
         for (one, mine), (other, theirs) in combinations(((grade, runs - usual) for grade, runs in ones), 2):
-            share = len(mine & theirs) / max(1, len(mine | theirs))
+            both = len(mine & theirs)
+            share = both / max(1, len(mine) + len(theirs) - both)
             if share >= _ALIKE:
                 found.append(Likeness(share, one, other))
     return sorted(found, key=lambda pair: -pair.share)[:_MOST_PAIRS]
@@ -317,7 +315,7 @@ def _pair(grades: Grades, pair: Likeness) -> Html:
         tag(
             "div",
             paragraph(tag("b", grade.student)),
-            source(grades.texts[grade.text], label=grade.student),
+            _source(grades.texts[grade.text], grade.student),
             cls="li-wide",
         )
         for grade in (pair.one, pair.other)

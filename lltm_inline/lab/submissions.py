@@ -13,18 +13,24 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any, TypeVar
 
-from ..base.above import Sheet
+from ..base.above import Sheet, printable
 from ..base.arguments import path_of, plural, shown, using_file
 from ..errors import FileError, InputError
 from ..model.op import FrozenDict
 from .cells import MOST_BYTES, cell_of, kernel_cell, read_notebook, too_large, value_of
+from .grades import plain_cell
 from .lab import Exercise, Lab, Question, read_lab
 
 _METADATA = "submission_metadata.json"
-_MOST_FILES = 50_000
+#: Of one student; and how deep folders are looked into.
+_MOST_FILES, _DEEPEST = 50_000, 20
 _TIMESTAMP = "timestamp.txt"
+_LONGEST_TIME = 200
+#: The name of any other zone may mean two.
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|UTC|GMT|([+-]\d\d:?\d\d))?", re.ASCII)
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -106,71 +112,78 @@ def collect(lab: Lab | str | os.PathLike[str], source: str | os.PathLike[str]) -
     """
     lab = read_lab(lab)
     path = path_of("source", source)
-    found: dict[str, list[_Found]] = {}
-    elsewhere: dict[str, _Found] = {}
+    files: dict[str, list[_Found]] = {}
     if not path.exists():
         raise FileError(f"{shown(str(path))}: no such folder or zip")
     with using_file(path):
         for one in _in_folder(path) if path.is_dir() else _in_zip(path):
-            if _is_book(one.path) or one.trouble:
-                student, task = _whose(one.path)
-                one = replace(one, student=student)
-                if task in ("", lab.name):
-                    found.setdefault(_folded(student), []).append(one)
-                else:
-                    said = f"no notebook of the lab in the student's folder; there is {shown(str(one.path))}"
-                    elsewhere.setdefault(_folded(student), replace(one, trouble=one.trouble or said))
-    found |= {name: [one] for name, one in elsewhere.items() if name not in found}
-    if not found:
+            student, task = (one.student, "") if one.student else _whose(one)
+            student = student.encode(errors="backslashreplace").decode()  # file systems have names that are no text
+            theirs = files.setdefault(_folded(student), []) if student else []
+            if len(theirs) <= _MOST_FILES:
+                theirs.append(replace(one, student=student, task=task))
+    if not files:
         raise InputError(
             f"{shown(str(path))}: no notebook of any student in it, want NAME.ipynb or NAME/{lab.notebook} for each"
         )
-    made = [_submission(lab, ones) for _, ones in sorted(found.items())]
+    made = []
+    for _, theirs in sorted(files.items()):
+        for student in sorted({one.student for one in theirs}):
+            found, said = own_result(partial(_submission, lab, student, theirs))
+            made.append(found or Submission(student, tuple(Answer(c.grade_id, not_graded=said) for c in lab.cells)))
     return Submissions(lab.name, tuple(made))
+
+
+def own_result(read: Callable[[], _T]) -> tuple[_T | None, str]:
+    """Read or mark something of one student's, or say why not: what goes wrong is that student's own result, never the class's.
+
+    Example:
+        >>> own_result(lambda: [][0])
+        (None, 'it cannot be read: IndexError: list index out of range')
+    """
+    try:
+        return read(), ""
+    except InputError as error:
+        return None, str(error)
+    except Exception as error:  # nobody can list what a text may do to those who read it
+        return None, f"it cannot be read: {type(error).__name__}: {printable(str(error))[:200]}"
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A file of a submission: its place, how to read it, or what is wrong with it."""
+    """A file of a submission: its place, how to read its first bytes, or what is wrong with it; whose it is, and the folder below that."""
 
     path: PurePosixPath
-    read: Callable[[], bytes]
+    read: Callable[[int], bytes]
     trouble: str = ""
     handed_in: str = ""
     student: str = ""
+    task: str = ""
+
+
+def _first_bytes(opened: Callable[[], IO[Any]], most: int) -> bytes:
+    """Read a file no further than so many bytes, however long it is, or says that it is."""
+    with opened() as file:
+        return file.read(most)
 
 
 def _in_folder(root: Path) -> Iterator[_Found]:
     """List the files below a folder; what leads out of it is not followed."""
-    metadata = _gradescope(root / _METADATA) if (root / _METADATA).is_file() else None
-    base = root / "submission" if metadata else root / "submitted" if (root / "submitted").is_dir() else root
-    seen = 0
-    empty = (
-        set()
-        if metadata
-        else {e.name for e in os.scandir(base) if e.is_dir(follow_symlinks=False) and e.name[0] != "."}
-    )
-    for place, folders, names in os.walk(base, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+    gradescope = (root / _METADATA).is_file() and (root / "submission").is_dir()
+    student, when = _gradescope(root / _METADATA) if gradescope else ("", "")
+    base = root / "submission" if gradescope else root / "submitted" if (root / "submitted").is_dir() else root
+    os.listdir(base)  # what cannot be read is no class of nobody
+    for place, folders, names in os.walk(base):
+        above = PurePosixPath(Path(place).relative_to(base))
+        folders[:] = sorted(name for name in folders if name[0] != "." and len(above.parts) < _DEEPEST)
+        if place == str(base) and not gradescope:  # an empty one is somebody's, too
+            yield from (_Found(PurePosixPath(name, "-"), bytes) for name in folders)
         for name in sorted([*names, *(each for each in folders if (Path(place) / each).is_symlink())]):
             path = Path(place) / name
-            inside = PurePosixPath(path.relative_to(base))
-            if seen > _MOST_FILES:
-                raise InputError(
-                    f"{shown(str(root))} holds more than {_MOST_FILES} files: it is no folder of submissions"
-                )
-            seen += 1
-            info = path.lstat()
-            trouble = _trouble(name, info.st_mode, info.st_size)
-            stamp = path.with_name(_TIMESTAMP)
-            when = _time_of(stamp.read_text(errors="replace")[:100]) if _is_plain(stamp) and _is_book(inside) else ""
-            one = _Found(inside, path.read_bytes, trouble, when)
-            if metadata is not None:
-                one = replace(one, path=PurePosixPath(metadata[0], name), handed_in=metadata[1])
-            empty.discard(inside.parts[0] if _is_book(inside) else "")
-            yield one
-    for name in sorted(empty):
-        yield _Found(PurePosixPath(name, "-"), bytes, "there is no notebook in the folder")
+            info, lost = own_result(path.lstat)
+            trouble = _trouble(name, info.st_mode, info.st_size) if info else lost
+            inside = PurePosixPath("submission", name) if gradescope else above / name
+            yield _Found(inside, partial(_first_bytes, partial(path.open, "rb")), trouble, when, student)
 
 
 def _trouble(name: str, mode: int, size: int) -> str:
@@ -186,36 +199,25 @@ def _is_book(path: PurePosixPath) -> bool:
     return path.suffix.lower() == ".ipynb"
 
 
-def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
-
-
 def _in_zip(path: Path) -> Iterator[_Found]:
     """List the files in a zip. They are read in memory and no further than a notebook may be long, whatever their heads say."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = [one for one in archive.infolist() if not one.is_dir()]
-            if len(members) > _MOST_FILES:
-                raise InputError(f"{shown(str(path))} holds more than {_MOST_FILES} files: it is no zip of submissions")
-            tops = {PurePosixPath(one.filename).parts[:1] for one in members if "__MACOSX" not in one.filename}
-            # A folder that was zipped as a whole is one more step to every student.
-            skip = (
-                1
-                if len(tops) == 1
-                and all(len(PurePosixPath(one.filename).parts) > 1 for one in members)
-                and _deep(members)
-                else 0
-            )
-            for one in members:
-                place = PurePosixPath(one.filename)
-                if "__MACOSX" in place.parts or place.name.startswith("."):
-                    continue
-                trouble = _trouble(one.filename, one.external_attr >> 16, one.file_size)
-                if place.is_absolute() or ".." in place.parts:
-                    trouble = f"{shown(one.filename)} leads out of the zip"
-                yield _Found(PurePosixPath(*place.parts[skip:]), partial(_unpacked, path, one), trouble)
+        archive = zipfile.ZipFile(path)  # open for as long as somebody may read a member of it
+        members = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
         raise InputError(f"{shown(str(path))} is no zip: {error}") from None
+    tops = {PurePosixPath(one.filename).parts[:1] for one in members if "__MACOSX" not in one.filename}
+    # A folder that was zipped as a whole is one more step to every student.
+    inside = all(one.is_dir() or len(PurePosixPath(one.filename).parts) > 1 for one in members)
+    skip = 1 if len(tops) == 1 and inside and _deep(members) else 0
+    for one in members:
+        place = PurePosixPath(one.filename, *["-"] * one.is_dir())
+        if "__MACOSX" in place.parts or place.name.startswith("."):
+            continue
+        trouble = "" if one.is_dir() else _trouble(one.filename, one.external_attr >> 16, one.file_size)
+        if place.is_absolute() or ".." in place.parts:
+            trouble = f"{shown(one.filename)} leads out of the zip"
+        yield _Found(PurePosixPath(*place.parts[skip:]), partial(_first_bytes, partial(archive.open, one)), trouble)
 
 
 def _deep(members: Sequence[zipfile.ZipInfo]) -> bool:
@@ -224,44 +226,39 @@ def _deep(members: Sequence[zipfile.ZipInfo]) -> bool:
     return len(parts) > 1 or any(len(each) > 2 for each in parts)
 
 
-def _unpacked(path: Path, member: zipfile.ZipInfo) -> bytes:
-    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-        return file.read(MOST_BYTES + 1)
-
-
 def _gradescope(path: Path) -> tuple[str, str]:
     """Return whose submission Gradescope has mounted, and when it was handed in."""
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(_first_bytes(partial(path.open, "rb"), MOST_BYTES))
         names = [str(user.get("email") or user["name"]) for user in data["users"]]
-        return ", ".join(sorted(names)), _time_of(data["created_at"])
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        return ", ".join(sorted(names)), _time_of(data["created_at"], "created_at")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InputError) as error:
         raise InputError(f"{path}: not as Gradescope writes it: {type(error).__name__}: {error}") from None
 
 
-def _time_of(text: Any) -> str:
-    """Return a time in UTC as ISO 8601; a zone that is missing is UTC, and what is no time is none."""
-    text = re.sub(r" (UTC|GMT)$", "", str(text).strip())  # nbgrader's; the name of any other zone may mean two
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError):
-        return ""
+def _time_of(text: str, where: str) -> str:
+    """Return a time in UTC as ISO 8601; a zone that is missing is UTC, and what is no time, or of a zone that may be two, is refused."""
+    if found := _TIME.fullmatch(text.strip()):
+        try:
+            moment = datetime.fromisoformat(f"{found[1]}T{found[2]}{found[3] or '+00:00'}")
+            return moment.astimezone(UTC).isoformat(timespec="seconds")
+        except (ValueError, OverflowError):
+            pass
+    raise InputError(f"{where} has {shown(text)}, want a time such as 2026-11-20 12:00:00 UTC, or 13:00:00+01:00 in it")
 
 
-def _whose(path: PurePosixPath) -> tuple[str, str]:
+def _whose(one: _Found) -> tuple[str, str]:
     """Return the student that a place in the tree names, and the folder below that, which nbgrader names by the assignment."""
-    parts = path.parts
-    if parts[:1] == ("submitted",):
-        parts = parts[1:]
-    name = parts[0] if len(parts) > 1 else path.stem
-    # A file system may have names that are no text.
-    return name.encode(errors="replace").decode(), "/".join(parts[1:-1])
+    parts = one.path.parts[one.path.parts[:1] == ("submitted",) :]
+    if len(parts) < 2 and not (_is_book(one.path) or one.trouble):
+        return "", ""  # it lies beside the submissions
+    name = parts[0] if len(parts) > 1 else one.path.stem
+    return name, "/".join(parts[1:-1])
 
 
 def _folded(name: str) -> str:
-    """Return what two names have in common that a person, or a file system, takes for one."""
-    return unicodedata.normalize("NFKC", name).casefold().strip()
+    """Return what two names have in common that a person, a gradebook or a file system takes for one."""
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain_cell(name)).casefold()).split())
 
 
 def _may_be(path: PurePosixPath, lab: Lab) -> bool:
@@ -269,44 +266,49 @@ def _may_be(path: PurePosixPath, lab: Lab) -> bool:
     return len(path.parts) == 1 or path.stem.lower().startswith(PurePosixPath(lab.notebook).stem.lower())
 
 
-def _submission(lab: Lab, found: list[_Found]) -> Submission:
-    """Read one student's notebook; what is wrong with it is the student's own trouble."""
-    student = found[0].student
-    named = [one for one in found if _may_be(one.path, lab)] or found
-    handed_in = max(one.handed_in for one in named)
-    trouble = next((one.trouble for one in named if one.trouble), "")
-    names = sorted({one.student for one in found})
+def _submission(lab: Lab, student: str, files: Sequence[_Found]) -> Submission:
+    """Read one student's notebook; what keeps it from being read is raised, and is the student's own trouble."""
+    names = sorted({one.student for one in files})
     if len(names) > 1:
-        trouble = f"{plural(len(names), 'student')} of one name: {', '.join(map(shown, names))}"
-    elif len(named) > 1:
-        trouble = f"{len(named)} notebooks, want one: {', '.join(shown(str(one.path)) for one in named[:4])}"
-    book = None
-    if not trouble:
-        try:
-            book = read_notebook(named[0].read(), shown(named[0].path.name))
-        except (InputError, OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
-            trouble = str(error) or type(error).__name__
-    answers = tuple(_answer(cell, book, trouble) for cell in lab.cells)
-    return Submission(student, answers, handed_in)
+        raise InputError(f"{plural(len(names), 'student')} of one name: {', '.join(map(shown, names[:4]))}")
+    if len(files) > _MOST_FILES:
+        raise InputError(f"there are more than {_MOST_FILES} files")
+    books = [one for one in files if _is_book(one.path) or (one.trouble and one.path.name != _TIMESTAMP)]
+    here = [one for one in books if one.task in ("", lab.name)]
+    named = [one for one in here if _may_be(one.path, lab)] or here
+    if len(named) > 1:
+        raise InputError(f"{len(named)} notebooks, want one: {', '.join(shown(str(one.path)) for one in named[:4])}")
+    if trouble := next((one.trouble for one in named or books if one.trouble), ""):
+        raise InputError(trouble)
+    if not named and books:
+        raise InputError(f"no notebook of the lab in the student's folder; there is {shown(str(books[0].path))}")
+    if not named:
+        raise InputError("there is no notebook in the folder")
+    handed_in = named[0].handed_in
+    # nbgrader's own, as it is laid out there; anywhere else it is a file like any other.
+    for stamp in files if named[0].task == lab.name else ():
+        if stamp.path == named[0].path.with_name(_TIMESTAMP):
+            if stamp.trouble:
+                raise InputError(stamp.trouble)
+            handed_in = _time_of(stamp.read(_LONGEST_TIME).decode("utf-8-sig", "replace"), _TIMESTAMP)
+    book = read_notebook(named[0].read(MOST_BYTES + 1), shown(named[0].path.name))
+    answers = []
+    for cell in lab.cells:
+        answer, said = own_result(partial(_answer, cell, book))
+        answers.append(answer or Answer(cell.grade_id, not_graded=said))
+    return Submission(student, tuple(answers), handed_in)
 
 
-def _answer(cell: Exercise | Question, book: dict[str, Any] | None, trouble: str) -> Answer:
-    name = cell.grade_id
-    if book is None:
-        return Answer(name, not_graded=trouble)
+def _answer(cell: Exercise | Question, book: dict[str, Any]) -> Answer:
+    """Read the answer in a cell; what it says wrong costs its points, and where there is no one cell, there is no grade."""
+    source = cell_of(book, cell.grade_id)
     try:
-        source = cell_of(book, name)
+        if isinstance(cell, Exercise):
+            return _kernel_of(cell, source)
+        value = value_of(source)
+        return Answer(cell.grade_id, value, reason="" if value else "there is no answer")
     except InputError as error:
-        return Answer(name, not_graded=str(error))
-    try:
-        return _kernel_of(cell, source) if isinstance(cell, Exercise) else _value_in(cell, source)
-    except InputError as error:
-        return Answer(name, reason=str(error))
-
-
-def _value_in(question: Question, source: str) -> Answer:
-    value = value_of(source)
-    return Answer(question.grade_id, value, reason="" if value else "there is no answer")
+        return Answer(cell.grade_id, reason=str(error))
 
 
 def _kernel_of(exercise: Exercise, source: str) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -286,9 +287,10 @@ def _number(name: str, text: str) -> int | float:
     for read in (int, float):
         try:
             number: Any = read(text)
-        except ValueError:
+            if math.isfinite(number):
+                return number
+        except (ValueError, OverflowError):  # the second: an integer beyond all floating-point numbers
             continue
-        return number
     raise InputError(f"%%kernel: --params {name}={text}, want a number, such as {name}=8")
 
 

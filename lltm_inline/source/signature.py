@@ -22,9 +22,10 @@ _OPENER = re.compile(
 )
 _ENDS = {
     "//": re.compile(r"[^\n]*"),
-    '"': re.compile(r'(?:\\.|[^"\\\n])*"', re.DOTALL),
+    # `open` is the end of a line in which none of these ends.
+    '"': re.compile(r'(?:\\.|[^"\\\n])*+(?:"|(?P<open>))', re.DOTALL),
     # Words in single quotes stay to be seen, as they are a mistake; a quote in them opens nothing.
-    "'": re.compile(r"""(?:(?:\\.|[^'\\\n])|(?=[^'\n]*")(?:\\.|[^'\\\n])+)'""", re.DOTALL),
+    "'": re.compile(r"""(?:\\.|[^'\\\n])'|(?=[^'\n]*")(?:\\.|[^'\\\n])++(?:'|(?P<open>))""", re.DOTALL),
 }
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 #: What follows the parameters of a definition, with the return type behind an arrow.
@@ -206,29 +207,36 @@ def uncommented(text: str) -> str:
 def _code(text: str, strings: bool = True) -> str:
     """Blank comments, and strings."""
     parts, done, position = [], 0, 0
-    missing: set[str] = set()  # ends that stand nowhere in the rest: looking for them again would take for ever
+    # Nothing is looked for twice where it does not stand: that would take for ever.
+    last, open_to = _last_ends(text), dict.fromkeys(_ENDS, 0)
     while opener := _OPENER.search(text, position):
         if opener["number"]:
             position = opener.end()
             continue
         start, end = opener.start(), -1
         plain = _ENDS.get(opener[0])
-        if plain is not None:
-            closed = plain.match(text, opener.end())
-            end = closed.end() if closed else -1
-        else:
-            close = "*/" if opener[0] == "/*" else f'){opener["tag"]}"'
-            found = -1 if close in missing else text.find(close, opener.end())
-            if found < 0:
-                missing.add(close)
+        close = "*/" if opener[0] == "/*" else f'){opener["tag"]}"'
+        if plain is None and last.get(close, -1) >= opener.end():
+            end = text.find(close, opener.end()) + len(close)
+        # A quote in a string that does not end is behind a backslash there: what it would open ends as little.
+        elif plain and start >= open_to[opener[0]] and (closed := plain.match(text, opener.end())):
+            if closed.lastgroup:
+                open_to[opener[0]] = closed.end()
             else:
-                end = found + len(close)
+                end = closed.end()
         position = end if end >= 0 else start + 1
         if end >= 0 and (strings or opener[0] in ("//", "/*")):
             blank = _blank(text[start:end])
             parts += [text[done:start], blank if strings else blank.replace("\n", "\f")]
             done = end
     return "".join([*parts, text[done:]])
+
+
+def _last_ends(text: str) -> dict[str, int]:
+    """Return where each end of a comment or a raw string stands last."""
+    sizes = range(17) if 'R"' in text else ()
+    raw = (found for size in sizes for found in re.finditer(rf'(?=(\)[^\s()\\]{{{size}}}"))', text))
+    return {"*/": text.rfind("*/"), **{found[1]: found.start() for found in raw}}
 
 
 def _blank(text: str) -> str:
