@@ -1,4 +1,4 @@
-"""Whether this machine locks submissions in: the locks that it has, and ten attempts to get past them."""
+"""Whether this machine locks submissions in: the locks that it has, and eleven attempts to get past them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Doctor(Diagnosis):
 
 
 def doctor() -> Doctor:
-    """Try to get out of the process in which submissions run, in ten ways; takes a few seconds.
+    """Try to get out of the process in which submissions run, in eleven ways; takes a few seconds.
 
     Returns:
         A finding for each lock and each attempt; `.locked` says whether all of them failed.
@@ -62,7 +62,7 @@ def doctor() -> Doctor:
 
     Example:
         >>> len(doctor().findings)
-        13
+        14
     """
     with tempfile.TemporaryDirectory() as directory, socket.create_server(("127.0.0.1", 0)) as listening:
         word = secrets.token_hex(16)

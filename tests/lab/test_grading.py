@@ -404,9 +404,11 @@ def test_workers_that_are_killed(tmp_path: Path) -> None:
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
 
         def kill() -> None:
-            while not stop.wait(2):
-                if pid := cluster.workers[0].pid:
-                    os.kill(pid, signal.SIGKILL)
+            # One that has work: a worker that is killed while it starts, on a busy machine, would never come to any.
+            while not stop.wait(0.5):
+                busy = any(one.processing for one in [*cluster.scheduler.workers.values()])
+                if busy and (nanny := cluster.workers.get(0)) and nanny.pid:
+                    os.kill(nanny.pid, signal.SIGKILL)
 
         killer = threading.Thread(target=kill)
         killer.start()
