@@ -13,25 +13,25 @@ import encodings.idna  # noqa: F401 (a connection imports it, and behind the loc
 import json
 import mmap
 import os
-import re
 import resource
 import socket
 import struct
-import subprocess
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import platformdirs  # noqa: F401 (where the cache is)
 import torch
 from torch import Tensor
 
 from ..base.files import UTF8
-from ..build import header, inline
+from ..build import inline
 from ..build.compiler import Build
 from ..build.failures import failure_of, passing_failure
-from ..build.job import Job, _platform_identity, make_job
+from ..build.job import _platform_identity, make_job
 from ..build.toolchain import Toolchain
 from ..checking.guard import Guard
 from ..checking.runner import one_line, threads
@@ -45,7 +45,7 @@ from ..workers import forkserver
 from ..workers.channel import Reader
 from ..workers.worker import Modes
 from . import sandbox
-from .symbols import complaint_of_code, complaint_of_text, hides_words
+from .symbols import complaint_of_code, complaint_of_text, own_texts
 
 #: Memory that both map: the inputs of a call lie in the first half, what comes of it in the second. Untouched pages cost nothing.
 ARENA = 1 << 29
@@ -206,10 +206,11 @@ class BuildTask:
         except LltmInlineError as error:
             stage = "signature" if isinstance(error, SignatureError) else "builds"
             return {"stage": stage, "reason": _first_of(error)}
-        if hides_words(text) and (complaint := complaint_of_code(self._preprocessed(job))):
-            return {"stage": "forbidden", "reason": complaint}
+        # What is compiled is what is looked at, word by word: compilers write it down. clang++ does so without a header of ours.
+        prelude = None if self.toolchain.kind == "clang" else job.prelude
+        saving = replace(job, flags=(*job.flags, "-save-temps"), prelude=prelude)
         try:
-            namespace, _ = inline.compile_job(job, Path(self.directory))
+            namespace, _ = inline.compile_job(saving, Path(self.directory))
         except (RuntimeError, OSError) as error:
             if passing := passing_failure(job, str(error), Path(self.directory)):
                 return {"stage": "machine", "reason": str(passing)}
@@ -217,18 +218,16 @@ class BuildTask:
             if not failure.diagnostics and "Permission denied" in str(error):  # of the locks, and not of the text
                 return {"stage": "machine", "reason": str(error).strip().splitlines()[-1][:_REASON]}
             return {"stage": "builds", "reason": _first_of(failure)}
+        if complaints := [*filter(None, map(complaint_of_code, self._preprocessed()))]:
+            return {"stage": "forbidden", "reason": complaints[0]}
         return {"namespace": namespace, "prelude": job.prelude or ""}
 
-    def _preprocessed(self, job: Job) -> str:
-        """Return the lines of the text itself as the preprocessor leaves them."""
-        command = [self.toolchain.compiler, *header.torch_cflags(), *job.cflags, "-E", "-x", "c++", "-"]
-        done = subprocess.run(command, input=job.text, capture_output=True, **UTF8)
-        own, lines = False, []
-        for line in done.stdout.split("\n"):
-            marker = re.match(r'# \d+ "([^"]*)"', line)
-            own = marker[1] in job.sources if marker else own
-            lines += [line] if own and not marker else []
-        return "\n".join(lines)
+    def _preprocessed(self) -> list[str]:
+        """Return what is no header's as the compiler has had it."""
+        read = [Path(place).resolve() for place in self.read]
+        is_header = lru_cache(maxsize=None)(lambda path: any(map(Path(path).resolve().is_relative_to, read)))
+        with open(Path(self.directory, "main.ii"), newline="\n", **UTF8) as file:
+            return own_texts((line.rstrip("\n") for line in file), is_header)
 
 
 def _first_of(error: LltmInlineError) -> str:
