@@ -171,11 +171,6 @@ def _readable(toolchain: Toolchain) -> tuple[str, ...]:
     prefixes = dict.fromkeys((Path("/"), Path("/usr"), *(compiler.parent.parent for compiler in compilers)))
     places = [place for prefix in prefixes for pattern in _OF_PREFIX for place in prefix.glob(pattern)]
     places += [Path(shutil.which("ninja", path=ninja_directory()) or "/usr/bin/ninja"), Path(header.python_include())]
-    places += [
-        *compilers,
-        *map(Path, _SYSTEM),
-        Path(torch.__file__).parent,
-        Path(__file__).parents[1],
-        cache.cache_dir() / "headers",
-    ]
+    ours = (Path(torch.__file__).parent, Path(__file__).parents[1], cache.cache_dir() / "headers")
+    places += [*compilers, *map(Path, _SYSTEM), *ours]
     return tuple(dict.fromkeys(str(place) for place in places if place.exists()))

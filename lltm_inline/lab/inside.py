@@ -18,6 +18,7 @@ import socket
 import struct
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -207,27 +208,31 @@ class BuildTask:
             stage = "signature" if isinstance(error, SignatureError) else "builds"
             return {"stage": stage, "reason": _first_of(error)}
         # What is compiled is what is looked at, word by word: compilers write it down. clang++ does so without a header of ours.
-        prelude = None if self.toolchain.kind == "clang" else job.prelude
-        saving = replace(job, flags=(*job.flags, "-save-temps"), prelude=prelude)
+        header = job.prelude if self.toolchain.kind == "gcc" else None
+        saving = replace(job, flags=(*job.flags, "-save-temps"), prelude=header)
         try:
             namespace, _ = inline.compile_job(saving, Path(self.directory))
         except (RuntimeError, OSError) as error:
+            if complaint := self._complaint():
+                return {"stage": "forbidden", "reason": complaint}
             if passing := passing_failure(job, str(error), Path(self.directory)):
                 return {"stage": "machine", "reason": str(passing)}
             failure = failure_of(job, str(error))
             if not failure.diagnostics and "Permission denied" in str(error):  # of the locks, and not of the text
                 return {"stage": "machine", "reason": str(error).strip().splitlines()[-1][:_REASON]}
             return {"stage": "builds", "reason": _first_of(failure)}
-        if complaints := [*filter(None, map(complaint_of_code, self._preprocessed()))]:
-            return {"stage": "forbidden", "reason": complaints[0]}
+        if complaint := self._complaint():
+            return {"stage": "forbidden", "reason": complaint}
         return {"namespace": namespace, "prelude": job.prelude or ""}
 
-    def _preprocessed(self) -> list[str]:
-        """Return what is no header's as the compiler has had it."""
+    def _complaint(self) -> str:
+        """Look at what is no header's as the compiler has had it, if it has come that far."""
         read = [Path(place).resolve() for place in self.read]
         is_header = lru_cache(maxsize=None)(lambda path: any(map(Path(path).resolve().is_relative_to, read)))
-        with open(Path(self.directory, "main.ii"), newline="\n", **UTF8) as file:
-            return own_texts((line.rstrip("\n") for line in file), is_header)
+        texts = list[str]()
+        with suppress(FileNotFoundError), open(Path(self.directory, "main.ii"), newline="\n", **UTF8) as file:
+            texts = own_texts((line.rstrip("\n") for line in file), is_header)
+        return next(filter(None, map(complaint_of_code, texts)), "")
 
 
 def _first_of(error: LltmInlineError) -> str:

@@ -27,10 +27,9 @@ _LITERAL = re.compile(
     r"""\.?\d(?:'?\w|(?<=[eEpP])[+-]|\.)*|\w+|(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""",
     re.MULTILINE,
 )
-_HASH = r"^[ \t\f]*(?:#|%:)[ \t\f]*"
 #: What names a file: as an include, or by asking for one.
 _INCLUDE = re.compile(
-    rf"{_HASH}(?:include|include_next|import|embed)\b[ \t\f]*(.*)|\b__has_(?:include(?:_next)?|embed)\b\s*\(?([^)\n]*)|"
+    r"^[ \t\f]*(?:#|%:)[ \t\f]*(?:include|include_next|import|embed)\b[ \t\f]*(.*)|\b__has_(?:include(?:_next)?|embed)\b\s*\(?([^)\n]*)|"
     r"ragma\b(.*\b(?:dependency|pch_preprocess|include_alias)\b.*)",
     re.MULTILINE,
 )
@@ -64,8 +63,7 @@ _CLOSED = tuple(
     (what, re.compile("|".join(f"(?:{one})" for one in names.split()))) for what, names in _FAMILIES.items()
 )
 
-#: What a kernel may take of the libraries of C and C++, of compilers and of vectors, whole classes of it: what is on no list is
-#: refused. In `_MATHS` are the names of functions without what stands for their type.
+#: What a kernel may take of the libraries of C and C++, of compilers and of vectors, by whole classes; in `_MATHS` without the type.
 _MATHS = r"""
     a?(?:sin|cos|tan)h?(?:pi)? sincos(?:pi)? atan2(?:pi)? exp(?:2|10|m1)? exp(?:2|10)m1 log(?:2|10|1p|b|2p1|10p1)? pow(?:10|n|r)?
     compoundn r?sqrt cbrt hypot rootn erfc? [tl]?gamma f?abs floor ceil trunc round(?:even)? l{0,2}(?:round|rint) nearbyint fmod
@@ -148,8 +146,9 @@ def complaint_of_text(text: str) -> str:
     whole = re.sub(r"\\[ \t\f\v]*\n", "", text)  # as all but a raw string has it
     for form in (text, whole):
         if line := _LINE.search(form):
-            said = "a line that begins with #line, or with # and a number, is closed in a lab, in a comment too: leave it out"
-            return _told(form, line.end(), said)
+            return _told(
+                form, line.end(), "a line that begins with #line, or # and a number, is closed in a lab: leave it out"
+            )
     plain = uncommented(whole)
     for match in _INCLUDE.finditer(plain):
         said = (match[1] or match[2] or match[3] or "").strip()

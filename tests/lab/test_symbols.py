@@ -147,12 +147,11 @@ PASSING = r"""
 _MAKING = """
     empty zeros ones full like strided permuted new contiguous to copy clone detach alias view reshape expand as select slice narrow
     transpose t permute movedim swapaxes swapdims numpy T mT unsqueeze squeeze flatten unflatten ravel unbind split with sizes chunk cat
-    unfold diagonal item local scalar dense cpu fill zero resize set size stride is record stream tensor requires grad retain version data
-    output nr lift fresh type broadcast atleast 1d 2d 3d result unsafe scatter real complex inverse int padded device dtype layout other
-    memory format from and symint out outf meta same feature intlist ints Tensor Scalar source Storage storage offset dim dims indices sections
-    or using Sequence floating point neg conj inference leaf nonzero pinned signed
-    distributed coalesced zerotensor vulkan available avx512 vnni supported   
-    tensors
+    unfold diagonal item local scalar dense cpu fill zero resize set size stride is record stream tensor requires grad retain version
+    data output nr lift fresh type broadcast atleast 1d 2d 3d result unsafe scatter real complex inverse int padded device dtype layout
+    other memory format from and symint out outf meta same feature intlist ints Tensor Scalar source Storage storage offset dim dims
+    indices sections or using Sequence floating point neg conj inference leaf nonzero pinned signed distributed coalesced zerotensor
+    vulkan available avx512 vnni supported tensors
 """
 
 
@@ -188,7 +187,7 @@ def _group(name: str) -> str:
     return "::".join(parts[: 1 if parts[0].startswith("__gnu_") else 2])
 
 
-#: What honest texts take, one for a class; `test_no_false_alarm.py` compiles such.
+#: What honest texts take, one for a class; `test_no_false_alarm.py` has a text with many.
 HONEST = """
     expm1 tanhf powl __pow_finite lgamma_r sincosf tgammaf128 erfcf cbrt fmaf j0 cexp csqrtf __isnanf nextafterf llround roundeven
     _ZGVdN4v_sin __muldc3 __divti3 __extendhfsf2 __truncsfbf2 __popcountdi2 __atomic_load_16 __emutls_get_address memcpy __memcpy_chk

@@ -215,7 +215,7 @@ _CONVOLUTION = """if (x.dim() == 1 && x.numel() && x.scalar_type() == y.scalar_t
         &none, 1, 1, &out);
     return reinterpret_cast<at::Tensor*>(out)->reshape({n});
   }"""
-_METHOD = 'extern "C" at::Tensor& _ZNK2at6Tensor4neg_Ev(const at::Tensor*);'
+_METHOD = 'extern "C" void* _ZNK2at6Tensor4neg_Ev(const void*);'
 _BLAS = 'extern "C" void saxpy_(const int*, const float*, const float*, const int*, float*, const int*);'
 
 
