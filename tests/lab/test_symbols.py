@@ -163,7 +163,7 @@ def test_of_what_torch_exports_nothing_computes() -> None:
             symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
             names |= {symbol.name for symbol in symbols if symbol["st_shndx"] != "SHN_UNDEF" and symbol.name}
     passing = [name for name in names if not complaint_of_calls([name], ["aten"])]
-    assert 60_000 < len(names) and len(passing) < 0.1 * len(names)
+    assert len(names) > 60_000 and len(passing) < 0.1 * len(names)
     groups = Counter(map(_group, passing))
     known = re.compile("|".join(f"(?:{one})" for one in PASSING.split()))
     assert [group for group in groups if not known.fullmatch(group) and not group.startswith("operator ")] == []

@@ -482,10 +482,12 @@ TRICKS = (
     _cheat("includes_by_macro", 28, "it includes", scope='#define NAME "/etc/passwd"\n#include NAME', naive=False),
     _cheat("embeds_a_secret", 28, "inline assembly", scope='asm(".incbin \\"/etc/passwd\\"");'),
     # To who reads a quote for the start of a word, a comment begins in it.
-    _cheat("embeds_a_secret_unseen", 28, "inline assembly", scope=_unseen('asm(".incbin \\"/etc/passwd\\"");')),
     _cheat(
-        *("patches_when_loaded_unseen", 4, "runs when it is loaded", _WRONG),
-        scope=f"{_PYTHON}\n{_unseen(f'[[gnu::constructor]] static void first() {{ {_PATCH}; }}')}",
+        "embeds_a_secret_unseen", 28, "inline assembly", scope=_unseen('asm(".incbin \\"/usr/include/stdio.h\\"");')
+    ),
+    _cheat(
+        *("runs_when_loaded_unseen", 4, "runs when it is loaded"),
+        scope=_unseen("[[gnu::constructor]] static void first() { volatile int seen = 1; (void)seen; }"),
     ),
     _cheat(
         *("hides_from_a_look_ahead", 33, "inline assembly"),
