@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import sysconfig
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,8 +34,9 @@ BUILD_SECONDS, BUILD_BYTES, FILE_BYTES = 180, 4 * 2**30, 64 * 2**20
 _BUSY, _BUILD_OUTPUT = 10, 1 << 20
 #: What has been compiled takes so much of the cache, by last use.
 _KEPT_BYTES = 2**30
-#: Where programs, headers and libraries of a system are.
-_SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/opt", "/etc/alternatives", "/nix/store")
+#: Where a system has what compilers read, and what of it lies below a prefix; a linker wants to list all of `lib`.
+_SYSTEM = ("/etc/alternatives", "/usr/local/include", "/nix/store")
+_OF_PREFIX = ("bin", "include", "lib*", "*-linux-gnu*")
 
 
 class Refused(Exception):
@@ -174,13 +174,11 @@ def _compile(key: str, kernel: Kernel, op: Op, toolchain: Toolchain, trust: bool
 
 
 def _readable(toolchain: Toolchain) -> tuple[str, ...]:
-    """List what a compiler reads: programs, headers and libraries of the system, of Python, and of torch."""
-    prefixes = (sys.prefix, sys.base_prefix, sysconfig.get_path("include"), ninja_directory() or "/usr")
-    places = [Path(place) for place in (*_SYSTEM, *prefixes, Path(torch.__file__).parent)]
-    places += [
-        Path(toolchain.compiler).resolve().parent.parent,
-        Path(__file__).parents[1],
-        cache.cache_dir() / "headers",
-    ]
-    homes = {Path("/"), Path.home(), Path("/home"), Path("/root"), Path("/etc"), Path("/tmp")}
-    return tuple(dict.fromkeys(str(place) for place in places if place.is_dir() and place not in homes))
+    """List what a compiler reads: programs, headers and libraries, of the system, of Python and of torch, and no other file there."""
+    compilers = (Path(toolchain.compiler), Path(toolchain.compiler).resolve())
+    prefixes = dict.fromkeys((Path("/"), Path("/usr"), *(compiler.parent.parent for compiler in compilers)))
+    places = [place for prefix in prefixes for pattern in _OF_PREFIX for place in prefix.glob(pattern)]
+    places += [Path(shutil.which("ninja", path=ninja_directory()) or "/usr/bin/ninja"), Path(header.python_include())]
+    ours = (Path(torch.__file__).parent, Path(__file__).parents[1], cache.cache_dir() / "headers")
+    places += [*compilers, *map(Path, _SYSTEM), *ours]
+    return tuple(dict.fromkeys(str(place) for place in places if place.exists()))

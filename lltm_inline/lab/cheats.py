@@ -37,7 +37,7 @@ _ACTS = (
     ("reads_a_file", "#include <cstdio>", 'if (FILE* f = std::fopen("/etc/passwd", "r")) std::fclose(f);', "files are closed"),
     ("writes_a_file", "#include <fstream>", 'std::ofstream("results.json") << "{}";', "files are closed"),
     ("includes_a_file", '#include "/etc/passwd"', "", "want the plain name of a header"),
-    ("embeds_a_file", 'asm(".incbin \\"/etc/passwd\\"");', "", "it asks for a file"),
+    ("embeds_a_file", 'asm(".incbin \\"/etc/passwd\\"");', "", "inline assembly is closed"),
     ("assembly", "", 'asm volatile("" ::: "memory");', "inline assembly is closed"),
     ("hidden_assembly", "#define PUT_(a, b) a##b\n#define PUT(a, b) PUT_(a, b)", 'PUT(as, m) volatile("" ::: "memory");',
      "inline assembly is closed"),
@@ -103,6 +103,8 @@ _TRICKS = (
 _ATEN = (
     ("calls_aten", "#include <ATen/ops/exp.h>", "(void)at::exp(FIRST);", "written without ATen"),
     ("calls_a_method", "", "(void)FIRST.abs();", "written without ATen"),
+    ("calls_a_c_interface", "#include <torch/csrc/inductor/aoti_torch/c/shim.h>", "(void)aoti_torch_mm_out(nullptr, nullptr, nullptr);",
+     "written without ATen"),
     ("asks_the_dispatcher", "#include <ATen/core/dispatch/Dispatcher.h>",
      'c10::Dispatcher::singleton().findSchemaOrThrow("aten::abs", "");', "written without ATen"),
 )  # fmt: skip

@@ -289,7 +289,7 @@ def _pool(workers: int, scheduler: str | None) -> Iterator[Each]:
             f"workers={workers} needs distributed and cryptography: {pip_command('lltm-inline[lab]')}. workers=1 goes without"
         ) from None
     # A judge has processes of its own, which a daemon may not. What the scheduler serves stays on this machine, at any free port.
-    settings = {"distributed.worker.daemon": False, "distributed.scheduler.allowed-failures": _RETRIES}
+    settings: dict[str, Any] = {"distributed.worker.daemon": False, "distributed.scheduler.allowed-failures": _RETRIES}
     # And over HTTP, where nobody is asked for keys, there is nothing.
     settings |= {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
     with dask.config.set(settings):

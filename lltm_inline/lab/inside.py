@@ -19,21 +19,23 @@ import re
 import resource
 import socket
 import struct
-import subprocess
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import platformdirs  # noqa: F401 (where the cache is)
 import torch
 from torch import Tensor
 
 from ..base.files import UTF8
-from ..build import header, inline
+from ..build import inline
 from ..build.compiler import Build
 from ..build.failures import failure_of, passing_failure
-from ..build.job import Job, _platform_identity, make_job
+from ..build.job import _platform_identity, make_job
 from ..build.toolchain import Toolchain
 from ..checking.guard import Guard
 from ..checking.runner import one_line, threads
@@ -47,7 +49,7 @@ from ..workers import forkserver
 from ..workers.channel import Reader
 from ..workers.worker import Modes
 from . import sandbox
-from .symbols import complaint_of_code, complaint_of_text, hides_words
+from .symbols import complaint_of_code, complaint_of_text, own_texts
 
 #: Memory that both map, for the inputs of calls. Untouched pages cost nothing.
 ARENA = 1 << 29
@@ -235,12 +237,17 @@ class BuildTask:
         except LltmInlineError as error:
             stage = "signature" if isinstance(error, SignatureError) else "builds"
             return {"stage": stage, "reason": _first_of(error)}
-        if hides_words(text) and (complaint := complaint_of_code(self._preprocessed(job))):
-            return {"stage": "forbidden", "reason": complaint}
+        # What is compiled is what is looked at, word by word: compilers write it down. clang++ does so without a header of ours.
+        header = job.prelude if self.toolchain.kind == "gcc" else None
+        saving = replace(job, flags=(*job.flags, "-save-temps"), prelude=header)
         try:
-            namespace, _ = inline.compile_job(job, Path(self.directory))
+            namespace, _ = inline.compile_job(saving, Path(self.directory))
         except (RuntimeError, OSError) as error:
+            if complaint := self._complaint():
+                return {"stage": "forbidden", "reason": complaint}
             return self._blamed(job, str(error))
+        if complaint := self._complaint():
+            return {"stage": "forbidden", "reason": complaint}
         return {"namespace": namespace, "prelude": job.prelude or ""}
 
     def _blamed(self, job: Job, log: str) -> dict[str, str]:
@@ -255,16 +262,14 @@ class BuildTask:
         said = next((line for line in log.splitlines() if "error" in line or "FAILED" in line), log.strip())
         return {"stage": "machine", "reason": str(passing or said or "nothing was said")[:_REASON]}
 
-    def _preprocessed(self, job: Job) -> str:
-        """Return the lines of the text itself as the preprocessor leaves them."""
-        command = [self.toolchain.compiler, *header.torch_cflags(), *job.cflags, "-E", "-x", "c++", "-"]
-        done = subprocess.run(command, input=job.text, capture_output=True, **UTF8)
-        own, lines = False, []
-        for line in done.stdout.split("\n"):
-            marker = re.match(r'# \d+ "([^"]*)"', line)
-            own = marker[1] in job.sources if marker else own
-            lines += [line] if own and not marker else []
-        return "\n".join(lines)
+    def _complaint(self) -> str:
+        """Look at what is no header's as the compiler has had it, if it has come that far."""
+        read = [Path(place).resolve() for place in self.read]
+        is_header = lru_cache(maxsize=None)(lambda path: any(map(Path(path).resolve().is_relative_to, read)))
+        texts = list[str]()
+        with suppress(FileNotFoundError), open(Path(self.directory, "main.ii"), newline="\n", **UTF8) as file:
+            texts = own_texts((line.rstrip("\n") for line in file), is_header)
+        return next(filter(None, map(complaint_of_code, texts)), "")
 
 
 def _first_of(error: LltmInlineError) -> str:

@@ -8,43 +8,39 @@ nothing may be computed by a call of a library.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import InfraError
-from ..source.signature import mask, uncommented
+from ..source.signature import closing, uncommented
 
-#: What a text may not say, with whether it is one only as an attribute.
-_IN_CODE = (
-    ("inline assembly", r"\b(?:asm|__asm|__asm__)\b", False),
-    (
-        "a function that runs when it is loaded, or that the loader chooses,",
-        r"\b_*(?:constructor|destructor|ifunc|target_clones|section|alias|weakref|init_priority)_*(?=\s*[(),\]])",
-        True,
-    ),
+#: What the assembler is handed as it stands, and, of attributes, what has a function run ahead of a call.
+_ASSEMBLY = re.compile(r"\b(?:asm|__asm|__asm__)\b")
+_ATTRIBUTE = re.compile(r"\[(?=\s*\[)|\b__attribute(?:__)?\s*\(|\b__declspec\s*\(")
+_WHEN_LOADED = re.compile(
+    r"\b_*(?:constructor|destructor|ifunc|target_clones|section|alias|weakref|symver|init_priority)_*\b"
 )
-_ATTRIBUTE = re.compile(r"__attribute__|\[\[|__declspec")
-_HASH = r"^[ \t\f]*(?:#|%:)[ \t\f]*"
-#: What names a file: as an include, or by asking for one.
-_INCLUDE = re.compile(
-    rf"{_HASH}(?:include|include_next|import|embed)\b[ \t\f]*(.*)|\b__has_include(?:_next)?\b\s*\(?([^)\n]*)",
+#: What is not code, of a text without comments; a name and a number are whole, and a pragma is a line.
+_LITERAL = re.compile(
+    r"""^[ \t]*\#[ \t]*pragma\b.*|(?P<no>^[ \t]*\#[ \t]*include\b.*|\b(?:u8|[uUL])?R"(?P<tag>[^\s()\\]{0,16})\((?s:.*?)\)(?P=tag)")|"""
+    r"""\.?\d(?:'?\w|(?<=[eEpP])[+-]|\.)*|\w+|(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""",
     re.MULTILINE,
 )
-_EMBED = re.compile(
-    rf"{_HASH}embed\b|\b__has_embed\b|\.incbin\b|ragma\b.*\b(?:dependency|pch_preprocess|include_alias)\b", re.MULTILINE
+#: What names a file: as an include, or by asking for one.
+_INCLUDE = re.compile(
+    r"^[ \t\f]*(?:#|%:)[ \t\f]*(?:include|include_next|import|embed)\b[ \t\f]*(.*)|\b__has_(?:include(?:_next)?|embed)\b\s*\(?([^)\n]*)|"
+    r"ragma\b(.*\b(?:dependency|pch_preprocess|include_alias)\b.*)",
+    re.MULTILINE,
 )
-_DEFINE = re.compile(rf"{_HASH}define\b(.*)", re.MULTILINE)
-#: What would have lines of the text pass for those of a file that nobody has to look at.
-_LINE = re.compile(rf"{_HASH}(?:line\b|\d)", re.MULTILINE)
+#: What would have lines of the text pass for those of a header, wherever it stands: no reader has to know what is a comment, or a
+#: string, as compilers do. A slot may stand for a blank or a number.
+_ROOM = r"(?>[ \t\f\v]|/\*(?>(?s:.*?)\*/))*+"
+_LINE = re.compile(rf"(?:^|\*/|\$\{{?\w+\}}?){_ROOM}(?:#|%:){_ROOM}(?:line\b|[\d$])", re.MULTILINE)
 #: Where a compiler and a reader may see other lines: clang takes a carriage return alone for the end of one.
 _CONTROL = re.compile(r"[^\t\n -~\x80-\U0010ffff]")
 #: An include that names a header, of the compiler, of torch or of CUDA.
 _PLAIN = re.compile(r"""(?:<(?P<a>[^<>\n]+)>|"(?P<b>[^"\n]+)")\s*(?://.*|/\*.*)?\Z""")
-#: By which a word can be put together that nobody sees, or that a macro may stand for: wherever a closed word stands at all.
-_HIDDEN = re.compile(
-    r"##|%:%:|\\[uU]|\b\w*(?:CAT|PASTE|JOIN|GLUE)\w*\s*\(|\b_*(?:asm|(?:con|de)structor|ifunc|target_clones|section|alias|weakref|init_priority)_*\b"
-)
 
 #: Families of functions that no kernel needs, each as patterns of whole names in the table of symbols.
 _FAMILIES = {
@@ -60,39 +56,79 @@ _FAMILIES = {
     "pages of memory are": r"mmap(64)? munmap mremap mprotect pkey_\w+ remap_file_pages shm(get|at|dt|ctl|_open|_unlink) memfd_\w+",
     "Python is": r"_?Py[A-Z_]\w*",
     "torch's own loaders and allocators are": r"_ZN5torch3jit.* _ZN2at9from_file.* _ZN2at4_ops9from_file.* _ZN3c10\d+Set\w*Allocator.* "
-    r"uv_\w+ mz_\w+",
+    r"_ZN3c10\d+(?:(?:try_)?make_)?(?:[tT]emp|Fatal|Signal).* _ZN2at\d+\w*MapAllocator.* "
+    r"_ZN2at14DynamicLibrary.* aoti_torch_save_\w+ uv_\w+ mz_\w+",
 }
 _CLOSED = tuple(
     (what, re.compile("|".join(f"(?:{one})" for one in names.split()))) for what, names in _FAMILIES.items()
 )
 
+#: What a kernel may take of the libraries of C and C++, of compilers and of vectors, by whole classes; in `_MATHS` without the type.
+_MATHS = r"""
+    a?(?:sin|cos|tan)h?(?:pi)? sincos(?:pi)? atan2(?:pi)? exp(?:2|10|m1)? exp(?:2|10)m1 log(?:2|10|1p|b|2p1|10p1)? pow(?:10|n|r)?
+    compoundn r?sqrt cbrt hypot rootn erfc? [tl]?gamma f?abs floor ceil trunc round(?:even)? l{0,2}(?:round|rint) nearbyint fmod
+    remainder drem remquo fma f(?:max|min)(?:imum)?(?:_?mag)?(?:_num)? fdim [fd](?:add|sub|mul|div|sqrt|fma)
+    f\d\dx?(?:add|sub|mul|div|sqrt|fma) ldexp frexp modf scal(?:bl?n|b) (?:il|l?l)ogb significand next(?:after|toward|up|down) copysign
+    nan finite is(?:nan|inf|normal|signaling|eqsig) u?fromfpx? signbit fpclassify issubnormal iszero iscanonicall? [jy][01n]
+    c(?:a?(?:sin|cos|tan)h?|exp|log(?:10)?|pow|sqrt|abs|arg|imag|real|proj) conj canonicalize (?:get|set)payload(?:sig)?
+    totalorder(?:mag)?
+"""
+_ALLOWED = r"""
+    (?:__(?:isoc\d\d_)?)?(?:mem(?:p?cpy|ccpy|move|set|cmp|r?chr|mem)|str(?!sm)\w+|wcs\w+|wmem\w+|raw\w+|(?:explicit_)?b(?:cmp|copy|zero)|ffsl{0,2})(?:_chk)?
+    __fdelt_chk
+    (?:__)?(?:isw?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit|ctype)|tow?(?:upper|lower|ascii|ctrans))(?:_l)?
+    (?:__(?:isoc\d\d_)?)?v?(?:f|s|sn|as|fw|sw)?w?(?:printf|scanf)(?:_chk)? f?put(?:w?[cs]|w?char)(?:_unlocked)? putw? _IO_put[cs]
+    f(?:write|flush)(?:_unlocked|_chk)? std(?:in|out|err) perror set(?:v|line)?buf(?:fer)? ferror feof clearerr malloc\w* c?free calloc
+    realloc(?:array)? memalign p?valloc (?:posix_mem|aligned_)al\w+ l{0,2}(?:abs|div) ato[filq]l? s?rand(?:_r|om|om_r)?
+    [delmns]rand48(?:_r)? seed48 initstate setstate qsort(?:_r)? [bl]search lfind (?:__)?abort at(?:_quick_)?exit (?:__)?(?:secure_)?getenv
+    mb\w+ wc\w+ btowc wctob (?:new|free|use|dup)locale (?:set|conv)?locale(?:conv)? nl_langinfo\w* \w*gettext iconv\w* __ctype_\w+
+    __(?:new|free|dup|use)locale __assert\w* __errno_location clock(?:_\w+)? (?:diff|mk|gm|local|asc|c|strf)?time(?:_r|gm|spec_get|local)?
+    gettimeofday tz(?:set|name) (?:clock_)?nanosleep u?sleep pthread_(?!kill|sig)\w+ __pthread\w+ sem_(?!open|unlink)\w+
+    (?:mtx|cnd|thrd|tss)_\w+ call_once sched_(?!set)\w+ __sched_cpu\w+ sysconf getpagesize getauxval get_n?procs\w* get[pt]id getrusage
+    gnu_get_libc_version __libc_single_threaded __tls_get_addr _*(?:sig)?(?:set|long)jmp\w* __sigsetjmp __cxa_\w+ __dynamic_cast
+    __once_proxy __(?:gxx|gcc)_personality_v0 _Unwind_\w+ __stack_chk_\w+ __gmon_start__ _ITM_\w+ __cpu_\w+ __dso_handle write getrandom
+    getentropy arc4random\w* backtrace\w* fe[a-z]*(?:except|env|round|flag|mode)\w* __[a-z]+[sdthxb][fci]\d? __bid_\w+
+    __(?:atomic|sync|emutls)_\w+ __aarch64_\w+ (?:GOMP|omp|kmp|__kmpc)_\w+ Sleef_\w+ _ZGV[a-zA-Z][MN](?:\d+|x)\w+ signgam
+    _Z(?:n[wa]|d[la])\w+ _ZT[IS][PKRO]*[a-zD]\w? _Z(?:GV|T[CIHSTVWhvc][\dn_]*)?(?:N[VKRO]*)?(?:S[abiodst]|\d+__(?:gnu_|cxxabiv))\w*
+"""
+_OPEN = re.compile(
+    rf"(?:__)?(?:{'|'.join(_MATHS.split())})(?:f(?:16|32|64|128)?x?|l|F)?(?:_r)?(?:_finite)?|{'|'.join(_ALLOWED.split())}"
+)
+#: In a name of the library of C++: somebody else's type, or function without a name, with which it was made.
+_FOREIGN = re.compile(r"(?:(?<!_ZGV[a-z])N[VKRO]*|[IRJ])\d+(?!\d|__)|U[lt]")
+#: And of torch, with BLAS and LAPACK, which an exercise may forbid.
+_TORCHS = re.compile(
+    r"_Z(?:GV|T[HISVW])?(?:N[VKRO]*)?(?:2at|3c10|5torch|6caffe2)\w*|(?:aoti_)?torch_\w+|(?:cblas|LAPACKE|mkl|dnnl)_\w+|[a-z]{4,8}_(?:64_?)?"
+)
+#: Where it does, by the names of what they are in: what makes tensors, looks at them, walks over them with a function of the
+#: text's own, has threads, and tells torch and its gradients what an op is.
+_TENSORS = re.compile(
+    r"""at::(?:TensorBase(?!::(?:_backward|grad_fn)\b)|TensorIterator\w*|TensorGeometry|TensorMaker|TensorArg|OperandInfo|
+    SplitUntil32Bit|Context|internal|CPUGeneratorImpl|Generator|SavedTensorDefaultHooks|RecordFunction|ThreadLocalState|
+    sequence_number|functorch::functorchTLSAccessor)(?:::\w+)*|at::Tensor::(?:item|index|index_put_|narrow|select|to|new_\w+|
+    as_strided_symint)|at::(?:check\w+|assert_no_\w+|has_internal_overlap|tensor|print|infer\w+|geometry_is_contiguous|
+    [gs]et_num_\w*threads|get_overlap_status|get_thread_num|in\w*_num_threads|in_parallel_region|intraop_launch\w*|launch|
+    globalContext|getCPUAllocator|toAccumulateType|maybe_data_ptr|detail::(?:empty_\w+|get\w+Hooks|getDefaultCPUGenerator|
+    computeStorage\w+))|c10(?!::(?:Dispatcher|OperatorHandle|TypedOperatorHandle|RegisterOperators|
+    impl::OperatorEntry)\b)(?:::\w+)*|caffe2::(?:TypeMeta|detail)(?:::\w+)*|torch::(?:Library|CppFunction|detail)(?:::\w+)*|
+    torch::autograd::(?:AutogradContext|AutogradMeta|AnomalyMode|ForwardADLevel|InputMetadata(?!::\w*reduce)|SavedVariable|
+    VariableInfo|Node|_wrap_outputs|impl::gradient_edge)(?:::\w+)*|torch::dynamo::autograd::get\w+|torch_(?!call_|c_)\w+|
+    aoti_torch_(?:abi_version|(?:device_type|dtype|layout|memory_format|get|is|delete|new|create|assign|clone|empty|item|scalar_to|
+    check|device_guard|grad_mode|library|print)_\w+|warn|clone|(?:tensor_)?copy_|as_strided|_reinterpret_tensor|_alloc_from_pool|
+    zero_|stream_id|\w+_to_ivalue|view_as_real|aten_(?:fill__Scalar|full|narrow|new_empty|new_zeros))""",
+    re.VERBOSE,
+)
+
 #: Operators of ATen that make tensors, copy them, or look at them, and compute nothing.
-_MOVING = re.compile(
-    r"(?:new_)?(?:empty|zeros|ones|full)(?:_like|_strided|_quantized|_permuted)?|contiguous|to|_to_copy|copy|clone|detach|alias|"
-    r"view(?:_as)?|reshape(?:_as)?|_unsafe_view|_reshape_alias|expand(?:_as)?|select|slice|narrow|transpose|t|permute|movedim|"
-    r"unsqueeze|squeeze|flatten|unflatten|as_strided|unbind|split\w*|chunk|unfold|diagonal|item|_local_scalar_dense|fill|zero|"
-    r"resize|set|size|stride|is_\w+|record_stream|scalar_tensor|requires_grad|retain_grad|_version|data|output_nr|lift\w*|cpu"
+_MOVES = re.compile(
+    r"(?!\w*(?:backward|sparse|quantized|mkldnn|dropout|_true))_?(?:(?:new_)?(?:empty|zeros|ones|full)(?:_like|_strided|_permuted)?|"
+    r"contiguous|to|_to_copy|copy|clone|detach|alias|view(?:_as)?|reshape(?:_as)?|_unsafe_view|_reshape_alias|expand(?:_as)?|select|slice|"
+    r"narrow|transpose|t|permute|movedim|swap(?:axes|dims)|numpy_T|mT|unsqueeze|squeeze|flatten|unflatten|ravel|as_strided|unbind|split\w*|"
+    r"tensor_split|chunk|unsafe_(?:split|chunk)|unfold|diagonal|item|_local_scalar_dense|fill|zero|resize(?:_as)?|set|size|stride|is_\w+|"
+    r"record_stream|scalar_tensor|requires_grad|retain_grad|_version|data|output_nr|lift\w*|cpu|type_as|narrow_copy|broadcast_\w+|"
+    r"atleast_\w+|result_type)_?(?:_[a-zA-Z]\w*)?"
 )
-_OPERATOR = re.compile(r"_ZN2at(?:4_ops|3cpu|6native|4meta|\d+composite\w*?)(\d+)(\w+)")
-_COMPUTING = (
-    (
-        "the dispatcher, by which any operator is called",
-        r"_ZNK?3c1010Dispatcher.*|_ZNK?3c1014OperatorHandle.*|(aoti_)?torch_call_disp.*",
-    ),
-    (
-        "an operator of ATen through its C interface",
-        r"aoti_torch_(?:cpu|cuda|aten|mkl\w*|_?mm|_mm_plus_mm|bmm|addmm\w*|nonzero|repeat_\w+|scatter\w*|index_put\w*|view_as_real)\w*",
-    ),
-    (
-        "a library that computes",
-        # By their prefixes; BLAS and LAPACK by what their routines do, in each spelling: sgemm, SGEMM_64, dsyev_, vsTanh.
-        r"(?i:(?:cblas|lapacke?|dnnl|fftwf?|nnp|xnn|pytorch_qnnp\w*|gemm)_\w+|mkl\w+|\w+_64_?)|vm?[sdcz](?:[A-Z]\w+|[a-z]\w+_)|VM?[SDCZ]\w+_|"
-        r"(?i:i?[sdcz]{1,2}(?:amax|amin|asum|nrm2|axp?by|axpy\w?|scal|copy|swap|dot[cu]?i?|rotm?g?|gemm\w*|ge(?:mv|r[cu]?)|[sh][ybp]mv|gbmv|"
-        r"[sh][yp]r2?k?|symm|hemm|t[rbp][ms][mv])(?:_\w*)?|[sdcz][a-z]{2}(?:trf|trs|tri|svx?|svd|sdd|ls|qrf|evd?|evr)_?)|"
-        r"_ZN(?:4dnnl|5ideep|6fbgemm|7qnnpack).*",
-    ),
-    ("a module of torch", r"_ZNK?5torch(?:2nn|5optim).*"),
-)
+_OPERATOR = re.compile(r"at::(?:_ops|cpu|native|meta|composite\w+)::(\w+)(?:::\w+)*")
 
 
 def complaint_of_text(text: str) -> str:
@@ -107,17 +143,19 @@ def complaint_of_text(text: str) -> str:
     text = text.replace("\r\n", "\n")
     if control := _CONTROL.search(text):
         return _told(text, control.start(), f"it has the control character {control[0]!r}: want a plain text")
-    plain = _spelled(text)
-    if line := _LINE.search(plain):
-        return _told(plain, line.end(), "#line is closed in a lab: leave it out")
+    whole = re.sub(r"\\[ \t\f\v]*\n", "", text)  # as all but a raw string has it
+    for form in (text, whole):
+        if line := _LINE.search(form):
+            return _told(
+                form, line.end(), "a line that begins with #line, or # and a number, is closed in a lab: leave it out"
+            )
+    plain = uncommented(whole)
     for match in _INCLUDE.finditer(plain):
-        said = (match[1] or match[2] or "").strip()
+        said = (match[1] or match[2] or match[3] or "").strip()
         name = _PLAIN.match(said)
         path = (name["a"] or name["b"]) if name else ""
         if not name or path.startswith("/") or ".." in path.split("/") or not re.fullmatch(r"[\w./+-]+", path):
             return _told(plain, match.end(), f"it includes {said[:60]!r}: want the plain name of a header, <cmath>")
-    if embedded := _EMBED.search(plain):
-        return _told(plain, embedded.end(), "it asks for a file, which is closed in a lab: leave it out")
     return complaint_of_code(plain)
 
 
@@ -126,36 +164,56 @@ LONGEST = 200_000
 
 
 def complaint_of_code(text: str) -> str:
-    """Say what a text holds beside its includes that no exercise needs; nothing where it holds none of it."""
-    # The bodies of macros are looked at, too: to `mask`, their lines are no code.
-    for code in (mask(text), "\n".join(_DEFINE.findall(text))):
-        for what, pattern, attribute in _IN_CODE:
-            for match in re.finditer(pattern, code):
-                ahead = max(code.rfind(mark, 0, match.start()) for mark in ";{}")
-                if not attribute or _ATTRIBUTE.search(code, max(0, ahead), match.start()):
-                    place = match.start() if len(code) == len(text) else text.find(match[0])
-                    return _told(text, place, f"{what} is closed in a lab: leave it out")
+    """Say what code without comments holds that no exercise needs; nothing where it holds none of it.
+
+    Example:
+        >>> complaint_of_code('auto text = "asm";'), complaint_of_code("<:<:gnu::constructor:>:> void f();")[:23]
+        ('', 'line 1: a function that')
+    """
+    code = _LITERAL.sub(lambda one: re.sub(r"[^\n]", " ", one[0]) if one["no"] or one["text"] else one[0], text)
+    code = re.sub(r"<:(?!:[^:>])", " [", code).replace(":>", " ]")
+    if assembly := _ASSEMBLY.search(code):
+        return _told(text, assembly.start(), "inline assembly is closed in a lab: leave it out")
+    for opening in _ATTRIBUTE.finditer(code):
+        if _WHEN_LOADED.search(code, opening.end(), closing(code, opening.end() - 1)):
+            said = (
+                "a function that runs when it is loaded, or that the loader chooses, is closed in a lab: leave it out"
+            )
+            return _told(text, opening.start(), said)
     return ""
 
 
-def _spelled(text: str) -> str:
-    """Put a text as the preprocessor takes it apart: lines that go on are joined, comments are blanks."""
-    return uncommented(re.sub(r"\\[ \t]*\n", "", text))
+def own_texts(preprocessed: Iterable[str], is_header: Callable[[str], bool]) -> list[str]:
+    """Return what comes of no header in preprocessed lines, for each source that they name; a line has its number there.
+
+    Example:
+        >>> own_texts(['# 1 "a.cpp"', "int a;", '# 1 "/h.h" 1', "int b;", '# 3 "a.cpp" 2', "int c;"], lambda path: "h" in path)
+        ['int a;\\n\\nint c;']
+    """
+    texts, lines, within = dict[str, list[str]](), list[str](), [False]
+    for line in preprocessed:
+        marker = _MARKER.match(line)
+        if marker is None:
+            lines += [] if within[-1] else [line]
+            continue
+        if marker["flag"] == "1":
+            within.append(within[-1] or is_header(marker["path"]))
+        elif marker["flag"] == "2" and len(within) > 1:
+            within.pop()
+        if not within[-1]:
+            lines = texts.setdefault(marker["path"], [])
+            while len(lines) >= int(marker["line"]) and not lines[-1].strip():
+                lines.pop()
+            lines += [""] * (int(marker["line"]) - 1 - len(lines))
+    return ["\n".join(lines) for lines in texts.values()]
+
+
+_MARKER = re.compile(r'# (?P<line>\d{1,6}) "(?P<path>(?:[^"\\]|\\.)*)"(?: (?P<flag>[12]))?')
 
 
 def _told(text: str, place: int, what: str) -> str:
     ahead = text[: max(place, 0)]
     return f"line {ahead.count(chr(10)) + ahead.count(chr(12)) + 1}: {what}"
-
-
-def hides_words(text: str) -> bool:
-    """Tell whether only the preprocessor shows what a text says: it puts words together, or names one that is closed.
-
-    Example:
-        >>> hides_words("int x;  // asm"), hides_words("#define PUT(a, b) a##b"), hides_words("#define A constructor")
-        (False, True, True)
-    """
-    return _HIDDEN.search(_spelled(text)) is not None
 
 
 def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:
@@ -214,36 +272,33 @@ def complaint_of_calls(names: Iterable[str], forbid: Sequence[str]) -> str:
     for name in names:
         for what, closed in _CLOSED:
             if closed.fullmatch(name):
-                return f"it calls {_plain_name(name)!r}: {what} closed in a lab"
+                return f"it calls {_qualified(name)!r}: {what} closed in a lab"
         if name in forbid:
             return f"it calls {name!r}, which this exercise forbids"
-        if "aten" in forbid:
-            operator = _operator_of(name)
-            if operator and not re.fullmatch(rf"_?(?:{_MOVING.pattern})_?(?:_[a-zA-Z]\w*)?", operator):
-                return f"it calls at::{operator}, and this exercise is to be written without ATen"
-            for what, pattern in _COMPUTING:
-                if re.fullmatch(pattern, name):
-                    return f"it calls {_plain_name(name)!r}, {what}, and this exercise is to be written without ATen"
+        plain = _qualified(name)
+        if not _OPEN.fullmatch(name):
+            if not _TORCHS.fullmatch(name):
+                return f"it calls {plain!r}, which is no function that a kernel needs: take those of C++ and of torch"
+            operator = _OPERATOR.fullmatch(plain)
+            moves = operator and "native" not in plain and _MOVES.fullmatch(operator[1])
+            if "aten" in forbid and not moves and not _TENSORS.fullmatch(plain):
+                return f"it calls {f'at::{operator[1]}' if operator else plain}, and this exercise is to be written without ATen"
+        elif "aten" in forbid and name.startswith("_Z") and _FOREIGN.search(name):
+            return f"it calls {plain}<...> of a library, and this exercise is to be written without ATen"
     return ""
 
 
-def _operator_of(name: str) -> str:
-    """Return the name of an operator of ATen in a mangled one; nothing of any other.
+def _qualified(name: str) -> str:
+    """Read out of a mangled name what it is in, and its own name.
 
-    >>> _operator_of("_ZN2at4_ops19empty_memory_format4callEN3c108ArrayRefE"), _operator_of("tanh")
-    ('empty_memory_format', '')
+    >>> _qualified("_ZNK2at10TensorBase14const_data_ptrIfEEPKT_v"), _qualified("_ZNSt6thread4joinEv"), _qualified("tanh")
+    ('at::TensorBase::const_data_ptr', 'std::thread::join', 'tanh')
     """
-    match = _OPERATOR.match(name)
-    return match[2][: int(match[1])] if match else ""
-
-
-def _plain_name(name: str) -> str:
-    """Shorten a mangled name to what it says: the names in it."""
-    if not name.startswith("_Z"):
+    if not (start := re.match(r"_Z(?:GV|T[A-Z])?(?:N[VKRO]*)?(St)?", name)):
         return name
-    parts, rest = list[str](), name
-    while (match := re.search(r"(\d+)([A-Za-z_]\w*)", rest)) and len(parts) < 3:
-        length = int(match[1])
-        parts.append(match[2][:length])
-        rest = match[2][length:]
+    parts, rest = ["std"] if start[1] else list[str](), name[start.end() :]
+    while length := re.match(r"\d{1,4}", rest):
+        end = length.end() + int(length[0])
+        parts.append(rest[length.end() : end])
+        rest = rest[end:]
     return "::".join(parts) or name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -219,6 +220,51 @@ def test_a_library_that_was_changed_is_not_believed() -> None:
     again = builder.build(kernel, op, toolchain, ())
     assert not again.build.cached and again.build.path.read_bytes() != before + b"x"
     assert builder.build(kernel, op, toolchain, ()).build.cached
+
+
+#: Tries to have files read into what is compiled, behind the locks of the builder; prints what could not be kept from it.
+_READS = """
+import json, os, subprocess, sys
+from lltm_inline.lab import sandbox
+compiler, read, directory, files = json.loads(sys.argv[1])
+os.environ["TMPDIR"] = directory
+sandbox.lock_in(read, directory, memory=1 << 32, seconds=300, file=1 << 26)
+def compiles(text):
+    command = [compiler, "-std=c++20", "-shared", "-fPIC", "-x", "c++", "-", "-o", f"{directory}/x.so"]
+    return subprocess.run(command, input=text, text=True, capture_output=True, cwd=directory).returncode == 0
+print(json.dumps([
+    name for file in files for name, text in {
+        f"{file} by include": f'#include "{file}"',
+        f"{file} by the assembler": f'asm(".incbin \\"{file}\\"");',
+        f"{file} by a macro": f'#define X "{file}"\\n#include X',
+    }.items() if compiles(text)
+] + ["nothing compiles"] * (not compiles("#include <cmath>\\n#include <vector>\\nint f() { return std::vector<int>(3).size(); }"))))
+"""
+
+
+@pytest.mark.parametrize("compiler", ["clang++", "g++", "g++-11"])
+def test_a_compiler_reads_no_file_of_anybody(tmp_path: Path, compiler: str) -> None:
+    """Headers and libraries alone: no file beside them, in the folder of Python's environment, or beside this package."""
+    need(compiler)
+    read = builder._readable(toolchain_of(compiler))
+    beside = [Path(sys.prefix), Path(builder.__file__).parents[2], tmp_path]
+    planted = [folder / "lltm_inline_planted.h" for folder in beside]
+    for folder in (
+        *beside,
+        *map(Path, ("/opt", "/usr/share", "/usr/local/share", "/usr/home", "/home", "/etc", "/root", "/tmp")),
+    ):
+        assert not any((folder / "x").resolve().is_relative_to(Path(place).resolve()) for place in read), folder
+    directory = tmp_path / "build"
+    directory.mkdir()
+    try:
+        for file in planted:
+            file.write_text("int planted;\n")
+        given = json.dumps([compiler, read, str(directory), list(map(str, planted))])
+        done = subprocess.run([sys.executable, "-c", _READS, given], capture_output=True, text=True, timeout=300)
+    finally:
+        for file in planted:
+            file.unlink(missing_ok=True)
+    assert json.loads(done.stdout or '"nothing"') == [], done.stderr
 
 
 def test_doctor_tries_every_way_out() -> None:
