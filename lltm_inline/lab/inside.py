@@ -35,7 +35,7 @@ from ..base.files import UTF8
 from ..build import inline
 from ..build.compiler import Build
 from ..build.failures import failure_of, passing_failure
-from ..build.job import _platform_identity, make_job
+from ..build.job import Job, _platform_identity, make_job
 from ..build.toolchain import Toolchain
 from ..checking.guard import Guard
 from ..checking.runner import one_line, threads

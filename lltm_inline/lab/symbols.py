@@ -13,26 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InfraError
-from ..source.signature import closing, uncommented
+from ..source.signature import uncommented
 
 #: What the assembler is handed as it stands, and, of attributes, what has a function run ahead of a call.
 _ASSEMBLY = re.compile(r"\b(?:asm|__asm|__asm__)\b")
-_ATTRIBUTE = re.compile(r"\[(?=\s*\[)|\b__attribute(?:__)?\s*\(|\b__declspec\s*\(")
-_WHEN_LOADED = re.compile(
+_ATTRIBUTE = re.compile(
+    r"(?P<opens>\[(?=\s*\[)|\b__attribute(?:__)?\s*\(|\b__declspec\s*\()|(?P<nested>[({\[])|(?P<ends>[)}\]])|"
     r"\b_*(?:constructor|destructor|ifunc|target_clones|section|alias|weakref|symver|init_priority)_*\b"
 )
 #: What is not code, of a text without comments; a name and a number are whole, and a pragma is a line.
 _LITERAL = re.compile(
     r"""^[ \t]*\#[ \t]*pragma\b.*|(?P<no>^[ \t]*\#[ \t]*include\b.*|\b(?:u8|[uUL])?R"(?P<tag>[^\s()\\]{0,16})\((?s:.*?)\)(?P=tag)")|"""
-    r"""\.?\d(?:'?\w|(?<=[eEpP])[+-]|\.)*|\w+|(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""",
+    r"""\.?\d(?:'?\w|(?<=[eEpP])[+-]|\.)*|\w+|(?P<text>"(?>(?:\\.|[^"\\\n])*)"?|'(?>(?:\\.|[^'\\\n])*)'?)""",
     re.MULTILINE,
 )
 #: What names a file: as an include, or by asking for one.
 _INCLUDE = re.compile(
-    r"^[ \t\f]*(?:#|%:)[ \t\f]*(?:include|include_next|import|embed)\b[ \t\f]*(.*)|\b__has_(?:include(?:_next)?|embed)\b\s*\(?([^)\n]*)|"
-    r"ragma\b(.*\b(?:dependency|pch_preprocess|include_alias)\b.*)",
+    r"^[ \t\f]*(?:#|%:)[ \t\f]*(?:include|include_next|import|embed)\b[ \t\f]*(.*)|\b__has_(?:include(?:_next)?|embed)\b\s*\(?([^)\n]*)",
     re.MULTILINE,
 )
+_PRAGMA = re.compile(r"\b(?:dependency|pch_preprocess|include_alias)\b")
 #: What would have lines of the text pass for those of a header, wherever it stands: no reader has to know what is a comment, or a
 #: string, as compilers do. A slot may stand for a blank or a number.
 _ROOM = r"(?>[ \t\f\v]|/\*(?>(?s:.*?)\*/))*+"
@@ -151,16 +151,19 @@ def complaint_of_text(text: str) -> str:
             )
     plain = uncommented(whole)
     for match in _INCLUDE.finditer(plain):
-        said = (match[1] or match[2] or match[3] or "").strip()
+        said = (match[1] or match[2] or "").strip()
         name = _PLAIN.match(said)
         path = (name["a"] or name["b"]) if name else ""
         if not name or path.startswith("/") or ".." in path.split("/") or not re.fullmatch(r"[\w./+-]+", path):
             return _told(plain, match.end(), f"it includes {said[:60]!r}: want the plain name of a header, <cmath>")
+    for number, row in enumerate(plain.split("\n"), 1):
+        if _PRAGMA.search(row.partition("ragma")[2]):
+            return f"line {number}: it includes a file by a pragma: want the plain name of a header, <cmath>"
     return complaint_of_code(plain)
 
 
-#: Longer than any kernel, shorter than what keeps a reader busy.
-LONGEST = 200_000
+#: Longer than any kernel, shorter than what keeps a reader busy; and raw strings.
+LONGEST, _RAW = 200_000, 100
 
 
 def complaint_of_code(text: str) -> str:
@@ -170,16 +173,25 @@ def complaint_of_code(text: str) -> str:
         >>> complaint_of_code('auto text = "asm";'), complaint_of_code("<:<:gnu::constructor:>:> void f();")[:23]
         ('', 'line 1: a function that')
     """
+    if (count := text.count('R"')) > _RAW:  # each that does not end is looked for through all of the text
+        return f"the text has {count} raw strings, want at most {_RAW}"
     code = _LITERAL.sub(lambda one: re.sub(r"[^\n]", " ", one[0]) if one["no"] or one["text"] else one[0], text)
     code = re.sub(r"<:(?!:[^:>])", " [", code).replace(":>", " ]")
     if assembly := _ASSEMBLY.search(code):
         return _told(text, assembly.start(), "inline assembly is closed in a lab: leave it out")
-    for opening in _ATTRIBUTE.finditer(code):
-        if _WHEN_LOADED.search(code, opening.end(), closing(code, opening.end() - 1)):
+    depth, attributes = 0, list[tuple[int, int]]()  # those that are open: their depth, and where they begin
+    for one in _ATTRIBUTE.finditer(code):
+        if one["ends"]:
+            attributes = attributes[:-1] if attributes and attributes[-1][0] == depth else attributes
+            depth -= 1
+        elif one["opens"] or one["nested"]:
+            depth += 1
+            attributes += [(depth, one.start())] if one["opens"] and not attributes else []
+        elif attributes:
             said = (
                 "a function that runs when it is loaded, or that the loader chooses, is closed in a lab: leave it out"
             )
-            return _told(text, opening.start(), said)
+            return _told(text, attributes[0][1], said)
     return ""
 
 
