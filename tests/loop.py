@@ -171,7 +171,6 @@ notebook/plot.py       notebook/test_plot notebook/test_plot_counts notebook/tes
 notebook/roofs.py      test_roofline notebook/test_plot
 lab                    lab/test_grading lab/test_judge lab/test_lab_folder lab/test_submissions lab/test_reports lab/test_selftest
 lab/cells.py           lab/test_submissions lab/test_hostile lab/test_lab_folder lab/test_nbgrader*
-lab/cheats.py          lab/test_selftest lab/test_defences
 lab/command.py         lab/test_lab_folder lab/test_grading lab/test_selftest test_cli
 lab/inside.py          lab/test_locked lab/test_defences lab/test_judge
 lab/judge.py           lab/test_judge lab/test_locked lab/test_no_false_alarm*

@@ -20,7 +20,7 @@ def add_verbs(parser: argparse.ArgumentParser) -> None:
     verb = _verb(verbs, "make", "make of it what students get, lab.zip and gradescope.zip")
     verb.add_argument("lab", help="its folder")
 
-    verb = _verb(verbs, "selftest", "try a lab on its solution, wrong kernels, cheats, and changes of the solution")
+    verb = _verb(verbs, "selftest", "try a lab on its solution, wrong kernels, and changes of the solution")
     verb.add_argument("lab", help="its folder")
     verb.add_argument("--no-mutants", action="store_true", help="leave the changes of the solution out")
     _how(verb)

@@ -500,6 +500,8 @@ class Locked:
             raise Gone("asks the system for what is closed to it: a process, the network, its limits (SIGSYS)")
         if ending.kind == "signal":
             raise Gone(f"crashes ({signal_name(ending.code)})")
+        if ending.kind == "garbled":  # our own part of it has failed
+            raise Gone("breaks what runs it")
         raise Gone(f"ends the process (exit status {ending.code})")
 
     def _end(self, reason: str) -> NoReturn:

@@ -13,7 +13,6 @@ from typing import Any
 from ..base.above import Sheet
 from ..base.arguments import plural, using_file
 from ..model.op import FrozenDict
-from .cheats import cheats
 from .grades import NOT_RUN, Mark
 from .grading import Job, Outcome, judge, marks_of, require_sandbox, workers_of
 from .lab import SELFTEST, Exercise, Lab, own_folder, read_lab, speed_of
@@ -26,7 +25,7 @@ class Trial:
 
     Attributes:
         exercise: its `grade_id`.
-        kind: `solution`, `starter`, `wrong`, `cheat` or `mutant`.
+        kind: `solution`, `starter`, `wrong` or `mutant`.
         name: of the text.
         ok: whether it fared as it must; of a mutant, whether it fell.
         said: what became of it.
@@ -93,7 +92,7 @@ def selftest(
     compiler: str | None = None,
     progress: Any = None,
 ) -> Selftest:
-    """Try a lab on its solution, its starter, its wrong kernels, known cheats, and small changes of the solution.
+    """Try a lab on its solution, its starter, its wrong kernels, and small changes of the solution.
 
     Args:
         lab: its folder. A result that is green is noted there, and only then `grade` takes the lab.
@@ -101,8 +100,8 @@ def selftest(
         workers, trust, compiler, progress: as for `grade`.
 
     Returns:
-        What was found: the solution must get all points, the starter must compile and get fewer, each wrong kernel and each cheat
-        must fall for its reason.
+        What was found: the solution must get all points, the starter must compile and get fewer, each wrong kernel must fall for
+        its reason.
 
     Raises:
         InfraError: kernels cannot be locked in here. DefinitionError, FileError, InputError: as for `grade`.
@@ -135,7 +134,7 @@ def selftest(
     return result
 
 
-#: Exercise, kind, name, job, by what it must fall (a criterion; of a cheat words of the reason), why.
+#: Exercise, kind, name, job, the criterion by which it must fall, why.
 _Planned = tuple[Exercise, str, str, Job, str, str]
 
 
@@ -145,7 +144,6 @@ def _trials(exercise: Exercise, lab: Lab, mutants: bool) -> list[_Planned]:
         ("solution", "solution", text, "", ""),
         ("starter", "starter", exercise.starter, "", ""),
         *(("wrong", name, wrong, criterion, why) for name, (wrong, criterion, why) in exercise.wrong.items()),
-        *(("cheat", one.name, one.text, one.says, one.why) for one in cheats(exercise, text)),
     ]
     if mutants:
         given += [("mutant", f"line {one.line}: {one.change}", one.text, "", "") for one in changed(text, lab.secret)]
@@ -166,16 +164,13 @@ def _trial(exercise: Exercise, kind: str, name: str, marks: Sequence[Mark], said
         ok = not lost
     elif kind == "starter":
         ok = bool(lost) and _ran(marks)
-    elif kind == "cheat":
-        ok = any(by in mark.reason for mark in lost) and (by != "" or _ran(marks))
     elif kind == "wrong":
         # What is wrong is not timed: whether it is slow is not known.
         ok = by in seen and (not speed_of(by) or all(map(speed_of, seen)))
     else:
         ok = bool(lost)
-    if not ok and kind in ("cheat", "wrong"):
-        wanted = f"by {by} ({why})" if kind == "wrong" else f"({why})"
-        reasons = f"want it to fall {wanted}; {reasons or 'it got all points'}"
+    if not ok and kind == "wrong":
+        reasons = f"want it to fall by {by} ({why}); {reasons or 'it got all points'}"
     return Trial(exercise.grade_id, kind, name, ok, reasons or "all points")
 
 

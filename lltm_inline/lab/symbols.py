@@ -214,7 +214,7 @@ def own_texts(preprocessed: Iterable[str], is_header: Callable[[str], bool]) -> 
             within.pop()
         if not within[-1]:
             lines = texts.setdefault(marker["path"], [])
-            while len(lines) >= int(marker["line"]) and not lines[-1].strip():
+            while lines and len(lines) >= int(marker["line"]) and not lines[-1].strip():
                 lines.pop()
             lines += [""] * (int(marker["line"]) - 1 - len(lines))
     return ["\n".join(lines) for lines in texts.values()]

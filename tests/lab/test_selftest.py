@@ -14,14 +14,15 @@ import pytest
 from nbclient import NotebookClient
 
 import lltm_inline as li
+from lltm_inline.base.processors import processors
 from lltm_inline.lab import Lab, Mark, read_lab, selftesting
-from lltm_inline.lab.cheats import cheats
-from lltm_inline.lab.grading import Job, Outcome, judge
+from lltm_inline.lab.grading import Job, Outcome, judge, marks_of
 from lltm_inline.lab.mutants import mutants
-from lltm_inline.lab.selftesting import Selftest, Trial, _trial
+from lltm_inline.lab.selftesting import Selftest, Trial, _ran, _trial
 from tests.lab.shared import KERNEL, TOML, book, lab_in
 from tests.lab.test_labs import LABS, NAMES
 from tests.needs import needs
+from tests.planted.cheats.catalogue import cheats
 from tests.quick import QUICK
 
 pytestmark = needs("Landlock and seccomp")
@@ -48,10 +49,7 @@ CLOSED = (ALL[0], Mark("parity", 0, 4, "it is not run: it calls 'fopen': files a
         ("wrong", TOO_SLOW, "speed 2", True), ("wrong", NO_TIME, "speed 2", False),
         ("starter", NOT_RUN, "", False), ("starter", NOT_COMPILED, "", False), ("wrong", NOT_RUN, "parity", False),
         ("wrong", NOT_RUN, "forbidden", False), ("wrong", NOT_COMPILED, "parity", False),
-        ("cheat", NO_PARITY, "", True), ("cheat", NO_BUILD, "", False), ("cheat", NOT_RUN, "", False), ("cheat", ALL, "", False),
-        ("cheat", (), "", False), ("cheat", CLOSED, "files are closed", True), ("cheat", CLOSED, "", False),
-        ("cheat", NO_PARITY, "files are closed", False), ("cheat", NO_BUILD, "files are closed", False),
-        ("cheat", ALL, "files are closed", False), ("mutant", NO_PARITY, "", True), ("mutant", ALL, "", False),
+        ("mutant", NO_PARITY, "", True), ("mutant", ALL, "", False),
     ],
 )  # fmt: skip
 def test_each_must_fare_as_it_must(tmp_path: Path, kind: str, marks: tuple[Mark, ...], by: str, ok: bool) -> None:
@@ -62,7 +60,7 @@ def test_each_must_fare_as_it_must(tmp_path: Path, kind: str, marks: tuple[Mark,
 
 
 def test_what_is_not_run_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where all but the solution fails to compile, in a lab without points for that, no cheat was caught and no mutant is counted."""
+    """Where all but the solution fails to compile, in a lab without points for that, no mutant is counted."""
     lab = lab_in(tmp_path, TOML.replace("builds = 1, ", ""))
     (exercise,) = lab.exercises
     assert mutants(exercise.solution[0])
@@ -76,10 +74,7 @@ def test_what_is_not_run_shows_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(selftesting, "judge", judge)
     found = li.lab.selftest(lab, progress=False)
     assert [trial.name for trial in found.trials if trial.ok] == ["solution"] and not found.green
-    assert {trial.kind for trial in found.trials} == {"solution", "starter", "cheat"}
-    said = {trial.name: trial.said for trial in found.trials}
-    assert said["forks"].startswith("want it to fall (processes and signals are closed); parity: it is not run")
-    assert said["changes_its_input"].startswith("want it to fall (inputs stay as they are); parity: it is not run")
+    assert {trial.kind for trial in found.trials} == {"solution", "starter"}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +86,7 @@ def test_what_is_not_run_shows_nothing(tmp_path: Path, monkeypatch: pytest.Monke
      ("using torch::stable::Tensor;\nTensor forward(const Tensor& x)", False)],
 )  # fmt: skip
 def test_tricks_are_made_of_what_they_can_be(tmp_path: Path, head: str, tricks: bool) -> None:
-    """One that could not compile would keep a right lab from grading; acts can be made of any text."""
+    """One that could not compile would show nothing; acts can be made of any text."""
     (exercise,) = lab_in(tmp_path).exercises
     found = {one.name: one.text for one in cheats(replace(exercise, forbid=("aten",)), f"{head} {{\n  return x;\n}}\n")}
     assert "forks" in found and ("changes_its_input" in found) is ("one_buffer_for_all" in found) is tricks
@@ -172,12 +167,43 @@ def test_a_lab_with_a_gap(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_the_labs_that_ship_are_green(tmp_path: Path, name: str) -> None:
-    """Their solutions get all points, their starters and wrong kernels fall as they say, no cheat passes, hardly a mutant survives."""
+    """Their solutions get all points, their starters and wrong kernels fall as they say, hardly a mutant survives."""
     shutil.copytree(LABS / name, tmp_path / name)
     found = li.lab.selftest(tmp_path / name, progress=False)
     assert found.green, str(found)
     tried = [trial for trial in found.trials if trial.kind == "mutant"]
     assert tried and len(found.survivors) <= 0.05 * len(tried), str(found)
+
+
+@pytest.mark.full
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cheat_of_the_catalogue_passes(name: str) -> None:
+    """Each loses points for the reason that it names, or by what it computes, and none because it merely does not compile."""
+    lab, known = read_lab(LABS / name), dict[tuple[str, bool], Outcome]()
+    tried = [
+        (Job(one.grade_id, cheat.text, one.solution[1]), one, cheat)
+        for one in lab.exercises
+        for cheat in cheats(one, one.solution[0])
+    ]
+
+    def keep(outcome: Outcome) -> None:
+        known[outcome.key, outcome.timed] = outcome
+
+    how: dict[str, Any] = {
+        "workers": processors(),
+        "scheduler": None,
+        "trust": False,
+        "compiler": None,
+        "progress": False,
+    }
+    judge(lab, [job for job, _, _ in tried], "run", keep, known, **how)
+    assert len(tried) > 20
+    for job, exercise, cheat in tried:
+        marks, said = marks_of(exercise, [known.get((job.key, timed)) for timed in (False, True)])
+        lost = [mark.reason for mark in marks if mark.points < mark.of]
+        assert lost and not said, (cheat.name, said)
+        assert any(cheat.says in reason for reason in lost) and (cheat.says or _ran(marks)), (cheat.name, lost)
 
 
 @pytest.mark.full

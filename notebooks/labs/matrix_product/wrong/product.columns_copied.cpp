@@ -1,4 +1,4 @@
-// speed 5: reads what lies side by side, and adds all to one sum, one after another
+// speed 3: reads what lies side by side, and adds all to one sum, one after another
 #include <vector>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_cpu_dispatch.h>

@@ -1,7 +1,7 @@
-"""The catalogue of cheats, made for one exercise out of its own solution: each must lose points, or nobody's grade is worth anything.
+"""A catalogue of cheats that can be made for any exercise out of its own solution: each must lose points there.
 
 An act is put ahead of a right computation: what it does beside that must not be possible. A trick stands between the caller and
-the right computation, and is wrong by it. What all this rests on is in `sandbox`, `symbols` and `judge`.
+the right computation, and is wrong by it. What all this rests on is in `sandbox`, `symbols` and `judge` of `lltm_inline.lab`.
 
 Sources: the cheats that were tried on KernelBench, GPU MODE's kernelbot and pygpubench, nbgrader, Gradescope and kjudge.
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..source.signature import Function, find_function, mask
-from .lab import Exercise
+from lltm_inline.lab.lab import Exercise
+from lltm_inline.source.signature import Function, find_function, mask
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,6 @@ def cheats(exercise: Exercise, solution: str) -> tuple[Cheat, ...]:
 
     Returns:
         Texts that must not have full points, each with the reason.
-
-    Example:
-        >>> from ..model.registry import registry
-        >>> exercise = Exercise("cell", registry.ops["axpy"], "axpy/mine", "cpp", {"parity": 1.0})
-        >>> [cheat.name for cheat in cheats(exercise, registry["axpy/cpp"].cpp)][:2]
-        ['reads_a_file', 'writes_a_file']
     """
     name = exercise.settings.get("functions", ("forward",))[0]
     forward = find_function(mask(solution), name)
