@@ -7,6 +7,7 @@ nothing may be computed by a call of a library.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -281,10 +282,11 @@ def complaint_of_calls(names: Iterable[str], forbid: Sequence[str]) -> str:
         >>> complaint_of_calls(["_ZN2at4_ops10mul_Tensor4callERKNS_6TensorES4_"], ["aten"])
         'it calls at::mul_Tensor, and this exercise is to be written without ATen'
     """
+    names = list(names)
+    for name, (what, closed) in itertools.product(names, _CLOSED):
+        if closed.fullmatch(name):
+            return f"it calls {_qualified(name)!r}: {what} closed in a lab"
     for name in names:
-        for what, closed in _CLOSED:
-            if closed.fullmatch(name):
-                return f"it calls {_qualified(name)!r}: {what} closed in a lab"
         if name in forbid:
             return f"it calls {name!r}, which this exercise forbids"
         plain = _qualified(name)

@@ -329,7 +329,7 @@ TRICKS = (
         forbid=("aten",),
     ),
     _cheat(
-        *("calls_a_method", 23, "it calls at::Tensor::neg_, and this exercise is to be written without ATen"),
+        *("calls_a_method", 23, "neg_, and this exercise is to be written without ATen"),
         (_RETURN, "  _ZNK2at6Tensor4neg_Ev(&z);\n  return z;"),
         (_LOOP, "r[i] = -2 * p[i] - q[i];"),
         scope=_METHOD,
