@@ -174,6 +174,7 @@ lab/cells.py           lab/test_submissions lab/test_hostile lab/test_lab_folder
 lab/command.py         lab/test_lab_folder lab/test_grading lab/test_selftest test_cli
 lab/inside.py          lab/test_locked lab/test_defences lab/test_judge
 lab/judge.py           lab/test_judge lab/test_locked lab/test_no_false_alarm*
+lab/builder.py         lab/test_machine lab/test_defences
 lab/locked.py          lab/test_locked
 lab/making.py          lab/test_lab_folder lab/test_labs lab/test_nbgrader*
 lab/mutants.py         lab/test_selftest lab/test_no_false_alarm*

@@ -52,7 +52,7 @@ def _compilers() -> Iterator[psutil.Process]:
                 yield one
 
 
-def test_a_compiler_that_is_killed_is_no_mistake_of_the_text() -> None:
+def test_a_compiler_that_is_killed_is_no_mistake_of_the_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As where there is too little memory for all compilers at once: nothing is graded."""
 
     def kill() -> None:
@@ -60,8 +60,10 @@ def test_a_compiler_that_is_killed_is_no_mistake_of_the_text() -> None:
             with suppress(psutil.Error):
                 one.send_signal(signal.SIGKILL)
 
-    with _meanwhile(kill), pytest.raises(InfraError, match="nothing can be compiled here: "):
-        grade(_new("killed"))
+    with monkeypatch.context() as alone:
+        alone.setenv("LLTM_INLINE_CACHE", str(tmp_path / "cache"))
+        with _meanwhile(kill), pytest.raises(InfraError, match="nothing can be compiled here: "):
+            grade(_new("killed"))
     assert not any(mark.reason for mark in grade(_new("killed")).values())
 
 

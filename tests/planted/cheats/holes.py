@@ -80,7 +80,7 @@ HOLES = (
     ),
     _hole(
         *("leaks_in_each_third_call", "memory", "KiB behind"),
-        (_RETURN, "  static int calls = 0;\n  if (++calls % 3 == 0) std::memset(new char[1 << 17], 1, 1 << 17);\n  return z;"),
+        (_RETURN, "  static int calls = 0;\n  if (++calls % 3 == 0) std::memset(new char[1 << 18], 1, 1 << 18);\n  return z;"),
         scope="#include <cstring>",
     ),
 )  # fmt: skip
