@@ -436,10 +436,13 @@ class Server:
             if ask.inputs is None:
                 return self._gradients(ask.of, grads, ask.wanted)
             inputs = [self._value(value) for value in ask.inputs]
+            arguments, given = self.function.op.signature.inputs, inputs
             if guarded:
-                names = [argument.name for argument in self.function.op.signature.inputs]
-                inputs = [self._guarded(name, value) for name, value in zip(names, inputs, strict=False)]
+                inputs = [self._guarded(one.name, value) for one, value in zip(arguments, given, strict=False)]
             outputs = as_tuple(self.function(*inputs))
+            for argument, mine, theirs in zip(arguments, inputs, given, strict=False) if guarded else ():
+                if argument.alias and isinstance(mine, Tensor):  # what the judge looks at are those that it gave
+                    theirs.detach().copy_(mine.detach())
             self.calls[ask.number] = inputs, outputs
             if guarded:
                 for name, output in zip(self.function.op.signature.outputs, outputs, strict=False):

@@ -21,7 +21,7 @@ from ..checking.runner import threads
 from ..errors import InfraError, LltmInlineError
 from ..model.registry import Op
 from ..run.built import build_helper
-from ..run.function import Function
+from ..run.function import Function, each
 from ..workers.limits import Limits
 from .builder import Library
 from .inside import Ask, RunTask
@@ -39,7 +39,7 @@ CHANGES = "its result changes when it is called again: a result must be memory o
 
 
 class _Good(NamedTuple):
-    """A call that was answered, which may be made again."""
+    """A call that was answered, which may be made again, with inputs of its own: a kernel may change those that it was given."""
 
     inputs: tuple[Any, ...]
     wanted: tuple[bool, ...]
@@ -50,9 +50,8 @@ class _Held(NamedTuple):
     """What an answer gave, to be looked at again later; `keep` keeps its call alive."""
 
     process: Locked
-    number: int
     answer: Answer
-    keep: Any = None
+    keep: Any
 
 
 class Runner:
@@ -151,8 +150,8 @@ class Runner:
         call, answer = self._called(inputs, wanted, threads)
         if self._draw is not None:
             if _size(inputs) <= _SMALL:
-                self._good.append(_Good(tuple(inputs), tuple(wanted), threads))
-            self._look_back(call.process, call.number, answer, call)
+                self._good.append(_Good(tuple(each(value, torch.clone) for value in inputs), tuple(wanted), threads))
+            self._look_back(call.process, answer, call)
         return call, answer
 
     def _called(self, inputs: Sequence[Any], wanted: Sequence[bool], threads: int) -> tuple[_Call, Answer]:
@@ -171,10 +170,10 @@ class Runner:
         ask = Ask(number, of=call.number, grads=laid, wanted=tuple(wanted), threads=threads, **self._manner())
         answer = self._answer(ask, [*kept, *call.kept])
         if self._draw is not None:
-            self._look_back(process, number, answer, (mine, call))
+            self._look_back(process, answer, (mine, call))
         return answer
 
-    def _look_back(self, process: Locked, number: int, answer: Answer, keep: Any) -> None:
+    def _look_back(self, process: Locked, answer: Answer, keep: Any) -> None:
         """Make some calls that nobody asked for, and see whether an earlier result is still what it was.
 
         Raises:
@@ -190,7 +189,9 @@ class Runner:
                 self.faults.append(f"raises at inputs that it has taken before: {error}")
         if self._kept is None or self._draw.random() < _HOLD:
             self.look_again()
-            self._kept = _Held(process, number, answer, keep)
+            # Whoever gets the results may change them: what they were is kept beside.
+            own = tuple(each(value, torch.clone) for value in answer.values)
+            self._kept = _Held(process, answer._replace(values=own), keep)
 
     def look_again(self) -> None:
         """See whether the result that was held on to is still what it was, and let it go."""

@@ -11,7 +11,7 @@ from lltm_inline.lab.grades import Mark
 from lltm_inline.lab.judge import grade_text
 from lltm_inline.lab.lab import Exercise, Lab
 from lltm_inline.lab.mutants import Mutant, mutants
-from lltm_inline.model.registry import registry
+from lltm_inline.model.registry import Op, registry
 from lltm_inline.workers.limits import Limits
 from tests.needs import needs
 from tests.planted.cheats import RIGHT
@@ -53,6 +53,39 @@ def test_a_right_kernel_has_all_points_for_every_seed(label: str, compiler: str)
     for number in range(20):
         marks = grade(label, registry[label].cpp, str(number).encode(), compiler)
         assert {mark.criterion: mark.reason for mark in marks if mark.reason} == {}, number
+
+
+#: Adds to a tensor that it is given, and returns nothing.
+_ADDS = """
+#include <ATen/Dispatch.h>
+#include <ATen/core/Tensor.h>
+void forward(const at::Tensor& x, at::Tensor& out) {
+  const at::Tensor a = x.contiguous(), b = out.contiguous();
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "adds", [&] {
+    const scalar_t* p = a.const_data_ptr<scalar_t>();
+    scalar_t* q = b.mutable_data_ptr<scalar_t>();
+    for (int64_t i = 0; i < b.numel(); ++i) q[i] += p[i];
+  });
+  if (!b.is_same(out)) out.copy_(b);
+}
+"""
+
+
+@pytest.mark.full
+def test_a_kernel_that_changes_what_it_is_given() -> None:
+    """The calls that are made beside those of the check change nothing of theirs."""
+    op = Op(
+        "adds_to",
+        "(Tensor x, Tensor(a!) out) -> ()",
+        lambda x, out: out.add_(x),
+        {"x": "N", "out": "N"},
+        differentiable=(),
+    )
+    exercise = Exercise("cell", op, "adds_to/mine", {"builds": 1.0, "signature": 1.0, "parity": 1.0, "safety": 1.0})
+    lab = Lab("lab", Path("/"), (exercise,), Limits(seconds=20), b"secret")
+    for seed in (b"one", b"two"):
+        marks = grade_text(lab, exercise, _ADDS, {}, seed=seed, compiler=QUICK)
+        assert {mark.criterion: mark.reason for mark in marks if mark.reason} == {}
 
 
 def _survivors(label: str, text: str, most: int) -> tuple[int, list[Mutant]]:
