@@ -67,6 +67,7 @@ def test_a_compiler_that_is_killed_is_no_mistake_of_the_text(monkeypatch: pytest
     assert not any(mark.reason for mark in grade(_new("killed")).values())
 
 
+@pytest.mark.full
 def test_a_cache_that_is_removed_is_no_mistake_of_the_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whoever tidies up while a class is graded takes no points."""
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "cache"))
@@ -88,7 +89,13 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(text, id=name, marks=[pytest.mark.full] * (name not in ("error", "pragma")))
+        for name, text in WORDS.items()
+    ],
+)
 def test_a_text_that_says_so_is_wrong(words: str) -> None:
     """It speaks of the machine as a compiler does, at a line of its own."""
     marks = grade(f"{words}\n{RIGHT}")
@@ -101,6 +108,7 @@ def test_what_a_compiler_may_write() -> None:
     assert reason == "is compiled to more than a file may hold: is there a large initialised array?"
 
 
+@pytest.mark.full
 def test_hundreds_of_threads() -> None:
     """They wait for each other: what they take of the processors together ends them."""
     spin = "for (volatile bool on = true; on;) {}"
