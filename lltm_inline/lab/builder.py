@@ -32,8 +32,6 @@ from .symbols import complaint_of_library
 BUILD_SECONDS, BUILD_BYTES, FILE_BYTES = 180, 4 * 2**30, 64 * 2**20
 #: How long the clock may run where other processes have the processors, and what compilers may print.
 _BUSY, _BUILD_OUTPUT = 10, 1 << 20
-#: What has been compiled takes so much of the cache, by last use.
-_KEPT_BYTES = 2**30
 #: Where a system has what compilers read, and what of it lies below a prefix; a linker wants to list all of `lib`.
 _SYSTEM = ("/etc/alternatives", "/usr/local/include", "/nix/store")
 _OF_PREFIX = ("bin", "include", "lib*", "*-linux-gnu*")
@@ -169,7 +167,7 @@ def _compile(key: str, kernel: Kernel, op: Op, toolchain: Toolchain, trust: bool
         manifest = {"ok": True, "kernel": f"{kernel.name} (lab)", "namespace": told["namespace"], "sha256": sha256}
         cache.write_manifest(directory, manifest)
         path = cache.publish(directory, "lab", key) / cache.LIBRARY
-    cache.prune(max_bytes=_KEPT_BYTES, rooms=("lab",))
+    cache.prune(max_bytes=2**30, rooms=("lab",))  # of all labs, by last use
     return Build(kernel.label, path, 0.0, False, (), toolchain.version, key, told["namespace"], "", sha256)
 
 

@@ -150,14 +150,16 @@ def receive(reader: Reader) -> Any:
     return message[0]
 
 
-def answer(link: socket.socket, number: int, status: int, text: str = "", records: Sequence[bytes] = ()) -> None:
-    """Send what came of a request."""
-    link.sendall(_message(number, status, text, records))
-
-
-def _message(number: int, status: int, text: str, records: Sequence[bytes] = ()) -> bytes:
+def answer(
+    link: socket.socket, number: int, status: int, text: str = "", records: Sequence[bytes] = (), file: int = -1
+) -> None:
+    """Send what came of a request; with an open file, if any."""
     line = text.encode(errors="replace")[:LONGEST_TEXT]
-    return HEADER.pack(MAGIC, number, status, len(records), 0, len(line)) + b"".join(records) + line
+    message = HEADER.pack(MAGIC, number, status, len(records), 0, len(line)) + b"".join(records) + line
+    if file >= 0:
+        socket.send_fds(link, [message], [file])
+    else:
+        link.sendall(message)
 
 
 #: What compilers, and their drivers at the start of a line, say when they have reached a limit that was set for them.
@@ -311,7 +313,7 @@ class RunTask:
             "/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC
         )  # behind the locks nobody gets it, the judge neither
         locks = sandbox.lock_in([self.library.path], memory=self.memory, seconds=self.seconds)
-        socket.send_fds(link, [_message(0, DONE, ", ".join(locks))], [sight])
+        answer(link, 0, DONE, ", ".join(locks), file=sight)
         os.close(sight)
         if receive(reader) is None:  # the judge does not find them enough
             return
@@ -342,14 +344,9 @@ def _read_another(pid: int) -> None:
         file.read(1)
 
 
-def _take_memory(most: int) -> None:
-    held = bytearray(2 * most)
-    held[::4096] = b"x" * len(held[::4096])
-
-
-def _grow_down(most: int) -> None:
-    grown = mmap.mmap(-1, 2 * most, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _GROWS_DOWN)
-    grown[:: mmap.PAGESIZE] = b"x" * (len(grown) // mmap.PAGESIZE)
+def _take_memory(most: int, flags: int = 0) -> None:
+    held = mmap.mmap(-1, 2 * most, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | flags)
+    held[:: mmap.PAGESIZE] = b"x" * (len(held) // mmap.PAGESIZE)
 
 
 #: What grows as a stack does counts for no limit of memory.
@@ -368,7 +365,7 @@ ESCAPES: dict[str, Callable[[str, int, int, int], Any]] = {
         resource.RLIMIT_DATA, (most * 4, most * 4)
     ),
     "take more memory": lambda path, pid, port, most: _take_memory(most),
-    "take memory as a stack": lambda path, pid, port, most: _grow_down(most),
+    "take memory as a stack": lambda path, pid, port, most: _take_memory(most, _GROWS_DOWN),
 }
 
 

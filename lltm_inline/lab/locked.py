@@ -153,26 +153,22 @@ class _Clock:
 
     def __init__(self, pid: int, seconds: float) -> None:
         self._pid, self._seconds, self._started = pid, seconds, time.monotonic()
-        self._before: dict[str, float] | None = None
+        #: For each thread how long it had waited when it was not back at once.
+        self.before: dict[str, float] | None = None
         self._used = self._ticks()
 
     def left(self) -> float:
         """Return the seconds that are left; of a call that is back at once nobody asks how long it has waited."""
         passed = time.monotonic() - self._started
-        if self._before is None and passed > _TICK:
-            self._before = self._waited()
+        if self.before is None and passed > _TICK:
+            self.before = self._waited()
         if passed < self._seconds:
             return self._seconds - passed
         if (self._ticks() - self._used) / os.sysconf("SC_CLK_TCK") > self._seconds * processors():
             return 0.0
-        before = self._before or {}
+        before = self.before or {}
         waited = max((now - before.get(thread, 0.0) for thread, now in self._waited().items()), default=0.0)
         return self._seconds - passed + min(waited, _MOST_WAITED * self._seconds)
-
-    @property
-    def ticking(self) -> bool:
-        """Whether it has not come back at once."""
-        return self._before is not None
 
     def _ticks(self) -> int:
         """Return what all its threads have taken of the processors; nothing of a process that has ended."""
@@ -261,17 +257,15 @@ class Locked:
         left = clock.left()
         if left <= 0:
             self._end(f"does not come back within {seconds:g} s")
-        if clock.ticking and self._sight >= 0:  # a runner, and not back at once
-            if (count := len(self._threads())) > sandbox.THREADS:
+        if clock.before is not None and self._sight >= 0:  # a runner, and not back at once
+            count = 0
+            with suppress(OSError):
+                count = len(os.listdir(f"/proc/{self.pid}/task"))
+            if count > sandbox.THREADS:
                 self._end(f"runs {count} threads at once, more than {sandbox.THREADS}")
             if self._held is not None and self.held() - self._held > self._memory:
                 self._end(f"takes more than {self._memory / 2**20:,.0f} MiB of memory")
         return left
-
-    def _threads(self) -> list[str]:
-        with suppress(OSError):
-            return os.listdir(f"/proc/{self.pid}/task")
-        return []
 
     def _files(self) -> list[int]:
         """List what may have something to say."""

@@ -71,16 +71,17 @@ class Runner:
         spent: seconds in which its answers were waited for, in all processes.
         faults: what was seen beside the calls that were asked for.
         raised: how many calls have raised.
+        calm: no calls are made beside those that are asked for, and nothing is held on to.
     """
 
     def __init__(
         self, library: Library, op: Op, limits: Limits, *, trust: bool = False, seed: bytes | None = None
     ) -> None:
-        self._draw = None if seed is None else random.Random(seed)
+        self._draw = random.Random(seed)
         self._good: deque[_Good] = deque(maxlen=4)
         self._kept: _Held | None = None
         self.faults: list[str] = []
-        self.raised = 0
+        self.raised, self.calm = 0, seed is None
         self._library, self.limits, self._trust = library, limits, trust
         try:
             self._helpers = {
@@ -148,7 +149,7 @@ class Runner:
     def call(self, inputs: Sequence[Any], wanted: Sequence[bool], threads: int) -> tuple[_Call, Answer]:
         """Run forward; return the call, by which its gradients can be had, and what it gave."""
         call, answer = self._called(inputs, wanted, threads)
-        if self._draw is not None:
+        if not self.calm:
             if _size(inputs) <= _SMALL:
                 self._good.append(_Good(tuple(each(value, torch.clone) for value in inputs), tuple(wanted), threads))
             self._look_back(call.process, answer, call)
@@ -169,7 +170,7 @@ class Runner:
         mine = _Call(self, process, number, kept)
         ask = Ask(number, of=call.number, grads=laid, wanted=tuple(wanted), threads=threads, **self._manner())
         answer = self._answer(ask, [*kept, *call.kept])
-        if self._draw is not None:
+        if not self.calm:
             self._look_back(process, answer, (mine, call))
         return answer
 
@@ -179,7 +180,6 @@ class Runner:
         Raises:
             Gone: the process has ended.
         """
-        assert self._draw is not None
         for _ in range(_MOST_MORE if self._draw.random() < _HOLD / 32 else self._draw.choice(_MORE)):
             if not self._good:
                 break
@@ -269,16 +269,6 @@ class Runner:
                 return answer.values[0] if len(answer.values) == 1 else answer.values
 
         return Remote
-
-    @contextmanager
-    def undisturbed(self) -> Iterator[None]:
-        """Make no calls beside those that are asked for, and hold on to nothing."""
-        self.look_again()
-        draw, self._draw = self._draw, None
-        try:
-            yield
-        finally:
-            self._draw = draw
 
     @contextmanager
     def guarded(self, where: str, dtype: torch.dtype) -> Iterator[None]:

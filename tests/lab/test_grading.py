@@ -428,7 +428,7 @@ def test_nobody_else_gets_work_done_by_the_grader() -> None:
 
     def is_heard(port: int, context: ssl.SSLContext) -> bool:
         """Tell whether a process goes on with somebody who has these keys, beyond the certificates."""
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as plain:
+        with socket.create_connection(("127.0.0.1", port), timeout=15) as plain:
             try:
                 with context.wrap_socket(plain) as link:
                     link.sendall(bytes(8))
@@ -441,16 +441,17 @@ def test_nobody_else_gets_work_done_by_the_grader() -> None:
     nobody.check_hostname, nobody.verify_mode = False, ssl.CERT_NONE
     stranger = other.get_connection_args("client")["ssl_context"]
     stranger.verify_mode = ssl.CERT_NONE
+
+    def listening() -> set[int]:
+        ours = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        found = (one for process in ours for one in process.net_connections("tcp"))
+        return {one.laddr.port for one in found if one.status == psutil.CONN_LISTEN}
+
+    others = listening()  # of other tests
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distributed.Security, "temporary", lambda: own)
         with grading._pool(2, None):
-            ours = [psutil.Process(), *psutil.Process().children(recursive=True)]
-            ports = {
-                one.laddr.port
-                for process in ours
-                for one in process.net_connections("tcp")
-                if one.status == psutil.CONN_LISTEN
-            }
+            ports = listening() - others
             keyed = {port for port in ports if is_heard(port, own.get_connection_args("client")["ssl_context"])}
             assert len(keyed) >= 3  # the scheduler's, and two of workers
             assert not any(is_heard(port, nobody) or is_heard(port, stranger) for port in keyed)
