@@ -39,7 +39,7 @@ _TORCH = (
 )
 _CUDA = '-I"$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")/include" '
 _NVCC = 'nvcc -c {flags} -arch=sm_75 {headers}{source} -odir "$(mktemp -d)"'
-_HOST = "g++ -fsyntax-only -std=c++20 {headers}{source}"
+_HOST = f"g++ -fsyntax-only {STANDARD} {{headers}}{{source}}"
 _OF_TORCH = re.compile(r"#\s*include\s*<(?:ATen|c10|torch)/")
 _OF_CUDA = re.compile(r"#\s*include\s*<(?:(?:ATen|c10)/cuda/|cuda)")
 
