@@ -263,7 +263,8 @@ class Locked:
                 count = len(os.listdir(f"/proc/{self.pid}/task"))
             if count > sandbox.THREADS:
                 self._end(f"runs {count} threads at once, more than {sandbox.THREADS}")
-            if self._held is not None and self.held() - self._held > self._memory:
+            # The limits of the process itself come first: this is for what they do not count.
+            if self._held is not None and self.held() - self._held > 1.25 * self._memory:
                 self._end(f"takes more than {self._memory / 2**20:,.0f} MiB of memory")
         return left
 
