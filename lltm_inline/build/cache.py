@@ -39,6 +39,8 @@ MANIFEST = "build.json"
 PROVEN = "proven.json"
 _SEAL = "seal"
 ROOMS = ("kernels", "headers", "lab", "toolchains", "locks", "tmp")
+#: Those with what may be listed and pruned.
+_FILLED = ("kernels", "headers", "lab")
 _CURE = "Set LLTM_INLINE_CACHE to a directory of your own"
 
 
@@ -325,10 +327,10 @@ class Entry:
         return max(0.0, time.time() - self.used)
 
 
-def entries() -> list[Entry]:
-    """List the cache, the most recently used first."""
+def entries(rooms: Sequence[str] = _FILLED) -> list[Entry]:
+    """List the cache, or some rooms of it, the most recently used first."""
     found = []
-    for room in ("kernels", "headers", "lab"):
+    for room in rooms:
         for path in (cache_dir() / room).iterdir():
             with suppress(FileNotFoundError):  # another process may prune at the same time
                 size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
@@ -350,7 +352,7 @@ def touch(path: Path) -> None:
 
 
 def prune(
-    *, max_age_s: float | None = None, max_bytes: float | None = None, rooms: Sequence[str] = ROOMS
+    *, max_age_s: float | None = None, max_bytes: float | None = None, rooms: Sequence[str] = _FILLED
 ) -> list[Entry]:
     """Remove entries not used for `max_age_s` seconds, then the oldest until `max_bytes` are left; return them.
 
@@ -365,9 +367,7 @@ def prune(
     a removed file lives on as long as somebody has it mapped.
     """
     removed, total = [], 0
-    for entry in entries():
-        if entry.path.parent.name not in rooms:
-            continue
+    for entry in entries(rooms):
         total += entry.bytes
         too_old = max_age_s is not None and entry.age_s > max_age_s
         too_much = max_bytes is not None and total > max_bytes

@@ -4,9 +4,9 @@ Both are forked from a small server that has imported torch and nothing of a lab
 text, the op's schema, and the numbers that they are given: no reference, no expected result, no seed.
 
 The judge's messages are pickles. What goes back is never one: a header, records of fixed form, and a line of text. Inputs lie in
-memory that the judge has made and shares; results lie where the kernel has put them, and the judge reads them there while the
-runner stands still. So nothing of ours in the runner is a part of an answer that a kernel could give in its place, and be sooner.
-Whoever reads that takes every byte for a lie.
+memory that the judge has made and shares; results lie where the kernel has put them, and the judge reads them there, of a runner
+that is timed while it stands still. So nothing of ours in the runner is a part of an answer that a kernel could give in its place,
+and be sooner. Whoever reads that takes every byte for a lie.
 """
 
 from __future__ import annotations

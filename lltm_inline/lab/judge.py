@@ -290,9 +290,8 @@ def _holds(op: Op, runner: Runner, checked: checking.Runner) -> str:
     left = 0.0
     try:
         runner.calm = True
-        for _ in range(
-            _TRIED
-        ):  # once more where it looks like it: the C library sets up, and gives back, when it likes
+        # Once more where it looks like a leak: the C library sets up, and gives back, when it likes.
+        for _ in range(_TRIED):
             held = []
             for _ in range(_RUNS * _CALLS + 1):
                 checked.run_again(case)

@@ -208,7 +208,7 @@ class Locked:
         os.set_blocking(self._output, False)
         self.printed, self._speaks, self._closed = Output(), True, False
         self._data, self._data_ended = bytearray(), False
-        self._sight, self._stands = -1, False
+        self._sight = -1
         self._memory: int = task.memory
         self._held: int | None = None
         self._cursor, self._rooms = 0, dict[int, tuple[int, int]]()
@@ -325,7 +325,7 @@ class Locked:
         return Answer(status == inside.RAISED, text, records)
 
     def read(self, answer: Answer) -> Answer:
-        """Copy the results of an answer out of the process, which stands still.
+        """Copy the results of an answer out of the process.
 
         Raises:
             Gone: there are none where it says that they are.
@@ -438,8 +438,6 @@ class Locked:
         Raises:
             Gone: it has ended.
         """
-        if self._stands:
-            return
         os.kill(self.pid, signal.SIGSTOP)
         deadline = time.monotonic() + _STOP_SECONDS
         while (state := self._state()) not in ("T", "t"):
@@ -447,13 +445,10 @@ class Locked:
                 self._fail()
             if time.monotonic() > deadline:
                 raise InfraError("a process that was stopped goes on")
-        self._stands = True
 
     def go_on(self) -> None:
         """Let it run again."""
-        if self._stands:
-            self._stands = False
-            os.kill(self.pid, signal.SIGCONT)
+        os.kill(self.pid, signal.SIGCONT)
 
     def _state(self) -> str:
         """Return `T` where every thread stands still, else the state of one that does not; nothing where it has ended."""
