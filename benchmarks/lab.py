@@ -33,7 +33,6 @@ from lltm_inline.build import header
 from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.lab import Exercise, Lab
 from lltm_inline.lab.builder import build, toolchain_of
-from lltm_inline.lab.cheats import cheats
 from lltm_inline.lab.grading import LINES
 from lltm_inline.lab.inside import ProbeTask
 from lltm_inline.lab.judge import grade_text
@@ -42,6 +41,7 @@ from lltm_inline.lab.locked import Locked, server
 from lltm_inline.lab.making import handed_out
 from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.runner import Runner
+from tests.planted.cheats.catalogue import cheats
 
 TEXT = li.registry["axpy/cpp"].cpp
 PARAMS = {"A": 2, "GRAIN": 32768}
