@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import os
 from collections.abc import Iterator
@@ -28,6 +30,17 @@ def _path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def row(name: str, median: float, **more: Any) -> dict[str, Any]:
     """Make the figures of one contestant."""
     return {"op": "axpy", "size": {"N": 1000}, "direction": "forward", "name": name, "median": median, **more}
+
+
+@pytest.mark.parametrize("script", sorted(BENCHMARKS.glob("*.py")), ids=lambda path: path.stem)
+def test_what_a_script_imports_is_there(script):
+    """Nothing runs the scripts but a person who wants figures: what they import of the project may not move without them."""
+    imports = [node for node in ast.walk(ast.parse(script.read_text())) if isinstance(node, ast.ImportFrom)]
+    ours = [node for node in imports if (node.module or "").split(".")[0] in ("lltm_inline", "tests", "common")]
+    for node in ours:
+        module = importlib.import_module(node.module)
+        for name in (name.name for name in node.names):
+            assert hasattr(module, name) or importlib.import_module(f"{node.module}.{name}"), (node.module, name)
 
 
 def test_a_page_shows_who_is_faster(tmp_path):
