@@ -25,7 +25,7 @@ os.environ["CCACHE_DISABLE"] = "1"  # torch uses ccache silently when it is on P
 os.environ["SCCACHE_RECACHE"] = "1"
 
 import lltm_inline as li  # noqa: E402
-from lltm_inline.build.toolchain import ninja_directory  # noqa: E402
+from lltm_inline.compiling.toolchain import ninja_directory  # noqa: E402
 
 if (ninja := ninja_directory()) is not None:  # plain load_inline looks on PATH only
     os.environ["PATH"] = f"{ninja}{os.pathsep}{os.environ.get('PATH', '')}"

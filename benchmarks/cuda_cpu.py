@@ -17,9 +17,9 @@ import torch
 from common import Results, arguments, cell_inputs, compilers, forget, fresh, li, timed_python
 
 from lltm_inline.base.device import DEVICES
-from lltm_inline.build import header
-from lltm_inline.build.job import make_job
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.job import make_job
+from lltm_inline.compiling.toolchain import find_toolchain
 
 #: LLTM at B=64 and S=1024.
 SIZE = (64, 128, 1024)

@@ -32,8 +32,8 @@ from common import (
 )
 from tvm_kernel import TVM_FLAGS, TVM_TEXT, tvm_inputs
 
-from lltm_inline.build import header
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.toolchain import find_toolchain
 
 
 def ours(results: Results, name: str, compiler: str, edits: int, builds: list) -> None:
@@ -87,8 +87,8 @@ SIDE = """
 import json, re, shutil, sys, time
 import torch
 import lltm_inline as li
-from lltm_inline.build import header
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.toolchain import find_toolchain
 
 inputs = li.registry.ops["lltm"].make_inputs(torch.randn, (3, 17, 5))
 li.worker.warm()

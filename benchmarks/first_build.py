@@ -14,8 +14,8 @@ import torch, torch.utils.cpp_extension
 sys.path.insert(0, {benchmarks!r})
 from common import cell_inputs
 import lltm_inline as li
-from lltm_inline.build import header
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.toolchain import find_toolchain
 inputs = cell_inputs()
 start = time.perf_counter()
 li.load("lltm/aten", compiler={compiler!r}, progress=False)(*inputs)

@@ -53,8 +53,8 @@ def edited():
 OURS = (
     HEAD
     + """
-from lltm_inline.build import header
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.toolchain import find_toolchain
 seconds = []
 for _ in range(3):
     text = edited()

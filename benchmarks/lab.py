@@ -29,8 +29,8 @@ import torch
 from common import ROOT, Results, compilers, li
 from torch.utils import cpp_extension
 
-from lltm_inline.build import header
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.lab import Exercise, Lab
 from lltm_inline.lab.builder import build, toolchain_of
 from lltm_inline.lab.grading import LINES

@@ -6,10 +6,10 @@ import time
 
 from common import Results, arguments, compilers, li
 
-from lltm_inline.build import header
-from lltm_inline.build.front_end import FrontEnd
-from lltm_inline.build.job import make_job
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.front_end import FrontEnd
+from lltm_inline.compiling.job import make_job
+from lltm_inline.compiling.toolchain import find_toolchain
 
 KERNELS = ("axpy/cpp", "lltm/aten", "lltm/fused")
 #: Seconds that a person may wait; the browser waits 0.2 s for another key before it asks for marks.

@@ -36,7 +36,7 @@ else:
     from . import nn, ops
 
     # Functions that share a name with a module are imported here, eagerly: a module that is imported later would take the name.
-    from .build.compiler import Build, build
+    from .compiling.compiler import Build, build
     from .export import export
     from .model.registry import Cost, Kernel, Op, diff, registry
 

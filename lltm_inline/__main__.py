@@ -24,7 +24,7 @@ from .base.packages import environment_command
 from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
 
 if TYPE_CHECKING:
-    from .build.cache import Entry
+    from .compiling.cache import Entry
     from .model.kernel import Kernel
     from .tables.counts import Counts
     from .tables.timings import Timings
@@ -444,7 +444,7 @@ def _doctor(_: argparse.Namespace) -> int:
 
 
 def _cache_show(_: argparse.Namespace) -> int:
-    from .build import cache
+    from .compiling import cache
 
     entries = cache.entries()
     for entry in entries:
@@ -466,14 +466,14 @@ def _sum(entries: Sequence[Entry]) -> str:
 
 
 def _cache_path(_: argparse.Namespace) -> int:
-    from .build import cache
+    from .compiling import cache
 
     print(cache.cache_dir())
     return FINE
 
 
 def _cache_prune(options: argparse.Namespace) -> int:
-    from .build import cache
+    from .compiling import cache
 
     if options.max_age_days is None and options.max_mib is None:
         raise InputError("cache prune: say what may stay, with --max-age-days N or --max-mib N")
@@ -486,7 +486,7 @@ def _cache_prune(options: argparse.Namespace) -> int:
 
 
 def _cache_clear(_: argparse.Namespace) -> int:
-    from .build import cache
+    from .compiling import cache
 
     print(f"removed {_sum(cache.clear())}")
     return FINE

@@ -19,9 +19,9 @@ from .base.above import Shown
 from .base.arguments import plural, shown
 from .base.packages import environment_command, install_command, pip_command
 from .base.processors import processors
-from .build import cache
-from .build.nvcc import find_cuda, find_nvcc, has_driver
-from .build.toolchain import Toolchain, find_toolchain
+from .compiling import cache
+from .compiling.nvcc import find_cuda, find_nvcc, has_driver
+from .compiling.toolchain import Toolchain, find_toolchain
 from .errors import CacheError, ToolchainError, UnknownPartError
 
 TORCH_WANTED = (2, 10)

@@ -15,9 +15,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .base.above import Shown
 from .base.arguments import one_of, refusal, shown, string
-from .build.compiler import build
 from .checking.check import check
 from .checking.report import Report
+from .compiling.compiler import build
 from .errors import (
     BuildError,
     CacheError,

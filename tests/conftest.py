@@ -24,8 +24,8 @@ from hypothesis import settings
 
 from lltm_inline import native
 from lltm_inline.base.device import CHECKS, COUNTS
-from lltm_inline.build import header
-from lltm_inline.build.toolchain import Toolchain, find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import ToolchainError
 from tests import tiny as tiny_module
 from tests.quick import QUICK

@@ -49,20 +49,20 @@ _UNKNOWN_SECONDS = 1.0
 ROWS = {
     line.split()[0]: tuple(line.split()[1:])
     for line in """
-diagnosis              build/test_diagnostics* build/test_nvcc
-diagnosis/nvcc_log.py  build/test_nvcc build/test_diagnostics
+diagnosis              compiling/test_diagnostics* compiling/test_nvcc
+diagnosis/nvcc_log.py  compiling/test_nvcc compiling/test_diagnostics
 base                   properties/test_verbs properties/test_definitions properties/test_results test_cli
 base/above.py          test_html test_values test_import
-base/device.py         build/test_nvcc test_doctor test_template run/test_cuda_cpu
+base/device.py         compiling/test_nvcc test_doctor test_template run/test_cuda_cpu
 base/files.py          export/test_write test_journal run/test_timings
-base/flags.py          build/test_toolchain build/test_integrity properties/test_definitions
-base/loaded.py         run/worker/test_symbolize run/worker/test_recorder build/test_compiler
-base/packages.py       test_doctor build/test_toolchain build/test_nvcc
-base/progress.py       run/test_watch* build/test_killed run/worker/test_client
+base/flags.py          compiling/test_toolchain compiling/test_integrity properties/test_definitions
+base/loaded.py         run/worker/test_symbolize run/worker/test_recorder compiling/test_compiler
+base/packages.py       test_doctor compiling/test_toolchain compiling/test_nvcc
+base/progress.py       run/test_watch* compiling/test_killed run/worker/test_client
 base/shell.py          test_shell notebook/test_magics_parts test_doctor
-base/stop.py           test_stop run/worker/test_client build/test_killed
+base/stop.py           test_stop run/worker/test_client compiling/test_killed
 base/trace.py          run/worker/test_surroundings run/worker/test_client notebook/test_magics
-errors.py              test_values properties/test_definitions build/test_diagnostics test_html
+errors.py              test_values properties/test_definitions compiling/test_diagnostics test_html
 model                  test_registry properties/test_definitions test_shapes test_values
 model/op.py            properties/test_definitions test_registry test_signature run/test_contract run/test_sizes
 model/own_file.py      test_registry extension/test_files extension/test_exported
@@ -79,21 +79,21 @@ cuda_cpu               run/test_cuda_cpu run/test_counts ops/test_shared_memory
 cuda_cpu/rewrite.py    run/test_cuda_cpu test_launchers
 cuda_cpu/counts.h      run/test_counts* run/test_cuda_cpu
 cuda_cpu/memory.h      run/test_cuda_cpu run/test_counts
-source                 test_signature test_template test_launchers test_custom_classes build/test_traps
-source/binding.py      run/test_load test_template test_signature run/test_contract build/test_traps
+source                 test_signature test_template test_launchers test_custom_classes compiling/test_traps
+source/binding.py      run/test_load test_template test_signature run/test_contract compiling/test_traps
 source/choose.py       test_signature test_launchers test_template
 source/custom_classes.py  test_custom_classes export/test_custom_class
 source/launchers.py    test_launchers
-source/template.py     test_template test_signature build/test_integrity
-build                  build/test_compiler build/test_integrity build/test_cache build/test_toolchain build/test_traps
-build/cache.py         build/test_cache build/test_integrity build/test_killed
-build/header.py        build/test_compiler build/test_killed build/test_cache
-build/header_process.py  build/test_compiler build/test_killed
-build/nvcc.py          build/test_nvcc build/test_toolchain test_doctor
-build/stubs.py         build/test_linkers* build/test_compiler
-build/toolchain.py     build/test_toolchain build/test_integrity build/test_linkers test_doctor
-build/watch.py         build/test_killed build/test_cache test_stop
-build/environment.py   build/test_toolchain build/test_integrity build/test_compiler
+source/template.py     test_template test_signature compiling/test_integrity
+compiling              compiling/test_compiler compiling/test_integrity compiling/test_cache compiling/test_toolchain compiling/test_traps
+compiling/cache.py     compiling/test_cache compiling/test_integrity compiling/test_killed
+compiling/header.py    compiling/test_compiler compiling/test_killed compiling/test_cache
+compiling/header_process.py  compiling/test_compiler compiling/test_killed
+compiling/nvcc.py      compiling/test_nvcc compiling/test_toolchain test_doctor
+compiling/stubs.py     compiling/test_linkers* compiling/test_compiler
+compiling/toolchain.py  compiling/test_toolchain compiling/test_integrity compiling/test_linkers test_doctor
+compiling/watch.py     compiling/test_killed compiling/test_cache test_stop
+compiling/environment.py  compiling/test_toolchain compiling/test_integrity compiling/test_compiler
 tables                 run/test_timings run/test_memory test_history run/test_sweep properties/test_results test_html
 tables/counts.py       run/test_counts notebook/test_plot_counts test_html test_values
 tables/history.py      test_history

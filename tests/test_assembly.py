@@ -41,7 +41,7 @@ from lltm_inline.analysis.reasons import (
 )
 from lltm_inline.analysis.remarks import told_in
 from lltm_inline.base.packages import pip_command
-from lltm_inline.build.nvcc import find_cuda, find_nvcc
+from lltm_inline.compiling.nvcc import find_cuda, find_nvcc
 from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError
 from lltm_inline.run.built import build_all
 from lltm_inline.run.setting import Setting

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from lltm_inline.base import packages
-from lltm_inline.build.nvcc import Nvcc
+from lltm_inline.compiling.nvcc import Nvcc
 from lltm_inline.errors import ToolchainError
 from tests.needs import needs
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.build.mistakes_cuda import STUDENTS as CUDA_STUDENTS
-from tests.build.mistakes_of_students import STUDENTS
+from tests.compiling.mistakes_cuda import STUDENTS as CUDA_STUDENTS
+from tests.compiling.mistakes_of_students import STUDENTS
 from tests.conftest import COLLECTED
 from tests.falling import LIST, ROOT, listing, read, written
 
@@ -46,7 +46,7 @@ def test_what_is_planted_falls_in_make_test() -> None:
 OLD = """\
 kernel   axpy: lost                                                   ops/test_axpy.py::test_falls (all)
 kernel   axpy: wrong                                                  ops/test_axpy.py::test_falls, ops/test_axpy.py::test_parity (all)
-mistake  diagnostics: forgotten std:: on a type                       build/test_diagnostics.py::test_cause
+mistake  diagnostics: forgotten std:: on a type                       compiling/test_diagnostics.py::test_cause
 refusal  test_cli.py::test_refused                                    5 cases
 """
 
@@ -66,7 +66,7 @@ def test_what_is_new_must_have_been_caught() -> None:
     """A test that stands and has not run, or failed when it ran last, catches nothing; what the list has, stays without a run."""
     new = (
         OLD
-        + "trap     a_new_one                                                    build/test_traps.py::test_a_new_one\n"
+        + "trap     a_new_one                                                    compiling/test_traps.py::test_a_new_one\n"
     )
     assert written(OLD, OLD, {}) == OLD and written(OLD, new, {"trap a_new_one": True}) == new
     for caught, names in (

@@ -16,7 +16,7 @@ import pytest
 
 import lltm_inline as li
 from lltm_inline import journal
-from lltm_inline.build import cache
+from lltm_inline.compiling import cache
 from lltm_inline.errors import CacheError, InputError, UnknownKernelError
 from lltm_inline.journal.file import Run, append, read, started, trim
 from lltm_inline.model.kernel import Kernel

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.build.header import torch_cflags
 from lltm_inline.calling import load
+from lltm_inline.compiling.header import torch_cflags
 from lltm_inline.errors import TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.launchers import find_launchers, host_text, instances_text

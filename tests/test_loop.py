@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests import loop
-from tests.build import logs
-from tests.build.mistakes import light
+from tests.compiling import logs
+from tests.compiling.mistakes import light
 from tests.loop import Candidate, Record, changed, choose, order
 from tests.planted.contract import KINDS
 from tests.planted.kernels import PLANTED
@@ -97,7 +97,7 @@ def test_each_section_of_the_check_has_a_module_that_chooses_its_planted_kernels
 
 def test_all_mistakes_are_tried_for_diagnosis() -> None:
     """Those of students among them, which otherwise only `make test-all` tries."""
-    assert "tests/build/test_diagnostics.py" in choose(["lltm_inline/diagnosis/advice_names.py"]).whole
+    assert "tests/compiling/test_diagnostics.py" in choose(["lltm_inline/diagnosis/advice_names.py"]).whole
     assert "tests/run/test_sizes.py" not in choose(["lltm_inline/run/cases.py"]).whole
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 import lltm_inline as li
-from lltm_inline.build.compiler import build
+from lltm_inline.compiling.compiler import build
 from lltm_inline.errors import InputError, UnknownKernelError
 from lltm_inline.model.registry import Kernel
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lltm_inline.build.compiler import build
+from lltm_inline.compiling.compiler import build
 from lltm_inline.errors import SignatureError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.signature import cpp_declaration, examine, find_function, mask

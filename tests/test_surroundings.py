@@ -17,9 +17,9 @@ import pytest
 import torch
 
 from lltm_inline.base.packages import install_command
-from lltm_inline.build import environment, header
-from lltm_inline.build.compiler import build, make_job
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import environment, header
+from lltm_inline.compiling.compiler import build, make_job
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.errors import CacheError
 from tests.conftest import ROOT
 from tests.quick import QUICK
@@ -301,7 +301,7 @@ def test_torch_where_ninja_cannot_find_it(tmp_path: Path) -> None:
 
 #: Prints how many compilers are run at a time, and what the doctor says of torch.
 COUNTING = """
-from lltm_inline.build.compiler import _workers
+from lltm_inline.compiling.compiler import _workers
 import lltm_inline as li
 
 finding = li.doctor()["torch"]

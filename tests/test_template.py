@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.build.compiler import build
-from lltm_inline.build.header import torch_cflags
-from lltm_inline.build.toolchain import find_toolchain
 from lltm_inline.calling import load
+from lltm_inline.compiling.compiler import build
+from lltm_inline.compiling.header import torch_cflags
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.errors import BuildError, TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.template import render

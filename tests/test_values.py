@@ -17,8 +17,8 @@ from lltm_inline.analysis.hot import Hot
 from lltm_inline.analysis.loops import Instruction, Loop
 from lltm_inline.analysis.reasons import Remark
 from lltm_inline.analysis.roofs import Level, Roofs
-from lltm_inline.build.toolchain import Toolchain
 from lltm_inline.checking.report import Finding, Grid, Section
+from lltm_inline.compiling.toolchain import Toolchain
 from lltm_inline.diagnosis.diagnostics import Diagnostic
 from lltm_inline.errors import InputError
 from lltm_inline.tables.counts import CountsRow

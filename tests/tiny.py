@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from lltm_inline import native
-from lltm_inline.build import cache
+from lltm_inline.compiling import cache
 from lltm_inline.model.kernel import revisions
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.native import text

@@ -27,8 +27,8 @@ from ..base.device import DEVICES
 from ..base.files import UTF8
 from ..base.packages import install_command
 from ..base.progress import Progress
-from ..build.nvcc import Nvcc
-from ..build.toolchain import find_toolchain
+from ..compiling.nvcc import Nvcc
+from ..compiling.toolchain import find_toolchain
 from ..diagnosis.compiler_log import demangle
 from ..errors import BuildError, DefinitionError, InputError, ToolchainError, UnknownPartError
 from ..model.registry import Kernel, registry, resolve

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..autopsy.symbolize import own_name
-from ..build.compiler import run_jobs
-from ..build.job import compile_checks, make_job
-from ..build.nvcc import Nvcc
-from ..build.toolchain import find_toolchain
+from ..compiling.compiler import run_jobs
+from ..compiling.job import compile_checks, make_job
+from ..compiling.nvcc import Nvcc
+from ..compiling.toolchain import find_toolchain
 from ..model.registry import Kernel
 from ..run.setting import Setting
 

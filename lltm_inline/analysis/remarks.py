@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..base.progress import Progress
-from ..build.compiler import run_jobs
+from ..compiling.compiler import run_jobs
 from ..run.built import Built
 from ..source.signature import mask, own_text
 from .reasons import (

@@ -19,7 +19,7 @@ import torch
 
 from ..base.device import DEVICES
 from ..base.progress import Progress
-from ..build import cache
+from ..compiling import cache
 from ..measure.machine import fastest, machine
 from ..run.compare import dtype_name
 from ..run.library import load_helper

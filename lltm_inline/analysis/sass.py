@@ -15,7 +15,7 @@ from pathlib import Path
 from ..autopsy.symbolize import own_name
 from ..base.files import UTF8
 from ..base.packages import pip_command
-from ..build.nvcc import Nvcc
+from ..compiling.nvcc import Nvcc
 
 _USES = re.compile(r"Compiling entry function '(\w+)'.*?(?=Compiling entry|\Z)", re.DOTALL)
 #: Where what follows comes from. Of a call that was inlined there is a row for each caller, the innermost first.

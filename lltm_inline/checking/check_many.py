@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..base.arguments import plural
 from ..base.device import DEVICES
-from ..build.nvcc import find_cuda
+from ..compiling.nvcc import find_cuda
 from ..errors import BuildError, DefinitionError, TemplateError, ToolchainError
 from ..model.registry import Kernel
 from ..source.template import devices_of

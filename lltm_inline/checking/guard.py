@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..base.arguments import plural
 from ..base.progress import Progress
-from ..build.compiler import Build
+from ..compiling.compiler import Build
 from ..errors import LltmInlineError
 from ..native.layout import DamageRecord, RegionRecord
 from ..run.cases import Case, Expected, place, results_of, seeded

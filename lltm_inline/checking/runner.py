@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
-from ..build.compiler import Build
+from ..compiling.compiler import Build
 from ..errors import DefinitionError
 from ..model.registry import Op
 from ..run.built import Built

@@ -4,7 +4,7 @@ log -> (nvcc_log) -> records (compiler_log) -> moved to the user's own lines -> 
 
 One plain sentence helps with the mistakes that beginners make: its rules stand in the modules `advice_*`, which are asked in
 the order of `_asked`. g++ and clang++ word most things differently, so most patterns have two halves;
-`tests/build/mistakes.py` and its neighbours hold wrong texts for them.
+`tests/compiling/mistakes.py` and its neighbours hold wrong texts for them.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ import torch
 from ..base.arguments import REAL_DTYPES, boolean, one_of, path_of, shown, string, strings
 from ..base.packages import install_command
 from ..base.progress import Progress
-from ..build.compiler import build
-from ..build.job import rendered_fit
-from ..build.nvcc import find_nvcc
 from ..calling import load
 from ..checking.check import check as check_kernel
 from ..checking.report import Report
+from ..compiling.compiler import build
+from ..compiling.job import rendered_fit
+from ..compiling.nvcc import find_nvcc
 from ..errors import BuildError, CheckError, DefinitionError, InputError, LltmInlineError, TemplateError, ToolchainError
 from ..model.kernel import BINDINGS, Kernel
 from ..model.op import Op

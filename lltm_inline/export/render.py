@@ -22,7 +22,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 
-from ..build.cache import cache_dir
+from ..compiling.cache import cache_dir
 from ..errors import CacheError
 from .plan import Plan
 

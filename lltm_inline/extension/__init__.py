@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import offer, path_of, refusal, shown, string
 from ..base.device import DEVICES
-from ..build.job import rendered_fit
+from ..compiling.job import rendered_fit
 from ..errors import FileError, InputError, UnknownKernelError
 from ..export.exported import ORIGIN
 from ..model.kernel import Kernel, revise

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.shell import running_shell
-from ..build.cache import cache_dir, digest
+from ..compiling.cache import cache_dir, digest
 from ..errors import LltmInlineError
 from ..model.kernel import Kernel
 from ..model.registry import KEPT_TIMINGS, State, registry

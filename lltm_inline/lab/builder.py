@@ -16,10 +16,10 @@ from typing import Any
 
 import torch
 
-from ..build import cache, header
-from ..build.compiler import Build
-from ..build.job import _platform_identity
-from ..build.toolchain import Toolchain, find_toolchain, ninja_directory
+from ..compiling import cache, header
+from ..compiling.compiler import Build
+from ..compiling.job import _platform_identity
+from ..compiling.toolchain import Toolchain, find_toolchain, ninja_directory
 from ..errors import CacheError, InfraError, LltmInlineError
 from ..model.registry import Kernel, Op
 from ..version import __version__

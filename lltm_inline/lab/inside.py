@@ -32,13 +32,13 @@ import torch
 from torch import Tensor
 
 from ..base.files import UTF8
-from ..build import inline
-from ..build.compiler import Build
-from ..build.failures import failure_of, passing_failure
-from ..build.job import Job, _platform_identity, make_job
-from ..build.toolchain import Toolchain
 from ..checking.guard import Guard
 from ..checking.runner import one_line, threads
+from ..compiling import inline
+from ..compiling.compiler import Build
+from ..compiling.failures import failure_of, passing_failure
+from ..compiling.job import Job, _platform_identity, make_job
+from ..compiling.toolchain import Toolchain
 from ..errors import BuildError, LltmInlineError, SignatureError
 from ..model.registry import Kernel, Op, registry
 from ..run.built import Built

@@ -22,7 +22,7 @@ from torch import Tensor
 from ..autopsy.facts import signal_name
 from ..base.processors import processors
 from ..base.stop import readable
-from ..build import cache
+from ..compiling import cache
 from ..errors import InfraError, WorkerError
 from ..workers.channel import send
 from ..workers.fork_client import ForkClient

@@ -19,8 +19,8 @@ import torch
 from ..autopsy.symbolize import lines_of
 from ..base.device import DEVICES
 from ..base.progress import CountedProgress, say, showing
-from ..build.toolchain import branches_untold, find_toolchain
 from ..checking.postmortem import run_or_raise
+from ..compiling.toolchain import branches_untold, find_toolchain
 from ..errors import ToolchainError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry

@@ -18,9 +18,9 @@ import torch
 
 from ..base.device import DEVICES
 from ..base.progress import CountedProgress, Progress, say, showing
-from ..build.compiler import Build
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
+from ..compiling.compiler import Build
 from ..errors import CheckError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, Op, registry

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..base.arguments import nearest, shown
 from ..base.device import DEVICES
-from ..build.compiler import Build
 from ..checking.report import Report
+from ..compiling.compiler import Build
 from ..diagnosis.source_text import python_line
 from ..errors import BuildError, CheckError, InputError, TemplateError, UnknownKernelError
 from ..measure.counts import can_count

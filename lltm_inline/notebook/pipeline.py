@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from ..base.device import DEVICES
-from ..build.compiler import Build, build
 from ..checking.check import check, watching
 from ..checking.report import Report
+from ..compiling.compiler import Build, build
 from ..measure.benchmark import benchmark
 from ..measure.counts import counts
 from ..model.kernel import Kernel

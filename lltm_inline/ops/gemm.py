@@ -33,7 +33,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from ..build.compiler import Build, verify
+from ..compiling.compiler import Build, verify
 
 #: What a kernel's `params` must hold for `TEXT`.
 PARAMS = {"LIBRARY": 0, "SMALL": 1 << 18, "AHEAD": 0.8}

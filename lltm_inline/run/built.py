@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ..base.device import DEVICES
-from ..build import cache, environment
-from ..build.compiler import Build, make_job, run_jobs
-from ..build.job import Job, helper_job
-from ..build.nvcc import require_gpu
-from ..build.toolchain import find_toolchain
+from ..compiling import cache, environment
+from ..compiling.compiler import Build, make_job, run_jobs
+from ..compiling.job import Job, helper_job
+from ..compiling.nvcc import require_gpu
+from ..compiling.toolchain import find_toolchain
 from ..model.registry import Kernel, Op, registry
 from ..source.template import require_text
 from .setting import Setting

@@ -11,7 +11,7 @@ import torch
 
 from ..base.above import Shown
 from ..base.arguments import shown
-from ..build.compiler import Build
+from ..compiling.compiler import Build
 from ..errors import InputError
 from ..model.registry import Kernel, Op
 from ..source.signature import Interface

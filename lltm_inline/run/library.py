@@ -15,8 +15,8 @@ import torch
 from torch.library import register_fake
 
 from ..base.progress import say
-from ..build.compiler import Build, verify
-from ..build.failures import failure_of
+from ..compiling.compiler import Build, verify
+from ..compiling.failures import failure_of
 from ..model.registry import Argument, Op
 from ..source.binding import schemas
 from ..source.signature import Interface

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base.progress import Listener
-from ..build.compiler import Build
+from ..compiling.compiler import Build
 from ..errors import WorkerError
 from ..model.registry import Op
 from .channel import dump

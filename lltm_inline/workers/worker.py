@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from ..base.progress import emit, listening
-from ..build.compiler import Build, verify
+from ..compiling.compiler import Build, verify
 from ..errors import InputError
 from . import steps
 from .black_box import BlackBox, Recorder, State

@@ -36,7 +36,7 @@ li.playground('lltm', sizes=[(16, 32, 128), (64, 32, 128)], seconds=0.5)
 #: Waits for what marks are made with while somebody types.
 HEADER = """
 import lltm_inline as li
-from lltm_inline.build import header, job, toolchain
+from lltm_inline.compiling import header, job, toolchain
 found = toolchain.find_toolchain()
 header.wait(found, job.make_job(li.registry["axpy/cpp"], found).prelude)
 """

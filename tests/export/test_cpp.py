@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import torch
 
-from lltm_inline.build import header
-from lltm_inline.build.nvcc import STAND_INS
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.nvcc import STAND_INS
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.errors import DefinitionError
 from lltm_inline.export.cpp import cpp_files, cpp_sources
 from lltm_inline.export.kernel_file import KernelFile, read_kernel_file, write_kernel_file

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lltm_inline as li
-from lltm_inline.build.job import make_job
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling.job import make_job
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.errors import (
     DefinitionError,
     FileError,

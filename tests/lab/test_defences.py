@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from lltm_inline.build.compiler import Build, build
 from lltm_inline.checking.runner import threads
+from lltm_inline.compiling.compiler import Build, build
 from lltm_inline.errors import InfraError
 from lltm_inline.lab import builder, collect, sandbox
 from lltm_inline.lab.builder import Library, blind, toolchain_of

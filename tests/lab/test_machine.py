@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lltm_inline.build import cache
+from lltm_inline.compiling import cache
 from lltm_inline.errors import InfraError
 from tests.lab.test_judge import grade
 from tests.needs import needs

@@ -19,7 +19,7 @@ from tests.tiny import STABLE
 BEGIN = """
 import lltm_inline as li
 %load_ext lltm_inline
-from lltm_inline.build import compiler
+from lltm_inline.compiling import compiler
 from tests import tiny
 
 tiny.register()

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.build.compiler import build
 from lltm_inline.checking.check import check
+from lltm_inline.compiling.compiler import build
 from lltm_inline.model.registry import Kernel
 from lltm_inline.ops.gemm import GemmChoice, gemm_choices
 

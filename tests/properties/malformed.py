@@ -11,7 +11,7 @@ import torch
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from lltm_inline.build import cache
+from lltm_inline.compiling import cache
 from lltm_inline.errors import LltmInlineError
 
 #: The same examples on every run; the conftest has lifted the limit of time on a single one.

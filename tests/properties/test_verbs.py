@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lltm_inline as li
-from lltm_inline.build import cache, compiler
 from lltm_inline.calling import call
+from lltm_inline.compiling import cache, compiler
 from lltm_inline.errors import BuildError, DefinitionError, InputError, SignatureError
 from tests.properties.malformed import ANYTHING, PROFILE, answer, in_cache
 from tests.tiny import STABLE, forget, reference, register

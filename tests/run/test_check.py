@@ -10,10 +10,10 @@ import pytest
 import torch
 
 import lltm_inline.ops  # noqa: F401  (fills the registry)
-from lltm_inline.build.compiler import build
 from lltm_inline.checking import opcheck as opcheck_module
 from lltm_inline.checking.check import check, gradcheck
 from lltm_inline.checking.report import Finding, Report, Section
+from lltm_inline.compiling.compiler import build
 from lltm_inline.errors import BuildError, InputError, UnknownKernelError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.compare import Tolerance, compare, hints

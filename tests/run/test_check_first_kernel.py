@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.build.compiler import build
 from lltm_inline.checking.report import Report, Section
+from lltm_inline.compiling.compiler import build
 from lltm_inline.model.registry import Kernel
 from tests.planted.axpy import PLANTED, kernel_of
 

@@ -16,9 +16,9 @@ import torch
 
 import lltm_inline as li
 from lltm_inline.base.device import DEVICES
-from lltm_inline.build import header
-from lltm_inline.build.job import make_job
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling import header
+from lltm_inline.compiling.job import make_job
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.cuda_cpu import rewrite
 from lltm_inline.errors import BuildError, CrashError, TemplateError
 from lltm_inline.model.registry import Kernel, Op, registry

@@ -14,7 +14,7 @@ import torch
 
 import lltm_inline as li
 from lltm_inline import calling
-from lltm_inline.build import cache
+from lltm_inline.compiling import cache
 from lltm_inline.errors import CheckError, CrashError, InputError
 from lltm_inline.model.registry import Kernel, Op
 from lltm_inline.tables.timings import Row

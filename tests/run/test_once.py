@@ -10,7 +10,7 @@ import pytest
 
 import lltm_inline as li
 from lltm_inline import journal
-from lltm_inline.build import cache, job
+from lltm_inline.compiling import cache, job
 from lltm_inline.notebook.cell import run
 from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.options import parse

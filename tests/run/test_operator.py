@@ -14,7 +14,7 @@ import torch
 from torch._subclasses import FakeTensorMode
 
 import lltm_inline as li
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.errors import InputError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.run.cases import Case, make_inputs, prime_size

@@ -16,9 +16,9 @@ from ... import journal
 from ...base.arguments import number, one_of, require_choices
 from ...base.packages import pip_command
 from ...base.shell import in_notebook, running_shell
-from ...build.header import header_flags
-from ...build.job import make_job
-from ...build.toolchain import find_toolchain
+from ...compiling.header import header_flags
+from ...compiling.job import make_job
+from ...compiling.toolchain import find_toolchain
 from ...errors import LltmInlineError, ToolchainError
 from ...model.kernel import Kernel
 from ...model.registry import registry

@@ -18,7 +18,7 @@ from ... import journal
 from ...base.arguments import one_of, refusal, shown, string
 from ...base.device import DEVICES
 from ...base.stop import stoppable
-from ...build.front_end import FrontEnd
+from ...compiling.front_end import FrontEnd
 from ...errors import DefinitionError, InputError, UnknownKernelError
 from ...model.kernel import Kernel
 from ...model.op import Op

@@ -21,12 +21,12 @@ from ...analysis.roofline import roofline
 from ...autopsy.crash import Crash
 from ...base.device import DEVICES
 from ...base.stop import raise_if_stopped, stoppable
-from ...build.cache import read_manifest
-from ...build.compiler import Build
-from ...build.job import make_job
-from ...build.toolchain import find_toolchain
 from ...checking.check import check
 from ...checking.report import Report
+from ...compiling.cache import read_manifest
+from ...compiling.compiler import Build
+from ...compiling.job import make_job
+from ...compiling.toolchain import find_toolchain
 from ...errors import BuildError, CheckError, CrashError, DefinitionError, LltmInlineError, TemplateError
 from ...measure.counts import can_count
 from ...measure.inputs import Ring

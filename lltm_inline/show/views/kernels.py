@@ -13,7 +13,7 @@ from ..parts import Cell, badge, bar, fold, note, paragraph, plain, table
 from ..source import diff_source, source
 
 if TYPE_CHECKING:
-    from ...build.compiler import Build
+    from ...compiling.compiler import Build
     from ...model.kernel import Kernel
     from ...model.op import Op
     from ...model.registry import Diff, History, Recovered, Registry

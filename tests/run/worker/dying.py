@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lltm_inline.autopsy.symbolize import Place, symbolize
-from lltm_inline.build import toolchain
+from lltm_inline.compiling import toolchain
 from lltm_inline.workers.black_box import BlackBox, Evidence
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -204,7 +204,7 @@ import sys, types
 for name in ("lltm_inline", "lltm_inline.native", "lltm_inline.run", "lltm_inline.workers"):
     module = sys.modules[name] = types.ModuleType(name)
     module.__path__ = [sys.argv[1] + "/" + name.replace(".", "/")]
-from lltm_inline.build import toolchain
+from lltm_inline.compiling import toolchain
 from lltm_inline.workers.black_box import BlackBox
 """
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from lltm_inline.base.progress import emit
-from lltm_inline.build import cache, job
+from lltm_inline.compiling import cache, job
 from lltm_inline.errors import BuildError
 from lltm_inline.run import built
 from lltm_inline.workers import steps

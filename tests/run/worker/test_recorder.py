@@ -20,9 +20,9 @@ import pytest
 
 from lltm_inline import native
 from lltm_inline.autopsy.symbolize import symbolize
-from lltm_inline.build.compiler import run_jobs
-from lltm_inline.build.job import helper_job
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling.compiler import run_jobs
+from lltm_inline.compiling.job import helper_job
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.native import layout
 from lltm_inline.workers.black_box import Evidence, Region
 from tests.needs import need

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lltm_inline.build import toolchain
-from lltm_inline.build.compiler import build
-from lltm_inline.build.toolchain import find_toolchain, ninja_directory, validated_cflags
+from lltm_inline.compiling import toolchain
+from lltm_inline.compiling.compiler import build
+from lltm_inline.compiling.toolchain import find_toolchain, ninja_directory, validated_cflags
 from lltm_inline.errors import InputError, ToolchainError
 from tests.needs import need
 

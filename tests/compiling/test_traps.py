@@ -19,9 +19,9 @@ import pytest
 import torch
 from torch.utils import cpp_extension
 
-from lltm_inline.build import cache, compiler, job, toolchain
-from lltm_inline.build.compiler import build
 from lltm_inline.calling import load
+from lltm_inline.compiling import cache, compiler, job, toolchain
+from lltm_inline.compiling.compiler import build
 from lltm_inline.errors import BuildError, DefinitionError, InputError, ToolchainError
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.source.template import render
@@ -394,7 +394,7 @@ OURS_INTERRUPTED = """
 import os, sys, time
 import psutil
 import lltm_inline as li
-from lltm_inline.build import cache
+from lltm_inline.compiling import cache
 from tests import tiny
 from tests.stopping import command_of
 tiny.register()
@@ -445,7 +445,7 @@ def test_17_interrupt(
 WAITS = """
 import sys
 import lltm_inline as li
-from lltm_inline.build import cache
+from lltm_inline.compiling import cache
 from tests import tiny
 tiny.register()
 tiny.without_bridge()

@@ -17,17 +17,17 @@ import torch
 from torch.utils import cpp_extension
 
 from lltm_inline.base.device import DEVICES
-from lltm_inline.build import cache, compiler, inline, nvcc
-from lltm_inline.build.compiler import build, make_job, run_jobs
-from lltm_inline.build.job import compile_checks
-from lltm_inline.build.nvcc import Nvcc
-from lltm_inline.build.toolchain import Toolchain, find_toolchain
+from lltm_inline.compiling import cache, compiler, inline, nvcc
+from lltm_inline.compiling.compiler import build, make_job, run_jobs
+from lltm_inline.compiling.job import compile_checks
+from lltm_inline.compiling.nvcc import Nvcc
+from lltm_inline.compiling.toolchain import Toolchain, find_toolchain
 from lltm_inline.diagnosis.diagnostics import Diagnostic, parse
 from lltm_inline.diagnosis.nvcc_log import in_words_of_gcc
 from lltm_inline.errors import BuildError, DefinitionError, InputError, SignatureError, TemplateError, ToolchainError
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.source.template import render
-from tests.build.mistakes_cuda import CLASSIC, CUDA, STUDENTS, Mistake
+from tests.compiling.mistakes_cuda import CLASSIC, CUDA, STUDENTS, Mistake
 from tests.needs import need, needs
 
 CPP = r"""
@@ -415,7 +415,7 @@ import sys, torch
 torch.version.cuda, torch.cuda.is_available = sys.argv[1], lambda: True
 import lltm_inline as li
 from tests import tiny
-from tests.build.test_nvcc import kernel
+from tests.compiling.test_nvcc import kernel
 tiny.register()
 tiny.without_bridge()
 found = li.build(kernel(flags=("--resource-usage",)), device="cuda", progress=False)

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from lltm_inline.base.flags import complaint
-from lltm_inline.build import cache
-from lltm_inline.build.compiler import build, run_jobs, verify
-from lltm_inline.build.job import Job
-from lltm_inline.build.toolchain import find_toolchain, validated_cflags
+from lltm_inline.compiling import cache
+from lltm_inline.compiling.compiler import build, run_jobs, verify
+from lltm_inline.compiling.job import Job
+from lltm_inline.compiling.toolchain import find_toolchain, validated_cflags
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, InputError
 from lltm_inline.model.registry import Kernel, Op
 from tests.needs import need
@@ -280,8 +280,8 @@ def test_full_disk(free: int, mounted: Any) -> None:
 
 LIMITED = """
 import resource, sys
-from tests.build.test_integrity import build_plain, cache, verify
-from lltm_inline.build.toolchain import find_toolchain
+from tests.compiling.test_integrity import build_plain, cache, verify
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.errors import CacheError
 find_toolchain(None, ["-O0"])
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

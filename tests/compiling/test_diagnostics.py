@@ -19,11 +19,11 @@ from lltm_inline.diagnosis.compiler_log import demangle, demangle_name, plain_na
 from lltm_inline.diagnosis.diagnostics import Diagnostic, describe, excerpt_of, parse
 from lltm_inline.diagnosis.names import is_near
 from lltm_inline.diagnosis.source_text import bracket_fault, mask, strange_character
-from tests.build import mistakes_in_one_line
-from tests.build.logs import Logs
-from tests.build.mistakes import MISTAKES as COMMON
-from tests.build.mistakes import Mistake
-from tests.build.mistakes_of_students import STUDENTS
+from tests.compiling import mistakes_in_one_line
+from tests.compiling.logs import Logs
+from tests.compiling.mistakes import MISTAKES as COMMON
+from tests.compiling.mistakes import Mistake
+from tests.compiling.mistakes_of_students import STUDENTS
 from tests.needs import needs
 
 MISTAKES = COMMON + STUDENTS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.build.mistakes import CALL, aten, light
+from tests.compiling.mistakes import CALL, aten, light
 
 STUDENTS = (
     # Names and headers

@@ -19,10 +19,10 @@ import torch
 
 import lltm_inline as li
 from lltm_inline import native
-from lltm_inline.build import cache, compiler, header, inline
-from lltm_inline.build import job as job_module
-from lltm_inline.build.compiler import Job, build, make_job, verify
-from lltm_inline.build.toolchain import Toolchain, find_toolchain
+from lltm_inline.compiling import cache, compiler, header, inline
+from lltm_inline.compiling import job as job_module
+from lltm_inline.compiling.compiler import Job, build, make_job, verify
+from lltm_inline.compiling.toolchain import Toolchain, find_toolchain
 from lltm_inline.errors import BuildError, CacheError, DefinitionError, UnknownKernelError
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.source import template

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from filelock import FileLock
 
-from tests.build.mistakes import ATEN, Mistake
+from tests.compiling.mistakes import ATEN, Mistake
 
 FLAGS = ("-std=c++20", "-fPIC", "-O0", "-Wparentheses", "-Wunknown-pragmas", "-Werror=return-type", "-Werror=narrowing")
 ENVIRONMENT = {**os.environ, "LC_ALL": "C"}

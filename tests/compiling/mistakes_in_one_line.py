@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.build.mistakes import ATEN
+from tests.compiling.mistakes import ATEN
 
 HEAD = """#include <tuple>
 #include <vector>

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from lltm_inline.build.compiler import run_jobs
-from lltm_inline.build.job import Job, helper_job
-from lltm_inline.build.toolchain import find_toolchain
+from lltm_inline.compiling.compiler import run_jobs
+from lltm_inline.compiling.job import Job, helper_job
+from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.errors import BuildError
 from tests.needs import need
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lltm_inline.build import cache
+from lltm_inline.compiling import cache
 from lltm_inline.errors import CacheError
 
 

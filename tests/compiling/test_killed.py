@@ -21,11 +21,11 @@ import psutil
 import pytest
 from torch.utils import cpp_extension
 
-from lltm_inline.build import cache, compiler
-from lltm_inline.build.compiler import build, run_jobs, verify
-from lltm_inline.build.job import Job
-from lltm_inline.build.toolchain import find_toolchain
-from lltm_inline.build.watch import compilers_in
+from lltm_inline.compiling import cache, compiler
+from lltm_inline.compiling.compiler import build, run_jobs, verify
+from lltm_inline.compiling.job import Job
+from lltm_inline.compiling.toolchain import find_toolchain
+from lltm_inline.compiling.watch import compilers_in
 from lltm_inline.errors import BuildError, CacheError
 from tests.tiny import STABLE, answer, entries
 
@@ -34,13 +34,13 @@ FORKS = """
 import ctypes, json, os, random, shutil, signal, sys, time, warnings
 os.environ.update(OPENBLAS_NUM_THREADS="1", LLTM_INLINE_NO_HEADER="1")
 import torch, torch.utils.cpp_extension
-from lltm_inline.build import cache
-from lltm_inline.build.compiler import build, run_jobs
-from lltm_inline.build.job import Job
-from lltm_inline.build.toolchain import find_toolchain
-from lltm_inline.build.watch import compilers_in
+from lltm_inline.compiling import cache
+from lltm_inline.compiling.compiler import build, run_jobs
+from lltm_inline.compiling.job import Job
+from lltm_inline.compiling.toolchain import find_toolchain
+from lltm_inline.compiling.watch import compilers_in
 from lltm_inline.errors import BuildError, CacheError
-from lltm_inline.build.compiler import verify
+from lltm_inline.compiling.compiler import verify
 from tests import tiny
 
 tools = find_toolchain(None, ["-O0"])
