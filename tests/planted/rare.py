@@ -1,7 +1,7 @@
 """Kernels that are right in all but one situation, and the one case of a check that shows it.
 
-Each is a function in Python, so that nothing is compiled: what is tested is which cases a check tries. docs/checks.md has a row
-for each.
+Each is a function in Python, so that nothing is compiled: what is tested is which cases a check tries. docs/checks.md has an
+entry for each.
 """
 
 from __future__ import annotations
