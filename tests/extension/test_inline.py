@@ -127,12 +127,12 @@ def test_each_is_told_right_from_wrong(snippet: Wild) -> None:
 def test_table_in_the_docs() -> None:
     """docs/wild.md holds the table of the snippets as they are, and README says how many."""
     root = Path(__file__).parents[2]
-    assert table() in (root / "docs" / "wild.md").read_text()
+    page = (root / "docs" / "wild.md").read_text()
+    assert table() in page
     assert f"[{len(SNIPPETS)} snippets](docs/wild.md)" in (root / "README.md").read_text()
     unchanged = [snippet for snippet in SNIPPETS.values() if not snippet.refused and not snippet.shim]
     refused = sum(bool(snippet.refused) for snippet in SNIPPETS.values())
-    said = f"Of {len(SNIPPETS)} snippets {len(SNIPPETS) - refused} go in, {len(unchanged)} of them unchanged but for the reference"
-    assert said in (root / "docs" / "wild.md").read_text()
+    assert f"{len(SNIPPETS) - refused} of the {len(SNIPPETS)} snippets work, {len(unchanged)} of them unchanged" in page
     assert len(SNIPPETS) >= 40 and len(unchanged) >= 0.9 * len(SNIPPETS)
 
 
