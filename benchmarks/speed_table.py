@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,20 +16,24 @@ EAGER, COMPILED = "eager", "torch.compile"
 HEAD = """\
 # Speed of every kernel
 
-Written by `python benchmarks/ops_speed.py` from what it measured; do not edit. {date}: {cpu}, {threads} threads, torch {torch}, \
-{compiler}, load {load} before and {load_after} after. Kernels are built with `{flags}`.
+{origin}
 
 Each cell is the median time of a call. In brackets: how many times faster than the better of eager PyTorch and
-`torch.compile` of the same reference, at the same size, in the same rounds. **Bold** is faster, _slanted_ is slower: the
-whole 99 % interval of the ratio lies on one side of 1, by at least 1 %. For the others the interval holds 1: there is no
-measurable difference, or, where it reaches beyond 1.2 times faster or slower, it is too noisy to tell. `li.benchmark` judges
-by the same rule, in its table, its plot, the panel and its verdict.
+`torch.compile` of the same reference (the plain PyTorch implementation), at the same size, in the same rounds. **Bold**
+is faster, _slanted_ is slower: the whole 99 % interval of the ratio lies on one side of 1, by at least 1 %. For the
+others the interval contains 1: there is no measurable difference, or, where it reaches beyond 1.2 times faster or
+slower, it is too noisy to tell. `li.benchmark` judges by the same rule, in its table, its plot, the panel and its
+verdict.
 
-"Of the limit" is how much of this machine's own copy or GEMM speed the fastest kernel reaches, by the bytes and operations that
-the op needs at least: at 100 % nothing is left to gain. Sizes that stay in the cache can be above it, since the copy that they
-are compared with does not stay there; above 110 % a table of `li.benchmark` says "in the cache". Where a call takes less than
-20 µs, the cost of the call itself counts, and no share is given.
+"Of the limit" is how much of this machine's own copy or GEMM speed the fastest kernel reaches, by the bytes and
+operations that the op needs at least: at 100 % nothing is left to gain. Sizes that stay in the cache can be above it,
+since the copy that they are compared with does not stay there; above 110 % a table of `li.benchmark` says "in the
+cache". Where a call takes less than 20 µs, the cost of the call itself counts, and no share is given.
 """
+_ORIGIN = (
+    "Written by `python benchmarks/ops_speed.py` from what it measured; do not edit. {date}: {cpu}, {threads} threads, torch {torch}, "
+    "{compiler}, load {load} before and {load_after} after. Kernels are built with `{flags}`."
+)
 
 
 def time_text(seconds: float) -> str:
@@ -88,7 +93,9 @@ def markdown(path: Path) -> str:
     data = json.loads(Path(path).read_text(encoding="utf-8"))
     here = data["machine"]
     compiler = next(iter(here["compilers"].values()))
-    head = HEAD.format(date=data["date"].partition("T")[0], compiler=compiler, flags=data["flags"], **_of(here))
+    day = data["date"].partition("T")[0]
+    origin = _ORIGIN.format(date=day, compiler=compiler, flags=data["flags"], **_of(here))
+    head = HEAD.format(origin=textwrap.fill(origin, 120, break_long_words=False, break_on_hyphens=False))
     parts = [head]
     for op in dict.fromkeys(row["op"] for row in data["cells"]):
         rows = [row for row in data["cells"] if row["op"] == op]
@@ -122,7 +129,7 @@ def _bandwidth(rows: Sequence[Mapping[str, Any]]) -> str:
         )
     text = (
         "## Share of the bandwidth of a copy\n\nTensors far beyond the cache. The bytes are those that the op must move; a copy of "
-        "as many bytes took its turns with the kernels.\n"
+        "as many bytes\ntook turns with the kernels.\n"
     )
     return f"{text}\n{table(['kernel', 'what', 'GB/s', 'of a copy'], lines)}\n"
 

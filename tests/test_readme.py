@@ -105,6 +105,39 @@ def test_the_readme_is_short_and_leads_on() -> None:
     assert "https://docs.pytorch.org/tutorials/advanced/cpp_extension.html" in text
 
 
+def unreadable(text: str, *, tables: bool = True) -> list[str]:
+    """List the lines of Markdown that are longer than 120 characters, and the paragraphs and items longer than six lines.
+
+    Code is passed over, and tables if `tables` is False.
+    """
+    found, code, length = [], False, 0
+    for line in text.splitlines():
+        if line.startswith("```"):
+            code, length = not code, 0
+        elif not code:
+            is_row, begins = line.startswith("|"), re.match(r"\s*([-*] |\d+\. |#|>)", line)
+            length = 0 if is_row or not line.strip() else 1 if begins else length + 1
+            if length == 7 or (len(line) > 120 and (tables or not is_row)):
+                found.append(line)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES[:-1], ids=[page.name for page in PAGES[:-1]])
+def test_pages_read_well_as_they_are(page: Path) -> None:
+    """No line is longer than 120 characters and no paragraph longer than six lines; docs/speed.md has a column for each kernel."""
+    text = re.sub(r"^What it does not use: .*?\n\n", "", page.read_text(), flags=re.M | re.S)
+    assert unreadable(text, tables=page != SPEED) == []
+
+
+def test_long_lines_and_paragraphs_are_found() -> None:
+    """The seventh line of a paragraph or an item is, a long line and a long row, but neither code nor a list of many items."""
+    long, row = "word " * 25, f"| {'word ' * 25}|"
+    assert unreadable(f"{long}\n\n{row}\n") == [long, row] and unreadable(row, tables=False) == []
+    assert unreadable("zero\n\n" + "one\n" * 6 + "seven\neight\n") == ["seven"]
+    assert unreadable("* one\n" + "  two\n" * 5 + "  seven\n") == ["  seven"]
+    assert unreadable("* one\n" * 9 + f"```\n{long}\n```\n") == []
+
+
 def test_numbers_are_the_ones_that_were_measured() -> None:
     """Each figure in the table of numbers stands in the results under benchmarks/results."""
     rows = re.findall(r"^\| .* \| `([a-z_]+)` \| ([\d.]+) \|", NUMBERS.read_text(), re.MULTILINE)
