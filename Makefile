@@ -1,7 +1,7 @@
 # Every target makes its own virtual environment in .venv the first time, with the versions of constraints.txt.
 #   make demo      build, edit, check, time and plot the LLTM kernels     make demo ARGS=--quick
-#   make quick     what was edited, in 30 s, by what it breaks first   make quick ARGS=lltm_inline/diagnosis
-#   make test      what a change breaks first, two tests at a time    make test ARGS='-k doctor'
+#   make quick     what an edit is most likely to break, in 30 s      make quick ARGS=lltm_inline/diagnosis
+#   make test      the quick tests, two at a time                     make test ARGS='-k doctor'
 #   make test-all  all tests: every notebook, export, crash and browser   make test-all ARGS='-m full' for what is left
 #                  what takes long in turn: make test-all ARGS=--eighth=3 (any eight numbers in a row have all, as CI counts)
 #   make matrix    each Python and torch, Colab and Kaggle, in environments made anew (an hour)   make matrix ARGS=Colab

@@ -112,7 +112,7 @@ def usual() -> str:
     assert broken.startswith("BuildError \"kernel 'tiny/broken' did not compile (") and r"tiny/broken:20:" in broken
     assert r"gr\xf6\xdfe \u2026" in broken and "FACTORY" in broken
     assert crash.startswith("CrashError \"kernel 'tiny/crash' crashed in forward: SIGSEGV (segmentation fault)")
-    assert "tiny/crash:16: it writes to address 0x10, 16 bytes behind a null pointer" in crash
+    assert "tiny/crash:16: it writes to address 0x10, 16 bytes past a null pointer" in crash
     assert r"-> 16 |   *(volatile int*)16 = 1; // gr\xf6\xdfe \u2026" in crash
     return said
 

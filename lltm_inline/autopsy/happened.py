@@ -114,8 +114,8 @@ def _address(facts: Facts) -> str:
     assert facts.address is not None
     verb = _verb(facts).replace("writes", "writes to")
     if facts.null:
-        behind = f", {bytes_text(facts.address)} behind a null pointer" if facts.address else ", a null pointer"
-        return f"it {verb} address {facts.address:#x}{behind}"
+        past = f", {bytes_text(facts.address)} past a null pointer" if facts.address else ", a null pointer"
+        return f"it {verb} address {facts.address:#x}{past}"
     return f"it {verb} address {facts.address:#x}, which belongs to no tensor"
 
 

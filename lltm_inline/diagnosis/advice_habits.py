@@ -351,10 +351,10 @@ def _dot_behind_namespace(match: re.Match[str], record: Record) -> str:
             if kind and kind[1] in ("struct", "class"):
                 return f"'{name}' is a type, and only its objects have members: {name} g; and then g.{member}."
             if kind:
-                return f"Behind '{name}' stands '::', not a dot: {name}::{member}."
+                return f"Use '::' after '{name}', not a dot: {name}::{member}."
         return ""
     space = "at" if found[1] == "torch" else found[1]
-    return f"Behind the name of a namespace stands '::', not a dot: {space}::{found[2]}."
+    return f"Use '::' after a namespace, not a dot: {space}::{found[2]}."
 
 
 @rules.rule(r".")

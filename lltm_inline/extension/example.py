@@ -615,7 +615,7 @@ def explore(
         return example
     taken = [extent for extent in extents if _moves(example, extent)]
     free = called.letters(names, values, taken)
-    # What the reference refuses to have changed is fixed, unless another extent is so many times as large.
+    # An extent that the reference does not accept at another size is fixed, unless it does so together with a multiple of it.
     for low, high in permutations([extent for extent in extents if extent not in taken], 2):
         letter, times = called.letters(names, values, [*free, low])[low], high // low
         if high == times * low and low not in free and high not in free:
@@ -719,7 +719,7 @@ def _told(
         near = [(abs(axis - other), same, other) for place, axis in part for same, other in known if same == place]
         home = next(other for other in told if min(near)[1:] in other)
         home += part
-        told.sort(key=lambda other: other is home)  # what the reference refuses to have changed comes last
+        told.sort(key=lambda other: other is home)  # what the reference does not accept at another size comes last
     return told
 
 

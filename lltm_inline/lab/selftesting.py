@@ -27,7 +27,7 @@ class Trial:
         exercise: its `grade_id`.
         kind: `solution`, `starter`, `wrong` or `mutant`.
         name: of the text.
-        ok: whether it fared as it must; of a mutant, whether it fell.
+        ok: whether it ended as expected; of a mutant, whether it fell.
         said: what became of it.
     """
 
@@ -64,7 +64,7 @@ class Selftest(Sheet):
     def headline(self) -> str:
         """The result in one sentence."""
         fell = [trial for trial in self.trials if not trial.ok and trial.kind != "mutant"]
-        said = f"NOT ready: {plural(len(fell), 'trial')} did not end as it must" if fell else "ready to grade"
+        said = f"NOT ready: {plural(len(fell), 'trial')} did not end as expected" if fell else "ready to grade"
         if any(trial.kind == "solution" for trial in fell):
             return f"lab {self.lab}: {said}; what became of mutants says nothing until the solution gets all points."
         mutants = sum(trial.kind == "mutant" for trial in self.trials)
@@ -74,9 +74,9 @@ class Selftest(Sheet):
         return f"lab {self.lab}: {said}; {fallen}."
 
     def sheet(self) -> tuple[Sequence[str], list[Sequence[str]]]:
-        """What did not end as it must comes first; mutants that fell are left out."""
+        """What did not end as expected comes first; mutants that fell are left out."""
         shown = sorted((one for one in self.trials if one.kind != "mutant" or not one.ok), key=lambda one: one.ok)
-        signs = {(True, True): "survived", (True, False): "NOT AS IT MUST", (False, False): "ok", (False, True): "fell"}
+        signs = {(True, True): "survived", (True, False): "NOT AS EXPECTED", (False, False): "ok", (False, True): "fell"}
         return ["", "exercise", "what", "name", "what became of it"], [
             [signs[not one.ok, one.kind == "mutant"], one.exercise, one.kind, one.name, shorten(one.said, 160)]
             for one in shown

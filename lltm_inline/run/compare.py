@@ -196,12 +196,11 @@ def hints(mismatch: Mismatch, peers: Mapping[str, Tensor], others: Mapping[str, 
     wide = got.to(want.dtype)
     bad, good = wide[wrong], want[wrong]
     if not good.isfinite().all():
-        return [f"{int((~good.isfinite()).sum())} of them are infinite or NaN in the reference: {_INFINITE}"]
+        return [f"{_so_many(~good.isfinite())} infinite or NaN in the reference: {_INFINITE}"]
     if not bad.isfinite().all():
-        count = int((~bad.isfinite()).sum())
         return [
-            f"{count} of them NaN or infinite: an overflow, a division by zero, memory that was never written, or a read outside "
-            "a tensor (the check fills both with NaN)"
+            f"{_so_many(~bad.isfinite())} NaN or infinite: an overflow, a division by zero, memory that was never written, or a read "
+            "outside a tensor (the check fills both with NaN)"
         ]
     rounding = _rounding(got.dtype, bad, good, want)
     if rounding:
@@ -218,6 +217,11 @@ def hints(mismatch: Mismatch, peers: Mapping[str, Tensor], others: Mapping[str, 
             swapped = there is not None and there.shape == want.shape and _close(there.to(want.dtype), want, tolerance)
             return [f"it equals what {name} should be{': the two are swapped' * swapped}"]
     return []
+
+
+def _so_many(odd: Tensor) -> str:
+    count = int(odd.sum())
+    return f"{count} of them {'is' if count == 1 else 'are'}"
 
 
 def _rounding(dtype: torch.dtype, bad: Tensor, good: Tensor, want: Tensor) -> str:

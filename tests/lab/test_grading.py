@@ -287,7 +287,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 def test_selftest_tells() -> None:
-    """Green means that each text fared as it must; mutants that survive are listed and stop nothing."""
+    """Green means that each text ended as expected; mutants that survive are listed and stop nothing."""
     good, mutant = (
         Trial("axpy", "solution", "solution", True, "all points"),
         Trial("axpy", "mutant", "line 3: + -> -", False, "all points"),
@@ -295,7 +295,7 @@ def test_selftest_tells() -> None:
     found = Selftest("axpy", (good, mutant))
     assert found.green and found.survivors == (mutant,) and "ready to grade; 0 of 1 mutant fell" in str(found)
     bad = Selftest("axpy", (replace(good, ok=False), mutant))
-    assert not bad.green and "NOT ready: 1 trial did not end as it must" in str(bad) and "survived" in str(bad)
+    assert not bad.green and "NOT ready: 1 trial did not end as expected" in str(bad) and "survived" in str(bad)
 
 
 RUN = """

@@ -332,7 +332,7 @@ WANT = torch.tensor([[1.0, 2.0, 4.0], [-3.0, 5.0, 7.0]], dtype=torch.float64)
         (WANT[:, [1, 2, 0]], "the right values stand in the wrong places"),
         (WANT * (1 + 3e-8), "looks like float32 arithmetic: error 3e-08 relative in float64"),
         (WANT.exp(), "it equals what d_other should be"),
-        (WANT / 0, "6 of them NaN or infinite: an overflow, a division by zero, memory"),
+        (WANT / 0, "6 of them are NaN or infinite: an overflow, a division by zero, memory"),
         (WANT**3, ""),
         (WANT + 5e-5 * torch.tensor([[1, -1, 1], [1, -1, 1]]), ""),
     ],

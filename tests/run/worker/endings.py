@@ -76,7 +76,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "null read of a member": (
         fault(56, code=1),
         "SIGSEGV (segmentation fault)",
-        "it reads address 0x38, 56 bytes behind a null pointer",
+        "it reads address 0x38, 56 bytes past a null pointer",
         ("the pointer was never set: it is nullptr, or that of a tensor that is undefined or has no elements"),
     ),
     "null in backward": (
