@@ -392,9 +392,10 @@ _EARLY = re.compile(r"\b(?:break|return|goto|throw)\b")
 
 
 def because_of_order(one: Remark, text: str) -> Remark:
-    """Say what helps a loop that goes on from turn to turn: of a sum or a maximum of which only the end counts, another order.
+    """Suggest a fix for a loop-carried dependence: a reduction may be reordered.
 
-    Nothing helps where a turn needs what the one before it has made, as a filter, or a counter by which it writes.
+    There is no fix where an iteration needs the result of the one before it, as in a filter, or in a counter that says where
+    to write.
     """
     head, body = _loop_around(text, one.line)
     if help := _in_a_local(head, body):

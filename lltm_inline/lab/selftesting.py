@@ -76,7 +76,7 @@ class Selftest(Sheet):
     def sheet(self) -> tuple[Sequence[str], list[Sequence[str]]]:
         """What did not end as expected comes first; mutants that fell are left out."""
         shown = sorted((one for one in self.trials if one.kind != "mutant" or not one.ok), key=lambda one: one.ok)
-        signs = {(True, True): "survived", (True, False): "NOT AS EXPECTED", (False, False): "ok", (False, True): "fell"}
+        signs = {(True, True): "survived", (True, False): "UNEXPECTED", (False, False): "ok", (False, True): "fell"}
         return ["", "exercise", "what", "name", "what became of it"], [
             [signs[not one.ok, one.kind == "mutant"], one.exercise, one.kind, one.name, shorten(one.said, 160)]
             for one in shown
