@@ -69,7 +69,7 @@ _ALL_SUBSETS = 4
 _TIE, _JUMP, _LEAST_JUMP = 1e-9, 1e-3, 1e-6
 #: Of an integer result, this share may change with such a change of the inputs.
 _FEW = 0.02
-#: A reference that takes so many seconds is not called for numbers, too; and numbers below this are eps and the like.
+#: A reference that takes so many seconds is not called for other values of its numbers; a number below this is an epsilon.
 _DEAR, _NO_ACCOUNT = 1.0, 0.05
 #: More than an integer of 32 bits holds: there the last is 0, and the others are of the other sign.
 LARGE = (2**31 + 1, -(2**31) - 1, 2**40)
@@ -182,7 +182,7 @@ VALUES = {
         "inputs all -inf",
         1,
         _fixed(-math.inf),
-        "the reference has an answer where all is -inf, as in a row that is masked whole: -inf - -inf is NaN",
+        "the reference has an answer where all is -inf, as in a fully masked row: -inf - -inf is NaN",
         mixed=False,
     ),
     "nan": Values(
@@ -222,7 +222,7 @@ _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 LOSE_DIGITS = ("tiny", "near")
 #: For which a number that nobody has said the reference takes (`corners`) tells nothing.
 _OF_CORNERS = (*_NOT_FINITE, "0", "0s", "halves", WHOLE, *MASKS)
-#: For which digits are not compared: of all quantities, and of gradients, as relu, abs and max have several there.
+#: Only finiteness is compared here: of all quantities; and of gradients alone, as relu, abs and max have several there.
 _FINITE_IS_RIGHT, _FINITE_GRADIENT_IS_RIGHT = ("extremes", "roots"), ("0", "0s")
 _WIDE = {
     **dict.fromkeys((torch.float32, torch.float16, torch.bfloat16), torch.float64),
