@@ -44,19 +44,19 @@ def load(
     trust: bool = False,
     limits: Limits | None = None,
 ) -> Function:
-    """Build a kernel if need be, try it out in the worker, and make it callable in this process.
+    """Build a kernel if necessary, try it in the worker, and make it callable in this process.
 
-    The worker runs a library once, at small sizes; that it came back is remembered beside the library in the cache.
+    The worker runs a library once, at small sizes. If it survives, the cache remembers that with the library.
 
     Args:
         kernel: a kernel or its label.
-        device: `"cpu"`, or `"cuda"` for a kernel with a CUDA text.
+        device: `"cpu"`, or `"cuda"` for a kernel with CUDA source.
         compiler, cflags, progress: as for `build`.
-        trust: load it without trying it out.
+        trust: load it without trying it first.
         limits: of the worker.
 
     Returns:
-        A function of the op's signature, differentiable.
+        A differentiable function with the op's signature.
 
     Raises:
         BuildError, SignatureError, ToolchainError, CacheError: as for `build`.
@@ -173,10 +173,10 @@ def call(
     progress: Progress | bool | None = None,
     limits: Limits | None = None,
 ) -> Any:
-    """Call a kernel once in the worker: whatever it does to its process, this one lives.
+    """Call a kernel once in the worker: whatever it does to that process, this one survives.
 
     The tensors are copied into memory that both processes share, and the results come back the same way. Gradients flow:
-    backward runs in the worker, too, after forward has been run again there.
+    backward runs in the worker too, after forward was run there again.
 
     Args:
         kernel: a kernel or its label.

@@ -95,9 +95,9 @@ def doctor() -> Diagnosis:
     """Look at what this machine can build and run; takes well under two seconds.
 
     Returns:
-        A finding each for Python, its headers, torch, the C++ compiler, OpenMP, clang++, ninja, the cache directory,
-        the free disk space, vector instructions, device cuda-cpu, nvcc and the GPU; for Python and torch alone where torch cannot be
-        imported, as this is hardly the environment to build in. Every gap has the one command that mends it.
+        One finding each for Python, its headers, torch, the C++ compiler, OpenMP, clang++, ninja, the cache directory,
+        the free disk space, vector instructions, device cuda-cpu, nvcc and the GPU; if torch cannot be imported, only
+        for Python and torch, as this is hardly the environment to build in. Every gap has the one command that fixes it.
 
     Example:
         >>> doctor()["Python"].state

@@ -99,7 +99,7 @@ def self_check(
     sizes: Sequence[Size] | None = None,
     limits: Limits | None = None,
 ) -> Verdict:
-    """Tell whether an exercise of a lesson is solved, in a sentence of praise or of advice.
+    """Say whether an exercise of a lesson is solved, in a sentence of praise or advice.
 
     Whatever the answer does, compile error and crash included, becomes a Verdict.
 
@@ -107,21 +107,21 @@ def self_check(
         exercise: lesson and number, `"01.2"`.
         praise: what to say when it is solved.
         advice: what to do next when it is not; follows what was found.
-        kernel: the answer: a `Kernel`, or the name of one. None, `...` and a name that nobody has registered are no answer yet.
-        value: an answer of another kind; None and `...` are none yet. Give either `kernel` or `value`.
-        changed_from: a kernel whose texts and settings the answer must not have, comments and blanks apart; a name means
-            its revision 0.
-        expect: what is wanted of the kernel. `"right"`: `check` finds nothing; `"wrong"`: it finds something, but no crash;
+        kernel: the answer: a `Kernel`, or the name of one. None, `...` and a name that is not registered mean no answer yet.
+        value: an answer of another kind; None and `...` mean no answer yet. Give either `kernel` or `value`.
+        changed_from: a kernel that the answer must differ from in sources or settings, not only in comments and blanks; a name
+            means its revision 0.
+        expect: what the kernel must do. `"right"`: `check` finds nothing; `"wrong"`: it finds something, but no crash;
             `"crash"`: it ends in one; `"error"`: the kernel does not compile; `"builds"`: it compiles, and is not checked.
-        finds: text that must occur in the report, or in the compiler's message.
-        also: pairs of a sentence and a condition; the sentence is said when the condition does not hold. A function is called
+        finds: a string that must occur in the report, or in the compiler's message.
+        also: pairs of a sentence and a condition; the sentence is shown if the condition does not hold. A function is called
             with the kernel or the value.
         device: as for `check`.
         sizes: as for `check`.
         limits: as for `check`.
 
     Returns:
-        A Verdict, whose `ok` is True when all of it holds.
+        A Verdict, whose `ok` is True if all of this holds.
 
     Raises:
         InputError: the arguments contradict each other: the lesson is wrong, not the answer.

@@ -332,27 +332,27 @@ def assembly(
     remarks: bool = False,
     hot: bool | Sequence[int] | Mapping[str, int] = False,
 ) -> Assembly:
-    """Show the machine code that a kernel's text became, its innermost loops above all.
+    """Show the machine code of a kernel's source, above all its innermost loops.
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        other: another revision, built in the same way; its loops are compared with these. One that does not compile is told in
-            the note.
-        device: `"cpu"`, `"cuda-cpu"`, or `"cuda"` for what nvcc makes of a CUDA text, for which no GPU is needed: machine code
-            (SASS) where nvdisasm is there, else PTX; the first that the kernel has a text for unless given.
-        compiler, cflags, progress: as for `build`. The library comes out of the cache where it is there.
+        other: another revision, built in the same way; its loops are compared with these. If it does not compile, the
+            note says so.
+        device: `"cpu"`, `"cuda-cpu"`, or `"cuda"` for what nvcc generates, which needs no GPU: machine code (SASS) if
+            nvdisasm is available, else PTX. Default: the first device that the kernel has source for.
+        compiler, cflags, progress: as for `build`. The library comes from the cache if it is there.
         remarks: also say what the compiler did with each line: vectorised, inlined, unrolled, or why not, and what would
-            help. It takes a compile of its own, once.
-        hot: also call the kernel forward for a second at this size, or at the op's first with True, and say to which lines
-            the time goes. That needs `perf`, on Linux; where it is not there or not allowed, the result says so.
+            help. This compiles once more, the first time.
+        hot: also call the kernel forward for a second at this size (True: at the op's first size), and say which lines take
+            the time. This needs `perf`, on Linux; if it is missing or not allowed, the result says so.
 
     Returns:
-        An Assembly: it shows each line of a loop beside its instructions, and says how many numbers the loop calculates
-        with at a time and what it calls.
+        An Assembly: it shows each line of a loop next to its instructions, and says how many numbers the loop computes at
+        a time and what it calls.
 
     Raises:
-        DefinitionError: the kernel has no text for the device.
-        ToolchainError: neither objdump (of binutils) nor llvm-objdump is here; for `"cuda"`, no nvcc.
+        DefinitionError: the kernel has no source for the device.
+        ToolchainError: neither objdump (of binutils) nor llvm-objdump is installed; for `"cuda"`, no nvcc.
         BuildError, InputError, UnknownKernelError: as for `build`.
 
     Example:

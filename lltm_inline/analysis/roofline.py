@@ -166,22 +166,22 @@ def _giga(number: float) -> str:
 
 
 def roofline(timings: Timings, *, progress: Progress | bool | None = None) -> Roofline:
-    """Put timings under the roofs of this machine: what its arithmetic and each level of its memory allow.
+    """Compare timings with the roofline of this machine: what its arithmetic and each level of its memory allow.
 
-    A kernel that does few operations a byte can be no faster than its data come. The roofs are measured here, the first time
+    A kernel with few operations per byte can be no faster than its data arrive. The roofs are measured here, the first time
     in about three seconds, with one thread and with as many as the timings had; the cache keeps them. On a GPU they are those
     of PyTorch's copies and GEMM.
 
     Args:
-        timings: what `benchmark` gave, on this machine. Of an op that declares no cost, each input and each result of forward counts
-            once, and no operations.
+        timings: what `benchmark` returned, on this machine. If an op declares no cost, each input and each result of forward
+            counts once, and no operations.
         progress: as for `build`.
 
     Returns:
-        A Roofline: it says of each row what it reached and of what, and `plot` draws it.
+        A Roofline: it says for each row what it reached of which roof, and `plot` draws it.
 
     Raises:
-        InputError: of no row the cost is known, or they come from another machine.
+        InputError: no row has a known cost, or the timings come from another machine.
         BuildError, ToolchainError: the helper that measures cannot be built.
 
     Example:

@@ -59,18 +59,18 @@ def check(
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        device: `"cpu"`, `"cuda"`, or `"cuda-cpu"`, where a launch is also looked at step by step for indices out of bounds,
-            races and barriers that not all threads reach.
-        sizes: sizes to check at, in place of the corner sizes: zero, one, primes, block edges.
+        device: `"cpu"`, `"cuda"`, or `"cuda-cpu"`, which also tracks each step of a launch for indices out of bounds, races
+            and barriers that not all threads reach.
+        sizes: sizes to check at, instead of the corner sizes: zero, one, primes, block edges.
         compiler: as for `build`.
         cflags: as for `build`.
-        progress: called with a text for each step; None shows a live line after a second, False nothing.
-        trust: run it in this process and not in the worker. A crash ends this process then.
+        progress: called with a string for each step; None shows a live line after a second, False nothing.
+        trust: run it in this process, not in the worker. A crash then ends this process.
         limits: of time, memory and output in the worker.
 
     Returns:
-        A Report with the sections `interface`, `parity`, `purity`, `gradcheck`, for a kernel that is registered with
-        PyTorch's dispatcher `opcheck`, and `safety`. One that crashes has a section `crash` and the attribute `crash`.
+        A Report with the sections `interface`, `parity`, `purity`, `gradcheck` and `safety`, and `opcheck` if the kernel is
+        registered with PyTorch's dispatcher. If the kernel crashes, there are a section `crash` and the attribute `crash`.
 
     Raises:
         BuildError: the kernel does not compile. A kernel that is merely wrong, or crashes, does not raise.
@@ -95,12 +95,12 @@ def gradcheck(
     trust: bool = False,
     limits: Limits | None = None,
 ) -> Report:
-    """Check the gradients of a kernel in float64: against the reference, against finite differences, and twice over.
+    """Check the gradients of a kernel in float64: against the reference and finite differences, and the second derivative.
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
         device: as for `check`.
-        sizes: sizes in place of the primes; every input element costs two calls of forward.
+        sizes: sizes instead of the primes; every input element costs two calls of forward.
         compiler: as for `build`.
         cflags: as for `build`.
         progress: as for `check`.
@@ -108,7 +108,7 @@ def gradcheck(
         limits: as for `check`.
 
     Returns:
-        A Report with the one section `gradcheck`, and `crash` where the kernel crashed.
+        A Report with only the section `gradcheck`, and `crash` if the kernel crashed.
 
     Raises:
         BuildError: the kernel does not compile.

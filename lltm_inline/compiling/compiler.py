@@ -70,9 +70,9 @@ class Build(Shown):
         compiler: `g++ 12.2.0`.
         digest: of everything that went in.
         namespace: under which its operators are registered.
-        log: the commands, and behind an empty line what compiler and linker printed: warnings, remarks.
+        log: the commands, and after an empty line what compiler and linker printed: warnings, remarks.
         sha256: of the library, checked before every load.
-        warnings: those that tell of a mistake, at the user's own lines.
+        warnings: those that point to a mistake, at the user's own lines.
     """
 
     kernel: str
@@ -148,22 +148,22 @@ def build(
 
     Args:
         kernel: a kernel or its label; a list builds in parallel.
-        device: `"cpu"`, or `"cuda"` for the kernel's CUDA text.
-        compile_only: with `device="cuda"`, see whether the texts compile, for which nvcc is enough: no GPU, and no CUDA build
+        device: `"cpu"`, or `"cuda"` for the kernel's CUDA source.
+        compile_only: with `device="cuda"`, only see whether the sources compile. This needs nvcc, but no GPU and no CUDA build
             of torch. The result is PTX, for the first of TORCH_CUDA_ARCH_LIST or else sm_75, and cannot be loaded.
         compiler: name or path, else the environment's CXX, else g++.
-        cflags: in place of the default optimisation flags, one item per flag.
+        cflags: instead of the default optimisation flags, one item per flag.
         progress: called with each step; False for silence, None for a live line after one second.
 
     Returns:
         A `Build`, or a list in the order of the kernels.
 
     Raises:
-        BuildError: the text does not compile or link, or takes longer than `BUILD_SECONDS` or more memory than `BUILD_BYTES`;
+        BuildError: the source does not compile or link, or takes longer than `BUILD_SECONDS` or more memory than `BUILD_BYTES`;
             `.diagnostics` has the errors in the user's own lines.
         SignatureError: `forward` or `backward` does not fit the op; nothing was compiled.
-        TemplateError: the kernel's slots, or the launch functions of its CUDA text, cannot be rendered.
-        DefinitionError: the kernel has no text for this device.
+        TemplateError: the kernel's slots, or the launch functions of its CUDA source, cannot be rendered.
+        DefinitionError: the kernel has no source for this device.
         InputError: no such device, or `compile_only` without CUDA.
         ToolchainError: no compiler or no ninja; for CUDA also no nvcc, no CUDA build of torch, or no GPU.
         CacheError: the cache directory cannot be used, is full, or was removed meanwhile.

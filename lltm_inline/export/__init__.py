@@ -42,35 +42,35 @@ def export(
     force: bool = False,
     progress: Progress | bool | None = None,
 ) -> Exported:
-    """Write a kernel out as a project of its own, which needs torch and nothing of lltm_inline.
+    """Export a kernel as a separate project, which needs torch but not lltm_inline.
 
-    The directory holds the kernel as files under `csrc`, a Python package with the operator, its autograd and fake kernels and
-    an `nn.Module`, tests, a benchmark, and a README with the commands. `li.registry.import_extension` takes it back.
+    The directory contains the kernel as files under `csrc`; a Python package with the operator, its autograd and fake
+    kernels and an `nn.Module`; tests; a benchmark; and a README with the commands. `li.registry.import_extension` reads it.
 
     Args:
-        kernel_or_op: a kernel or its label; of an op by name, its fused or C++ variant.
+        kernel_or_op: a kernel or its label; the name of an op means its fused or C++ variant.
         to: a directory that does not exist or is empty.
         how: what builds it. `"setuptools"`: a package that pip installs. `"stable"`: such a package on LibTorch's stable ABI, one
             wheel for many versions of Python and torch; for kernels with `api="stable"`. `"cmake"`: a shared library for
-            `torch.ops.load_library` and a C++ program that calls it; both for ops of tensors of one dtype and
+            `torch.ops.load_library` and a C++ program that calls it. Both of these are for ops of tensors of one dtype and
             numbers. `"load"`: plain files that `torch.utils.cpp_extension.load` compiles when the package is imported.
-        name: of the package and of the namespace in `torch.ops`; `lltm_fused` for `lltm/fused` unless given.
-        header: put at the top of every file as a comment, plain text without comment signs: a licence, a copyright line.
-        extras: shapes of the extra tensors that `forward` hands to `backward`, `["B 3S"]`: only for a kernel that this machine
-            cannot run, to find out by itself.
-        device: `"cpu"` or `"cuda"`; all that the kernel has texts for unless given.
-        check: check the kernel first, a CUDA kernel on `cuda-cpu` where there is no GPU. A Report of this kernel saves the time;
-            False exports what was not checked, or is wrong.
-        force: write into a directory with files in it; they are moved to a directory beside it.
+        name: of the package and of the namespace in `torch.ops`; default: `lltm_fused` for `lltm/fused`.
+        header: plain text, without comment signs, for a comment at the top of every file: a licence, a copyright line.
+        extras: shapes of the extra tensors that `forward` passes to `backward`, `["B 3S"]`. Needed only for a kernel that this
+            machine cannot run to find them.
+        device: `"cpu"` or `"cuda"`; default: all that the kernel has sources for.
+        check: check the kernel first, a CUDA kernel on `cuda-cpu` if there is no GPU. Passing a Report of this kernel saves the
+            time; False exports a kernel that was not checked, or is wrong.
+        force: write into a directory with files in it; they are moved to a directory next to it.
         progress: as for `build`; of the check.
 
     Returns:
-        What was written, and the commands that build, test and time it; shows itself.
+        What was written, and the commands that build, test and time it; it displays itself.
 
     Raises:
         CheckError: the kernel is wrong; `.report` says how.
-        InputError: a name that cannot be one of a package, a directory that is not empty, a kernel that does not fit `how`.
-        FileError: the directory cannot be written. Whatever is raised, nothing is half-written.
+        InputError: a name that no package can have, a directory that is not empty, a kernel that does not fit `how`.
+        FileError: the directory cannot be written. Whatever is raised, nothing is left half-written.
         BuildError, ToolchainError, TemplateError, DefinitionError: as for `build`.
 
     Example:

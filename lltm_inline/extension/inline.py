@@ -141,39 +141,40 @@ def from_load_inline(
     gradient: str | Mapping[str, str] | None = None,
     **others: Any,
 ) -> Kernel | tuple[Kernel, ...]:
-    """Make a kernel of what `torch.utils.cpp_extension.load_inline` takes, and register it with an op made on the spot.
+    """Make a kernel from the arguments of `torch.utils.cpp_extension.load_inline`, and register it with an op made for it.
 
-    The text stays as it is. It can be built, loaded and called at once; with `inputs` and `reference` it can be checked and
-    timed: `print(kernel.doc)` says which. A CUDA text runs on a GPU (`device="cuda"`) and without one (`device="cuda-cpu"`).
+    The source stays as it is. It can be built, loaded and called at once. With `inputs` and `reference` it can be checked and
+    timed too: `print(kernel.doc)` says which. CUDA source runs on a GPU (`device="cuda"`) and without one (`device="cuda-cpu"`).
 
     Args:
         name: of the extension; the op has the function's name.
-        cpp_sources, cuda_sources: texts, as for `load_inline`.
-        functions: names of the functions to bind. Each becomes an op; one whose name ends in `_backward`, `_bwd` or `_bw` is
-            the backward of the one that it is named after. Without `functions`, what the text itself binds.
+        cpp_sources, cuda_sources: strings, as for `load_inline`.
+        functions: names of the functions to bind. Each becomes an op, except that one whose name ends in `_backward`, `_bwd` or
+            `_bw` is the backward of the one that it is named after. Default: the functions that the source itself binds.
         extra_cflags, extra_cuda_cflags, extra_include_paths: for the compilers.
-        extra_ldflags: what links no other library.
+        extra_ldflags: flags that link no other library.
         sycl_sources, extra_sycl_cflags, with_sycl: refused.
         build_directory, verbose, with_cuda, is_python_module, with_pytorch_error_handling, keep_intermediates, use_pch, \
-no_implicit_headers: accepted, and of no effect.
-        reference: the same in PyTorch: a function that takes what the snippet's takes. What the snippet changes in place it
-            changes too, or returns. A dict by name where the snippet has several functions.
-        inputs: the arguments of one call. Extents that differ in it, or that reference and text take apart, are independent.
-            Without a reference the function itself is built and run on them, in the worker, to see what it returns.
-            Others are drawn for a check: without signs, between 0 and 1, 0 and 1 alone (labels), or in order, where those given
-            are so.
-            Or, as for `Op`, `inputs(randn, **letters)`, which makes them. A dict by name where the snippet has several functions.
-        gradient: which function is the backward of which, `{"foo": "foo_grad"}`, where the names do not say it.
+no_implicit_headers: accepted, without effect.
+        reference: the same computation in plain PyTorch: a function with the arguments of the snippet's. What the snippet
+            changes in place, it changes too, or returns. If the snippet has several functions, a dict keyed by function name.
+        inputs: the arguments of one call. Extents are independent if they differ in it, or if both reference and source
+            distinguish them. Without a reference, the function itself is built and run on them, in the worker, to see what it
+            returns. A check draws other inputs, which are non-negative, between 0 and 1, only 0 and 1 (labels), or sorted if
+            those given are.
+            Or, as for `Op`, a function `inputs(randn, **letters)` that makes them. If the snippet has several functions, a dict
+            keyed by function name.
+        gradient: which function is the backward of which, `{"foo": "foo_grad"}`, if the names do not say so.
         others: refused by name.
 
     Returns:
-        The kernel, registered as `FUNCTION/inline`; a tuple of kernels where the snippet has several functions.
+        The kernel, registered as `FUNCTION/inline`; a tuple of kernels if the snippet has several functions.
 
     Raises:
-        InputError: an argument that makes no sense, or that asks for what is not here.
-        DefinitionError: a snippet, reference or example that does not go in; it says what would.
-        CrashError: there is no reference, and the function crashes on the example; BuildError: likewise, nothing but a run tells
-            how many tensors it returns, and it does not compile.
+        InputError: an argument that makes no sense, or that requests something that is not supported.
+        DefinitionError: a snippet, reference or example that cannot be used; the message says what would work.
+        CrashError: there is no reference, and the function crashes on the example. BuildError: there is no reference, only a run
+            shows how many tensors it returns, and it does not compile.
 
     Example:
         >>> import torch

@@ -70,10 +70,10 @@ def benchmark(
 ) -> Timings:
     """Time kernels of one op against each other.
 
-    A kernel that is right in forward and has no backward is timed forward, and the others with it.
-    Forward runs without autograd; backward is timed alone, over a graph built outside of the timed region; both is the
-    two in one go. Gradients are taken of the inputs in `op.parameters` (default: all tensors), for random gradients of
-    the outputs. The number of PyTorch's threads is left as it is.
+    If a kernel is right in forward and has no backward, all kernels are timed forward only.
+    Forward runs without autograd. Backward is timed alone, over a graph built outside of the timed region. Both is the two
+    in one call. Gradients are taken of the inputs in `op.parameters` (default: all tensors), for random gradients of
+    the outputs. The number of PyTorch's threads is not changed.
 
     Args:
         kernels: labels (`"lltm/fused@2"`) or kernels, all of one op.
@@ -84,15 +84,15 @@ def benchmark(
         device: `cpu`, `cuda` or `cuda-cpu`.
         seconds: to spend on each kernel at each size, about; rounds stop sooner when the answer is clear.
         rounds: at most, for each size and direction; an interval needs 8.
-        check: run the full `check` of every kernel first. Without it a quick comparison at every size remains, of gradients
-            where other directions than forward are timed; a kernel from `from_load_inline` without a reference is compared with
-            nothing then.
+        check: run the full `check` of every kernel first. Without it, only a quick comparison at every size remains, of
+            gradients too unless only forward is timed. A kernel from `from_load_inline` without a reference is then compared
+            with nothing.
         progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
             False nothing.
         watch: function called with the `Partial` timings between rounds, at most four times a second. Neither the samples
             nor the end of the rounds depend on it.
         compiler: see `build`; so is `cflags`.
-        trust: run the kernels in this process and not in the worker.
+        trust: run the kernels in this process, not in the worker.
         limits: of time for one sample, memory and output in the worker.
 
     Returns:
@@ -100,8 +100,8 @@ def benchmark(
 
     Raises:
         CheckError: a kernel is wrong, before or after it was timed; nothing of it is reported.
-        CrashError: a kernel took the worker down; `.timings` has the rows that were measured until then. TimeoutError: one
-            sample took longer than `limits` allow.
+        CrashError: a kernel took the worker down; `.timings` has the rows that were measured before. TimeoutError: one
+            sample took longer than `limits` allows.
         DefinitionError: the op has no reference, and `check` is not False.
         InputError: kernels of several ops, or a size, direction, baseline or number that makes no sense.
         KeyboardInterrupt: on Ctrl-C; what was measured until then is in the exception's `timings` (in a notebook

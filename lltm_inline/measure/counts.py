@@ -55,24 +55,28 @@ def counts(
     trust: bool = False,
     limits: Limits | None = None,
 ) -> Counts:
-    """Count what the launches of CUDA kernels ask of the memory: no GPU is needed, and no time is measured.
+    """Count the memory accesses of CUDA launches: no GPU is needed, and no time is measured.
 
-    What is counted, for each line of the text: loads, stores and atomics of global and of shared memory, by threads and by
-    warps; the 32-byte sectors that a warp's loads and stores of global memory take; the passes that those of shared memory take,
-    in each of which one of 32 banks gives one word of 4 bytes; the turns that lanes wait for each other in atomics; barriers;
-    and branches at which lanes of a warp go different ways. Each `&&`, `||` and `?:` is a branch of its own, and every load counts that
-    the text names: nvcc may make fewer of them. Caches are not modelled. Constant memory, local arrays, and what ATen's own functions do,
-    do not count.
+    It counts, for each line of the source:
+
+    - loads, stores and atomics of global and of shared memory, by threads and by warps;
+    - the 32-byte sectors that a warp's loads and stores of global memory take;
+    - the passes that those of shared memory take: in each pass, one of 32 banks delivers one word of 4 bytes;
+    - the turns that lanes wait for each other in atomics; barriers;
+    - branches at which lanes of a warp diverge; each `&&`, `||` and `?:` is its own branch.
+
+    Every load in the source counts; nvcc may make fewer. Caches are not modelled. Constant memory, local arrays and ATen's
+    own functions do not count.
 
     Args:
-        kernels: labels or kernels, all of one op, with a CUDA text.
+        kernels: labels or kernels, all of one op, with CUDA source.
         sizes: tuples in the order of the op's letters, or dicts by letter; default: the first of the op's own.
         baseline: what ratios are counted against; default: the first kernel.
         dtype: of the floating-point inputs.
         progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
             False nothing.
         compiler: see `build`; the counts are the same with any.
-        trust: run the kernels in this process and not in the worker.
+        trust: run the kernels in this process, not in the worker.
         limits: of time, memory and output in the worker.
 
     Returns:
@@ -80,9 +84,9 @@ def counts(
 
     Raises:
         CheckError: a kernel is wrong; nothing of it is counted.
-        DefinitionError: a kernel has no CUDA text.
+        DefinitionError: a kernel has no CUDA source.
         CrashError: a kernel took the worker down; TimeoutError: it did not come back in time.
-        ToolchainError: no compiler, a g++ before 12, or nothing that finds the line of an address.
+        ToolchainError: no compiler, a g++ before 12, or no tool that finds the line of an address.
         BuildError, InputError, UnknownKernelError: as for `memory`.
 
     Example:

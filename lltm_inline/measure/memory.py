@@ -62,11 +62,11 @@ def memory(
     trust: bool = False,
     limits: Limits | None = None,
 ) -> Memory:
-    """Measure the memory of kernels of one op, beside each other.
+    """Measure the memory of kernels of one op, and compare them.
 
-    On a CPU every allocation and release of PyTorch's allocator counts, with the bytes that were asked for. That
+    On a CPU every allocation and release of PyTorch's allocator counts, with the bytes that were requested. That
     includes what oneDNN takes through PyTorch (reordered copies of images and weights). It does not include scratch memory
-    that libraries take for themselves (packed panels in the GEMMs of MKL, the internal scratch of oneDNN), memory from
+    that libraries allocate themselves (packed panels in the GEMMs of MKL, the internal scratch of oneDNN), memory from
     `new` and `malloc`, autograd's own nodes, and tensors made on threads that a kernel starts itself. On a GPU torch's
     statistics count, in which each block is rounded up to 512 bytes.
 
@@ -78,13 +78,13 @@ def memory(
         baseline: what ratios are counted against; default: the reference if it is among the kernels, else the first.
         dtype: of the floating-point inputs.
         device: `cpu`, `cuda` or `cuda-cpu`.
-        depth: number of layers, the first output of each the first input of the next, each with parameters of its own;
+        depth: number of layers. The first output of each is the first input of the next; each has its own parameters.
             `sizes` are those of the first layer.
-        check: run the full `check` of every kernel first. Without it a quick comparison at every size remains.
+        check: run the full `check` of every kernel first. Without it, only a quick comparison at every size remains.
         progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
             False nothing.
         compiler: see `build`; so is `cflags`.
-        trust: run the kernels in this process and not in the worker.
+        trust: run the kernels in this process, not in the worker.
         limits: of time, memory and output in the worker.
 
     Returns:

@@ -71,7 +71,7 @@ def sweep(
         size: a tuple in the order of the op's letters, or a dict by letter; default: the first of the op's own.
         direction: `forward`, `backward` or `both`; default: both, or forward for an op without gradients.
         dtype, device, seconds, rounds: as for `benchmark`; `seconds` for each point.
-        check: run the full `check` of every point. Without it each is compared with the reference at the size.
+        check: run the full `check` of every point. Without it, each point is only compared with the reference at this size.
         progress, watch, compiler, cflags, trust, limits: as for `benchmark`.
 
     Returns:

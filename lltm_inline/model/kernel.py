@@ -48,21 +48,21 @@ class Kernel(Shown):
 
     Args:
         name: `op/variant`, both lower-case identifiers.
-        cpp: C++ text that defines `forward` and, unless it differentiates through ATen, `backward`.
-        cuda: CUDA text: defines `forward` and `backward` itself, or kernels and launch functions that `cpp` calls.
-        binding: `"torch_library"` (generated, the default), `"pybind11"` (generated, the classic way), or a template text.
-        python: a Python function instead of a text; the reference kernels are of this kind.
-        params: numbers, rendered as `#define NAME value` lines behind the headers that the text includes.
-        slots: texts, put where the source says `$NAME`.
-        saves: the inputs and outputs that `backward` wants, by name, in the order in which it takes them.
-        double_backward: `backward` is made of differentiable ATen calls only, and may be differentiated itself; saved inputs
-            and outputs carry their graph then, extra tensors do not. Without it a second derivative is an error.
-        functions: names of the C++ functions, where they are not `forward` and `backward`: `("square",)`, or with the one for
+        cpp: C++ source that defines `forward` and, unless it differentiates through ATen, `backward`.
+        cuda: CUDA source. It defines `forward` and `backward` itself, or kernels and launch functions that `cpp` calls.
+        binding: `"torch_library"` (generated, the default), `"pybind11"` (generated, the classic way), or a template.
+        python: a Python function instead of source; the reference kernels are of this kind.
+        params: numbers, rendered as `#define NAME value` lines after the headers that the source includes.
+        slots: strings, inserted where the source says `$NAME`.
+        saves: the inputs and outputs that `backward` needs, by name, in the order in which it takes them.
+        double_backward: `backward` consists only of differentiable ATen calls, and may be differentiated itself. Saved inputs
+            and outputs then carry their graph, extra tensors do not. Without it, a second derivative is an error.
+        functions: names of the C++ functions, if they are not `forward` and `backward`: `("square",)`, or with the one for
             the gradients `("square", "square_backward")`.
-        api: `"aten"`, or `"stable"` for texts that use LibTorch's stable ABI headers only.
-        flags: compiler flags of this kernel, after the playground's own; nvcc's for a CUDA text.
-        doc: formula, shapes, and what this variant changes over the one before.
-        revision: given by the playground; 0 is what ships.
+        api: `"aten"`, or `"stable"` for sources that use only LibTorch's stable ABI headers.
+        flags: compiler flags of this kernel, after the playground's own; for CUDA source, nvcc's.
+        doc: formula, shapes, and what this variant changes compared with the previous one.
+        revision: assigned by the playground; 0 is what ships.
         parent: label of the kernel this one was edited from.
 
     Raises:

@@ -232,10 +232,10 @@ def _parts(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one call must at least move and compute, so that timings can be read as a share of the machine's peak.
+    """The least that one call must move and compute, so that timings can be read as a share of the machine's peak.
 
     Bytes count each input and output once (what a perfect kernel would move), operations count a multiply-add as two.
-    An op without gradients leaves the backward numbers out.
+    For an op without gradients, leave out the backward numbers.
 
     Example:
         >>> def of_axpy(itemsize, N):  # z = a x + y; in backward d_x = a d_z, d_y = d_z
@@ -273,26 +273,26 @@ class Op(Shown):
 
     Args:
         name: lower-case identifier, `lltm`.
-        schema: `"(Tensor x, Tensor[int64] index, float c=1) -> Tensor y"`, as torch writes schemas: an input that is changed in
-            place is `Tensor(a!) x`, a list of tensors of one shape `Tensor[] xs`, one that is changed `Tensor(a!)[] xs`, and
-            nothing is returned as `()`. In brackets stands the dtype of a tensor that always has it.
-        reference: the op in plain, differentiable PyTorch; it becomes the kernel `NAME/python`. It changes what the op changes.
-        shapes: for each tensor of the schema its shape in letters, `{"x": "B F"}`; `"..."` is any shape, the same wherever
-            it stands, of N elements. An output may also have a formula of letters and of the op's integers, `"(H-K)/stride+1"`,
-            be a function of these by name, or `"?"`: its shape follows from the values.
+        schema: `"(Tensor x, Tensor[int64] index, float c=1) -> Tensor y"`, in torch's schema syntax. An input that is changed
+            in place is `Tensor(a!) x`, a list of tensors of one shape `Tensor[] xs`, a list that is changed `Tensor(a!)[] xs`;
+            `()` means that nothing is returned. A tensor that always has one dtype has it in brackets.
+        reference: the op in plain, differentiable PyTorch; it becomes the kernel `NAME/python`. It must change what the op changes.
+        shapes: for each tensor of the schema its shape in letters, `{"x": "B F"}`; `"..."` is any shape of N elements, the same
+            wherever it is used. An output may also have a formula of letters and of the op's integers, `"(H-K)/stride+1"`, a
+            function of these by name, or `"?"`: its shape depends on the values.
         inputs: `inputs(randn, **letters)` makes one set of inputs; the default draws each tensor with `randn`, and takes the
             defaults of the other arguments.
         benchmark_sizes: sizes to time, as tuples in the order of `letters`.
-        check_size: the size at which gradients are checked, from which the other sizes of a check follow; default: primes.
-        parameters: the inputs that want a gradient when the op is timed (all tensors by default).
-        parts: names of equal parts of a tensor's first axis, for reports: `{"bias": ("input gate", ...)}`.
+        check_size: the size at which gradients are checked; the other sizes of a check follow from it. Default: primes.
+        parameters: the inputs that need a gradient when the op is timed (default: all tensors).
+        parts: names of equal parts of a tensor's first dimension, for reports: `{"bias": ("input gate", ...)}`.
         cost: `cost(itemsize, **letters)` gives a `Cost` of one call at such a size.
-        tolerances: dtype name to (rtol, atol), over the defaults of the check.
-        dtypes: what the kernels accept for the tensors that have no dtype in the schema; anything else is refused.
+        tolerances: dtype name to (rtol, atol), instead of the defaults of the check.
+        dtypes: what the kernels accept for tensors without a dtype in the schema; anything else is refused.
         doc: one paragraph with the formula.
-        differentiable: False for an op without gradients, or the names of the inputs that have one. True stands for all tensors
-            of real and complex numbers, unless the op changes an input.
-        corners: whether empty tensors, inf and NaN, and the numbers 0, 1 and -1 are among what the kernels have an answer for.
+        differentiable: False for an op without gradients, or the names of the inputs that have one. True means all tensors of
+            real and complex numbers, unless the op changes an input.
+        corners: whether the kernels must handle empty tensors, inf and NaN, and the numbers 0, 1 and -1.
 
     Raises:
         DefinitionError: a field breaks a rule.

@@ -88,10 +88,10 @@ def live_benchmark(
     sizes: Sequence[Sequence[int] | Mapping[str, int]] | None = None,
     **options: Any,
 ) -> Timings:
-    """Time kernels as `benchmark` does, and show in a notebook how the intervals shrink while rounds come in.
+    """Time kernels as `benchmark` does, and show in a notebook how the intervals shrink as rounds come in.
 
-    One figure is drawn anew in its place, at most four times a second, and stays when the rounds are over. Drawing does not
-    change how many rounds there are. Outside of a notebook this is `benchmark`.
+    One figure is redrawn in place, at most four times a second, and stays when the rounds are over. Drawing does not change
+    how many rounds there are. Outside a notebook this is `benchmark`.
 
     Args:
         kernels: as for `benchmark`; so are `sizes` and all other arguments, by name.
@@ -102,8 +102,8 @@ def live_benchmark(
         Timings with one row for each size, direction and kernel.
 
     Raises:
-        InputError: as for `benchmark`, whose other errors come, too. After Ctrl-C and after a crash the figure shows what was
-            measured until then; it is in the exception's `timings`.
+        InputError: as for `benchmark`, and its other errors. After Ctrl-C and after a crash the figure shows what was
+            measured before; it is in the exception's `timings`.
 
     Example:
         >>> t = live_benchmark(["lltm/python"], [(2, 3, 5)], seconds=0.01, check=False)

@@ -61,23 +61,24 @@ _SHARES = {"faster": 1.0, "slower": 1.0, "same": 0.35, "unknown": 0.0}
 def plot(
     timings: Timings | Memory | Sweep | Counts | History | Roofline, *, size: tuple[float, float] | None = None
 ) -> Figure:
-    """Draw the times of a benchmark, and beneath them the speed-ups over its baseline; or memory, a sweep, counts, a history, a roofline.
+    """Draw the times of a benchmark, and below them the speed-ups over its baseline; or memory, a sweep, counts, a history, a roofline.
 
-    Several sizes give lines over the size with bands between the quartiles; one size gives bars. Below, bands or bars
-    are 99 % confidence intervals; what touches the line at 1x is no finding. Memory is drawn likewise: the bytes that each kernel holds
-    for backward, and the peak. A sweep is a line over one param, or a heat map over two. Counts show for each line which thread of a
-    warp wants which address. A history has the times of each revision, and below, how it compares with what it was edited from.
-    A roofline has the operations a second of each kernel over its operations a byte, below what the machine can do.
+    Several sizes give lines over the size, with bands between the quartiles; one size gives bars. In the lower plot, bands
+    or bars are 99 % confidence intervals; one that touches the line at 1x shows no difference. Memory is drawn in the same
+    way: the bytes that each kernel holds for backward, and the peak. A sweep is a line over one param, or a heat map over
+    two. Counts show for each line which thread of a warp wants which address. A history shows the times of each revision,
+    and below, how it compares with the revision that it was edited from. A roofline shows the operations per second of each
+    kernel over its operations per byte, with what the machine can do above.
 
     Args:
-        timings: what `benchmark`, `memory`, `sweep`, `counts`, `registry.history` or `roofline` gave.
+        timings: what `benchmark`, `memory`, `sweep`, `counts`, `registry.history` or `roofline` returned.
         size: width and height in inches; by default it grows with the number of directions.
 
     Returns:
-        A figure; a notebook shows it, `figure.savefig("lltm.png")` or `.svg` keeps it.
+        A figure; a notebook shows it, `figure.savefig("lltm.png")` or `.svg` saves it.
 
     Raises:
-        InputError: there are no rows, no point of the sweep could be timed, or a size that no figure can have.
+        InputError: there are no rows, no point of the sweep could be timed, or no figure can have this size.
 
     Example:
         >>> from lltm_inline.measure.benchmark import benchmark

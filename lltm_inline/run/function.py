@@ -25,9 +25,9 @@ class Function(Shown):
         kernel: what was loaded.
         op: what it computes.
         build: its library; None for a Python kernel.
-        interface: of its C++ text; None for a Python kernel.
+        interface: of its C++ source; None for a Python kernel.
         device: where it runs.
-        fake: all that a tracer sees of it (`run.fake.Fake`); None where it sees into the text, or there is nothing to trace.
+        fake: all that a tracer sees of it (`run.fake.Fake`); None if it sees into the source, or there is nothing to trace.
     """
 
     kernel: Kernel

@@ -22,7 +22,7 @@ class Limits:
 
     Attributes:
         seconds: wall time of one step: one call of the kernel, or its loading.
-        memory: bytes beyond what was in use before the step, its inputs among them.
+        memory: bytes beyond what was in use before the step, including its inputs.
         output: bytes printed to standard output and standard error, during one check or benchmark.
 
     Example:

@@ -49,27 +49,27 @@ def playground(
     seconds: float = 0.5,
     compiler: str | None = None,
 ) -> Playground:
-    """Show a panel in which a kernel is edited, built, checked and timed.
+    """Show a panel to edit, build, check and time a kernel.
 
-    The buttons call `build`, `check` and `benchmark` (or `counts`) in a background thread, so that other cells can run meanwhile; Stop ends
-    what they do at once. Each text that is built becomes a revision, and is written into the journal, as is what was typed
-    since: after a restart of the notebook's kernel the same call brings both back.
+    The buttons call `build`, `check` and `benchmark` (or `counts`) in a background thread, so other cells can run meanwhile;
+    Stop ends what they do at once. Each source that is built becomes a revision. The journal records it, and what was typed
+    since: after a restart of the notebook's kernel, the same call brings both back.
 
     Args:
-        kernel: a kernel, its label, or the name of an op: then its fused or C++ variant comes first.
-        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`; the first that the kernel has a text for and this machine has unless given.
-            On `"cuda-cpu"` Benchmark counts what the launches ask of the memory, as no time there is that of a GPU.
+        kernel: a kernel, its label, or the name of an op, which means its fused or C++ variant first.
+        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`; default: the first that the kernel has source for and this machine has. On
+            `"cuda-cpu"` Benchmark counts memory accesses of the launches, since times there are not those of a GPU.
         sizes: of the benchmark, as for `benchmark`.
         seconds: of the benchmark, for each kernel and size.
         compiler: as for `build`.
 
     Returns:
-        The panel; a cell that ends with it shows it.
+        The panel; a cell whose last line is the panel shows it.
 
     Raises:
         UnknownKernelError: no op, kernel or revision of that name.
         InputError: an argument that makes no sense.
-        ToolchainError: there is no notebook to show it in, or anywidget is missing; the message says what does the same.
+        ToolchainError: there is no notebook to show it in, or anywidget is missing; the message names an alternative.
 
     Example:
         >>> playground("lltm")
