@@ -1,6 +1,6 @@
 """Every exception of the playground.
 
-Each message says what is wrong, where, with which values, and what mends it. All of them derive from
+Each message says what is wrong, where, with which values, and how to fix it. All of them derive from
 `LltmInlineError`; where Python has a builtin that a caller would expect (`KeyError`, `ValueError`), the class
 is that too.
 """
@@ -91,7 +91,7 @@ class BuildError(LltmInlineError, RuntimeError, Shown):
 
     Attributes:
         kernel: label of the kernel, `lltm/fused@2`.
-        diagnostics: what the compiler said, the true first error first.
+        diagnostics: what the compiler said, the actual first error first.
         log: the full text of compiler and linker.
     """
 
@@ -107,10 +107,10 @@ class SignatureError(BuildError):
 
 
 class CheckError(LltmInlineError, Shown):
-    """A kernel that is wrong was to be timed or used.
+    """A wrong kernel was about to be timed or used.
 
     Attributes:
-        report: a `Report` of how it is wrong, or None.
+        report: a `Report` that says how it is wrong, or None.
     """
 
     # Results raise errors, so no error knows the class of a result: imports would go in a circle.
@@ -124,7 +124,7 @@ class CrashError(LltmInlineError, RuntimeError, Shown):
 
     Attributes:
         crash: a `Crash`: what happened, where, with which inputs, and the likely cause.
-        timings: the rows that a benchmark had measured until then, or None.
+        timings: the rows that a benchmark had measured before, or None.
     """
 
     def __init__(self, message: str, *, crash: Any, timings: Sequence[Any] | None = None) -> None:

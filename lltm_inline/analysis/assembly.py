@@ -142,14 +142,14 @@ class Assembly(Shown):
     Attributes:
         kernel: label.
         compiler: which made it.
-        text: of the kernel.
-        routines: the functions that have something of the text in them, those with most of it first.
-        other: that of another revision.
-        note: what is shown in place of machine code, and what is missing.
-        remarks: what the compiler says that it did with lines of the text, and why it did not do more; None where nobody asked.
-        hot: to which lines the time goes; None where nobody asked.
-        elsewhere: of a library that has nothing of the text, to which other texts its instructions belong, and how many to each.
-        MOST: instructions that are shown; a page of more helps nobody, and takes a browser seconds.
+        text: the kernel's source.
+        routines: the functions that contain some of the source, those with most of it first.
+        other: the machine code of another revision.
+        note: what is shown instead of machine code, and what is missing.
+        remarks: what the compiler says that it did with lines of the source, and why it did not do more; None if not requested.
+        hot: which lines take the time; None if not requested.
+        elsewhere: for a library that contains none of the source, to which other files its instructions belong, and how many.
+        MOST: how many instructions are shown; a longer page helps nobody, and takes a browser seconds.
     """
 
     MOST: ClassVar[int] = 4000

@@ -29,11 +29,11 @@ _DISTURBED = "other programs were at work while the roofs were measured: they ma
 
 @dataclass(frozen=True)
 class Roofline(Shown):
-    """Timings under the roofs of the machine.
+    """Timings compared with the roofline of the machine.
 
     Attributes:
-        timings: those rows of them of which the cost is known: declared by the op or, of forward, its inputs and results.
-        roofs: with one thread, and with as many as the timings had; of a GPU one.
+        timings: the rows whose cost is known: declared by the op or, for forward, taken from its inputs and results.
+        roofs: with one thread, and with as many as the timings had; for a GPU, just one.
     """
 
     timings: Timings

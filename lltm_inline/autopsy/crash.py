@@ -48,16 +48,16 @@ class Crash(Shown):
         kernel: label, `axpy/mine@2`.
         step: `load`, `forward`, `backward`, `gradcheck`, `benchmark`, `opcheck`, `trial`; empty between two calls.
         what: `SIGSEGV (segmentation fault)`, `exit(0)`, `time-out after 10 s`, `uncaught std::runtime_error: text`.
-        cause: one sentence of likely cause, and the cure where there is one.
+        cause: one sentence with the likely cause, and the fix if there is one.
         kind: `signal`, `exit`, `timeout`, `memory`, `output`, `stopped`, `processes`.
         detail: what the kernel was doing: `it reads x[7], 1 element past the end of x (7,) float64`.
         case: size, dtype and layout: `N=7, float64`.
-        inputs: what it was called with: `x (7,) float64`.
+        inputs: its arguments: `x (7,) float64`.
         smallest: the smallest size at which it still crashes.
-        place: the line of the user's text, `axpy/mine@2:14`; empty where none is known.
-        excerpt: that line and the one ahead of it.
+        place: the line of the user's source, `axpy/mine@2:14`; empty if none is known.
+        excerpt: that line and the one before it.
         callers: the places that led there, the nearest first.
-        tensor, index: which element was touched, where it belongs to a tensor; the index may lie outside of it.
+        tensor, index: which element was accessed, if it belongs to a tensor; the index may be out of bounds.
         output: what was printed before, its last 20 lines.
         finished: the steps or sections that were done before.
         seconds: from the start of the step to its end.

@@ -129,11 +129,11 @@ class Report(Shown):
         kernel: label of the kernel.
         device: where it ran.
         sections: always the same ones in the same order for one function.
-        matrix: for each output and gradient, and each column of cases, `"ok"`, what was wrong (`"110/330"`), `"copied"` where it is
-            right for tensors that were made contiguous before the text saw them, or `""` where it was not looked at.
+        matrix: for each output and gradient, and each column of cases, `"ok"`, what was wrong (`"110/330"`), `"copied"` if it is
+            right for tensors that were made contiguous before the kernel got them, or `""` if it was not checked.
         seconds: how long the check took, without the build.
-        crash: how the kernel took the worker down, if it did; the sections are those that were finished before, then one
-            named `crash`, in whose `skipped` stands what was not reached.
+        crash: how the kernel took the worker down, if it did. The sections are then those that were finished before, and one
+            named `crash`, whose `skipped` lists what was not reached.
         output: what the kernel printed.
 
     Example:

@@ -1,7 +1,7 @@
 """Modules over a kernel of your choice: the kernel computes, the module keeps the parameters.
 
 Each is a drop-in for the module of plain PyTorch that it is named after: the same parameters, the same names in its
-`state_dict`, the same first values. What it has more is `kernel`, which may be set to another one at any time.
+`state_dict`, the same initial values. In addition it has `kernel`, which may be set to another one at any time.
 """
 
 from __future__ import annotations

@@ -112,9 +112,9 @@ def _unit(what: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, repr=False)
 class Counts(Table[CountsRow], Shown):
-    """What the launches of kernels ask of the memory: exact, and the same on every machine; no time is in it.
+    """The memory accesses of launches: exact, and the same on every machine. They contain no times.
 
-    It shows itself as totals beside a baseline, then line by line; `li.plot` draws which thread wants which address.
+    It displays itself as totals next to a baseline, then line by line; `li.plot` draws which thread wants which address.
 
     Args:
         rows: one `CountsRow` for each line of a launch that does something.

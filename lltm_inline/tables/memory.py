@@ -59,7 +59,7 @@ class MemoryRow(BaseRow):
 
 @dataclass(frozen=True, repr=False)
 class Memory(Table[MemoryRow], Shown):
-    """All rows of one measurement of memory. Shows itself as a table with ratios to the baseline.
+    """All rows of one measurement of memory. Displays itself as a table with ratios to the baseline.
 
     Args:
         rows: one `MemoryRow` for each kernel and size.

@@ -53,15 +53,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep(JsonFile, Shown):
-    """What `sweep` gave. Shows itself as a table; `plot` draws it.
+    """The result of `sweep`. Displays itself as a table; `plot` draws it.
 
     Attributes:
         kernel: label of the kernel as it stands, against which speed-ups are counted.
-        own: the params that it has.
+        own: its params.
         params: the values that were tried, by name.
-        rows: a `Point` for each choice, the last param fastest.
+        rows: a `Point` for each choice; the last param varies fastest.
         base: the times of the kernel as it stands, in the same rounds.
-        confirmed: the fastest point, timed a second time beside the kernel as it stands; None where none seemed faster.
+        confirmed: the fastest point, timed again with the kernel as it stands; None if no point seemed faster.
 
     Example:
         >>> what = dict(op="axpy", size={"B": 3}, direction="both", dtype="float32", device="cpu", calls=9, samples=50)

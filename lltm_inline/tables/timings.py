@@ -117,7 +117,7 @@ class Row(BaseRow):
 
 @dataclass(frozen=True, repr=False)
 class Timings(Table[Row], Shown):
-    """All rows of one benchmark. Shows itself as a table; see `verdict` for the findings in words.
+    """All rows of one benchmark. Displays itself as a table; see `verdict` for the findings in words.
 
     Args:
         rows: one `Row` for each kernel, size and direction.
