@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,7 @@ def test_memory_is_the_texts_own_fault(own_server: None) -> None:
 def test_what_there_is_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both stand in what doctor finds, with what does not hold without them and a cure where there is one."""
     monkeypatch.setattr(enclosure, "controllers", lambda: ("pids",))
-    monkeypatch.setattr("lltm_inline.lab.doctor.ESCAPES", {})
+    monkeypatch.setattr(import_module("lltm_inline.lab.doctor"), "ESCAPES", {})
     found = {one.what: one for one in doctor().findings}["control groups"]
     assert found.state == "optional" and bool(found.cure) == Path("/run/systemd/system").is_dir()
     assert found.detail.startswith("pids of cgroup v2 here: what takes memory at once is ended 50 ms later")
