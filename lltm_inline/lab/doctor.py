@@ -33,7 +33,7 @@ _LACKS = {
     "Landlock": "this kernel has none: it takes Linux 5.13 or newer, with landlock in the list of lsm= it is started with",
     "seccomp": "this kernel has no filters, or the processor is neither x86-64 nor AArch64",
 }
-_BARE = "a submission can tell which numbers processes have, and which paths exist; the locks hold without"
+_BARE = "a submission can tell which processes there are, and reach none; the locks hold without"
 _BUBBLE = "sudo apt install bubblewrap"
 _UNGROUPED = "what takes memory at once is ended 50 ms later, and one with many threads slows its neighbours down"
 _SCOPE = "systemd-run --user --scope python -m lltm_inline lab grade ..."
