@@ -485,7 +485,7 @@ class Locked:
                 raise InfraError("the process that runs submissions has ended")
             readable([self._server.fileno()], _TICK)
             if time.monotonic() > deadline - _START_SECONDS + 1.0:  # it has closed its side, and lives
-                self._end("closes the way to the judge")
+                self._end(self._too_much() if self._group.overran else "closes the way to the judge")
         self._drain()
         overran = self._group.overran
         self.close()
