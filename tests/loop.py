@@ -39,6 +39,8 @@ SECONDS = 30
 #: Of a run, for its end: workers leave, caches are written. What runs then still is interrupted after the first of these.
 _LAST_SECONDS = 3.0
 _TOO_LONG_SECONDS = 1.5
+#: A machine that is so many times slower than it was does not hang yet.
+_BUSY = 5
 #: How many tests run at a time, and how many of one file a lane takes at once, as neighbours share what they need.
 _LANES, _CHUNK = 2, 8
 #: Of a test that has never run with all that it compiles already there.
@@ -170,6 +172,8 @@ notebook/pipeline.py   notebook/test_panel_session* notebook/test_magics run/tes
 notebook/plot.py       notebook/test_plot notebook/test_plot_counts notebook/test_plot_memory notebook/test_plot_sweep
 notebook/roofs.py      test_roofline notebook/test_plot
 lab                    lab/test_grading lab/test_judge lab/test_lab_folder lab/test_submissions lab/test_reports lab/test_selftest
+lab/doctor.py          lab/test_enclosure lab/test_defences
+lab/enclosure.py       lab/test_enclosure lab/test_locked
 lab/cells.py           lab/test_submissions lab/test_hostile lab/test_lab_folder lab/test_nbgrader*
 lab/command.py         lab/test_lab_folder lab/test_grading lab/test_selftest test_cli
 lab/inside.py          lab/test_locked lab/test_defences lab/test_judge
@@ -400,7 +404,7 @@ class Loop:
         self.until: float = config.getoption("loop_until")
         self.names: list[str] = []
         self.took: Counter[str] = Counter()
-        self.begun: set[str] = set()
+        self.begun: dict[str, float] = {}
         self.ended: set[str] = set()
         self.fell: set[str] = set()
 
@@ -451,12 +455,21 @@ class Loop:
                         "report": session.config.hook.pytest_report_from_serializable(config=self.config, data=told)
                     }
                 getattr(session.config.hook, f"pytest_runtest_{hook}")(**told)
-        session.testsfailed += len(self.begun - self.ended)
+        session.testsfailed += len(self._hung())
         return True
+
+    def _hung(self) -> list[str]:
+        """List the tests that died, or took so long until they were interrupted that no busy machine explains it."""
+        now = time.time()
+        return sorted(
+            name
+            for name in self.begun.keys() - self.ended
+            if now < self.until or now - self.begun[name] > _BUSY * (self.record.seconds(name) + _LAST_SECONDS)
+        )
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """See a test begin."""
-        self.begun.add(nodeid)
+        self.begun[nodeid] = time.time()
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """See a test end."""
@@ -480,8 +493,11 @@ class Loop:
         say = terminalreporter.write_line
         say("")
         say(f"quick: {len(self.fell)} of {len(self.begun)} fell" if self.begun else "quick: nothing ran")
-        for name in sorted(self.begun - self.ended):
+        hung = self._hung()
+        for name in hung:
             say(f"quick: {name} did not come to its end: it took far longer than before, or its process died")
+        for name in sorted(self.begun.keys() - self.ended - set(hung)):
+            say(f"quick: {name} was interrupted, as the time was up")
         if left:
             most = ", ".join(f"{file} {count}" for file, count in left.most_common())
             say(f"quick: {left.total()} did not run, as the time was up: {most}")

@@ -23,7 +23,7 @@ REQUIRE = "LLTM_INLINE_TESTS_REQUIRE"
 
 #: What is there wherever all is demanded; `.ci/run` fetches it.
 ALWAYS = (
-    *("g++", "g++-11", "clang++", "nvcc", "cmake", "ruff", "Chromium", "Landlock and seccomp"),
+    *("g++", "g++-11", "clang++", "nvcc", "cmake", "ruff", "Chromium", "Landlock and seccomp", "bwrap"),
     *("readelf", "addr2line", "c++filt", "llvm-objdump", "llvm-symbolizer", "node", "npm"),
 )
 

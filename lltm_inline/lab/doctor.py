@@ -1,17 +1,19 @@
-"""Whether this machine locks submissions in: the locks that it has, and eleven attempts to get past them."""
+"""Whether this machine locks submissions in: the locks that it has, what stands around, and eleven attempts to get past them."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import socket
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..compiling import cache
 from ..doctor import Diagnosis, Finding
 from ..errors import InfraError
-from . import sandbox
+from . import enclosure, sandbox
 from .inside import ESCAPES, ProbeTask
 from .locked import Gone, Locked
 
@@ -31,6 +33,10 @@ _LACKS = {
     "Landlock": "this kernel has none: it takes Linux 5.13 or newer, with landlock in the list of lsm= it is started with",
     "seccomp": "this kernel has no filters, or the processor is neither x86-64 nor AArch64",
 }
+_BARE = "a submission can tell which processes there are, and reach none; the locks hold without"
+_BUBBLE = "sudo apt install bubblewrap"
+_UNGROUPED = "what takes memory at once is ended 50 ms later, and one with many threads slows its neighbours down"
+_SCOPE = "systemd-run --user --scope python -m lltm_inline lab grade ..."
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ def doctor() -> Doctor:
 
     Example:
         >>> len(doctor().findings)
-        14
+        16
     """
     with tempfile.TemporaryDirectory() as directory, socket.create_server(("127.0.0.1", 0)) as listening:
         word = secrets.token_hex(16)
@@ -84,7 +90,22 @@ def doctor() -> Doctor:
             findings.append(Finding(name, "missing" if out else "ok", f"{'it can' if out else 'it cannot'}: {how}"))
         if file.read_text() != word:
             raise InfraError("an attempt to get out has changed a file of this process")
-    return Doctor((*(_lock(name, name in locks) for name in sandbox.LOCKS), *findings))
+    return Doctor((*(_lock(name, name in locks) for name in sandbox.LOCKS), *_around(), *findings))
+
+
+def _around() -> tuple[Finding, Finding]:
+    """Say what stands around submissions, and what does not hold without it."""
+    given = enclosure.controllers()
+    groups, missing = ", ".join(given), [name for name in enclosure.CONTROLLERS if name not in given]
+    if enclosure.bubblewrap(str(cache.cache_dir().parent)):
+        bubble = Finding("bubblewrap", "ok", "numbers of processes, a network and mounts of their own for all of them")
+    else:
+        what = "is denied here" if shutil.which("bwrap") else "is not installed"
+        bubble = Finding("bubblewrap", "optional", f"{what}: {_BARE}", "" if "denied" in what else _BUBBLE)
+    if not missing:
+        return bubble, Finding("control groups", "ok", f"for each submission, with all that it starts: {groups}")
+    cure = _SCOPE if Path("/run/systemd/system").is_dir() else ""
+    return bubble, Finding("control groups", "optional", f"{groups or 'none'} of cgroup v2 here: {_UNGROUPED}", cure)
 
 
 def _lock(name: str, held: bool) -> Finding:

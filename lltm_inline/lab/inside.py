@@ -120,6 +120,12 @@ class LabServer(forkserver.ForkServer):
 
     ends = os.WEXITED
 
+    def shown(self, pid: int) -> list[int]:
+        """Open what shows a process to the judge, who counts processes otherwise where bubblewrap is around this one."""
+        with suppress(OSError):  # before Linux 5.3, which has no Landlock either
+            return [os.pidfd_open(pid)]
+        return []
+
     def work(self, requests: int, box: int) -> None:
         keep = sorted({0, 1, 2, requests, box})
         for low, high in zip(keep, [*keep[1:], 1 << 16], strict=True):

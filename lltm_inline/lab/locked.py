@@ -27,7 +27,7 @@ from ..errors import InfraError, WorkerError
 from ..workers.channel import send
 from ..workers.fork_client import ForkClient
 from ..workers.process import Output
-from . import inside, sandbox
+from . import enclosure, inside, sandbox
 from .inside import ARENA, DTYPES, HEADER, MAGIC, MISSING, NUMBER, RECORD, TENSOR, Laid
 
 _TICK, _PIPE_BYTES = 0.05, 1 << 16
@@ -133,7 +133,10 @@ def server() -> ForkClient:
         found = _servers.get(key)
         if found is None or not found.alive:
             try:
-                found = _servers[key] = ForkClient(inside.__name__, environment)
+                before = enclosure.bubblewrap(
+                    str(cache.cache_dir().parent)
+                )  # in which a cache that was removed is made anew
+                found = _servers[key] = ForkClient(inside.__name__, environment, before)
                 found.wait()
             except WorkerError as error:
                 _servers.pop(key, None)
@@ -205,6 +208,7 @@ class Locked:
             self.pid, self._link, self._output, self._box, _ = self._server.fork(_File(memory))
         except WorkerError as error:
             raise InfraError(f"no process can be forked for a submission: {error}") from error
+        self._group = enclosure.Group(self.pid, task.memory, sandbox.THREADS)
         os.set_blocking(self._output, False)
         self.printed, self._speaks, self._closed = Output(), True, False
         self._data, self._data_ended = bytearray(), False
@@ -265,7 +269,7 @@ class Locked:
                 self._end(f"runs {count} threads at once, more than {sandbox.THREADS}")
             # The limits of the process itself come first: this is for what they do not count.
             if self._held is not None and self.held() - self._held > 1.25 * self._memory:
-                self._end(f"takes more than {self._memory / 2**20:,.0f} MiB of memory")
+                self._end(self._too_much())
         return left
 
     def _files(self) -> list[int]:
@@ -481,9 +485,12 @@ class Locked:
                 raise InfraError("the process that runs submissions has ended")
             readable([self._server.fileno()], _TICK)
             if time.monotonic() > deadline - _START_SECONDS + 1.0:  # it has closed its side, and lives
-                self._end("closes the way to the judge")
+                self._end(self._too_much() if self._group.overran else "closes the way to the judge")
         self._drain()
+        overran = self._group.overran
         self.close()
+        if overran:
+            self._end(self._too_much())
         if ending.kind == "signal" and ending.code in _OUTSIDE:
             raise InfraError(f"a process that ran a submission was ended from outside ({signal_name(ending.code)})")
         if ending.kind == "signal" and ending.code == signal.SIGSYS:
@@ -493,6 +500,9 @@ class Locked:
         if ending.kind == "garbled":  # our own part of it has failed
             raise Gone("breaks what runs it")
         raise Gone(f"ends the process (exit status {ending.code})")
+
+    def _too_much(self) -> str:
+        return f"takes more than {self._memory / 2**20:,.0f} MiB of memory"
 
     def _end(self, reason: str) -> NoReturn:
         self.close()
@@ -506,6 +516,7 @@ class Locked:
         if self._server.ending_of(self.pid) is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
+        self._group.close()
         self._link.close()
         os.close(self._output)
         if self._sight >= 0:

@@ -115,7 +115,9 @@ def _canvas(grades: Grades) -> tuple[Sequence[str], list[Sequence[Any]]]:
     rows: list[Sequence[Any]] = [["Points Possible", "", "", "", "", sum(grades.of.values())]]
     for student in grades.students:
         score = grades.score(student)
-        rows.append([student, "", "", student, "", "" if score is None else score])
+        # Canvas knows a student by the login, and the row of points by what stands in front.
+        name = f"student {student}" if student.strip().lower() == "points possible" else student
+        rows.append([name, "", "", student, "", "" if score is None else score])
     return head, rows
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, NamedTuple
 
@@ -23,7 +24,8 @@ _TICK = 0.05
 #: How long the fork server may take to import torch, on a laptop that is busy.
 _START_SECONDS = 120.0
 _FORK_SECONDS = 30.0
-_PACKET = 1 << 16
+_PACKET, _FILE = 1 << 16, struct.Struct("i")
+_AT_ONCE = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 
 
 def _directory() -> str | None:
@@ -33,6 +35,14 @@ def _directory() -> str | None:
     except FileNotFoundError:
         return "/"
     return None
+
+
+def _number_of(file: int) -> int:
+    """Return the number of a process that a pidfd shows, as processes are counted here, and close it; -1 of one that has ended."""
+    with open(f"/proc/self/fdinfo/{file}") as lines:
+        number = next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
+    os.close(file)
+    return number
 
 
 class Fork(NamedTuple):
@@ -59,10 +69,14 @@ class ForkClient:
     Args:
         module: whose `main` serves there.
         environment: of it; None for that of this process.
+        before: words that come before its command: another program, which starts it.
     """
 
     def __init__(
-        self, module: str = "lltm_inline.workers.forkserver", environment: Mapping[str, str] | None = None
+        self,
+        module: str = "lltm_inline.workers.forkserver",
+        environment: Mapping[str, str] | None = None,
+        before: Sequence[str] = (),
     ) -> None:
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log: IO[bytes] = os.fdopen(os.memfd_create("lltm_inline fork server", os.MFD_CLOEXEC), "r+b")
@@ -73,7 +87,8 @@ class ForkClient:
             f"import gc, sys; gc.disable(); sys.path[:] = {path!r}; from {module} import main; main({theirs.fileno()})"
         )
         try:
-            self._process = self._start(code, theirs.fileno(), os.environ if environment is None else environment)
+            environment = os.environ if environment is None else environment
+            self._process = self._start([*before, sys.executable, "-c", code], theirs.fileno(), environment)
         except OSError as error:
             self._link.close()
             raise WorkerError(f"the worker could not be started: {error}") from error
@@ -81,13 +96,15 @@ class ForkClient:
             theirs.close()
         self._lock = threading.Lock()
         self._numbers = 0
+        #: Its number here, and those of its workers by their numbers there, where these are others.
+        self.pid, self._here = self._process.pid, dict[int, int]()
         self._forked: dict[int, dict[str, Any]] = {}
         self._endings: dict[int, Ending] = {}
         self.ready = self.warm = False
 
-    def _start(self, code: str, file: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def _start(self, command: list[str], file: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-c", code],
+            command,
             pass_fds=[file],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
@@ -96,10 +113,6 @@ class ForkClient:
             cwd=_directory(),
             env={**environment, "OPENBLAS_NUM_THREADS": "1"},  # numpy would start threads when it is imported
         )
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     @property
     def alive(self) -> bool:
@@ -135,22 +148,27 @@ class ForkClient:
         with self._lock:
             while True:
                 try:
-                    data = self._link.recv(_PACKET, socket.MSG_DONTWAIT)
+                    # Python's recv_fds does not pass flags on.
+                    data, more, _, _ = self._link.recvmsg(_PACKET, socket.CMSG_LEN(_FILE.size), _AT_ONCE)
                 except (BlockingIOError, ConnectionError):
                     return
                 if not data:
                     return
-                self._take_in(json.loads(data))
+                self._take_in(json.loads(data), [_number_of(*_FILE.unpack(file)) for _, _, file in more])
 
-    def _take_in(self, message: dict[str, Any]) -> None:
-        self.ready |= "ready" in message
+    def _take_in(self, message: dict[str, Any], shown: list[int]) -> None:
         self.warm |= "warm" in message and "pid" not in message
+        if "ready" in message:
+            self.ready, self.pid = True, shown[0] if shown else self._process.pid
         if "forked" in message:
+            if shown:
+                self._here[message["pid"]] = message["pid"] = shown[0]
             self._endings.pop(message["pid"], None)  # of an earlier process with that number
             self._forked[message["forked"]] = message
         if "ended" in message:
             ours = message["kind"] == "exit" and message["code"] == LOST
-            self._endings[message["ended"]] = Ending("garbled") if ours else Ending(message["kind"], message["code"])
+            pid = self._here.pop(message["ended"], message["ended"])
+            self._endings[pid] = Ending("garbled") if ours else Ending(message["kind"], message["code"])
 
     def fork(self, box: Any = None) -> Fork:
         """Fork a worker.
@@ -189,6 +207,8 @@ class ForkClient:
             theirs.close()
             os.close(writing)
         answer = self._forked.pop(number)
+        if answer["pid"] <= 0:  # which would be the number of more than one process
+            raise WorkerError("the worker ended at once")
         return Fork(answer["pid"], mine, reading, box, answer["warm"])
 
     def ending_of(self, pid: int) -> Ending | None:

@@ -7,6 +7,7 @@ It ends with the process it serves, however that ends, and takes every worker wi
 Messages over the control socket, one packet of JSON each:
   to the server    {"fork": n} with three open files (the worker's socket, its output, its black box)
   from the server  {"ready": pid}, {"warm": true}, {"forked": n, "pid": p}, {"ended": p, "kind": ..., "code": ...}
+Where the server counts processes by numbers of its own, an open pidfd comes with a pid, for the other side to read its number there.
 """
 
 from __future__ import annotations
@@ -63,8 +64,10 @@ def main(control: int) -> None:
     ForkServer(socket.socket(fileno=control), _WARM).run()
 
 
-def _send(link: socket.socket, message: dict[str, Any]) -> None:
-    link.send(json.dumps(message).encode())
+def _send(link: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) -> None:
+    socket.send_fds(link, [json.dumps(message).encode()], files)
+    for file in files:
+        os.close(file)
 
 
 class ForkServer:
@@ -99,7 +102,7 @@ class ForkServer:
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: self._reap_while_importing())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _send(self._link, {"ready": os.getpid()})
+        _send(self._link, {"ready": os.getpid()}, self.shown(os.getpid()))
         while os.getppid() == self._parent:
             timeout = 0.02 if self._to_import else _PATIENCE
             ready = readable([self._link.fileno(), reading], timeout)
@@ -142,7 +145,7 @@ class ForkServer:
         for file in files:
             os.close(file)
         self._workers.add(pid)
-        _send(self._link, {"forked": message["fork"], "pid": pid, "warm": not self._to_import})
+        _send(self._link, {"forked": message["fork"], "pid": pid, "warm": not self._to_import}, self.shown(pid))
         return True
 
     def _become_worker(self, files: list[int]) -> None:
@@ -177,6 +180,10 @@ class ForkServer:
         from .worker import serve
 
         serve(requests, box)
+
+    def shown(self, pid: int) -> list[int]:
+        """Open what shows a process to the other side where its number does not."""
+        return []
 
     def _reap(self) -> None:
         """Tell of every child that has ended or was stopped, and end what kernels have left behind."""

@@ -94,6 +94,17 @@ def test_tables(folder: Path) -> None:
         assert all("\n" not in cell for row in rows(path) for cell in row.values())
 
 
+def test_a_student_called_like_a_row_of_canvas(tmp_path: Path) -> None:
+    """Whose points are nobody's maximum."""
+    grades = replace(class_of(), grades=tuple(replace(one, student="points possible ") for one in class_of().grades[:1]))
+    grades.to_json(tmp_path / "grades.json")
+    li.lab.report(tmp_path)
+    first, only = rows(tmp_path / "canvas.csv")
+    assert (first["Student"], only["Student"], only["SIS Login ID"]) == (
+        "Points Possible", "student points possible ", "points possible ",
+    )  # fmt: skip
+
+
 def test_pages(folder: Path) -> None:
     """Each page is well formed, stands alone, shows every reason and runs nothing, whatever a student has written."""
     grades = class_of()
