@@ -9,7 +9,22 @@ import re
 
 from ..base.arguments import plural
 from .addresses import bytes_text
-from .facts import HEAP_WORDS, Facts, Rule, always, among, both, dies_of, ended, first, has, in_any, near, prints
+from .facts import (
+    HEAP_WORDS,
+    OUTSIDE,
+    Facts,
+    Rule,
+    always,
+    among,
+    both,
+    dies_of,
+    ended,
+    first,
+    has,
+    in_any,
+    near,
+    prints,
+)
 from .happened import COMPUTES, INPUTS, LOCKS, OUTPUTS, SLEEPS, WAITS
 
 _SEGV_ACCERR, _FPE_INTDIV, _BUS_ADRALN = 2, 1, 1
@@ -24,7 +39,6 @@ _HEAP = (
     "new, perhaps in an earlier call; if the block belongs to a tensor, the section `safety` of li.check names the write"
 )
 _SENDERS = ("raise", "kill", "pthread_kill", "tgkill")
-_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 
 
 def cause_of(facts: Facts) -> str:
@@ -296,14 +310,14 @@ _LOADING = (
 
 _SIGNALS = (
     Rule(
-        lambda f: f.sent or (f.signal in _OUTSIDE and f.called(*_SENDERS)),
+        lambda f: f.sent or (f.signal in OUTSIDE and f.called(*_SENDERS)),
         lambda f: (
             "the signal was sent and not caused by an instruction: by raise() or kill() in the "
             f"text{f.called(*_SENDERS)}, or by another process"
         ),
     ),
     Rule(
-        dies_of(*_OUTSIDE),
+        dies_of(*OUTSIDE),
         "somebody outside ended it: the system's out-of-memory killer (dmesg tells), a limit of the job, or a "
         "person; the next call has a new worker",
     ),
