@@ -207,9 +207,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     from .export.plan import HOWS
 
     parser.add_argument("kernel", metavar="OP/VARIANT", help="or an op, for its fused or C++ variant")
-    parser.add_argument(
-        "--to", dest="directory", metavar="DIR", required=True, help="a directory that does not exist or is empty"
-    )
+    parser.add_argument("--to", metavar="DIR", required=True, help="a directory that does not exist or is empty")
     parser.add_argument("--how", choices=HOWS, default=HOWS[0], help=f"what builds it (default {HOWS[0]})")
     parser.add_argument("--name", metavar="NAME", help="of the package (default OP_VARIANT)")
     parser.add_argument(
@@ -415,7 +413,7 @@ def _found(table: Timings | Counts, options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     exported = li.export(
         options.kernel,
-        options.directory,
+        options.to,
         options.how,
         name=options.name,
         header=options.header or "",
