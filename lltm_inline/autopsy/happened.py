@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.arguments import first_line
 from .addresses import bytes_text
 from .facts import Facts, Rule, always, ended, first, prints, signal_name
 
@@ -53,9 +54,9 @@ def detail_of(facts: Facts) -> str:
     return f"{detail} (on a helper thread)" if detail and facts.helper_thread else detail
 
 
-def one_line(text: str) -> str:
+def _short(text: str) -> str:
     """Cut a text to its first line, and that to a length that can be read."""
-    line = text.strip().partition("\n")[0].rstrip()
+    line = first_line(text).rstrip()
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
@@ -63,7 +64,7 @@ def _uncaught(facts: Facts) -> str:
     found = facts.uncaught
     if found is None or not found.type:
         return "std::terminate without an exception"
-    text = one_line(found.text)
+    text = _short(found.text)
     return f"uncaught {found.type}{f': {text}' if text else ''}"
 
 
@@ -82,7 +83,7 @@ _WHAT = (
     Rule(lambda f: f.called_exit and f.kind != "exit", lambda f: f"{_exit(f)}, and then {_signal(f) or 'a time-out'}"),
     Rule(lambda f: f.uncaught, _uncaught),
     Rule(lambda f: f.assertion, "SIGABRT (assertion failed)"),
-    Rule(prints("."), lambda f: f"SIGABRT: {one_line(f.last_words)}"),
+    Rule(prints("."), lambda f: f"SIGABRT: {_short(f.last_words)}"),
     Rule(ended("signal"), _signal),
     Rule(lambda f: f.called_exit, _exit),
     Rule(ended("exit"), lambda f: f"_exit({f.ending.code})"),
