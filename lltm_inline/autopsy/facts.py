@@ -102,6 +102,11 @@ class Facts:
         return signal_name(recorded or self.ending.code)
 
     @property
+    def outside(self) -> bool:
+        """A signal ended it that a kernel does not cause."""
+        return self.signal in OUTSIDE
+
+    @property
     def fault(self) -> Evidence | None:
         """What the recorder saw, where it was an instruction that failed and not a signal that somebody sent."""
         seen = self.evidence

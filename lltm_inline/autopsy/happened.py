@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base.arguments import first_line
-from .addresses import bytes_text
+from .addresses import amount
 from .facts import Facts, Rule, always, ended, first, prints, signal_name
 
 #: Up to the one and from the other share of a processor on, a kernel waits and computes.
@@ -88,10 +88,8 @@ _WHAT = (
     Rule(lambda f: f.called_exit, _exit),
     Rule(ended("exit"), lambda f: f"_exit({f.ending.code})"),
     Rule(ended("timeout"), lambda f: f"time-out after {f.ending.seconds:g} s"),
-    Rule(
-        ended("memory"), lambda f: f"out of memory: more than {bytes_text(f.ending.code)} beyond what the inputs need"
-    ),
-    Rule(ended("output"), lambda f: f"too much output: more than {bytes_text(f.ending.code)}"),
+    Rule(ended("memory"), lambda f: f"out of memory: more than {amount(f.ending.code)} beyond what the inputs need"),
+    Rule(ended("output"), lambda f: f"too much output: more than {amount(f.ending.code)}"),
     Rule(ended("stopped"), lambda f: f"{signal_name(f.ending.code)} (stopped from outside)"),
     Rule(ended("garbled"), "its answers cannot be read"),
     Rule(ended("processes"), lambda f: f"it left {f.ending.code} child process{'es' * (f.ending.code != 1)}"),
@@ -115,7 +113,7 @@ def _address(facts: Facts) -> str:
     assert facts.address is not None
     verb = _verb(facts).replace("writes", "writes to")
     if facts.null:
-        behind = f", {bytes_text(facts.address)} behind a null pointer" if facts.address else ", a null pointer"
+        behind = f", {amount(facts.address)} behind a null pointer" if facts.address else ", a null pointer"
         return f"it {verb} address {facts.address:#x}{behind}"
     return f"it {verb} address {facts.address:#x}, which belongs to no tensor"
 

@@ -62,11 +62,10 @@ def as_typed(options: Mapping[str, str]) -> Iterator[None]:
     """Let an error that comes out name arguments as they are typed, as `in_options` does; the text of a kernel in it stays as it is.
 
     Example:
-        >>> from lltm_inline.errors import InputError
         >>> with as_typed({"device": "--device"}):
-        ...     raise InputError("say device='cpu'")
+        ...     raise LltmInlineError("say device='cpu'")
         Traceback (most recent call last):
-        lltm_inline.errors.InputError: say --device cpu
+        lltm_inline.errors.LltmInlineError: say --device cpu
     """
     try:
         yield

@@ -17,7 +17,7 @@ class Device:
         check_flags: with which a check has its text compiled, so that it finds what is wrong there.
         count_flags: with which its text counts what it asks of the memory; empty where nothing can count.
         timing: what is said beside a time that was measured there, so that nobody takes it for another one.
-        level: how much the compiler optimises by default.
+        level: how much the compiler optimises by default: where a time means little, an edit is to cost little.
         watched_seconds: how long one call may take there by default with these flags, which make it slow: an endless loop is found
             by its steps.
         returned: the C++ function through which all goes that a kernel returns there; empty where nothing looks at it.
@@ -42,10 +42,8 @@ class Device:
 
 #: Whether a text for `cuda-cpu` is compiled for a check, or to be counted.
 CHECKS, COUNTS = "-DCUDA_CPU_CHECK", "-DCUDA_CPU_COUNT"
-#: Where a time means little, an edit is to cost little.
-_QUICK = "-O1"
 #: At every load, store and branch the compiler is to call what `cuda_cpu/checks.h` defines.
-_CHECK_CUDA = (_QUICK, CHECKS, "-fsanitize=thread,bounds,alignment", "-fsanitize-coverage=trace-pc")
+_CHECK_CUDA = ("-O1", CHECKS, "-fsanitize=thread,bounds,alignment", "-fsanitize-coverage=trace-pc")
 
 _COUNT_CUDA = (*_CHECK_CUDA[:-1], COUNTS, "-fsanitize-coverage=trace-pc,trace-cmp")
 
@@ -60,7 +58,7 @@ DEVICES = {
             check_flags=_CHECK_CUDA,
             count_flags=_COUNT_CUDA,
             timing="times of a CPU that runs CUDA source, not of a GPU",
-            level=_QUICK,
+            level="-O1",
             watched_seconds=60.0,
             returned="::cuda_cpu::returned",
         ),

@@ -94,12 +94,7 @@ BY_NAME = {option.name: option for option in OPTIONS}
 
 
 def by_argument(options: Iterable[str]) -> dict[str, str]:
-    """Return what is typed for each argument of our functions, by its name.
-
-    Example:
-        >>> by_argument(["--device"])
-        {'device': '--device'}
-    """
+    """Return what is typed for each argument of our functions, by its name."""
     return {option.removeprefix("--"): option for option in options}
 
 

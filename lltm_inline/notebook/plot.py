@@ -29,7 +29,7 @@ from ..tables.memory import Memory
 from ..tables.sweep import Point, Sweep
 from ..tables.table import Table
 from ..tables.timings import TITLES, Row, Timings
-from ..tables.words import NOISE_FLOOR, memory_text, three, time_text
+from ..tables.words import NOISE_FLOOR, bytes_text, three, time_text
 from .access import plot_counts
 from .figure import (
     BASELINE_COLOUR,
@@ -311,9 +311,7 @@ def _memory_bars(axes: Axes, memory: Memory, look: Look, column: str) -> None:
         axes.barh(place, value, height=0.62, color=style.color, alpha=0.85)
         if column == "held":  # the outputs' part, fainter
             axes.barh(place, row.outputs, height=0.62, color="white", alpha=0.45)
-        text = memory_text(value) + (
-            f", {three(ratio)}x" if ratio is not None and row.kernel != memory.baseline else ""
-        )
+        text = bytes_text(value) + (f", {three(ratio)}x" if ratio is not None and row.kernel != memory.baseline else "")
         axes.text(value + most * 0.03, place, text, va="center", fontsize=8)
     names_at_left(axes, list(look.styles), column == "held")
     _from_zero(axes.xaxis, most * 1.62)

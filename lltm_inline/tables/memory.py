@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..base.above import Shown
 from ..base.arguments import LARGEST, one_of, refusal
 from .table import BaseRow, Table
-from .words import memory_text, three
+from .words import bytes_text, three
 
 #: A kernel may also give back what it took earlier.
 _ANY = {"least": -LARGEST}
@@ -103,7 +103,7 @@ class Memory(Table[MemoryRow], Shown):
                     lines.append(
                         f"{kernel} holds {three(held)}x of what {self.baseline} holds, and peaks at {three(peak)}x{where}"
                     )
-            lines += [f"{kernel} keeps {memory_text(row.left)} for good at {row.size_text}" for row in rows if row.left]
+            lines += [f"{kernel} keeps {bytes_text(row.left)} for good at {row.size_text}" for row in rows if row.left]
         return "\n".join(lines) or ("nothing to compare with" if self.rows else "nothing was measured")
 
     @property
@@ -122,7 +122,7 @@ class Memory(Table[MemoryRow], Shown):
     def cells(self, row: MemoryRow) -> tuple[str, ...]:
         """Write a row as cells of the table, without its kernel."""
         held, peak = (
-            memory_text(getattr(row, what)) + ("" if (found := self.ratio(row, what)) is None else f"  {three(found)}x")
+            bytes_text(getattr(row, what)) + ("" if (found := self.ratio(row, what)) is None else f"  {three(found)}x")
             for what in ("held", "peak")
         )
-        return held, memory_text(row.outputs), peak
+        return held, bytes_text(row.outputs), peak

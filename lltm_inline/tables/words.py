@@ -77,11 +77,11 @@ def interval_text(low: float, high: float) -> str:
     return "-".join(map(three, ends))
 
 
-def memory_text(count: float) -> str:
+def bytes_text(count: float) -> str:
     """Write a number of bytes with three digits, in MiB, or in KiB below a tenth of one.
 
     Example:
-        >>> memory_text(400), memory_text(3_500_000), memory_text(2**31)
+        >>> bytes_text(400), bytes_text(3_500_000), bytes_text(2**31)
         ('0.39 KiB', '3.34 MiB', '2048 MiB')
     """
     return f"{three(count / 2**20)} MiB" if abs(count) >= 2**20 / 10 else f"{three(count / 2**10)} KiB"
