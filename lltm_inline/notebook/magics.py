@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import journal
 from ..base.command_line import as_typed
+from ..base.shell import in_notebook
 from ..errors import BuildError, CheckError, CrashError, LltmInlineError
 from ..journal.recovery import waiting
 from ..model.outcomes import headline
@@ -119,29 +120,24 @@ def _magics(shell: Any) -> tuple[Any, Any, Any]:
 def _shortened(shell: Any) -> Iterator[Terminal | Notebook]:
     """Give a cell its screen; an error is one line where the rest was shown."""
     try:
-        yield Notebook() if _in_notebook(shell) else Terminal()
-    except LltmInlineError as error:
-        _shorten(shell, error)
+        yield Notebook() if in_notebook() else Terminal()
+    except (BuildError, CheckError, CrashError) as error:
+        if in_notebook():
+            _shorten(shell, error)
         raise
 
 
 def _lines_ahead(shell: Any, magic: str) -> int:
     """Count the empty lines above a magic: IPython takes them away, but people count them."""
-    if not _in_notebook(shell):
+    if not in_notebook():
         return 0
     code = shell.get_parent().get("content", {}).get("code", "")
     above = code[: len(code) - len(code.lstrip())]
     return above.count("\n") if code.lstrip().startswith(magic) else 0
 
 
-def _in_notebook(shell: Any) -> bool:
-    return hasattr(shell, "kernel")
-
-
 def _shorten(shell: Any, error: LltmInlineError) -> None:
     """Let a notebook show one line in place of a traceback, where the cell has shown the rest already."""
-    if not _in_notebook(shell) or not isinstance(error, BuildError | CheckError | CrashError):
-        return
 
     def lines() -> list[str]:
         if shell.InteractiveTB.mode in ("Verbose", "Docs"):
