@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import lltm_inline as li
 
 from .base.arguments import did_you_mean, first_line, offer
-from .base.command_line import in_options, typed_message
+from .base.command_line import as_typed, in_options
 from .base.device import DEVICES
 from .base.packages import environment_command
 from .errors import DefinitionError, InputError, LltmInlineError, UnknownKernelError
@@ -57,16 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _without_torch(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(arguments)
     try:
-        code: int = options.run(options)
-        sys.stdout.flush()
+        with as_typed(options.parser.typed()):
+            code: int = options.run(options)
+            sys.stdout.flush()
     except (UnknownKernelError, InputError, DefinitionError) as error:
-        return _complain(error, USAGE, options)
+        return _complain(error, USAGE)
     except (LltmInlineError, OSError) as error:
         if isinstance(error, BrokenPipeError):
             # The reader (head, less) has seen enough. Python would complain once more when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
-        return _complain(error, WRONG, options)
+        return _complain(error, WRONG)
     except ModuleNotFoundError as error:  # torch is there, and a package that pip brings with this one is not
         return _complain(f"{error}\n  -> {environment_command()}", WRONG)
     except KeyboardInterrupt:
@@ -74,9 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _complain(error: object, code: int, options: argparse.Namespace | None = None) -> int:
-    if options is not None and isinstance(error, Exception):
-        error = typed_message(error, options.parser.typed())
+def _complain(error: object, code: int) -> int:
     # Nobody at a terminal holds the error, and so its log.
     print(f"lltm-inline: {re.sub(_LOG_OF_ERROR, '', str(error))}", file=sys.stderr)
     return code
@@ -207,9 +206,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     from .export.plan import HOWS
 
     parser.add_argument("kernel", metavar="OP/VARIANT", help="or an op, for its fused or C++ variant")
-    parser.add_argument(
-        "--to", dest="directory", metavar="DIR", required=True, help="a directory that does not exist or is empty"
-    )
+    parser.add_argument("--to", metavar="DIR", required=True, help="a directory that does not exist or is empty")
     parser.add_argument("--how", choices=HOWS, default=HOWS[0], help=f"what builds it (default {HOWS[0]})")
     parser.add_argument("--name", metavar="NAME", help="of the package (default OP_VARIANT)")
     parser.add_argument(
@@ -415,7 +412,7 @@ def _found(table: Timings | Counts, options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     exported = li.export(
         options.kernel,
-        options.directory,
+        options.to,
         options.how,
         name=options.name,
         header=options.header or "",

@@ -178,6 +178,7 @@ def test_wrong_usage(words: tuple[str, ...], message: str, capsys: pytest.Captur
             ": --hot with --device cuda-cpu: it is told of C++ texts",
         ),
         (("export", "axpy/cpp", "--to", str(Path(__file__).parent), "--how", "load"), "or --force, which moves"),
+        (("export", "axpy/cpp", "--to", "/", "--force"), ": --to /, want a directory below the root"),
         (("export", "lltm/cuda", "--to", "x", "--name", "3a"), "Give another with --name\n"),
         (("export", "lltm/fused", "--to", "x", "--how", "stable"), ": --how stable needs"),
         (("benchmark", "lltm/fused", "--seconds", "0"), ": --seconds 0.0, want"),

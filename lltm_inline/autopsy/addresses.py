@@ -77,7 +77,7 @@ def reach(address: int, region: Region) -> Reach:
         spot = f"{name}[{', '.join(map(str, index))}]{flat}"
     else:
         spot = f"{'element' if typed else 'byte'} {element}"
-    kind = f"{region.shape} {region.dtype}" if typed else bytes_text(region.nbytes)
+    kind = f"{region.shape} {region.dtype}" if typed else amount(region.nbytes)
     return Reach(
         name=name,
         tensor=f"{name} {kind}" if name.isidentifier() and typed else f"{name}, {kind}",
@@ -105,11 +105,11 @@ def _distance(element: int, count: int, size: int, unit: str) -> str:
     beyond = element - count + 1 if element >= 0 else -element
     text = plural(beyond, unit)
     if size > 1 and beyond * size >= _FAR:
-        text += f" ({bytes_text(beyond * size)})"
+        text += f" ({amount(beyond * size)})"
     return f"{text} {'past the end' if element >= 0 else 'before the start'}"
 
 
-def bytes_text(count: int) -> str:
+def amount(count: int) -> str:
     """Write a number of bytes: `56 bytes`, `2 GiB`, `1.5 MiB`."""
     for size, unit in _UNITS:
         if count >= size:

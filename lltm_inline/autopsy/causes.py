@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ..base.arguments import plural
-from .addresses import bytes_text
+from .addresses import amount
 from .facts import HEAP_WORDS, Facts, Rule, always, among, both, dies_of, ended, first, has, in_any, near, prints
 from .happened import COMPUTES, INPUTS, LOCKS, OUTPUTS, SLEEPS, WAITS
 
@@ -24,7 +24,6 @@ _HEAP = (
     "new, perhaps in an earlier call; if the block belongs to a tensor, the section `safety` of li.check names the write"
 )
 _SENDERS = ("raise", "kill", "pthread_kill", "tgkill")
-_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 
 
 def cause_of(facts: Facts) -> str:
@@ -100,7 +99,7 @@ _NULL = (
     Rule(
         lambda f: f.memory_is_short or f.has(r"\b(?:malloc|calloc|realloc|aligned_alloc)\s*\(|\bnothrow\b"),
         lambda f: (
-            f"an allocation has just failed, as no step may take more than {bytes_text(f.limits.memory)}, and the null "
+            f"an allocation has just failed, as no step may take more than {amount(f.limits.memory)}, and the null "
             "pointer that malloc() returned was used: ask for less, and test the pointer"
         ),
     ),
@@ -170,7 +169,7 @@ _UNCAUGHT = (
             f.uncaught and re.search(r"bad_alloc|allocate|not enough memory", f"{f.uncaught.type} {f.uncaught.text}")
         ),
         lambda f: (
-            f"an allocation failed, since no step may take more than {bytes_text(f.limits.memory)}, where no "
+            f"an allocation failed, since no step may take more than {amount(f.limits.memory)}, where no "
             "exception may leave (noexcept, a destructor, a thread): look at its size, or raise Limits(memory=...)"
         ),
     ),
@@ -296,14 +295,14 @@ _LOADING = (
 
 _SIGNALS = (
     Rule(
-        lambda f: f.sent or (f.signal in _OUTSIDE and f.called(*_SENDERS)),
+        lambda f: f.sent or (f.outside and f.called(*_SENDERS)),
         lambda f: (
             "the signal was sent and not caused by an instruction: by raise() or kill() in the "
             f"text{f.called(*_SENDERS)}, or by another process"
         ),
     ),
     Rule(
-        dies_of(*_OUTSIDE),
+        lambda f: f.outside,
         "somebody outside ended it: the system's out-of-memory killer (dmesg tells), a limit of the job, or a "
         "person; the next call has a new worker",
     ),

@@ -12,7 +12,7 @@ from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..diagnosis.source_text import GENERATED
 from ..errors import CrashError, TimeoutError
 from .causes import cause_of
-from .facts import Facts
+from .facts import OUTSIDE, Facts
 from .happened import detail_of, what_of
 from .lines import in_empty_loop, in_macro
 from .symbolize import Place, calls_of
@@ -37,7 +37,6 @@ _HAPPENED = {
     "stopped": "was stopped",
     "processes": "forked",
 }
-_KILLED = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Crash(Shown):
     @property
     def sentence(self) -> str:
         """What happened without the kernel: `crashed in forward: SIGSEGV (segmentation fault)`."""
-        outside = self.what.startswith(_KILLED)
+        outside = self.what.startswith(OUTSIDE)
         verb = "was ended" if outside else _HAPPENED.get(self.kind, "failed")
         where = (
             "while it was loaded" if self.step == "load" else f"in {self.step}" if self.step else "between two calls"

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..diagnosis.source_text import GENERATED, mask
+from ..workers.outcome import FROM_OUTSIDE
 from .addresses import Reach, reach
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ _NULL_ZONE = 1 << 16
 _SI_KERNEL = 128
 #: A process has sent itself a signal.
 _SI_TKILL = -6
+#: Names of the signals that a kernel does not cause.
+OUTSIDE = tuple(one.name for one in FROM_OUTSIDE)
 #: What the C library says when it finds its own data destroyed.
 HEAP_WORDS = (
     r"^(?:free|malloc|realloc|calloc|munmap_chunk|malloc_consolidate)\(\): |^corrupted |^double free|sysmalloc"
@@ -97,6 +100,11 @@ class Facts:
             return ""
         recorded = self.evidence.signal if self.evidence and self.evidence.kind in ("signal", "terminate") else 0
         return signal_name(recorded or self.ending.code)
+
+    @property
+    def outside(self) -> bool:
+        """A signal ended it that a kernel does not cause."""
+        return self.signal in OUTSIDE
 
     @property
     def fault(self) -> Evidence | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .addresses import bytes_text
+from ..base.arguments import first_line
+from .addresses import amount
 from .facts import Facts, Rule, always, ended, first, prints, signal_name
 
 #: Up to the one and from the other share of a processor on, a kernel waits and computes.
@@ -53,9 +54,9 @@ def detail_of(facts: Facts) -> str:
     return f"{detail} (on a helper thread)" if detail and facts.helper_thread else detail
 
 
-def one_line(text: str) -> str:
+def _short(text: str) -> str:
     """Cut a text to its first line, and that to a length that can be read."""
-    line = text.strip().partition("\n")[0].rstrip()
+    line = first_line(text).rstrip()
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
@@ -63,7 +64,7 @@ def _uncaught(facts: Facts) -> str:
     found = facts.uncaught
     if found is None or not found.type:
         return "std::terminate without an exception"
-    text = one_line(found.text)
+    text = _short(found.text)
     return f"uncaught {found.type}{f': {text}' if text else ''}"
 
 
@@ -82,15 +83,13 @@ _WHAT = (
     Rule(lambda f: f.called_exit and f.kind != "exit", lambda f: f"{_exit(f)}, and then {_signal(f) or 'a time-out'}"),
     Rule(lambda f: f.uncaught, _uncaught),
     Rule(lambda f: f.assertion, "SIGABRT (assertion failed)"),
-    Rule(prints("."), lambda f: f"SIGABRT: {one_line(f.last_words)}"),
+    Rule(prints("."), lambda f: f"SIGABRT: {_short(f.last_words)}"),
     Rule(ended("signal"), _signal),
     Rule(lambda f: f.called_exit, _exit),
     Rule(ended("exit"), lambda f: f"_exit({f.ending.code})"),
     Rule(ended("timeout"), lambda f: f"time-out after {f.ending.seconds:g} s"),
-    Rule(
-        ended("memory"), lambda f: f"out of memory: more than {bytes_text(f.ending.code)} beyond what the inputs need"
-    ),
-    Rule(ended("output"), lambda f: f"too much output: more than {bytes_text(f.ending.code)}"),
+    Rule(ended("memory"), lambda f: f"out of memory: more than {amount(f.ending.code)} beyond what the inputs need"),
+    Rule(ended("output"), lambda f: f"too much output: more than {amount(f.ending.code)}"),
     Rule(ended("stopped"), lambda f: f"{signal_name(f.ending.code)} (stopped from outside)"),
     Rule(ended("garbled"), "its answers cannot be read"),
     Rule(ended("processes"), lambda f: f"it left {f.ending.code} child process{'es' * (f.ending.code != 1)}"),
@@ -114,7 +113,7 @@ def _address(facts: Facts) -> str:
     assert facts.address is not None
     verb = _verb(facts).replace("writes", "writes to")
     if facts.null:
-        past = f", {bytes_text(facts.address)} past a null pointer" if facts.address else ", a null pointer"
+        past = f", {amount(facts.address)} past a null pointer" if facts.address else ", a null pointer"
         return f"it {verb} address {facts.address:#x}{past}"
     return f"it {verb} address {facts.address:#x}, which belongs to no tensor"
 

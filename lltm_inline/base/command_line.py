@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import BuildError, CrashError
+from ..errors import BuildError, CrashError, LltmInlineError
 
 _VALUE = r"(?:'[^'\n]*'|\"[^\"\n]*\"|\[[^\]\n]*\]|\([^)\n]*\)|True|False|None|-?\d[\w.+-]*)"
 #: A call, which is Python wherever it stands, or an argument by name, with values that it may have or with none.
@@ -56,6 +57,19 @@ def _typed(value: str) -> str:
     return ",".join(map(str, read)) if isinstance(read, tuple) else shlex.quote(str(read))
 
 
-def typed_message(error: BaseException, options: Mapping[str, str]) -> str:
-    """Return what an error says to somebody who has typed these options; the text of a kernel in it stays as it is."""
-    return str(error) if isinstance(error, BuildError | CrashError) else in_options(str(error), options)
+@contextmanager
+def as_typed(options: Mapping[str, str]) -> Iterator[None]:
+    """Let an error that comes out name arguments as they are typed, as `in_options` does; the text of a kernel in it stays as it is.
+
+    Example:
+        >>> with as_typed({"device": "--device"}):
+        ...     raise LltmInlineError("say device='cpu'")
+        Traceback (most recent call last):
+        lltm_inline.errors.LltmInlineError: say --device cpu
+    """
+    try:
+        yield
+    except LltmInlineError as error:
+        if not isinstance(error, BuildError | CrashError):
+            error.args = (in_options(str(error), options), *error.args[1:])
+        raise

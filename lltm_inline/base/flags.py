@@ -10,7 +10,7 @@ what is not within it, because `-f` and `-W` are families with everything in the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 #: The standard of C++ that every text is compiled with: torch's headers need it from 2.13 on, and before that `load_inline` asks
 #: for C++17. It comes after torch's own flags and before the user's, so that the last one holds.
@@ -73,6 +73,17 @@ _LESS_EXACT = re.compile(r"--?(?:use_fast_math|(?:ftz|prec-div|prec-sqrt|fmad)=\
 _LESS_EXACT_ON_HOST = re.compile(
     r"-Ofast|-f(?:fast-math|unsafe-math-optimizations|finite-math-only|associative-math|reciprocal-math)"
 )
+
+
+def once(own: Iterable[str], given: Sequence[str]) -> tuple[str, ...]:
+    """Put flags behind our own for nvcc, which takes architectures and a standard only once: those that are given count.
+
+    Example:
+        >>> once(["-O3", "-std=c++20"], ["-std=c++23", "-lineinfo"])
+        ('-O3', '-std=c++23', '-lineinfo')
+    """
+    chosen = [word for word in ("arch", "-std=") if any(word in flag for flag in given)]
+    return (*(flag for flag in own if not any(word in flag for word in chosen)), *given)
 
 
 def for_host(flags: Iterable[str]) -> tuple[str, ...]:

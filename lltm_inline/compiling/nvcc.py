@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ..base.device import DEVICES
 from ..base.files import UTF8
-from ..base.flags import STANDARD
+from ..base.flags import STANDARD, once
 from ..base.packages import install_command, pip_command
 from ..errors import ToolchainError
 from . import environment
@@ -30,7 +31,7 @@ _WITHOUT_GPU = (
 )
 
 # 940: a function that returns nothing at its end; undefined behaviour is an error in CUDA texts as it is in C++ ones.
-_FLAGS = ("-O3", STANDARD, "-Xcompiler=-fvisibility=hidden", "--diag-error=940")
+_FLAGS = (DEVICES["cuda"].level, STANDARD, "-Xcompiler=-fvisibility=hidden", "--diag-error=940")
 
 #: Headers that a torch without CUDA, or a CUDA without its libraries, lacks. A text needs only the names in them.
 #: They come after all other directories (`-idirafter`), so where the real header is, it is the one that is read.
@@ -67,10 +68,8 @@ class Nvcc:
         return int(self.version.partition(".")[0])
 
     def with_flags(self, flags: tuple[str, ...]) -> Nvcc:
-        """Add flags; architectures and a standard among them replace the ones that are there, as nvcc takes them only once."""
-        once = [word for word in ("arch", "-std=") if any(word in flag for flag in flags)]
-        own = [flag for flag in self.flags if not any(word in flag for word in once)]
-        return replace(self, flags=(*own, *flags))
+        """Add flags, as `flags.once` does."""
+        return replace(self, flags=once(self.flags, flags))
 
 
 def find_nvcc() -> Nvcc:

@@ -182,7 +182,7 @@ def _identify(path: str) -> dict[str, str]:
     }
 
 
-def default_cflags(kind: str, *, openmp: bool, level: str = "-O3") -> tuple[str, ...]:
+def default_cflags(kind: str, *, openmp: bool, level: str) -> tuple[str, ...]:
     """Return the optimisation flags: what `load_inline` leaves out, and what ATen's own vector code is compiled with.
 
     With clang only `omp simd`: its OpenMP runtime is another than torch's, and the threads of the two fight. Rendered texts

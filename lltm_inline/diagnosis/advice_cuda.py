@@ -7,7 +7,7 @@ import re
 from .advice_pairs import keeps_const
 from .advice_tensors import in_place_of_tensor
 from .compiler_log import Record
-from .names import arguments, nearest, split_arguments
+from .names import arguments, corrected, split_arguments
 from .rules import Rules
 from .source_text import definition, heads_around, mask, offset_of, position
 
@@ -214,7 +214,7 @@ def _keyword(match: re.Match[str], record: Record) -> str:
         return f"Its type is missing: __shared__ float {shared[1]}, say."
     if f"{name}_sync" in _KEYWORDS:
         return f"It is called '{name}_sync' now, and takes the lanes first: {name}_sync(0xffffffff, ...)."
-    near = nearest(name, _KEYWORDS)
+    near = corrected(name, _KEYWORDS)
     return f"Did you mean '{near}'?" if near else ""
 
 
@@ -272,7 +272,7 @@ def _no_launch_function(match: re.Match[str], record: Record) -> str:
     if not record.file.endswith("(cpp)"):
         return ""
     name, kernel = match[1] or match[2], record.file.removesuffix("(cpp)")
-    near = nearest(name, re.findall(r"void (\w+)\(const at::Tensor&", record.sources.get(f"{kernel}(launchers)", "")))
+    near = corrected(name, re.findall(r"void (\w+)\(const at::Tensor&", record.sources.get(f"{kernel}(launchers)", "")))
     if near:
         return f"Did you mean '{near}'?"
     if not re.search(rf"(?<!\w){name}\s*\(", mask(record.sources.get(f"{kernel}(cuda)", ""))):

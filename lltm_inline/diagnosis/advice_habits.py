@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .compiler_log import Record
-from .names import is_near, nearest
+from .names import corrected, is_near
 from .rules import Rules
 from .source_text import (
     at_file_scope,
@@ -148,7 +148,7 @@ rules.table(r"""
 def _hash(match: re.Match[str], record: Record) -> str:
     found = re.match(r"\s*#\s*(\w+)", record.row)
     near = (
-        {"elseif": "elif", "elsif": "elif", "import": "include"}.get(found[1]) or nearest(found[1], _DIRECTIVES)
+        {"elseif": "elif", "elsif": "elif", "import": "include"}.get(found[1]) or corrected(found[1], _DIRECTIVES)
         if found
         else ""
     )

@@ -26,8 +26,8 @@ from .names import (
     TENSOR_MEMBERS,
     VECTOR_MEMBERS,
     aten_functions,
+    corrected,
     is_near,
-    nearest,
     nearest_header,
     nearest_of_text,
 )
@@ -103,7 +103,7 @@ def _no_forward(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2] or match[3]
     for file, text in record.sources.items():
         called = set() if file.endswith("(binding)") else set(re.findall(r"\w+(?=\s*\()", mask(text)))
-        near = nearest(name, called)
+        near = corrected(name, called)
         place = definition(text, near) if near else None
         if place:
             record.file, (record.line, record.column) = file, place
@@ -137,7 +137,7 @@ def _macro(match: re.Match[str], record: Record) -> str:
         return f"What belongs to the macro stands in ( ): {name}(...)."
     if name in MACROS and header:
         return f"Add #include <{header}> at the top."
-    near = OLD_MACROS.get(name) or nearest(name, MACROS) or record.guess
+    near = OLD_MACROS.get(name) or corrected(name, MACROS) or record.guess
     if not near and "DISPATCH" in name:
         near = "AT_DISPATCH_FLOATING_TYPES"
     return f"Did you mean '{near}'?" if near else ""
@@ -156,7 +156,7 @@ def _torch(match: re.Match[str], record: Record) -> str:
         return f"This dtype is at::{dtype} in C++."
     if asked in aten_functions() or asked in AT_TYPES or asked in DTYPES.values():
         return f"Write at::{asked}: the names in torch:: need #include <torch/types.h>, which takes long to compile."
-    near = "" if asked in AT_TYPES else nearest(asked, aten_functions())
+    near = "" if asked in AT_TYPES else corrected(asked, aten_functions())
     if near:
         return f"Did you mean 'torch::{near}'?"
     return (
@@ -189,7 +189,7 @@ def _in_std(match: re.Match[str], record: Record) -> str:
     if name in NOT_IN_STD:
         return f"There is no std::{name}: write {NOT_IN_STD[name]}."
     guess = record.guess
-    near = nearest(name, STD) or (guess if is_near(name, guess.removeprefix("std::")) else "")
+    near = corrected(name, STD) or (guess if is_near(name, guess.removeprefix("std::")) else "")
     return (
         f"Did you mean '{near}'?"
         if near
@@ -256,7 +256,7 @@ def _in_at(match: re.Match[str], record: Record) -> str:
     known = (
         aten_functions() | AT_TYPES | AT_HEADERS.keys() if space == "at" else {"irange", "Half", "BFloat16", "Scalar"}
     )
-    near = nearest(name, known) or (guess if is_near(name, guess) else "")
+    near = corrected(name, known) or (guess if is_near(name, guess) else "")
     if near:
         return f"Did you mean '{space}::{near}'?"
     return f"No header that is included has {space}::{name}: check its spelling, or include its header."
@@ -295,7 +295,7 @@ _METHODS = frozenset(
 @rules.rule(r"^expected template-name before '<'")
 def _no_template(match: re.Match[str], record: Record) -> str:
     found = re.search(r"\bstd::(\w+)<", record.code)
-    near = nearest(found[1], STD) if found and found[1] not in STD else ""
+    near = corrected(found[1], STD) if found and found[1] not in STD else ""
     return f"Did you mean 'std::{near}'?" if near else ""
 
 
@@ -327,7 +327,7 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         included = re.search(rf"#\s*include\s*<{header}>", text)
         return f"Did you mean '{whole}'?" + ("" if included else f" It needs #include <{header}>.")
     if re.search("(?i)dispat?ch", name):
-        return f"Did you mean '{nearest(name, MACROS) or 'AT_DISPATCH_FLOATING_TYPES'}'?"
+        return f"Did you mean '{corrected(name, MACROS) or 'AT_DISPATCH_FLOATING_TYPES'}'?"
     if depends := re.search(rf"(?<![\w:])(?<!typename )([A-Z]\w?::\w+)\s*[*&]\s*{name}\b", code):
         return f"What this is depends on a template, so say that it is a type: typename {depends[1]}."
     if "AT_DISPATCH" in record.row and re.search(rf",\s*{name}\s*,", record.row):
@@ -388,13 +388,13 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return f"Did you mean 'at::{name}'?"
     if called and not tensors and name in NOT_IN_STD:
         return f"C++ has no function '{name}': write {NOT_IN_STD[name]}."
-    near = nearest_of_text(name, text) or (nearest(name, STD) if of_std else "")
+    near = nearest_of_text(name, text) or (corrected(name, STD) if of_std else "")
     if not near and name.upper() in C_MACROS:
         near = name.upper()
     if not near and name.isupper():
-        near = nearest(name, C_MACROS)
+        near = corrected(name, C_MACROS)
     if not near and called and tensors:
-        near = nearest(name, aten_functions())
+        near = corrected(name, aten_functions())
         near = f"at::{near}" if near else ""
     if not near and is_near(name, record.guess.rsplit("::", 1)[-1]):
         near = record.guess
@@ -426,7 +426,7 @@ def _declared_misspelt(name: str, text: str) -> str:
     """Suspect the declaration when it is the odd one out: `name` stands in several places, its near twin in one."""
     code = mask(text)
     counts = Counter(re.findall(r"[A-Za-z_]\w*", code))
-    twin = nearest(name, [word for word, count in counts.items() if count == 1 and word != name])
+    twin = corrected(name, [word for word, count in counts.items() if count == 1 and word != name])
     places = declarations(text, twin) if twin and counts[name] > 1 else []
     return f"Did you mean '{twin}', as it is spelt in line {places[0][0]}?" if places else ""
 
@@ -497,7 +497,7 @@ def _member(match: re.Match[str], record: Record) -> str:
     if tensor and name in TENSOR_MEMBERS:
         return f"In C++: {TENSOR_MEMBERS[name]}."
     if "numeric_limits<" in record.message:
-        near = LIMITS.get(name) or nearest(name, ("infinity", "quiet_NaN", "epsilon", "lowest", "digits"))
+        near = LIMITS.get(name) or corrected(name, ("infinity", "quiet_NaN", "epsilon", "lowest", "digits"))
         return f"It is called '{near}', with ( ) behind it." if near else ""
     if "vector<" in record.message and name in VECTOR_MEMBERS:
         return f"For a std::vector write {VECTOR_MEMBERS[name]}."
@@ -517,7 +517,7 @@ def _member(match: re.Match[str], record: Record) -> str:
     pattern = rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;"
     body = re.search(pattern, mask(record.text), re.DOTALL) if kind else None
     members = re.findall(r"(?:[\w>*&]\s+[*&]*|,\s*)(\w+)\s*(?=[;=({\[,])", body[1]) if body else []
-    near = nearest(name, aten_functions() if tensor else members or words(record.text))
+    near = corrected(name, aten_functions() if tensor else members or words(record.text))
     if not near and members and body and "(" not in body[1]:
         return f"'{kind}' has {', '.join(members[:8])}."
     if not near and (match[6] or match[7]):
@@ -532,7 +532,7 @@ def _other_declaration(match: re.Match[str], record: Record) -> str:
     kind, name = match[1] or match[4], match[2] or match[3]
     body = re.search(rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;", mask(record.text), re.DOTALL)
     members = re.findall(r"(\w+)\s*\(", body[1]) if body else []
-    if name not in members and (near := nearest(name, members)):
+    if name not in members and (near := corrected(name, members)):
         return f"Did you mean '{near}'?"
     return (
         f"'{kind}' does not declare it like this: what it returns, its parameters and its const must be the same there."

@@ -7,7 +7,7 @@ import re
 from .advice_names import not_a_template
 from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, in_dispatch, keeps_const, of_pair, power
 from .compiler_log import Record, plain_name
-from .names import STD, arguments, aten_functions, count_arguments, is_near, nearest, split_arguments
+from .names import STD, arguments, aten_functions, corrected, count_arguments, is_near, split_arguments
 from .rules import Rules, without_aka
 from .source_text import declarations, definition, heads_around, is_pointer, line_of, mask, offset_of, position
 
@@ -603,7 +603,7 @@ _OPENMP = re.findall(
 def _clause(match: re.Match[str], record: Record) -> str:
     if match[1] == "for":
         return "The pragma ends with its line: put the for in the line below."
-    near = nearest(
+    near = corrected(
         match[1], re.findall(r"\w+", "reduction private firstprivate lastprivate shared schedule collapse num_threads")
     )
     return f"Did you mean '{near}'?" if near else ""
@@ -615,7 +615,7 @@ def _pragma(match: re.Match[str], record: Record) -> str:
     name = found[1] if found else match[1] or ""
     if name == "omp":
         directive = re.match(r"\s*#\s*pragma\s+omp\s+(\w+)", record.row)
-        near = nearest(directive[1], _OPENMP) if directive and directive[1] not in _OPENMP else ""
+        near = corrected(directive[1], _OPENMP) if directive and directive[1] not in _OPENMP else ""
         if near:
             return f"Did you mean #pragma omp {near}?"
         return "OpenMP is off, so this loop stays serial: add -fopenmp to the flags."
@@ -664,7 +664,7 @@ def _undefined(match: re.Match[str], record: Record) -> str:
     near = ""
     if record.file in record.sources:
         text = mask(record.sources[record.file])
-        near = nearest(name, set(re.findall(r"\w+(?=\s*\([^;{}]*\)\s*\{)", text)) - {name, "if", "for", "while"})
+        near = corrected(name, set(re.findall(r"\w+(?=\s*\([^;{}]*\)\s*\{)", text)) - {name, "if", "for", "while"})
         if cure := _other_types(name, symbol, record):
             return cure
     if near:

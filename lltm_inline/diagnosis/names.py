@@ -377,7 +377,7 @@ def nearest_header(name: str) -> str:
     places = (root / "torch/csrc/api/include", root) if root else ()
     folders = ("torch", "ATen", "ATen/core", "ATen/cuda", "c10/util", "c10/core", "c10/cuda")
     inside = (f"{folder}/{name}" for folder in folders if any((place / folder / name).is_file() for place in places))
-    return next(inside, "") or nearest(name, known)
+    return next(inside, "") or corrected(name, known)
 
 
 def is_near(name: str, other: str) -> bool:
@@ -417,7 +417,7 @@ def _slips(name: str, other: str) -> int:
     return row[-1]
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
+def corrected(name: str, names: Iterable[str]) -> str:
     """Return the one of `names` that `name` is a misspelling of, or nothing."""
     names = [*names]
     if same := next((other for other in names if other != name and other.lower() == name.lower()), ""):
@@ -431,7 +431,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 def nearest_of_text(name: str, text: str) -> str:
     """Return what a name may be a misspelling of: another name of the text, a keyword or a macro."""
     used = words(text)
-    return nearest(name, used - {name}) or nearest(name, _KEYWORDS) or nearest(name, MACROS)
+    return corrected(name, used - {name}) or corrected(name, _KEYWORDS) or corrected(name, MACROS)
 
 
 def arguments(count: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ..base.arguments import REAL_DTYPES, boolean, one_of, path_of, shown, string, strings
+from ..base.arguments import REAL_DTYPES, boolean, one_of, path_of, refusal, shown, string, strings
 from ..base.packages import install_command
 from ..base.progress import Progress
 from ..calling import load
@@ -63,6 +63,8 @@ def require_arguments(
         InputError: one of them.
     """
     directory = Path(os.path.abspath(path_of("to", to)))
+    if not directory.name:  # what is in it is moved to one beside it
+        raise refusal("to", str(to), "a directory below the root of the file system")
     one_of("how", how, HOWS, where="export")
     if name is not None:
         require_name(string("name", name))

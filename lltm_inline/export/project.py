@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from ..base.arguments import REAL_DTYPES
-from ..base.flags import STANDARD
+from ..base.device import DEVICES
+from ..base.flags import STANDARD, once
 from ..errors import DefinitionError, InputError
 from ..model.op import Argument, Op
 from ..run.cases import Case, dtypes_of, expect, make_inputs, prime_size
@@ -72,11 +73,12 @@ class Sources:
 class Flags:
     """What is particular about the flags of one export.
 
-    The others are those of the playground (`build.toolchain.default_cflags`), except that the processor can be chosen when one
+    The others are those of the playground (`compiling.toolchain.default_cflags`), except that the processor can be chosen when one
     builds, and the compiler is asked what that processor has: the library may be meant for another machine than this one.
 
     Attributes:
         variable: the environment variable, or option of CMake, that names the processor.
+        level: how much the C++ compiler optimises.
         standard: of C++, as torch's own build has asked for an older one before 2.13.
         own: the kernel's own flags, and definitions.
         vectors: the sources use ATen's vectors.
@@ -84,6 +86,7 @@ class Flags:
     """
 
     variable: str
+    level: str
     standard: str
     own: tuple[str, ...]
     vectors: bool
@@ -102,10 +105,9 @@ def flags_of(plan: Plan, csrc: Mapping[str, str]) -> Flags:
     own = {part.device: part.kernel.flags for part in plan.parts}
     defines = (f"-D{TARGET_VERSION}",) if plan.style == "stable" else ()
     vectors = any(_VECTORS.search(text) for path, text in csrc.items() if path.startswith("csrc/"))
-    cuda = own.get("cuda", ())
-    standard = () if any(flag.startswith("-std=") for flag in cuda) else (STANDARD,)  # nvcc takes one alone
-    nvcc = ("-O3", *standard, "-Xcompiler=-fvisibility=hidden", *cuda)
-    return Flags(f"{plan.name.upper()}_MARCH", STANDARD, (*defines, *own.get("cpu", ())), vectors, nvcc)
+    nvcc = once((DEVICES["cuda"].level, STANDARD, "-Xcompiler=-fvisibility=hidden"), own.get("cuda", ()))
+    variable, level = f"{plan.name.upper()}_MARCH", DEVICES["cpu"].level
+    return Flags(variable, level, STANDARD, (*defines, *own.get("cpu", ())), vectors, nvcc)
 
 
 def files_of(plan: Plan) -> dict[str, str]:

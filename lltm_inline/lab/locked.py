@@ -26,6 +26,7 @@ from ..compiling import cache
 from ..errors import InfraError, WorkerError
 from ..workers.channel import send
 from ..workers.fork_client import ForkClient
+from ..workers.outcome import FROM_OUTSIDE
 from ..workers.process import Output
 from . import enclosure, inside, sandbox
 from .inside import ARENA, DTYPES, HEADER, MAGIC, MISSING, NUMBER, RECORD, TENSOR, Laid
@@ -39,7 +40,6 @@ _MOST_BYTES = 1 << 18
 _START_SECONDS, _STOP_SECONDS = 30.0, 10.0
 #: All that a server has of this process's environment.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "CCACHE_DISABLE", "PYTHONDONTWRITEBYTECODE", "OMP_WAIT_POLICY", "SYSTEMROOT")
-_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 #: For each tensor of a call, where its storage lies, and the judge's own.
@@ -491,7 +491,7 @@ class Locked:
         self.close()
         if overran:
             self._end(self._too_much())
-        if ending.kind == "signal" and ending.code in _OUTSIDE:
+        if ending.kind == "signal" and ending.code in FROM_OUTSIDE:
             raise InfraError(f"a process that ran a submission was ended from outside ({signal_name(ending.code)})")
         if ending.kind == "signal" and ending.code == signal.SIGSYS:
             raise Gone("asks the system for what is closed to it: a process, the network, its limits (SIGSYS)")

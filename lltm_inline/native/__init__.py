@@ -1,4 +1,4 @@
-"""The C++ of our own that kernels need, in files beside this one; `build.job.helper_job` says how each is built.
+"""The C++ of our own that kernels need, in files beside this one; `compiling.job.helper_job` says how each is built.
 
 bridge     gives each kernel a place in autograd
 guard      gives tensors memory between pages that fault when they are touched

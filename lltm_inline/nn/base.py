@@ -29,18 +29,14 @@ class FitError(InputError, RuntimeError):
     """A tensor does not fit the module: another shape, dtype, device or layout."""
 
 
-def require_extents(module: str, least: int = 0, **extents: Any) -> None:
-    """Refuse sizes of a module that are no integers, below `least` or beyond all memory."""
+def require(module: str, device: Any, dtype: Any, *, least: int = 0, **extents: Any) -> None:
+    """Refuse sizes that are no integers, below `least` or beyond all memory, and where or as what no parameter can be."""
     given = ", ".join(f"{name}={shown(extent)}" for name, extent in extents.items())
     low = "must not be negative" if least == 0 else f"must be at least {least}"
     for name, extent in extents.items():
         if isinstance(extent, int) and not isinstance(extent, bool) and extent < least:
             raise InputError(f"{module}({given}): sizes {low}")
         integer(name, extent, least=least, most=_MOST, where=module)
-
-
-def require_place(module: str, device: Any, dtype: Any) -> None:
-    """Refuse a device or dtype on which no parameter can be."""
     if dtype is not None:
         real_dtype(dtype)
     if device is None or isinstance(device, torch.device):
@@ -76,6 +72,8 @@ class KernelModule(torch.nn.Module):
     """
 
     op: ClassVar[str] = ""
+    #: Names of the sizes that `print` shows.
+    _sizes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def kernel(self) -> Kernel:
@@ -132,7 +130,8 @@ class KernelModule(torch.nn.Module):
 
     def extra_repr(self) -> str:
         """Say what `print` shows between the brackets."""
-        return ", ".join(filter(None, (super().extra_repr(), f"kernel={self.kernel.label!r}")))
+        sizes = [f"{name}={getattr(self, name)}" for name in self._sizes]
+        return ", ".join(filter(None, (super().extra_repr(), *sizes, f"kernel={self.kernel.label!r}")))
 
     def __getstate__(self) -> dict[str, Any]:
         # A loaded library belongs to this process; a copy finds or builds its own.

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..base.arguments import number, shown
 from ..errors import InputError
 from ..model.registry import Kernel
-from .base import CHANNELS, FitError, KernelModule, require_extents, require_place
+from .base import CHANNELS, FitError, KernelModule, require
 
 
 class ConvBN2d(KernelModule):
@@ -70,8 +70,7 @@ class ConvBN2d(KernelModule):
             "kernel rows": rows,
             "kernel columns": columns,
         }
-        require_extents("ConvBN2d", least=1, **sizes)
-        require_place("ConvBN2d", device, dtype)
+        require("ConvBN2d", device, dtype, least=1, **sizes)
         number("eps", eps, where="ConvBN2d")
         self.in_channels = in_channels
         self.out_channels = out_channels

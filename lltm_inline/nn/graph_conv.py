@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..model.registry import Kernel
-from .base import ALL, ALL_BUT_FIRST, KernelModule, require_extents, require_place
+from .base import ALL, ALL_BUT_FIRST, KernelModule, require
 
 
 class GraphConv(KernelModule):
@@ -42,6 +42,7 @@ class GraphConv(KernelModule):
     """
 
     op = "graph_conv"
+    _sizes = ("in_features", "out_features")
     weight: torch.nn.Parameter
     bias: torch.nn.Parameter
 
@@ -55,8 +56,7 @@ class GraphConv(KernelModule):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        require_extents("GraphConv", in_features=in_features, out_features=out_features)
-        require_place("GraphConv", device, dtype)
+        require("GraphConv", device, dtype, in_features=in_features, out_features=out_features)
         self.in_features = in_features
         self.out_features = out_features
         self.kernel = kernel
@@ -89,7 +89,3 @@ class GraphConv(KernelModule):
         nodes = input.shape[0]
         self._check("adj", adj, weight, ALL, (nodes, nodes), "({}, {})")
         return self._load(input)(adj, input, weight, self.bias)
-
-    def extra_repr(self) -> str:
-        """Say what `print` shows between the brackets."""
-        return f"in_features={self.in_features}, out_features={self.out_features}, {super().extra_repr()}"

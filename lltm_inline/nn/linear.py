@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..base.arguments import boolean
 from ..model.registry import Kernel
-from .base import LAST, KernelModule, require_extents, require_place
+from .base import LAST, KernelModule, require
 
 
 class Linear(KernelModule, torch.nn.Linear):
@@ -56,8 +56,7 @@ class Linear(KernelModule, torch.nn.Linear):
         *,
         kernel: str | Kernel = "linear/aten",
     ) -> None:
-        require_extents("Linear", in_features=in_features, out_features=out_features)
-        require_place("Linear", device, dtype)
+        require("Linear", device, dtype, in_features=in_features, out_features=out_features)
         boolean("bias", bias, where="Linear")
         super().__init__(in_features, out_features, bias, device, dtype)
         self.kernel = kernel

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..base.arguments import shown
 from ..model.registry import Kernel
-from .base import ALL, ALL_BUT_FIRST, ArgumentError, KernelModule, require_extents, require_place
+from .base import ALL, ALL_BUT_FIRST, ArgumentError, KernelModule, require
 
 
 class LLTM(KernelModule):
@@ -42,6 +42,7 @@ class LLTM(KernelModule):
     """
 
     op = "lltm"
+    _sizes = ("input_features", "state_size")
     weights: torch.nn.Parameter
     bias: torch.nn.Parameter
 
@@ -55,8 +56,7 @@ class LLTM(KernelModule):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        require_extents("LLTM", input_features=input_features, state_size=state_size)
-        require_place("LLTM", device, dtype)
+        require("LLTM", device, dtype, input_features=input_features, state_size=state_size)
         self.input_features = input_features
         self.state_size = state_size
         self.kernel = kernel
@@ -95,7 +95,3 @@ class LLTM(KernelModule):
         self._check("state[1]", old_cell, weights, ALL, want, "({}, {})")
         new_h, new_cell = self._load(input)(input, weights, bias, old_h, old_cell)
         return new_h, new_cell
-
-    def extra_repr(self) -> str:
-        """Say what `print` shows between the brackets."""
-        return f"input_features={self.input_features}, state_size={self.state_size}, {super().extra_repr()}"

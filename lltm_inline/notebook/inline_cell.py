@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..base.arguments import shown
+from ..base.command_line import as_typed
 from ..errors import InputError
 from ..extension.inline import from_load_inline
 from ..extension.reading import find_modules
@@ -18,7 +19,7 @@ from ..source.choose import usual_device
 from ..source.signature import find_functions, mask, taken
 from .cell import Outcome, is_cuda, show_all, text_of
 from .live import Notebook, Terminal
-from .options import Option, laid_out, suggestion
+from .options import Option, by_argument, laid_out, suggestion
 from .pipeline import Order
 
 OPTIONS = (
@@ -41,6 +42,7 @@ the lines of the cell.
 To make a kernel in the playground's own form of it: %kernel adopt FUNCTION/inline"""
 
 
+@as_typed(by_argument(option.name for option in OPTIONS))
 def run(
     line: str, body: str, evaluate: Callable[[str], Any], screen: Terminal | Notebook, *, lines_ahead: int = 0
 ) -> tuple[Kernel, ...]:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from .. import journal
-from ..base.command_line import typed_message
+from ..base.command_line import as_typed
+from ..base.shell import in_notebook
 from ..errors import BuildError, CheckError, CrashError, LltmInlineError
 from ..journal.recovery import waiting
 from ..model.outcomes import headline
 from . import completion, inline_cell
 from .cell import run
 from .live import Notebook, Terminal
-from .options import BY_NAME, help_of_options, parse
+from .options import BY_NAME, by_argument, help_of_options, parse
 from .verbs import help_of_verbs, perform
-
-#: How the arguments of our functions are typed behind `%%kernel`.
-_TYPED = {name.removeprefix("--"): name for name in BY_NAME}
 
 _RED, _END = "\033[31m", "\033[0m"
 
@@ -104,11 +102,11 @@ def _magics(shell: Any) -> tuple[Any, Any, Any]:
     """Make the functions that a shell registers."""
 
     def kernel_cell(line: str, cell: str) -> None:
-        with _shortened(shell, _TYPED) as screen:
+        with _shortened(shell) as screen, as_typed(by_argument(BY_NAME)):
             run(parse(line), cell, screen, lines_ahead=_lines_ahead(shell, "%%kernel"))
 
     def inline_cell_(line: str, cell: str) -> None:
-        with _shortened(shell, {}) as screen:
+        with _shortened(shell) as screen:
             inline_cell.run(line, cell, shell.ev, screen, lines_ahead=_lines_ahead(shell, "%%load_inline"))
 
     def kernel_line(line: str) -> Any:
@@ -119,33 +117,27 @@ def _magics(shell: Any) -> tuple[Any, Any, Any]:
 
 
 @contextmanager
-def _shortened(shell: Any, typed: Mapping[str, str]) -> Iterator[Terminal | Notebook]:
-    """Give a cell its screen; an error names arguments as they are typed there, and is one line where the rest was shown."""
+def _shortened(shell: Any) -> Iterator[Terminal | Notebook]:
+    """Give a cell its screen; an error is one line where the rest was shown."""
     try:
-        yield Notebook() if _in_notebook(shell) else Terminal()
-    except LltmInlineError as error:
-        error.args = (typed_message(error, typed), *error.args[1:])
-        _shorten(shell, error)
+        yield Notebook() if in_notebook() else Terminal()
+    except (BuildError, CheckError, CrashError) as error:
+        if in_notebook():
+            _shorten(shell, error)
         raise
 
 
 def _lines_ahead(shell: Any, magic: str) -> int:
     """Count the empty lines above a magic: IPython takes them away, but people count them."""
-    if not _in_notebook(shell):
+    if not in_notebook():
         return 0
     code = shell.get_parent().get("content", {}).get("code", "")
     above = code[: len(code) - len(code.lstrip())]
     return above.count("\n") if code.lstrip().startswith(magic) else 0
 
 
-def _in_notebook(shell: Any) -> bool:
-    return hasattr(shell, "kernel")
-
-
 def _shorten(shell: Any, error: LltmInlineError) -> None:
     """Let a notebook show one line in place of a traceback, where the cell has shown the rest already."""
-    if not _in_notebook(shell) or not isinstance(error, BuildError | CheckError | CrashError):
-        return
 
     def lines() -> list[str]:
         if shell.InteractiveTB.mode in ("Verbose", "Docs"):

@@ -93,6 +93,11 @@ OPTIONS = (
 BY_NAME = {option.name: option for option in OPTIONS}
 
 
+def by_argument(options: Iterable[str]) -> dict[str, str]:
+    """Return what is typed for each argument of our functions, by its name."""
+    return {option.removeprefix("--"): option for option in options}
+
+
 @dataclass(frozen=True)
 class CellOptions:
     """What a line behind `%%kernel` says.

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.arguments import shown
+from ..base.command_line import as_typed
 from ..errors import InputError, UnknownKernelError
 from ..model.kernel import Kernel
 from ..model.op import Argument, Op, Schema
 from ..model.registry import diff, registry
-from .options import KINDS, laid_out, require_plain, suggestion
+from .options import KINDS, by_argument, laid_out, require_plain, suggestion
 
 #: Puts a text into the next cell.
 NextCell = Callable[[str], None]
@@ -74,7 +75,8 @@ def perform(line: str, next_cell: NextCell) -> Any:
         raise InputError(
             f"%kernel {name}: {'too many' if count > verb.most else 'no'} names: %kernel {name} {verb.takes}"
         )
-    return verb.run(rest, next_cell)
+    with as_typed(by_argument(verb.options)):
+        return verb.run(rest, next_cell)
 
 
 class Help:

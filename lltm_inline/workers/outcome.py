@@ -9,7 +9,8 @@ from typing import Any
 
 from .black_box import Evidence, State
 
-_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+#: What a kernel does not cause: the system, a job's limit or a person sends it.
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Died(Exception):
         self.ending, self.state, self.evidence, self.output = ending, state, evidence, output
         self.busy, self.earlier = busy, earlier
         #: Whether it was ended by somebody else, and not by what it did.
-        self.from_outside = ending.kind == "signal" and ending.code in _FROM_OUTSIDE and evidence is None
+        self.from_outside = ending.kind == "signal" and ending.code in FROM_OUTSIDE and evidence is None
         self.seconds = max(0.0, time.monotonic() - state.started) if state.started else 0.0
 
 

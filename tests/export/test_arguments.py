@@ -63,6 +63,8 @@ def test_the_usual_name() -> None:
     [
         ({"how": "make"}, "export: how='make', want one of 'setuptools', 'cmake', 'load', 'stable'"),
         ({"to": ""}, "to='', want a path"),
+        ({"to": "/"}, "to='/', want a directory below the root of the file system"),
+        ({"to": Path("//"), "force": True}, "to='//', want a directory below the root of the file system"),
         ({"header": 3}, "header=3, want a string"),
         ({"header": "a\0b"}, "header holds a NUL character"),
         ({"extras": "B S"}, "extras='B S' is a string, want a tuple of strings"),

@@ -18,6 +18,7 @@ from lltm_inline import journal
 from lltm_inline.errors import BuildError, DefinitionError, InputError, TemplateError, UnknownKernelError
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.model.outcomes import is_about
+from lltm_inline.notebook import inline_cell
 from lltm_inline.notebook.cell import kernel_of, run, text_of
 from lltm_inline.notebook.completion import complete
 from lltm_inline.notebook.live import Terminal
@@ -25,7 +26,7 @@ from lltm_inline.notebook.magics import _CELL_HELP, _LINE_HELP
 from lltm_inline.notebook.options import HELP_WIDTH, OPTIONS, CellOptions, parse
 from lltm_inline.notebook.verbs import VERBS, perform
 from lltm_inline.tables.history import courses_of, revisions_of
-from tests.tiny import BROKEN, STABLE
+from tests.tiny import BROKEN, STABLE, registry_as_before
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -109,6 +110,27 @@ def test_bad_line_is_refused(line: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         parse(line)
     assert str(error.value).startswith(f"%%kernel: {message}")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("%kernel asm axpy/cuda --hot", "--hot with device="),
+        ("%kernel asm axpy/cuda --remarks", "--remarks with device="),
+        ("%%load_inline square --reference 3", "from_load_inline(), 'square': --reference 3, want a function"),
+        ("%%load_inline square --inputs 3", "from_load_inline(), 'square': --inputs 3, want the arguments of one call"),
+        ("%%load_inline square --device cuda", "It runs on 'cpu': say --device cpu"),
+    ],
+)
+def test_messages_name_arguments_as_they_are_typed(line: str, message: str) -> None:
+    """What a function says of `device=` is said of `--device` to whoever has typed that in a magic."""
+    magic, rest = line.split(maxsplit=1)
+    with registry_as_before(), pytest.raises((InputError, DefinitionError)) as caught:
+        if magic == "%kernel":
+            perform(rest, print)
+        else:
+            inline_cell.run(rest, "\nat::Tensor square(at::Tensor x) { return x * x; }\n", int, Terminal())
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

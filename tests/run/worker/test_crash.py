@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lltm_inline.autopsy.addresses import bytes_text, reach
+from lltm_inline.autopsy.addresses import amount, reach
 from lltm_inline.autopsy.crash import Crash, explain, tail
 from lltm_inline.autopsy.symbolize import Place, calls_of
 from lltm_inline.checking.postmortem import _with_findings, _with_replay
@@ -241,7 +241,7 @@ def test_tensor_without_a_name_is_described() -> None:
 
 def test_sizes_are_written_in_the_largest_unit() -> None:
     """Bytes, KiB, MiB and GiB, with three figures at most."""
-    assert [bytes_text(n) for n in (0, 1, 1023, 1536, 2**20, 5 * 2**29)] == [
+    assert [amount(n) for n in (0, 1, 1023, 1536, 2**20, 5 * 2**29)] == [
         "0 bytes", "1 byte", "1023 bytes", "1.5 KiB", "1 MiB", "2.5 GiB",
     ]  # fmt: skip
 

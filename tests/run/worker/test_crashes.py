@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,13 @@ def plain(built: None) -> dict[str, str]:
     return dict(json.loads(done.stdout))
 
 
+def _warm() -> None:
+    """Have a worker in which another kernel has run, and which stays."""
+    deadline = time.monotonic() + 30
+    while not (next_call_is_right() and li.worker._idle and li.worker._idle.warm):  # one that is not may be replaced
+        assert time.monotonic() < deadline
+
+
 @pytest.fixture
 def variables() -> Iterator[dict[str, Any]]:
     """Make variables as a notebook has them, and hold them to be what they were."""
@@ -143,9 +151,7 @@ def test_damage_that_another_call_did_is_blamed_on_none() -> None:
     """Where others have run before, what is right in a new worker is not called broken; alone in one, it is."""
     row = ROWS["heap_two_calls_later"]
     x = torch.arange(19.0)
-    deadline = time.monotonic() + 30
-    while not (next_call_is_right() and li.worker._idle and li.worker._idle.warm):  # one that is not may be replaced
-        assert time.monotonic() < deadline
+    _warm()
     with pytest.warns(RuntimeWarning, match="what had run in it before has damaged its memory") as caught:
         results = [li.call(row.kernel, x) for _ in range(row.calls)]
     assert all(torch.equal(y, 2 * x) for y in results)
@@ -154,6 +160,14 @@ def test_damage_that_another_call_did_is_blamed_on_none() -> None:
         for _ in range(row.calls - 1):  # the first was that in the new worker
             li.call(row.kernel, x)
     assert next_call_is_right()
+
+
+def test_a_call_that_somebody_told_to_quit_is_not_tried_again() -> None:
+    """SIGQUIT, as Ctrl-\\ sends it, is not the kernel's: others that ran before it have not damaged its memory."""
+    _warm()
+    quit_ = replace(ROWS["killed"], signal="SIGQUIT", what=("SIGQUIT (told to end from outside)",))
+    told = perform(quit_)
+    assert not problems(quit_, told), told
 
 
 def test_killed_parent_leaves_no_process(start: Callable[..., Any]) -> None:
