@@ -15,25 +15,12 @@ from torch import Tensor
 from ..base.progress import emit, say
 from ..model.op import of_dtype
 from ..model.registry import Op
-from ..run.cases import (
-    LONG,
-    LONG_AXIS,
-    Case,
-    Size,
-    dtypes_of,
-    edge_axis,
-    elements,
-    given_cases,
-    layout_cases,
-    other_numbers,
-    prime_size,
-    seeded,
-    size_cases,
-    subset_cases,
-    tolerance,
-    wide_integers,
-    with_extent,
-)
+from ..run.cases.case import Case
+from ..run.cases.drawing import seeded
+from ..run.cases.probed import other_numbers, wide_integers
+from ..run.cases.sizes import Size, dtypes_of, edge_axis, elements, prime_size, with_extent
+from ..run.cases.tolerance import tolerance
+from ..run.cases.tried import LONG, LONG_AXIS, given_cases, layout_cases, size_cases, subset_cases
 from ..run.compare import dtype_name
 from ..run.executor import Task
 from ..source.signature import mask, own_text

@@ -11,19 +11,11 @@ import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
-from ..run.cases import (
-    CHANNELS_LAST,
-    LOSE_DIGITS,
-    UNLIKE,
-    VALUES,
-    Case,
-    Size,
-    edge_axis,
-    expect,
-    number_text,
-    place,
-    with_extent,
-)
+from ..run.cases.case import Case, number_text
+from ..run.cases.expectation import expect
+from ..run.cases.layouts import CHANNELS_LAST, UNLIKE, place
+from ..run.cases.sizes import Size, edge_axis, with_extent
+from ..run.cases.values import LOSE_DIGITS, VALUES
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
 from ..source.signature import mask, own_text
