@@ -13,22 +13,34 @@ from .values import VALUES
 
 #: The largest tolerance for large inputs, which amplify rounding. Beyond it the reference's own rounding counts.
 _MOST_SLACK = 0.05
+#: Longer sums are not allowed more.
+_MOST_TERMS = 4096
+
+
+def slack(dtype: torch.dtype, terms: int = _MOST_TERMS) -> float:
+    """Return how far a result of ordinary numbers may be off: 1e-12 in double precision, in lower precision some roundings.
+
+    Args:
+        dtype: of the inputs; real numbers that are computed from integers are in single precision.
+        terms: length of the longest sum; rounding in single precision grows with it.
+
+    Example:
+        >>> slack(torch.float16), slack(torch.float32) == 2**-13
+        (0.00390625, True)
+    """
+    if dtype == torch.float64:
+        return 1e-12
+    if dtype in (torch.float16, torch.bfloat16):  # sums are kept in single precision: only a few results are rounded
+        return 4 * torch.finfo(dtype).eps
+    return 16 * torch.finfo(torch.float32).eps * math.sqrt(min(max(terms, 1), _MOST_TERMS))
 
 
 def tolerance(op: Op, case: Case) -> Tolerance:
-    """How far results may be off: 1e-12 in double precision; in single precision rounding that grows with the sums' length."""
+    """Return the op's own tolerance for the dtype of a case; otherwise `slack`, more of it for larger inputs."""
     given = op.tolerances.get(dtype_name(case.dtype))
     if given is not None:
         return Tolerance(*given)
-    # Large inputs amplify rounding ahead of a sigmoid or an exponential by their own magnitude, once per factor.
+    # Large inputs amplify rounding before a sigmoid or an exponential by their own magnitude, once per factor.
     gain = (case.gain * (VALUES[case.values].magnitude if case.values else 1)) ** 2
-    if case.dtype == torch.float64:
-        return Tolerance(1e-12 * gain, 1e-12 * gain)
-    if (
-        case.dtype.is_floating_point and case.dtype.itemsize < torch.float32.itemsize
-    ):  # sums are to be kept in single precision: what is left is to round, here and there
-        slack = min(4 * torch.finfo(case.dtype).eps * gain, _MOST_SLACK)
-        return Tolerance(slack, slack)
-    length = min(max(math.prod(case.size), 1), 4096)
-    slack = min(16 * torch.finfo(torch.float32).eps * math.sqrt(length) * gain, _MOST_SLACK)
-    return Tolerance(slack, slack)
+    limit = min(slack(case.dtype, math.prod(case.size)) * gain, _MOST_SLACK)
+    return Tolerance(limit, limit)
