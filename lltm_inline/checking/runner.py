@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from ..model.registry import Op
 from ..run.built import Built
 from ..run.cases.case import THREADS, Case
 from ..run.cases.drawing import seeded
+from ..run.cases.excuses import excused
 from ..run.cases.expectation import Expected, expect
 from ..run.cases.layouts import Placed, place
 from ..run.cases.reference import leaves_of, quantities, results_of, tensor_inputs
@@ -490,7 +492,7 @@ class Runner:
             # than that can be is wrong without asking how far it is.
             for own_error in (expected.most_error, expected.own_error):
                 wider = Tolerance(limit.rtol, limit.atol + 4 * own_error(name))
-                mismatch = compare(name, got, want, dtype, wider, parts, lambda wide: expected.excused(name, wide))
+                mismatch = compare(name, got, want, dtype, wider, parts, partial(excused, expected, name))
                 if mismatch is not None:
                     break
             if mismatch is not None and mismatch.want is not None:
