@@ -107,7 +107,7 @@ workers/steps.py       run/worker/test_client run/worker/test_recorder run/test_
 autopsy                run/worker/test_crash run/worker/test_symbolize run/worker/test_recorder run/worker/test_crashes
 autopsy/lines.py       run/worker/test_symbolize run/worker/test_recorder
 run                    run/test_load run/test_check run/test_contract run/test_call run/test_isolated run/test_once
-run/cases       run/test_excuses run/test_check_rare run/test_sizes run/test_check run/test_contract run/test_gradients* ops/test_axpy
+run/cases       run/test_cases run/test_check_rare run/test_sizes run/test_check run/test_contract run/test_gradients* ops/test_axpy
 run/compare.py         run/test_check_rare run/test_check run/test_contract run/test_pictures run/test_gradients*
 run/fake.py            run/test_operator* export/test_python run/test_load
 run/function.py        run/test_load run/test_operator* run/test_isolated run/test_call

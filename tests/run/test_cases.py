@@ -1,9 +1,9 @@
-"""Differences that a check excuses: each excuse has a right kernel that would be called wrong without it."""
+"""Cases and what is expected of them: each way to differ is described, and each excuse keeps a right kernel right."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from torch import Tensor
 from lltm_inline.checking.runner import Runner, laboratory
 from lltm_inline.model.registry import Kernel, Op
 from lltm_inline.run.cases import excuses
-from lltm_inline.run.cases.case import Case
+from lltm_inline.run.cases.case import DEVIATIONS, Case
 from lltm_inline.run.cases.excuses import EXCUSES, Excuse
 from lltm_inline.run.function import Function
 
@@ -114,3 +114,14 @@ def test_each_excuse_alone_keeps_a_right_kernel_right(excuse: Excuse, monkeypatc
         assert row.quantity not in runner.run_again(case).wrong
         monkeypatch.setattr(excuses, "EXCUSES", tuple(one for one in EXCUSES if one is not excuse))
         assert row.quantity in runner.run_again(case).wrong
+
+
+def test_each_field_of_a_case_is_a_deviation_that_can_be_left_out() -> None:
+    """None is forgotten where a case is described, or where a check looks for what sets a case apart."""
+    known = [name for one in DEVIATIONS for name in (one.name, *one.also)]
+    assert {*known} == {one.name for one in fields(Case)} - {"group", "size", "dtype"}
+    case = Case("", (3,), values="1", only="x", used=("y",))
+    assert [one.name for one in DEVIATIONS if one.holds(case)] == ["values", "used"]
+    for one in DEVIATIONS:
+        case = one.without(case)
+    assert case.plain
