@@ -170,8 +170,8 @@ def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
     size = case.size
     if case.view is not None:  # the shape is what matters
         return size
-    if runner.exhausted is not None and runner.untried(case) and quantity in ("forward", "backward"):
-        return runner.exhausted.size  # others would take as long as this one
+    if runner.exhausted and runner.untried(case) and quantity in ("forward", "backward"):
+        return runner.exhausted[-1].size  # others would take as long as this one
     for _ in range(2):
         for axis in range(len(size)):
             for extent in SMALLER:

@@ -296,7 +296,7 @@ def is_safe(kernel: Kernel, device: str) -> bool:
 
 def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
     """Hand the kernel inputs that make no sense; each must raise. One that may crash of them gets a worker for it alone."""
-    if runner.exhausted is not None:
+    if runner.exhausted:
         return 0, [], [NO_NONSENSE]
     if not is_safe(runner.kernel, runner.device):
         if steps.in_worker():

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -236,7 +237,8 @@ class Runner:
         self.changed = {argument.name: argument.alias for argument in self.op.signature.changed}
         self.threads = torch.get_num_threads()
         self.settings, self.handlers = settings(), handlers()
-        self.exhausted: Case | None = None
+        #: Cases for which the memory was not enough.
+        self.exhausted: list[Case] = []
         #: Of reference and kernel, the largest case so far: its elements, and the seconds that it took.
         self.longest: dict[str, tuple[int, float, Case]] = {}
         self.untaken: list[str] = []
@@ -244,6 +246,12 @@ class Runner:
         self.apart: tuple[CaseResult, Finding] | None = None
         self._results: dict[tuple[Case, bool], CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
+
+    def of(self, op: Op) -> Runner:
+        """Return the same kernel held against another op of its signature; what is known of its calls stays known."""
+        other = copy(self)
+        other.op = op
+        return other
 
     @property
     def mistaken(self) -> bool:
@@ -322,9 +330,9 @@ class Runner:
 
     def untried(self, case: Case) -> str:
         """Say why a case is left out: one with no more elements has run out of memory, which takes a second each time."""
-        if self.exhausted is None or elements(self.op, case.size) < elements(self.op, self.exhausted.size):
+        if not self.exhausted or elements(self.op, case.size) < elements(self.op, self.exhausted[-1].size):
             return ""
-        return f"as many elements or more: the kernel had run out of memory at {self.exhausted.describe(self.op)}"
+        return f"as many elements or more: the kernel had run out of memory at {self.exhausted[-1].describe(self.op)}"
 
     def _took(self, who: str, seconds: float, case: Case) -> None:
         """Note how long a case took; of one size what takes least, as the first call of a kind sets torch up."""
@@ -347,7 +355,7 @@ class Runner:
     def note_error(self, case: Case, error: Exception) -> None:
         """Remember a case in which the memory was not enough."""
         if steps.is_out_of_memory(error):
-            self.exhausted = case
+            self.exhausted.append(case)
 
     def forward(self, call: Call, result: CaseResult) -> bool:
         """Call the kernel and compare its outputs; False when there is nothing to go on with."""
