@@ -21,10 +21,8 @@ from ..function import differentiable, each
 from .case import Case
 from .values import VALUES, fits, takes
 
-#: No seed that a kernel gives itself: one that begins its own random numbers anew would draw the reference's.
+#: A seed that no kernel uses: one that reseeds torch with it would draw the reference's numbers.
 SEED = 20_260_923
-
-
 #: From which other inputs follow than everybody's; empty for those.
 SECRET: ContextVar[bytes] = ContextVar("lltm_inlineSECRET", default=b"")
 
@@ -41,15 +39,15 @@ def secret(seed: bytes) -> Iterator[None]:
 
 def generator(*what: Any) -> torch.Generator:
     """Return the generator from which something is drawn: the same numbers each time."""
-    told = repr(what).encode()
+    text = repr(what).encode()
     if seed := SECRET.get():
-        return torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(told, key=seed[:64]).digest()[:7]))
-    return torch.Generator().manual_seed(zlib.crc32(told))
+        return torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(text, key=seed[:64]).digest()[:7]))
+    return torch.Generator().manual_seed(zlib.crc32(text))
 
 
 @contextmanager
 def seeded(device: str = "cpu", seed: int = SEED) -> Iterator[Callable[[], bool]]:
-    """Let torch's random numbers begin anew, and go on afterwards as if nothing had been; tells whether any was drawn."""
+    """Seed torch's random numbers, and restore their state afterwards; what it yields tells whether any was drawn."""
     gpu = DEVICES[device].needs_gpu
     with torch.random.fork_rng(devices=None if gpu else []):
         # torch.manual_seed takes down the stack for each kind of accelerator: a fifth of a small kernel's check.

@@ -54,7 +54,7 @@ def place(value: Tensor, layout: str, device: str) -> Placed:
         tensor = rows[..., : shape[-1]] if layout == "padded" else rows[..., ::2]
         tensor.copy_(value)
     else:
-        # 64 elements of NaN behind, and ahead as well where that leaves the alignment of the tensor as asked for.
+        # 64 elements of NaN after it, and as many before it, or one more where it is to be misaligned.
         start = 65 if layout == "misaligned" else 64
         storage = value.new_full((start + value.numel() + 64,), filler)
         tensor = storage[start : start + value.numel()].view(shape)

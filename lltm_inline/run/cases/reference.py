@@ -1,4 +1,4 @@
-"""Calls an op's reference, and puts what any such call leaves behind into one form."""
+"""Calls an op's reference; what such a call, or that of a kernel, gives is brought into one form."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def leaves_of(op: Op, inputs: Sequence[Any]) -> list[Any]:
 
 
 def results_of(op: Op, returned: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Return all that a call left behind: what it returned, numbers as tensors, then the inputs that it changed, a list as one."""
+    """Return all results of a call: what it returned, numbers as tensors, then the inputs that it changed, a list as one tensor."""
     pairs = zip(op.signature.inputs, inputs, strict=True)
     changed = [_as_one(value) if argument.is_list else value for argument, value in pairs if argument.alias]
     outputs = as_tuple(returned) if op.signature.outputs else ()

@@ -32,14 +32,10 @@ ALL_EQUAL = 6
 LONG, BLOCKS = (65_539, 16_411, 4_099, 1_031, 521), (4096, 1024, 512, 256)
 #: Larger cases take more time than they are worth.
 _MOST_ELEMENTS = 420_000
-
-
 MANY_ROWS, MANY_ELEMENTS = 301, 50_021
 THREADS_ROWS, THREADS_ELEMENTS, _MOST_OF_THREADS = (4099, 2053, 1031, 509), 33_001, 100_000
 #: Above the size at which kernels change to another method.
 HUGE_ROWS, HUGE_ELEMENTS = (4099, 33), 133_337
-
-
 #: Of so many inputs that have a gradient every subset is tried: of three, each alone and all but one are all there are.
 _ALL_SUBSETS = 4
 

@@ -18,7 +18,7 @@ class Values:
     Attributes:
         words: for a message.
         magnitude: by how much they amplify rounding; none for those that are not finite.
-        numbers: of a dtype and the number of elements, taken in turn.
+        numbers: for a dtype and a number of elements, repeated over these.
         advice: what may be wrong with a kernel that fails here.
         mixed: whether every second element keeps its ordinary value.
         rows: whether whole rows have one number, where there are several rows.
@@ -139,28 +139,22 @@ VALUES = {
     ),
 }
 NOT_FINITE = ("inf", "-inf", "-infs", "nan")
-
-
 #: For masks, and for integers.
 MASKS, WHOLE = ("no", "yes"), "integers"
 #: For 64 bits that hold data, one input at a time: see `wide_integers`.
 WIDE = "wide"
-
-
 _GROUPS = {
     "inf and nan": NOT_FINITE,
     "zeros": ("0", "0s"),
     "digits": ("halves", "tiny", "near", WHOLE, WIDE),
     "masks": MASKS,
 }
-
-
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
-#: For which a reference may lose digits, too: how many is seen where its inputs change by a few roundings.
+#: Here the reference may lose digits, too: how many, shows where its inputs change by a few roundings.
 LOSE_DIGITS = ("tiny", "near")
-#: For which a number that nobody has said the reference takes (`corners`) tells nothing.
+#: Tried only where an op says that its reference has an answer to them (`corners`).
 OF_CORNERS = (*NOT_FINITE, "0", "0s", "halves", WHOLE, *MASKS)
-#: For which digits are not compared: of all quantities, and of gradients, as relu, abs and max have several there.
+#: Only finiteness is compared here: of all quantities; of gradients, as relu, abs and max have several at 0.
 FINITE_IS_RIGHT, FINITE_GRADIENT_IS_RIGHT = ("extremes", "roots"), ("0", "0s")
 
 
