@@ -19,7 +19,7 @@ from .drawing import make_inputs, seeded
 from .expectation import Expected, as_finite, expect
 from .reference import leaves_of
 from .sizes import Size, dtypes_of, prime_size
-from .values import INTEGERS, WIDE, group_of, takes
+from .values import INTEGERS, VALUES, WIDE, takes
 
 #: A reference that takes so many seconds is not called for numbers, too; and numbers below this are eps and the like.
 _DEAR, _NO_ACCOUNT = 1.0, 0.05
@@ -64,7 +64,7 @@ def wide_integers(op: Op) -> list[Case]:
     size, dtype = prime_size(op), dtypes_of(op)[0]
     found: list[Case] = []
     for argument in op.signature.inputs:
-        case = Case(group_of(WIDE), size, dtype, values=WIDE, only=argument.name)
+        case = Case(VALUES[WIDE].group, size, dtype, values=WIDE, only=argument.name)
         if not (argument.is_tensor and takes(argument, WIDE, dtype)):
             continue
         try:

@@ -15,7 +15,7 @@ from ...tables.words import ONLY
 from .case import MANY, THREADS, Case
 from .layouts import CHANNELS_LAST, LAYOUTS, UNLIKE
 from .sizes import EDGES, Size, dtypes_of, edge_axis, elements, prime_size, with_extent
-from .values import MASKS, OF_CORNERS, VALUES, WIDE, group_of, takes
+from .values import MASKS, OF_CORNERS, VALUES, WIDE, takes
 
 #: How far inputs are scaled up for the case in which exp() overflows.
 GAIN = 30.0
@@ -136,7 +136,7 @@ def _layout_cases(op: Op, size: Size) -> list[Case]:
     cases += [Case("strided", one, both[0], layout="transposed") for one in flat if op.allows(one)]
     cases += [Case("large", size, dtype, gain=GAIN) for dtype in both]
     cases += [
-        Case(group_of(values), size, dtype, values=values)
+        Case(VALUES[values].group, size, dtype, values=values)
         for values in VALUES
         if values != WIDE
         for dtype in (both[:1] if values in MASKS else both)

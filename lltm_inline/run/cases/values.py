@@ -22,6 +22,7 @@ class Values:
         advice: what may be wrong with a kernel that fails here.
         mixed: whether every second element keeps its ordinary value.
         rows: whether whole rows have one number, where there are several rows.
+        group: column of the report's matrix.
     """
 
     words: str
@@ -32,6 +33,7 @@ class Values:
     )
     mixed: bool = True
     rows: bool = False
+    group: str = "large"
 
 
 def _extremes(dtype: torch.dtype, count: int) -> tuple[float, ...]:
@@ -61,8 +63,8 @@ _AT_ZERO = "the reference has an answer for 0, too: where is something divided b
 #: Where something is divided by an input; where exp() overflows in float32 (100) and in float64 (1e4), where squares and products
 #: do; and what is no number. The first that shows a mistake is told: what overflows loses digits, too.
 VALUES = {
-    "0": Values("inputs all 0", 1, _fixed(0.0), _AT_ZERO, mixed=False),
-    "0s": Values("0 and -0 among the inputs", 1, _fixed(0.0, -0.0), _AT_ZERO),
+    "0": Values("inputs all 0", 1, _fixed(0.0), _AT_ZERO, mixed=False, group="zeros"),
+    "0s": Values("0 and -0 among the inputs", 1, _fixed(0.0, -0.0), _AT_ZERO, group="zeros"),
     "1": Values(
         "inputs all 1",
         1,
@@ -75,12 +77,14 @@ VALUES = {
         1,
         _fixed(0.5, -1.5, 2.5, -0.5, 7.5, -6.5),
         "torch.round goes to the even one of two, std::round away from 0; and > is not >=",
+        group="digits",
     ),
     "tiny": Values(
         "1e-5 and -1e-9 among the inputs",
         1,
         _fixed(1e-5, -1e-9),
         "a difference of nearly equal numbers, such as exp(x) - 1 or log(1 + x), loses its digits near 0: use expm1, log1p",
+        group="digits",
     ),
     "100": Values("inputs all 100", 100, _fixed(100.0), mixed=False),
     "-100": Values("inputs all -100", 100, _fixed(-100.0), mixed=False),
@@ -101,14 +105,23 @@ VALUES = {
         _fixed(999.1, 1000.3, 1001.7, 998.6, 1000.9, 999.8, 1002.2),
         "a difference of large sums, such as mean(x * x) - mean(x)^2, loses its digits: subtract the mean first",
         mixed=False,
+        group="digits",
     ),
     "extremes": Values("the largest and the smallest normal numbers among the inputs", 1e4, _extremes),
     "roots": Values("numbers among the inputs whose products overflow when squared", 1e4, _fourth_roots),
     "inf": Values(
-        "inf among the inputs", 1, _fixed(math.inf, *[1.0] * 6), "the reference has an answer for infinity, too"
+        "inf among the inputs",
+        1,
+        _fixed(math.inf, *[1.0] * 6),
+        "the reference has an answer for infinity, too",
+        group="inf and nan",
     ),
     "-inf": Values(
-        "-inf among the inputs", 1, _fixed(-math.inf, *[1.0] * 6), "the reference has an answer for infinity, too"
+        "-inf among the inputs",
+        1,
+        _fixed(-math.inf, *[1.0] * 6),
+        "the reference has an answer for infinity, too",
+        group="inf and nan",
     ),
     "-infs": Values(
         "inputs all -inf",
@@ -116,26 +129,30 @@ VALUES = {
         _fixed(-math.inf),
         "the reference has an answer where all is -inf, as in a row that is masked whole: -inf - -inf is NaN",
         mixed=False,
+        group="inf and nan",
     ),
     "nan": Values(
         "nan among the inputs",
         1,
         _fixed(math.nan, *[1.0] * 6),
         "NaN is to show in the result as it does in the reference's: a comparison with NaN is false, and std::max drops it",
+        group="inf and nan",
     ),
-    "no": Values("masks all False", 1, _fixed(0.0), "nothing is masked there", mixed=False),
-    "yes": Values("masks all True", 1, _fixed(1.0), "everything is masked there", mixed=False),
+    "no": Values("masks all False", 1, _fixed(0.0), "nothing is masked there", mixed=False, group="masks"),
+    "yes": Values("masks all True", 1, _fixed(1.0), "everything is masked there", mixed=False, group="masks"),
     "integers": Values(
         "large whole numbers among the inputs",
         1,
         _large_integers,
         "what goes through float, double or int loses digits",
+        group="digits",
     ),
     "wide": Values(
         "whole numbers beyond 2^31 and 2^53 among the inputs",
         1,
         _fixed(2**53 + 1, 2**31 + 5, -(2**53) - 3, -(2**31) - 7),
         "what goes through int, float or double loses digits: they are int64_t",
+        group="digits",
     ),
 }
 NOT_FINITE = ("inf", "-inf", "-infs", "nan")
@@ -143,12 +160,6 @@ NOT_FINITE = ("inf", "-inf", "-infs", "nan")
 MASKS, WHOLE = ("no", "yes"), "integers"
 #: For 64 bits that hold data, one input at a time: see `wide_integers`.
 WIDE = "wide"
-_GROUPS = {
-    "inf and nan": NOT_FINITE,
-    "zeros": ("0", "0s"),
-    "digits": ("halves", "tiny", "near", WHOLE, WIDE),
-    "masks": MASKS,
-}
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 #: Here the reference may lose digits, too: how many, shows where its inputs change by a few roundings.
 LOSE_DIGITS = ("tiny", "near")
@@ -173,11 +184,3 @@ def fits(values: str, dtype: torch.dtype) -> bool:
     if values == WIDE:
         return dtype == torch.int64
     return dtype in INTEGERS if values == WHOLE else dtype.is_floating_point or dtype.is_complex
-
-
-def group_of(values: str) -> str:
-    """Return the column of the report that some of `VALUES` belong to."""
-    for group, some in _GROUPS.items():
-        if values in some:
-            return group
-    return "large"
