@@ -19,7 +19,11 @@ from .errors import CrashError, DefinitionError, InputError
 from .model.outcomes import noting
 from .model.registry import Kernel, Op, registry, resolve
 from .run.built import Built, build_all, is_tried, mark_tried, require_device
-from .run.cases import LONG_AXIS, THREADS, Case, leaves_of, make_inputs, place, size_cases
+from .run.cases.case import THREADS, Case
+from .run.cases.drawing import make_inputs
+from .run.cases.layouts import place
+from .run.cases.reference import leaves_of
+from .run.cases.tried import LONG_AXIS, size_cases
 from .run.executor import Task, echo, prepare
 from .run.function import Function, as_tuple, each, gradients_of
 from .run.library import is_loaded, load_built

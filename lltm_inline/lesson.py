@@ -29,7 +29,7 @@ from .errors import (
     WorkerError,
 )
 from .model.registry import Kernel, registry, resolve
-from .run.cases import Size
+from .run.cases.sizes import Size
 from .source.signature import find_functions, mask, taken
 from .workers.limits import Limits
 

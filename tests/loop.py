@@ -109,7 +109,7 @@ workers/steps.py       run/worker/test_client run/worker/test_recorder run/test_
 autopsy                run/worker/test_crash run/worker/test_symbolize run/worker/test_recorder run/worker/test_crashes
 autopsy/lines.py       run/worker/test_symbolize run/worker/test_recorder
 run                    run/test_load run/test_check run/test_contract run/test_call run/test_isolated run/test_once
-run/cases.py           run/test_check_rare run/test_sizes run/test_check run/test_contract run/test_gradients* ops/test_axpy
+run/cases       run/test_cases run/test_check_rare run/test_sizes run/test_check run/test_contract run/test_gradients* ops/test_axpy
 run/compare.py         run/test_check_rare run/test_check run/test_contract run/test_pictures run/test_gradients*
 run/fake.py            run/test_operator* export/test_python run/test_load
 run/function.py        run/test_load run/test_operator* run/test_isolated run/test_call
@@ -196,11 +196,11 @@ __main__.py            test_cli export/test_command_line
 py.typed               test_project
 """.strip().splitlines()
 }
-#: The word of tests that name a module, where it is not the module's own name; sections of planted kernels are such words.
+#: The word of tests for a module or for all of a row, where it is not the own name of a module; sections of planted kernels are such words.
 WORDS = {
     "derivatives": "gradcheck",
     "compare": "parity",
-    "cases": "parity",
+    "run/cases": "parity",
     "explain": "parity",
     "diagnosis": "mistake",
 }
@@ -269,7 +269,7 @@ def choose(names: Iterable[str]) -> Chosen:
             for own in (ROOT / "tests" / "ops").glob(f"test_{op}*.py") if op else ():
                 places[f"tests/ops/{own.name}"] = True
             stem = Path(name).stem
-            words.add(WORDS.get(stem, stem))
+            words.add(WORDS.get(stem) or WORDS.get(found, stem))
         elif "::" in name or Path(name).name.startswith("test_"):
             places[name] = True
     whole = frozenset(place for place, full in places.items() if full)

@@ -91,14 +91,14 @@ def test_each_section_of_the_check_has_a_module_that_chooses_its_planted_kernels
     sections = {kernel.section for kernel in (*PLANTED.values(), *RARE.values(), *kinds)}
     modules = [f"lltm_inline/checking/{path.name}" for path in (ROOT / "lltm_inline" / "checking").glob("*.py")]
     assert sections >= {"parity", "purity", "gradcheck", "interface"}
-    assert sections <= choose([*modules, "lltm_inline/run/cases.py"]).words
-    assert choose(["lltm_inline/run/cases.py"]).words == {"parity"}
+    assert sections <= choose([*modules, "lltm_inline/run/cases/tried.py"]).words
+    assert choose(["lltm_inline/run/cases/tried.py"]).words == {"parity"}
 
 
 def test_all_mistakes_are_tried_for_diagnosis() -> None:
     """Those of students among them, which otherwise only `make test-all` tries."""
     assert "tests/compiling/test_diagnostics.py" in choose(["lltm_inline/diagnosis/advice_names.py"]).whole
-    assert "tests/run/test_sizes.py" not in choose(["lltm_inline/run/cases.py"]).whole
+    assert "tests/run/test_sizes.py" not in choose(["lltm_inline/run/cases/sizes.py"]).whole
 
 
 def test_order(tmp_path: Path) -> None:

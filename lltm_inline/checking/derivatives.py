@@ -13,7 +13,10 @@ from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError
 
 from ..base.device import DEVICES
-from ..run.cases import Case, Size, dtypes_of, seeded, tensor_inputs
+from ..run.cases.case import Case
+from ..run.cases.drawing import seeded
+from ..run.cases.reference import tensor_inputs
+from ..run.cases.sizes import Size, dtypes_of
 from ..run.function import as_tuple, differentiable, each, gradients_of
 from ..workers import steps
 from .explain import explain

@@ -15,25 +15,12 @@ from torch import Tensor
 from ..base.progress import emit, say
 from ..model.op import of_dtype
 from ..model.registry import Op
-from ..run.cases import (
-    LONG,
-    LONG_AXIS,
-    Case,
-    Size,
-    dtypes_of,
-    edge_axis,
-    elements,
-    given_cases,
-    layout_cases,
-    other_numbers,
-    prime_size,
-    seeded,
-    size_cases,
-    subset_cases,
-    tolerance,
-    wide_integers,
-    with_extent,
-)
+from ..run.cases.case import Case
+from ..run.cases.drawing import seeded
+from ..run.cases.probed import other_numbers, wide_integers
+from ..run.cases.sizes import Size, dtypes_of, edge_axis, elements, prime_size, with_extent
+from ..run.cases.tolerance import tolerance
+from ..run.cases.tried import LONG, LONG_AXIS, given_cases, layout_cases, size_cases, subset_cases
 from ..run.compare import dtype_name
 from ..run.executor import Task
 from ..source.signature import mask, own_text
@@ -74,12 +61,12 @@ class Examination(Task):
         _require_op(runner.op, prime_size(runner.op))
         with laboratory():
             if not self.sizes:
-                _tie(runner)
-            _narrow(runner)
+                runner = _tied(runner)
+            runner = _narrowed(runner)
             return (_gradcheck if self.gradients_only else _check)(runner, self.sizes)
 
 
-def _tie(runner: Runner) -> None:
+def _tied(runner: Runner) -> Runner:
     """Take for one the letters of an example that a kernel does not take for two, such as the lengths of two tables.
 
     The op was made of one example, and its reference bears more than the text. Where the text refuses the size in words of its own,
@@ -89,23 +76,22 @@ def _tie(runner: Runner) -> None:
     op = runner.op
     twins = twins_of(op)
     if not twins:
-        return
-    refuses = bool(_refusal(runner, op, _own_dtype(op)))
+        return runner
+    refuses = bool(_refusal(runner, _own_dtype(op)))
     case = Case("", prime_size(op), _own_dtype(op))
     wrong = {*runner.run(case).wrong}
     families = [[twin for twin in twins if twin[1] == one] for one in dict.fromkeys(one for _, one in twins)]
     groups = [[twin] for twin in twins] + [many for many in (*families, twins) if len(many) > 1]
     for chosen in groups if wrong else ():
-        tied = _as_one(op, dict(chosen))
-        if not tied.allows(tied.check_size):
+        tied = runner.of(_as_one(op, dict(chosen)))
+        if not tied.op.allows(tied.op.check_size):
             continue
-        if refuses and not _refusal(runner, tied, _own_dtype(op)):
-            runner.op = tied
-            return
-        if not refuses and _is_better(runner, tied, wrong):
-            runner.apart = runner.run(case), _found_apart(runner, case, dict(chosen), tied)
-            runner.op = tied
-            return
+        if refuses and not _refusal(tied, _own_dtype(op)):
+            return tied
+        if not refuses and _is_better(tied, wrong):
+            tied.apart = runner.run(case), _found_apart(runner, case, dict(chosen), tied.op)
+            return tied
+    return runner
 
 
 def twins_of(op: Op) -> list[tuple[str, str]]:
@@ -125,25 +111,19 @@ class Together(Task):
         """Return what is to be said where it does not crash then, and is right; nothing else where it comes back."""
         runner = runner_of(self.built[0])
         op, twins = runner.op, dict(twins_of(runner.op))
-        tied = _as_one(op, twins)
-        if not tied.allows(tied.check_size):
+        tied = runner.of(_as_one(op, twins))
+        if not tied.op.allows(tied.op.check_size):
             return ""
-        runner.op = tied
         with laboratory():
-            found = safety(runner).findings
-            sizes = dict.fromkeys(case.size for case in size_cases(tied, None) if not case.threaded)
-            wrong = any(runner.run(Case("", size, _own_dtype(tied))).wrong for size in sizes)
-        return "" if found or wrong else _apart_words(op, twins, tied, "does not crash")
+            found = safety(tied).findings
+            sizes = dict.fromkeys(case.size for case in size_cases(tied.op, None) if not case.threaded)
+            wrong = any(tied.run(Case("", size, _own_dtype(op))).wrong for size in sizes)
+        return "" if found or wrong else _apart_words(op, twins, tied.op, "does not crash")
 
 
-def _is_better(runner: Runner, tied: Op, wrong: Set[str]) -> bool:
+def _is_better(tied: Runner, wrong: Set[str]) -> bool:
     """Tell whether less is wrong with an op of fewer letters: a call that raised comes back, or fewer quantities are."""
-    before = runner.op
-    runner.op = tied
-    try:
-        left = {*runner.run_again(Case("", tied.check_size, _own_dtype(tied))).wrong}
-    finally:
-        runner.op = before
+    left = {*tied.run_again(Case("", tied.op.check_size, _own_dtype(tied.op))).wrong}
     return "forward" not in left if "forward" in wrong else left < wrong
 
 
@@ -205,31 +185,32 @@ def _as_one(op: Op, twins: Mapping[str, str]) -> Op:
     )
 
 
-def _narrow(runner: Runner) -> None:
+def _narrowed(runner: Runner) -> Runner:
     """Leave out the dtypes that a snippet refuses at the size of its example, or computes in single precision alone.
 
     In the example's own dtype it takes that size.
     """
     op = runner.op
     if op.corners or op.first.dtype:
-        return
-    found = {name: _refusal(runner, op, getattr(torch, name).to_real()) for name in op.dtypes[1:]}
+        return runner
+    found = {name: _refusal(runner, getattr(torch, name).to_real()) for name in op.dtypes[1:]}
     untaken = {name: f"the kernel refuses it ({said})" for name, said in found.items() if said}
-    if "float64" in op.dtypes[1:] and "float64" not in untaken and _is_single(runner, op):
+    if "float64" in op.dtypes[1:] and "float64" not in untaken and _is_single(runner):
         untaken["float64"] = "the text computes it in single precision, so it is compared in float32 alone"
-    if not untaken or _refusal(runner, op, _own_dtype(op)):
-        return
-    runner.op = replace(op, dtypes=tuple(name for name in op.dtypes if name not in untaken))
-    runner.untaken = [f"{name}: {why}" for name, why in untaken.items()]
+    if not untaken or _refusal(runner, _own_dtype(op)):
+        return runner
+    narrowed = runner.of(replace(op, dtypes=tuple(name for name in op.dtypes if name not in untaken)))
+    narrowed.untaken = [f"{name}: {why}" for name, why in untaken.items()]
+    return narrowed
 
 
 #: What computes in single precision, whatever the dtype.
 _SINGLE = re.compile(r"float(?!ing)|half|\d\.?\d*(?:e-?\d+)?f\b|\b(?!if\b|sizeof\b)_*[a-z]\w*f\s*\(", re.IGNORECASE)
 
 
-def _is_single(runner: Runner, op: Op) -> bool:
+def _is_single(runner: Runner) -> bool:
     """Tell whether results in float64, at the size of the example, are off by the roundings of float32, and by no more than in float32."""
-    texts = (mask(own_text(text)) for text in runner.kernel.sources.values())
+    op, texts = runner.op, (mask(own_text(text)) for text in runner.kernel.sources.values())
     if _own_dtype(op) != torch.float32 or not any(map(_SINGLE.search, texts)):
         return False
     wide, narrow = (Case("", prime_size(op), dtype) for dtype in (torch.float64, torch.float32))
@@ -237,11 +218,8 @@ def _is_single(runner: Runner, op: Op) -> bool:
     if not strict:
         return False
     single = tolerance(op, narrow)
-    runner.op = replace(op, tolerances={**op.tolerances, "float64": (single.rtol, single.atol)})
-    try:
-        loose = {*runner.run_again(wide).wrong}
-    finally:
-        runner.op = op
+    loosened = replace(op, tolerances={**op.tolerances, "float64": (single.rtol, single.atol)})
+    loose = {*runner.of(loosened).run_again(wide).wrong}
     return loose < strict and loose <= {*runner.run_again(narrow).wrong}
 
 
@@ -250,16 +228,13 @@ def _own_dtype(op: Op) -> torch.dtype:
     return dtypes_of(op)[0] if op.first.dtype else getattr(torch, op.dtypes[0]).to_real()
 
 
-def _refusal(runner: Runner, op: Op, dtype: torch.dtype) -> str:
+def _refusal(runner: Runner, dtype: torch.dtype) -> str:
     """Return what a kernel says where it refuses the size of an example, in words of its own, or a dtype."""
-    before = runner.op
-    runner.op = replace(op, check_size=prime_size(op))  # so that it is called and raises
-    try:
-        wrong = runner.run_again(Case("", prime_size(op), dtype)).wrong.get("forward")
-    finally:
-        runner.op = before
+    size = prime_size(runner.op)
+    raising = runner.of(replace(runner.op, check_size=size))  # at any other size, a refusal is left out
+    wrong = raising.run_again(Case("", size, dtype)).wrong.get("forward")
     said = wrong.sentence.removeprefix("forward raises ") if wrong is not None and wrong.cell == RAISES else ""
-    return said if runner.refuses(said) or (dtype != _own_dtype(op) and _OF_DTYPES.search(said)) else ""
+    return said if runner.refuses(said) or (dtype != _own_dtype(runner.op) and _OF_DTYPES.search(said)) else ""
 
 
 def _require_op(op: Op, size: Sequence[int]) -> None:

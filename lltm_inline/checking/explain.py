@@ -6,24 +6,18 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial, reduce
 
 import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
-from ..run.cases import (
-    CHANNELS_LAST,
-    LOSE_DIGITS,
-    UNLIKE,
-    VALUES,
-    Case,
-    Size,
-    edge_axis,
-    expect,
-    number_text,
-    place,
-    with_extent,
-)
+from ..model.registry import Kernel, Op
+from ..run.cases.case import DEVIATIONS, VIEW, Case, Evidence
+from ..run.cases.expectation import expect
+from ..run.cases.layouts import place
+from ..run.cases.sizes import Size, edge_axis, with_extent
+from ..run.cases.values import LOSE_DIGITS
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
 from ..source.signature import mask, own_text
@@ -37,13 +31,6 @@ _DTYPES = {"Float": torch.float32, "Double": torch.float64}
 #: Of a grid, down and across.
 _MOST_CELLS = 32
 _WIDTHS = (2, 4, 8, 16, 32, 64)
-_STRIDES = "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them"
-_OF_ONE = "the stride of an axis of one element is anything, .contiguous() or not: take lengths from size(), not from stride()"
-_ADVICE = {
-    **dict.fromkeys(("transposed", "strided", "padded", CHANNELS_LAST, UNLIKE), _STRIDES),
-    "misaligned": "it relies on alignment: use unaligned vector loads",
-    "expanded": "a gradient from .sum() has stride 0: call .contiguous() on it before reading through a pointer",
-}
 
 
 def findings_of(runner: Runner, cases: Sequence[Case], structural: bool) -> list[Finding]:
@@ -183,8 +170,8 @@ def smallest_size(runner: Runner, quantity: str, case: Case) -> Size:
     size = case.size
     if case.view is not None:  # the shape is what matters
         return size
-    if runner.exhausted is not None and runner.untried(case) and quantity in ("forward", "backward"):
-        return runner.exhausted.size  # others would take as long as this one
+    if runner.exhausted and runner.untried(case) and quantity in ("forward", "backward"):
+        return runner.exhausted[-1].size  # others would take as long as this one
     for _ in range(2):
         for axis in range(len(size)):
             for extent in SMALLER:
@@ -299,9 +286,9 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
     return ""
 
 
-def _is_contiguous(runner: Runner, case: Case) -> bool:
+def _is_contiguous(op: Op, case: Case) -> bool:
     """Tell whether all inputs are contiguous in the layout of a case: of one row or column the stride tells nothing."""
-    named = enumerate(zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True))
+    named = enumerate(zip(op.signature.inputs, expect(op, case).inputs, strict=True))
     laid = [
         place(value, case.layout_of(argument.name, index), "cpu").tensor
         for index, (argument, value) in named
@@ -310,58 +297,23 @@ def _is_contiguous(runner: Runner, case: Case) -> bool:
     return all(one.is_contiguous() for one in laid)
 
 
+def _is_unused(kernel: Kernel, name: str) -> bool:
+    texts = "\n".join(mask(own_text(text)) for text in kernel.sources.values())
+    return len(re.findall(rf"\b{name}\b", texts)) < 2
+
+
 def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     """Say what in this case makes the difference, given that the plain case of its size is right."""
-    plain = Case("", case.size, case.dtype, view=case.view)
-    if case == plain:
-        one_axis = replace(plain, view=None)
-        return (
-            []
-            if not is_right(runner, quantity, one_axis)
-            else [f"right for tensors of one axis, wrong for shape {case.view}"]
-        )
+    # The shape of tensors that may have any goes with a size: it is the reason only where a case differs in nothing else.
+    ways = [one for one in DEVIATIONS if one.holds(case) and one is not VIEW] or [VIEW]
+    plain = reduce(lambda left, one: one.without(left), ways, replace(case, group=""))
     if not is_right(runner, quantity, plain):
         return []
-    if case.given:
-        return ["right for inputs that are drawn, wrong for those of the example"]
-    alike = replace(case, layout="contiguous", only="")
-    if case.values and case.layout != "contiguous" and fails(runner, quantity, alike):  # then it is not the layout
-        case = alike
-    if case.layout != "contiguous":
-        names = [case.only] if case.only else [tensor.name for tensor in runner.op.signature.tensors]
-        guilty = [name for name in names if fails(runner, quantity, replace(case, only=name))]
-        who = f"{' or '.join(guilty) or 'inputs together'}"
-        advice = _OF_ONE if case.layout == "transposed" and _is_contiguous(runner, case) else _ADVICE[case.layout]
-        return [
-            f"right for contiguous inputs, wrong when {who} {'are' if not guilty else 'is'} {case.layout}: {advice}"
-        ]
-    if case.grads != "contiguous":
-        return [f"right for contiguous incoming gradients, wrong when they are {case.grads}: {_ADVICE[case.grads]}"]
-    if case.gain != 1:
-        return [
-            f"right for ordinary inputs, wrong when they are {case.gain:g} times larger: exp() overflows; use the saved activation or expm1"
-        ]
-    if case.values:
-        # What overflows or loses digits gives a wrong number: a call that raises, or reads elsewhere, has another cause.
-        advice = f": {VALUES[case.values].advice}" * (quantity not in ("forward", "backward"))
-        return [f"right for ordinary inputs, wrong with {VALUES[case.values].words}{advice}"]
-    if case.numbers:
-        if not runner.op.corners:
-            told = ", ".join(number_text(*number, equals=" = ") for number in case.numbers)
-            texts = "\n".join(mask(own_text(text)) for text in runner.kernel.sources.values())
-            # What stands in the text but once is a parameter that nothing uses.
-            unused = all(len(re.findall(rf"\b{name}\b", texts)) < 2 for name, _ in case.numbers)
-            more = ": is the example's written into the text?" * unused
-            return [f"right with the number of the example, wrong with {told}{more}"]
-        return [
-            f"right for ordinary numbers, wrong for {', '.join(number_text(*number, equals=' = ') for number in case.numbers)}"
-            + ": an int holds 32 bits, take it as int64_t" * case.is_large
-        ]
-    if any(case.wanted):
-        wanted = [name for name, want in zip(runner.gradients, case.wanted, strict=True) if want]
-        return [
-            f"right when all gradients are wanted, wrong when only {', '.join(wanted)}: look at how `wanted` is used"
-        ]
-    if case.used:
-        return ["right when all outputs are used: the gradient of an unused output arrives as zeros or undefined"]
-    return []
+    seen = Evidence(
+        runner.op,
+        quantity,
+        lambda other: fails(runner, quantity, other) is not None,
+        partial(_is_contiguous, runner.op),
+        partial(_is_unused, runner.kernel),
+    )
+    return [said for one in ways if (said := one.advice(case, seen))][:1]

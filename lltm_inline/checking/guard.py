@@ -17,7 +17,11 @@ from ..base.progress import Progress
 from ..compiling.compiler import Build
 from ..errors import LltmInlineError
 from ..native.layout import DamageRecord, RegionRecord
-from ..run.cases import Case, Expected, place, results_of, seeded
+from ..run.cases.case import Case
+from ..run.cases.drawing import seeded
+from ..run.cases.expectation import Expected
+from ..run.cases.layouts import place
+from ..run.cases.reference import results_of
 from ..run.compare import dtype_name
 from ..run.library import load_helper
 from .runner import Runner, threads

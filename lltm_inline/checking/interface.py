@@ -17,19 +17,13 @@ from ..base.flags import less_exact
 from ..base.progress import emit
 from ..model.registry import Kernel, Op
 from ..model.shapes import Shape
-from ..run.cases import (
-    VIEWS,
-    Case,
-    Size,
-    dtypes_of,
-    expect,
-    is_label,
-    make_inputs,
-    place,
-    subset_cases,
-    tensor_inputs,
-    viewed,
-)
+from ..run.cases.case import Case
+from ..run.cases.drawing import is_label, make_inputs
+from ..run.cases.expectation import expect
+from ..run.cases.layouts import place
+from ..run.cases.reference import tensor_inputs
+from ..run.cases.sizes import Size, dtypes_of
+from ..run.cases.tried import VIEWS, subset_cases, viewed
 from ..run.compare import dtype_name
 from ..run.function import as_tuple, differentiable, each
 from ..source.signature import GENERATED
@@ -302,7 +296,7 @@ def is_safe(kernel: Kernel, device: str) -> bool:
 
 def _refusals(runner: Runner, size: Size) -> tuple[int, list[Finding], list[str]]:
     """Hand the kernel inputs that make no sense; each must raise. One that may crash of them gets a worker for it alone."""
-    if runner.exhausted is not None:
+    if runner.exhausted:
         return 0, [], [NO_NONSENSE]
     if not is_safe(runner.kernel, runner.device):
         if steps.in_worker():

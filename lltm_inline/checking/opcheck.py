@@ -15,7 +15,10 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..model.registry import Op
-from ..run.cases import Case, Expected, Size, dtypes_of, seeded
+from ..run.cases.case import Case
+from ..run.cases.drawing import seeded
+from ..run.cases.expectation import Expected
+from ..run.cases.sizes import Size, dtypes_of
 from ..run.function import differentiable, each
 from .explain import lacks_backward
 from .report import Finding

@@ -12,7 +12,8 @@ from ..base.device import DEVICES
 from ..base.progress import Event, Listener, emit
 from ..errors import LltmInlineError
 from ..run.built import Built
-from ..run.cases import Case, size_cases
+from ..run.cases.case import Case
+from ..run.cases.tried import size_cases
 from ..run.executor import REPEATED, Task, run
 from ..run.setting import Setting
 from ..workers.black_box import Evidence, Frame

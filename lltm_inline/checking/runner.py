@@ -11,7 +11,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -23,23 +25,14 @@ from ..compiling.compiler import Build
 from ..errors import DefinitionError
 from ..model.registry import Op
 from ..run.built import Built
-from ..run.cases import (
-    THREADS,
-    Case,
-    Expected,
-    Placed,
-    Size,
-    elements,
-    expect,
-    leaves_of,
-    place,
-    quantities,
-    results_of,
-    seeded,
-    size_text,
-    tensor_inputs,
-    tolerance,
-)
+from ..run.cases.case import THREADS, Case
+from ..run.cases.drawing import seeded
+from ..run.cases.excuses import excused
+from ..run.cases.expectation import Expected, expect
+from ..run.cases.layouts import Placed, place
+from ..run.cases.reference import leaves_of, quantities, results_of, tensor_inputs
+from ..run.cases.sizes import Size, elements, size_text
+from ..run.cases.tolerance import tolerance
 from ..run.compare import Mismatch, Tolerance, compare
 from ..run.function import Function, as_tuple, differentiable, gradients_of
 from ..run.library import load_built
@@ -244,7 +237,8 @@ class Runner:
         self.changed = {argument.name: argument.alias for argument in self.op.signature.changed}
         self.threads = torch.get_num_threads()
         self.settings, self.handlers = settings(), handlers()
-        self.exhausted: Case | None = None
+        #: Cases for which the memory was not enough.
+        self.exhausted: list[Case] = []
         #: Of reference and kernel, the largest case so far: its elements, and the seconds that it took.
         self.longest: dict[str, tuple[int, float, Case]] = {}
         self.untaken: list[str] = []
@@ -252,6 +246,12 @@ class Runner:
         self.apart: tuple[CaseResult, Finding] | None = None
         self._results: dict[tuple[Case, bool], CaseResult] = {}
         self._words: dict[Case, tuple[str, list[str]]] = {}
+
+    def of(self, op: Op) -> Runner:
+        """Return the same kernel held against another op of its signature; what is known of its calls stays known."""
+        other = copy(self)
+        other.op = op
+        return other
 
     @property
     def mistaken(self) -> bool:
@@ -330,9 +330,9 @@ class Runner:
 
     def untried(self, case: Case) -> str:
         """Say why a case is left out: one with no more elements has run out of memory, which takes a second each time."""
-        if self.exhausted is None or elements(self.op, case.size) < elements(self.op, self.exhausted.size):
+        if not self.exhausted or elements(self.op, case.size) < elements(self.op, self.exhausted[-1].size):
             return ""
-        return f"as many elements or more: the kernel had run out of memory at {self.exhausted.describe(self.op)}"
+        return f"as many elements or more: the kernel had run out of memory at {self.exhausted[-1].describe(self.op)}"
 
     def _took(self, who: str, seconds: float, case: Case) -> None:
         """Note how long a case took; of one size what takes least, as the first call of a kind sets torch up."""
@@ -355,7 +355,7 @@ class Runner:
     def note_error(self, case: Case, error: Exception) -> None:
         """Remember a case in which the memory was not enough."""
         if steps.is_out_of_memory(error):
-            self.exhausted = case
+            self.exhausted.append(case)
 
     def forward(self, call: Call, result: CaseResult) -> bool:
         """Call the kernel and compare its outputs; False when there is nothing to go on with."""
@@ -500,7 +500,7 @@ class Runner:
             # than that can be is wrong without asking how far it is.
             for own_error in (expected.most_error, expected.own_error):
                 wider = Tolerance(limit.rtol, limit.atol + 4 * own_error(name))
-                mismatch = compare(name, got, want, dtype, wider, parts, lambda wide: expected.excused(name, wide))
+                mismatch = compare(name, got, want, dtype, wider, parts, partial(excused, expected, name))
                 if mismatch is not None:
                     break
             if mismatch is not None and mismatch.want is not None:

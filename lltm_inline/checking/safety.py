@@ -20,17 +20,11 @@ from torch import Tensor
 from ..base.device import DEVICES
 from ..errors import LltmInlineError
 from ..model.registry import Op
-from ..run.cases import (
-    Case,
-    Size,
-    dtypes_of,
-    edge_axis,
-    expect,
-    prime_size,
-    size_cases,
-    tolerance,
-    with_extent,
-)
+from ..run.cases.case import Case
+from ..run.cases.expectation import expect
+from ..run.cases.sizes import Size, dtypes_of, edge_axis, prime_size, with_extent
+from ..run.cases.tolerance import tolerance
+from ..run.cases.tried import size_cases
 from ..workers import steps
 from .guard import PATTERNS, Guard, Trial
 from .report import Finding

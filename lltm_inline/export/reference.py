@@ -16,7 +16,8 @@ import torch
 from ..base.arguments import shown
 from ..errors import InputError
 from ..model.op import MEMBERS, Argument, Op
-from ..run.cases import dtypes_of
+from ..run.cases.sizes import dtypes_of
+from ..run.cases.tolerance import slack
 from ..run.compare import dtype_name
 from .render import WIDTH, as_tuple, broken, inner, rows
 from .source import (
@@ -37,13 +38,6 @@ _COMPUTED = "computed"
 _TAKEN = (REFERENCE, MAKE_INPUTS, "SIZES", "TOLERANCES")
 #: The dtype in which `randn` draws, by that of the inputs.
 _REAL = {"complex64": "float32", "complex128": "float64"}
-#: As the check has them: rounding of sums of 4096 numbers in single precision, and of each number in half; whole numbers are exact.
-_TOLERANCES = {
-    "float32": (1.25e-4, 1.25e-4),
-    "float64": (1e-12, 1e-12),
-    "float16": (4e-3, 4e-3),
-    "bfloat16": (3.2e-2, 3.2e-2),
-}
 _CURE = "Write it as a plain `def`, or make it inside of the function that uses it"
 #: The reference of an op that writes what a function returns.
 _WRITTEN = '''\
@@ -121,7 +115,7 @@ def reference_text(op: Op, constants: Sequence[str] = ()) -> str:
 
 
 def tolerances_of(op: Op) -> dict[str, tuple[float, float]]:
-    """Say how far results may be off, (rtol, atol) by the dtype in which the inputs are drawn.
+    """Return how far results may be off, (rtol, atol) by the dtype in which the inputs are drawn, as in the check.
 
     Example:
         >>> tolerances_of(Op("neg", "(Tensor x) -> Tensor y", torch.neg, {"x": "N", "y": "N"}))["float64"]
@@ -130,7 +124,8 @@ def tolerances_of(op: Op) -> dict[str, tuple[float, float]]:
     dtypes = [dtype_name(dtype) for dtype in dtypes_of(op)] if op.first.dtype else op.dtypes
     drawn = dict.fromkeys(_REAL.get(dtype, dtype) for dtype in dtypes)
     by_real = {_REAL.get(dtype, dtype): pair for dtype, pair in op.tolerances.items()}
-    return {dtype: by_real.get(dtype, _TOLERANCES.get(dtype, (0.0, 0.0))) for dtype in drawn}
+    own = {dtype: slack(real) if (real := getattr(torch, dtype)).is_floating_point else 0.0 for dtype in drawn}
+    return {dtype: by_real.get(dtype, (limit, limit)) for dtype, limit in own.items()}
 
 
 def _drawn(op: Op) -> str:

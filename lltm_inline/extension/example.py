@@ -23,7 +23,7 @@ from torch import Tensor
 from ..base.arguments import plural, shown
 from ..errors import DefinitionError, InputError
 from ..model.shapes import Shape
-from ..run.cases import is_label
+from ..run.cases.drawing import is_label
 from ..run.function import each
 
 #: In the order in which a reader meets them.

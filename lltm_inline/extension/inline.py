@@ -27,7 +27,7 @@ from ..model.kernel import Kernel
 from ..model.op import LIST, fits, is_default
 from ..model.registry import Op, registry
 from ..model.reserved import is_reserved
-from ..run.cases import is_label
+from ..run.cases.drawing import is_label
 from ..run.compare import dtype_name
 from ..run.function import each
 from ..source.signature import Function, aliases_in, closing, find_functions, mask, meant, taken

@@ -42,7 +42,7 @@ from ..compiling.toolchain import Toolchain
 from ..errors import BuildError, LltmInlineError, SignatureError
 from ..model.registry import Kernel, Op, registry
 from ..run.built import Built
-from ..run.cases import seeded
+from ..run.cases.drawing import seeded
 from ..run.function import Function, as_tuple
 from ..run.library import _attach, load_built
 from ..workers import forkserver

@@ -27,7 +27,11 @@ from ..errors import InfraError
 from ..measure import stats
 from ..model.op import of_dtype
 from ..model.registry import Op
-from ..run.cases import Case, elements, generator, run_reference, seeded, tolerance, widen
+from ..run.cases.case import Case
+from ..run.cases.drawing import generator, seeded
+from ..run.cases.reference import run_reference, widen
+from ..run.cases.sizes import elements
+from ..run.cases.tolerance import tolerance
 from ..run.compare import Tolerance, dtype_name
 from ..run.function import each
 from .inside import Ask

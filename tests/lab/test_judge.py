@@ -13,7 +13,7 @@ from lltm_inline.lab.grades import Mark
 from lltm_inline.lab.judge import grade_text, hidden_cases
 from lltm_inline.lab.lab import Exercise, Lab
 from lltm_inline.model.registry import registry
-from lltm_inline.run.cases import size_cases
+from lltm_inline.run.cases.tried import size_cases
 from lltm_inline.workers.limits import Limits
 from tests.needs import needs
 from tests.planted.cheats import ACTS, RIGHT, TRICKS, Act, Cheat

@@ -20,7 +20,8 @@ from lltm_inline.checking.report import Report
 from lltm_inline.checking.runner import Part, Runner
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.run.built import Built
-from lltm_inline.run.cases import Case, expect
+from lltm_inline.run.cases.case import Case
+from lltm_inline.run.cases.expectation import expect
 from lltm_inline.run.setting import Setting
 from lltm_inline.workers import steps
 from lltm_inline.workers.black_box import State

@@ -20,7 +20,7 @@ from torch import Tensor
 
 import lltm_inline as li
 from lltm_inline.model.registry import Kernel, Op, registry
-from lltm_inline.run.cases import LARGE
+from lltm_inline.run.cases.case import LARGE
 from tests.planted import PLANTED as LLTM
 from tests.planted.axpy import PLANTED as AXPY
 from tests.planted.contract import KINDS

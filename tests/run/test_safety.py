@@ -17,7 +17,7 @@ from lltm_inline.checking.guard import Guard
 from lltm_inline.checking.runner import Part, Runner, laboratory
 from lltm_inline.checking.safety import obtain, replay, safety, safety_cases, smaller_cases
 from lltm_inline.model.registry import Kernel, Op, registry
-from lltm_inline.run.cases import MANY, Case
+from lltm_inline.run.cases.case import MANY, Case
 from lltm_inline.workers import steps
 from lltm_inline.workers.client import worker
 from lltm_inline.workers.outcome import Died

@@ -1,0 +1,246 @@
+"""A case: one call of forward and backward, and how it differs from the plain one of its size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from ...base.arguments import plural
+from ...model.registry import Op
+from ..compare import dtype_name
+from .layouts import CHANNELS_LAST, UNLIKE, UNLIKE_EACH
+from .sizes import Size, size_text
+from .values import VALUES
+
+#: The groups of the cases that are large enough for several threads, and run on as many as torch has; those of the second
+#: are run again and again, as threads do not get in each other's way every time.
+MANY, THREADS = "many", "threads"
+#: More than an integer of 32 bits holds: there the last is 0, and the others are of the other sign.
+LARGE = (2**31 + 1, -(2**31) - 1, 2**40)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of forward and backward.
+
+    Attributes:
+        group: column of the report's matrix; two cases that differ in it alone are one.
+        size: in the order of the op's letters.
+        dtype: of all floating inputs.
+        layout: `contiguous`, one of `LAYOUTS`, `channels last`, or `expanded` where all elements are the same, of the inputs.
+        only: name of the one input that has that layout; empty for all.
+        grads: layout of the incoming gradients, also `expanded`.
+        used: names of the outputs that are used; empty for all.
+        wanted: for each tensor input, whether its gradient is wanted; empty for all.
+        gain: factor on all inputs.
+        values: which of `VALUES` stand among the inputs, or among those of `only`; empty for none.
+        numbers: arguments that are no tensors, with their values, in place of those that the op draws.
+        without: optional inputs left out.
+        members: of each list no more than so many.
+        view: shape of the tensors that may have any; None for one axis.
+        given: the very inputs of the example that the op was made of.
+    """
+
+    group: str = field(compare=False)
+    size: Size
+    dtype: torch.dtype = torch.float64
+    layout: str = "contiguous"
+    only: str = ""
+    grads: str = "contiguous"
+    used: tuple[str, ...] = ()
+    wanted: tuple[bool, ...] = ()
+    gain: float = 1.0
+    values: str = ""
+    numbers: tuple[tuple[str, float | None], ...] = ()
+    without: tuple[str, ...] = ()
+    members: int | None = None
+    view: tuple[int, ...] | None = None
+    given: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """True when only size and dtype make this case."""
+        return self == Case(self.group, self.size, self.dtype)
+
+    @property
+    def threaded(self) -> bool:
+        """True for a case that runs on several threads."""
+        return self.group in (MANY, THREADS)
+
+    @property
+    def is_large(self) -> bool:
+        """True where a number is among `LARGE`."""
+        return any(number in LARGE for _, number in self.numbers)
+
+    def layout_of(self, name: str, index: int) -> str:
+        """Return how an input lies in memory, the op's first or a later one."""
+        if self.only not in ("", name):
+            return "contiguous"
+        return UNLIKE_EACH[index % len(UNLIKE_EACH)] if self.layout == UNLIKE else self.layout
+
+    def describe(self, op: Op) -> str:
+        """`B=3, F=17, S=5, float64, inputs transposed`."""
+        words = [size_text(op, self.size), *[dtype_name(self.dtype)] * (not op.first.dtype)]
+        return ", ".join([*words, *(one.words(self, op) for one in DEVIATIONS if one.holds(self))])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a kernel that is wrong in a case and right in the plain one.
+
+    Attributes:
+        op: of the kernel.
+        quantity: what is wrong: a result, a gradient, `forward` or `backward`.
+        fails: tells whether it is wrong in another case, too.
+        is_contiguous: tells whether all inputs of a case are.
+        is_unused: tells whether the kernel's text names a parameter and does not use it.
+    """
+
+    op: Op
+    quantity: str
+    fails: Callable[[Case], bool]
+    is_contiguous: Callable[[Case], bool]
+    is_unused: Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A way in which a case differs from the plain one of its size.
+
+    Attributes:
+        name: of the field of `Case` that says so.
+        words: for the description of a case.
+        advice: what to look at in a kernel that is wrong for this reason; empty where it is not the reason.
+        also: fields that mean nothing without it.
+    """
+
+    name: str
+    words: Callable[[Case, Op], str]
+    advice: Callable[[Case, Evidence], str] = lambda case, seen: ""
+    also: tuple[str, ...] = ()
+
+    def holds(self, case: Case) -> bool:
+        """Tell whether a case differs in this way."""
+        return bool(getattr(case, self.name) != getattr(_PLAIN, self.name))
+
+    def without(self, case: Case) -> Case:
+        """Return the case that does not differ in this way."""
+        return replace(case, **{name: getattr(_PLAIN, name) for name in (self.name, *self.also)})
+
+
+_PLAIN = Case("", ())
+_STRIDES = "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them"
+_OF_ONE = "the stride of an axis of one element is anything, .contiguous() or not: take lengths from size(), not from stride()"
+_OF_LAYOUT = {
+    **dict.fromkeys(("transposed", "strided", "padded", CHANNELS_LAST, UNLIKE), _STRIDES),
+    "misaligned": "it relies on alignment: use unaligned vector loads",
+    "expanded": "a gradient from .sum() has stride 0: call .contiguous() on it before reading through a pointer",
+}
+
+
+def _of_layout(case: Case, seen: Evidence) -> str:
+    if case.values and seen.fails(LAYOUT.without(case)):
+        return ""
+    names = [case.only] if case.only else [tensor.name for tensor in seen.op.signature.tensors]
+    guilty = [name for name in names if seen.fails(replace(case, only=name))]
+    who = f"{' or '.join(guilty)} is" if guilty else "inputs together are"
+    advice = _OF_ONE if case.layout == "transposed" and seen.is_contiguous(case) else _OF_LAYOUT[case.layout]
+    return f"right for contiguous inputs, wrong when {who} {case.layout}: {advice}"
+
+
+def _of_values(case: Case, seen: Evidence) -> str:
+    # What overflows or loses digits gives a wrong number: a call that raises, or reads elsewhere, has another cause.
+    advice = f": {VALUES[case.values].advice}" * (seen.quantity not in ("forward", "backward"))
+    return f"right for ordinary inputs, wrong with {VALUES[case.values].words}{advice}"
+
+
+def _of_numbers(case: Case, seen: Evidence) -> str:
+    said = ", ".join(number_text(*number, equals=" = ") for number in case.numbers)
+    if seen.op.corners:
+        more = ": an int holds 32 bits, take it as int64_t" * case.is_large
+        return f"right for ordinary numbers, wrong for {said}{more}"
+    more = ": is the example's written into the text?" * all(seen.is_unused(name) for name, _ in case.numbers)
+    return f"right with the number of the example, wrong with {said}{more}"
+
+
+def _in_grads(case: Case, op: Op) -> str:
+    return f"incoming gradients {case.grads}{' (stride 0, as .sum() makes them)' * (case.grads == 'expanded')}"
+
+
+def _in_use(case: Case, op: Op) -> str:
+    unused = [f"d_{output.name}" for output in op.signature.outputs if output.name not in case.used]
+    return f"only {', '.join(case.used)} used ({', '.join(unused)} undefined)"
+
+
+def _names_wanted(case: Case, op: Op) -> list[str]:
+    return [tensor.name for tensor, wanted in zip(op.gradients, case.wanted, strict=True) if wanted]
+
+
+def _of_wanted(case: Case, seen: Evidence) -> str:
+    names = ", ".join(f"d_{name}" for name in _names_wanted(case, seen.op))
+    return (
+        f"right when all gradients are wanted, wrong when only {names}: look at how `wanted` is used" if names else ""
+    )
+
+
+LAYOUT = Deviation("layout", lambda case, op: f"{case.only or 'inputs'} {case.layout}", _of_layout, ("only",))
+VIEW = Deviation(
+    "view",
+    lambda case, op: f"tensors of shape {case.view}",
+    lambda case, seen: f"right for tensors of one axis, wrong for shape {case.view}",
+)
+#: In the order in which a description has them, and in which they are suspected.
+DEVIATIONS = (
+    Deviation(
+        "given",
+        lambda case, op: "the inputs of the example",
+        lambda case, seen: "right for inputs that are drawn, wrong for those of the example",
+    ),
+    VIEW,
+    LAYOUT,
+    Deviation(
+        "gain",
+        lambda case, op: f"inputs times {case.gain:g}",
+        lambda case, seen: (
+            f"right for ordinary inputs, wrong when they are {case.gain:g} times larger: exp() overflows; "
+            "use the saved activation or expm1"
+        ),
+    ),
+    Deviation(
+        "values",
+        lambda case, op: VALUES[case.values].words.replace("the inputs", case.only or "the inputs"),
+        _of_values,
+        ("only",),
+    ),
+    Deviation("numbers", lambda case, op: ", ".join(number_text(*number) for number in case.numbers), _of_numbers),
+    Deviation("without", lambda case, op: f"without {', '.join(case.without)}"),
+    Deviation("members", lambda case, op: f"lists of {plural(case.members or 0, 'tensor')}"),
+    Deviation(
+        "grads",
+        _in_grads,
+        lambda case, seen: (
+            f"right for contiguous incoming gradients, wrong when they are {case.grads}: {_OF_LAYOUT[case.grads]}"
+        ),
+    ),
+    Deviation(
+        "used",
+        _in_use,
+        # Which gradients are wanted says more.
+        lambda case, seen: (
+            "right when all outputs are used: the gradient of an unused output arrives as zeros or undefined"
+            * (not any(case.wanted))
+        ),
+    ),
+    Deviation(
+        "wanted",
+        lambda case, op: f"gradient wanted for {', '.join(_names_wanted(case, op)) or 'nothing'}",
+        _of_wanted,
+    ),
+)
+
+
+def number_text(name: str, value: float | None, equals: str = "=") -> str:
+    """`c=0.5`."""
+    return f"{name}{equals}{value:g}" if isinstance(value, bool | float) else f"{name}{equals}{value}"

@@ -1,0 +1,230 @@
+"""What a kernel should give in a case: the reference's results in double precision, and how exact these are."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ...model.registry import Op
+from ...workers import steps
+from ..function import differentiable, each
+from .case import Case
+from .drawing import SECRET, SEED, make_grads, make_inputs, seeded
+from .reference import leaves_of, quantities, results_of, run_reference, widen
+from .values import FINITE_IS_RIGHT, LOSE_DIGITS
+
+#: The most that is excused where a gradient cancels in double precision: float32 arithmetic inside of it is further off.
+_MOST_LEFT = 1e-9
+#: How often inputs are changed, and how far they are moved to tell equal ones apart.
+_SHAKES, _TIE = 8, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Inputs of one case and what the reference makes of them; all tensors contiguous and on the CPU.
+
+    Attributes:
+        used: for each result, whether its gradient is among what comes in.
+        dtypes: of the results, as the reference has them in the case's own dtype.
+        overflows: whether the reference itself overflows on its way, so that there is nothing to compare with.
+        senseless: whether something is NaN on the reference's way, of an op that nobody says has an answer there.
+        random: whether the reference draws random numbers.
+        widened: whether it computed in double precision.
+        loses_digits: whether it may lose digits at these inputs, too.
+        seconds: that it took.
+    """
+
+    op: Op
+    inputs: tuple[Any, ...]
+    grads: tuple[Tensor, ...]
+    used: tuple[bool, ...]
+    outputs: tuple[Tensor, ...]
+    gradients: tuple[Tensor | None, ...]
+    dtypes: tuple[torch.dtype, ...]
+    values: str = ""
+    overflows: bool = False
+    senseless: bool = False
+    random: bool = False
+    widened: bool = True
+    loses_digits: bool = False
+    seconds: float = 0.0
+
+    @cached_property
+    def wide(self) -> Mapping[str, Tensor | None]:
+        """Each result and gradient, in double precision; None for the gradient of an input that cannot have one."""
+        return dict(zip(quantities(self.op), (*self.outputs, *self.gradients), strict=True))
+
+    def wanted(self, name: str) -> Tensor:
+        """One result or gradient, in double precision."""
+        want = self.wide[name]
+        assert want is not None
+        return want
+
+    @cached_property
+    def narrow(self) -> Mapping[str, Tensor]:
+        """What the reference gives when it computes in the case's own dtype, in the dtype of `wide`."""
+        found = self._named(*run_reference(self.op, self.inputs, self.grads, self.used))
+        return {name: one.to(wide.dtype) for name, one in found.items() if (wide := self.wide[name]) is not None}
+
+    @cached_property
+    def shaken(self) -> Sequence[Mapping[str, Tensor]]:
+        """What the reference gives in double precision for inputs that are each off by a few roundings, time and again."""
+        return [self._for_others(partial(_shaken, salt=salt)) for salt in range(_SHAKES)]
+
+    @cached_property
+    def apart(self) -> Sequence[Mapping[str, Tensor]]:
+        """What the reference gives in double precision for inputs that are each off by a little, and no longer equal."""
+        generator = torch.Generator().manual_seed(SEED)
+        step = max([4 * torch.finfo(value.dtype).eps for value in self.inputs if differentiable(value)] + [_TIE])
+
+        def moved(value: Tensor) -> Tensor:
+            if not differentiable(value):
+                return value
+            noise = torch.randn(value.shape, dtype=torch.float64, generator=generator)
+            return value + step * noise * value.abs().clamp(min=1)
+
+        return [self._for_others(moved) for _ in range(_SHAKES)]
+
+    def _for_others(self, change: Callable[[Tensor], Tensor]) -> Mapping[str, Tensor]:
+        """Return what the reference gives for inputs that are changed in double precision."""
+
+        def changed(value: Tensor) -> Tensor:
+            return change(widen(value)).to(widen(value).dtype if self.widened else value.dtype)
+
+        inputs = [each(value, changed) for value in self.inputs]
+        grads = [widen(grad) for grad in self.grads] if self.widened else self.grads
+        return self._named(*run_reference(self.op, inputs, grads, self.used))
+
+    def _named(self, outputs: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> dict[str, Tensor]:
+        named = zip(quantities(self.op), (*outputs, *gradients), strict=True)
+        return {name: one for name, one in named if one is not None}
+
+    def most_error(self, name: str) -> float:
+        """The most that `own_error` can be, without the many runs that it takes."""
+        wide, narrow = self.wide[name], self.narrow.get(name)
+        if wide is None or narrow is None or not differentiable(wide):
+            return 0.0
+        left = math.inf if self.loses_digits else _MOST_LEFT if name.startswith("d_") else 0.0
+        return max(_furthest(narrow, wide), left)
+
+    def own_error(self, name: str) -> float:
+        """How far the reference itself is off: in the case's own dtype; and in a gradient that terms of both signs cancel to.
+
+        Where they cancel to nothing, any two orders of the same sum differ by what is left of their rounding. Of numbers that are
+        to show which kernel loses digits, the reference may lose as many.
+        """
+        wide, narrow = self.wide[name], self.narrow.get(name)
+        if wide is None or narrow is None or not differentiable(wide):
+            return 0.0
+        loses = self.loses_digits
+        left = [_furthest(other.get(name), wide) for other in self.shaken] if loses or name.startswith("d_") else []
+        most = math.inf if loses else _MOST_LEFT
+        return max(_furthest(narrow, wide), min(max(left, default=0.0), most))
+
+    def to_be_told(self, name: str) -> Tensor:
+        """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
+        want, narrow = self.wanted(name), self.narrow.get(name)
+        return want if narrow is None else torch.where(narrow.isfinite(), want, narrow)
+
+
+def _shaken(value: Tensor, salt: int) -> Tensor:
+    """Change each real number by a few roundings: how many follows from its bits, so that equal ones stay equal, and 0 is 0."""
+    if not differentiable(value):
+        return value
+    parts = torch.view_as_real(value) if value.is_complex() else value
+    mixed = (parts.contiguous().view(torch.int64) + salt) * 6364136223846793005
+    shaken = parts * (1 + (mixed >> 60).double() * torch.finfo(torch.float64).eps)
+    return torch.view_as_complex(shaken) if value.is_complex() else shaken
+
+
+def _furthest(one: Tensor | None, other: Tensor) -> float:
+    """Return the largest finite difference."""
+    if one is None or one.shape != other.shape:
+        return 0.0
+    error = (one - other).abs()
+    error = error[error.isfinite()]
+    return error.max().item() if error.numel() else 0.0
+
+
+# What the reference gives is the same for every kernel of an op: remembered, the oldest forgotten first.
+_expected: dict[Any, Expected] = {}
+_REMEMBERED = 400
+
+
+def expect(op: Op, case: Case) -> Expected:
+    """Compute what a case should give, in double precision from the very inputs of the case; remembered per process.
+
+    Raises:
+        Exception: whatever the reference raises for this size.
+    """
+    grads = case.grads if case.grads == "expanded" else "contiguous"
+    # The reference sees all tensors contiguous, and computes all gradients.
+    seen = replace(case, layout="contiguous", grads=grads, only=case.only if case.values else "", wanted=())
+    key = (op.name, op.schema, op.differentiable, op.reference, op.inputs, seen, SECRET.get())
+    known = _expected.get(key)
+    if known is None:
+        while len(_expected) >= _REMEMBERED:
+            del _expected[next(iter(_expected))]
+        with steps.step("reference", f"{op.name}/python", lambda: (case.describe(op), ())):
+            began = time.thread_time()
+            known = _expect(op, case)
+            known = _expected[key] = replace(known, seconds=time.thread_time() - began)
+    return known
+
+
+def _expect(op: Op, case: Case) -> Expected:
+    inputs = make_inputs(op, case)
+    with torch.no_grad(), seeded() as draws:
+        leaves = leaves_of(op, inputs)
+        results = results_of(op, op.reference(*leaves), leaves)
+        dtypes = tuple(result.dtype for result in results)
+        random = draws()
+    grads = make_grads(op, case, results, dtypes)
+    used = tuple(not case.used or result.name in case.used for result in op.signature.results)
+    widened = not random  # double precision would draw other random numbers
+    if widened:
+        try:
+            outputs, gradients = run_reference(op, [*map(widen, inputs)], [*map(widen, grads)], used)
+        except Exception:
+            # It has just taken these inputs: what it makes by itself, as torch.zeros(n), is of one dtype.
+            widened = False
+    if not widened:
+        outputs, gradients = (tuple(map(widen, found)) for found in run_reference(op, inputs, grads, used))
+    overflows = senseless = False
+    is_whole = any(not differentiable(output) for output in outputs)
+    if case.values in FINITE_IS_RIGHT or (case.values and is_whole and not op.corners):
+        with _Finite() as on_the_way:
+            run_reference(op, inputs, grads, used)
+        overflows = case.values in FINITE_IS_RIGHT and not on_the_way.finite
+        senseless = not op.corners and on_the_way.nan
+    loses_digits = case.values in LOSE_DIGITS or case.is_large
+    given, found = (inputs, grads, used), (outputs, gradients, dtypes)
+    return Expected(op, *given, *found, case.values, overflows, senseless, random, widened, loses_digits)
+
+
+def as_finite(found: Expected, known: Expected) -> bool:
+    """Tell whether what a reference gives is finite where all that it gives in a known case is."""
+    pairs = [(got, known.wide[name]) for name, got in found.wide.items() if got is not None]
+    return all(want is not None and (not want.isfinite().all() or bool(got.isfinite().all())) for got, want in pairs)
+
+
+class _Finite(TorchDispatchMode):
+    """Sees whether all that is computed is finite, and whether something is NaN."""
+
+    finite, nan = True, False
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = function(*args, **(kwargs or {}))
+        if "empty" not in str(function):  # which is filled with NaN, and written later
+            for value in found if isinstance(found, tuple | list) else (found,):
+                self.finite = self.finite and not (differentiable(value) and not value.isfinite().all())
+                self.nan = self.nan or bool(differentiable(value) and value.isnan().any())
+        return found
