@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
 
+from ..cpp.masks import closing, mask
 from ..diagnosis.names import split_arguments
-from ..source.signature import closing, mask
 
 #: A function, by what stands ahead of its body, in whichever namespace, and its parameters.
 DEFINED = re.compile(

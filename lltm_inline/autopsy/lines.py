@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from ..cpp.masks import closing
 from ..diagnosis.source_text import GENERATED, mask
-from ..source.signature import closing
 from .facts import Facts
 from .symbolize import Place
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..base.progress import emit, say
+from ..cpp.masks import mask
 from ..model.op import of_dtype
 from ..model.registry import Op
 from ..run.cases import (
@@ -36,7 +37,7 @@ from ..run.cases import (
 )
 from ..run.compare import dtype_name
 from ..run.executor import Task
-from ..source.signature import mask, own_text
+from ..source.signature import own_text
 from ..workers import steps
 from .derivatives import derivatives
 from .explain import explain, findings_of

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
+from ..cpp.masks import mask
 from ..run.cases import (
     CHANNELS_LAST,
     LOSE_DIGITS,
@@ -26,7 +27,7 @@ from ..run.cases import (
 )
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
-from ..source.signature import mask, own_text
+from ..source.signature import own_text
 from .report import NO_BACKWARD, Finding, Grid
 from .runner import STRUCTURAL, CaseResult, Runner
 
