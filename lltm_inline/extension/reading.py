@@ -1,26 +1,20 @@
-"""Reads out of C++ text what binds an extension to Python, and what its functions return and hand on by name.
-
-As in `signature`, this is no C++ parser: it looks at functions at file scope, with comments and strings masked.
-"""
+"""Reads out of C++ text what binds an extension to Python, and what its functions return and hand on by name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..cpp.bodies import find_calls, find_returns
 from ..cpp.functions import Function, at_file_scope, find_function, find_functions
 from ..cpp.lists import split
-from ..cpp.masks import blank, closing, mask
+from ..cpp.masks import blank, closing, code_of, mask
 
-_MODULE = re.compile(r"\b(?:PYBIND11_MODULE|TORCH_LIBRARY(?:_IMPL|_FRAGMENT)?)\s*\(\s*\w+\s*,\s*(\w+)")
+_MODULES = ("PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_IMPL", "TORCH_LIBRARY_FRAGMENT")
 #: Keys of the dispatcher under which a function computes nothing of its own.
 _OTHER_KEY = re.compile(r"Meta|Autograd\w*|Autocast\w*")
-_DEF = re.compile(
-    r'\.(?:def|impl)\s*\(\s*"(\w+)(?:\([^"]*)?"\s*,\s*(?:(?:torch::wrap_pybind_function|TORCH_FN)\s*\(\s*)?(&?\s*[\w:]+|[^,()]*)'
-)
-_LAMBDA = re.compile(r"\[[^\[\]]*\]\s*(?:\([^()]*\)\s*)?(?:mutable\s*)?(?:->[^{;]*)?\{")
-_RETURN = re.compile(r"\breturn\b\s*")
+_BOUND = re.compile(r"(?:(?:torch::wrap_pybind_function|TORCH_FN)\s*\(\s*)?&?\s*([\w:]+|[^,()]*)")
 _LIST = re.compile(
     r"(?:std::(?:vector|tuple|array)\s*<[^{}]*>\s*)?\{(.*)\}\Z"
     r"|std::(?:make_tuple|tie|tuple\s*<[^(){}]*>)\s*\((.*)\)\Z",
@@ -59,29 +53,21 @@ def find_modules(text: str) -> list[Module]:
         >>> [one.functions for one in find_modules('TORCH_LIBRARY_IMPL(x, CPU, m) { m.impl("f", &f_cpu); }')]
         [{'f': 'f_cpu'}]
     """
-    masked = mask(text)
-    found = []
-    for match in _MODULE.finditer(masked):
-        opening = masked.find("{", match.end())
-        if opening < 0:
+    code, found = code_of(text), []
+    for module in find_functions(text):
+        if module.name not in _MODULES:
             continue
-        end = closing(masked, opening)
-        # The names are strings, which the mask has blanked: what is code there is looked up here.
-        bound = [(one[1], one[2]) for one in _DEF.finditer(text, opening, end) if masked[one.start()] == "."]
-        functions = {name: what.strip().removeprefix("&").strip() for name, what in bound}
-        if _OTHER_KEY.fullmatch(match[1]):
+        functions = {}
+        for call in find_calls(code[slice(*module.body)]):
+            name = re.match(r'"(\w+)', call.arguments[0]) if len(call.arguments) > 1 else None
+            if name and call.is_member and call.name in ("def", "impl"):
+                what = _BOUND.match(call.arguments[1])
+                functions[name[1]] = what[1].strip() if what else ""
+        if any(_OTHER_KEY.fullmatch(one.text) for one in module.parameters[1:2]):
             functions = {}
-        spaces = _spaces_at(masked, match.start())
-        bound_here = {name: _meant(text, what, spaces) for name, what in functions.items() if what}
-        found.append(Module(match.start(), end, bound_here))
+        bound = {name: _meant(code, what, module.spaces) for name, what in functions.items() if what}
+        found.append(Module(module.offset, min(module.body[1] + 1, len(text)), bound))
     return found
-
-
-def _spaces_at(masked: str, place: int) -> list[str]:
-    """List the namespaces that a place of a text lies in, the outermost first."""
-    opened = re.finditer(r"\bnamespace\s+(\w+(?:\s*::\s*\w+)*)\s*\{", masked[:place])
-    around = [one[1] for one in opened if closing(masked, one.end() - 1) > place]
-    return [part.strip() for name in around for part in name.split("::")]
 
 
 def _meant(code: str, name: str, spaces: Sequence[str]) -> str:
@@ -143,7 +129,7 @@ def result_of(code: str, function: Function, name: str, seen: tuple[str, ...] = 
         >>> result_of(text, find_function(text, "g"), "g")
         Result(names=('x', 'y'), aliases={'x': 'a'})
     """
-    results = [_result(code, function, name, text, seen) for text in _returned(code, function)]
+    results = [_result(code, function, name, text, seen) for text in find_returns(code[slice(*function.body)])]
     if not results:
         raise Unclear("returns nothing")
     if len({len(result.names) for result in results}) > 1:
@@ -198,19 +184,6 @@ def begun(text: str) -> str:
     return text[match.start(1) : end].strip() if re.match(r"\s*(?:[;,)]|\Z)", text[place:]) else ""
 
 
-def _returned(code: str, function: Function) -> Iterator[str]:
-    """List what stands behind each `return` of a function, those of its lambdas left out."""
-    body = body_of(code, function)
-    while match := _LAMBDA.search(body):
-        end = closing(body, match.end() - 1)
-        body = body[: match.start()] + " " * (end - match.start()) + body[end:]
-    for match in _RETURN.finditer(body):
-        end = match.end()
-        while end < len(body) and body[end] != ";":
-            end = closing(body, end) if body[end] in "({[" else end + 1
-        yield body[match.end() : end].strip()
-
-
 def body_of(code: str, function: Function) -> str:
     """Return the masked text between the braces of a function."""
     return mask(code)[slice(*function.body)]
@@ -225,14 +198,15 @@ def whole_body(code: str, function: Function, seen: tuple[int, ...] = ()) -> str
         'return b.numel() / given_n;'
     """
     body = body_of(code, function)
-    parts = {body: None}
+    parts, calls = {body: None}, find_calls(code[slice(*function.body)])
     for other in at_file_scope(code) if len(seen) < _DEEPEST else ():
         if other.offset in (function.offset, *seen):
             continue
         inner = ""
-        for call in re.finditer(rf"\b{other.name}\s*(?:<[^<>;{{}}]*>\s*)?\(", body):
-            given = split(body[call.end() : closing(body, call.end() - 1) - 1])
-            handed = [_HANDED.fullmatch(one) for one in given]
+        for call in calls:
+            if call.name != other.name or call.is_member:
+                continue
+            handed = [_HANDED.fullmatch(one) for one in call.arguments]
             own = {taken: one[1] if one else f"given_{taken}" for taken, one in zip(other.names, handed, strict=False)}
             inner = inner or whole_body(code, other, (*seen, function.offset))
             parts[_renamed(inner, own)] = None
