@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from lltm_inline.cpp.bodies import find_calls, find_launches, find_loops, find_returns
 from lltm_inline.cpp.functions import Function, at_file_scope, find_functions
 from lltm_inline.cpp.lists import split
 from lltm_inline.cpp.tree import tree
@@ -162,6 +163,55 @@ def test_types_and_places() -> None:
     ]
     assert [one.specialises for one in find_functions("template <> float f<float>(float y) { return y; }")] == [True]
     assert at_file_scope("template <> float f<float>(float y) {} namespace a { void g() {} }") == ()
+
+
+def test_launches() -> None:
+    """They are found in each branch and in macros, whatever stands between the angle brackets; half of one is none."""
+    text = """
+    void f(int n) {
+    #ifdef FAST
+      ns::k<T, (n > 3)><<<n > 3 ? 1 : 2, dim3(3, 4)>>>(x, g(y));
+    #else
+      k <<<1, 2>>> ();
+    #endif
+    }
+    #define RUN(...) \\
+      do { k<<<3, 4>>>(__VA_ARGS__); } while (0)
+    """
+    found = [(one.start, one.configuration, one.arguments) for one in find_launches(text)]
+    assert [(text[start : around[0]], text[slice(*around)], text[slice(*given)]) for start, around, given in found] == [
+        ("ns::k<T, (n > 3)><<<", "n > 3 ? 1 : 2, dim3(3, 4)", "x, g(y)"),
+        ("k <<<", "1, 2", ""),
+        ("k<<<", "3, 4", "__VA_ARGS__"),
+    ]
+    assert find_launches("void f() { k<<<1, 2>>(x); }") == find_launches("void f() { <<<1, 2>>>(x); }") == ()
+    [one] = find_launches(text := "void f() { k<<<1, 2>>>(x, y }")
+    assert text[slice(*one.arguments)].strip() == "x, y"
+    [one] = find_launches(text := "void f() { auto s = g() k<<<1, 2, 0, s>>>(x); }")
+    assert text[one.start : one.configuration[0]] == "k<<<"
+
+
+def test_loops() -> None:
+    """A loop ends where its statement does, whichever that is; the `while` of a `do` is no loop of its own."""
+    text = "void f() { for (auto x : g((1), 2)) if (x) y(); else z(); do { a(); } while (b); while (c) { d(); } }"
+    found = [(text[one.start : one.end], text[slice(*one.head)]) for one in find_loops(text)]
+    assert found == [
+        ("for (auto x : g((1), 2)) if (x) y(); else z();", "(auto x : g((1), 2))"),
+        ("do { a(); } while (b);", ""),
+        ("while (c) { d(); }", "(c)"),
+    ]
+
+
+def test_calls_and_returns() -> None:
+    """Chained calls come in the order in which they are written; a string may hold a comma; lambdas return for themselves."""
+    body = 'm.def("f(x, y)", &f).def("g", [](int i) { return i; }); k<<<1, 2>>>(x); return a::h<float>({x, 1}, "a, b");'
+    assert [(one.name, one.is_member, one.arguments) for one in find_calls(body)] == [
+        ("def", True, ('"f(x, y)"', "&f")),
+        ("def", True, ('"g"', "[](int i) { return i; }")),
+        ("h", False, ("{x, 1}", '"a, b"')),
+    ]
+    assert find_returns(body) == ('a::h<float>({x, 1}, "a, b")',)
+    assert find_returns("int y = x\n return y;") == ("y",)
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--write"]:

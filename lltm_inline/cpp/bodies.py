@@ -1,4 +1,4 @@
-"""What stands in the body of a function: calls, and what it returns."""
+"""What stands in the body of a function: calls, launches of kernels, loops, and what it returns."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .lists import split
-from .masks import mask
-from .tree import below, parse
+from .masks import macros, mask
+from .tree import below, parse, tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,6 +25,61 @@ class Call:
     name: str
     is_member: bool
     arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One `kernel<<<configuration>>>(arguments)`: where that begins, and where configuration and arguments begin and end."""
+
+    start: int
+    configuration: tuple[int, int]
+    arguments: tuple[int, int]
+
+
+def find_launches(text: str) -> tuple[Launch, ...]:
+    """List the launches of kernels in a text, in all branches of its conditions and in its macros.
+
+    >>> find_launches("void f() { k<int><<<1, 32>>>(x); }")
+    (Launch(start=11, configuration=(20, 25), arguments=(29, 30)),)
+    """
+    found = []
+    for place, root in [(0, tree(text)), *((place, parse(body)) for place, body in macros(text))]:
+        for node in below(root, "kernel_call_syntax"):
+            given, name = node.next_named_sibling, node.prev_sibling
+            while name is not None and name.type == "ERROR":  # a ';' is missing ahead of it
+                name = name.children[-1] if name.children else None
+            if name is None or given is None or given.type != "argument_list" or name.end_byte == name.start_byte:
+                continue  # half of one
+            spans = [(place + one.children[0].end_byte, place + one.children[-1].start_byte) for one in (node, given)]
+            found.append(Launch(place + name.start_byte, *spans))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop: where it begins and ends, and where its brackets do, which a `do` does not begin with."""
+
+    start: int
+    end: int
+    head: tuple[int, int]
+
+
+@lru_cache(maxsize=64)
+def find_loops(text: str) -> tuple[Loop, ...]:
+    """List the loops of a text as they begin.
+
+    >>> find_loops("for (;;) { do f(); while (x); }")
+    (Loop(start=0, end=31, head=(4, 8)), Loop(start=11, end=29, head=(11, 11)))
+    """
+    found = []
+    for node in below(tree(text), "for_statement", "for_range_loop", "while_statement", "do_statement"):
+        head = node.start_byte, node.start_byte
+        if node.type != "do_statement":
+            brackets = node.child_by_field_name("condition") if node.type == "while_statement" else node
+            ends = [one for one in brackets.children if one.type in "()"] if brackets else []
+            head = (ends[0].start_byte, ends[-1].end_byte) if ends else head
+        found.append(Loop(node.start_byte, node.end_byte, head))
+    return tuple(found)
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ Every character that stays keeps its place.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 #: What may open something that is no code. A number is whole: in 1'000 nothing opens; and FOR"(" is a name before a plain string.
@@ -20,6 +21,7 @@ _ENDS = {
     "'": re.compile(r"""(?:\\.|[^'\\\n])'|(?=[^'\n]*")(?:\\.|[^'\\\n])++(?:'|(?P<open>))""", re.DOTALL),
 }
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+_MACRO = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w+(?:\([^()\n]*\))?")
 _CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(.*)")
 
 
@@ -71,18 +73,30 @@ def uncommented(text: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def code_of(text: str) -> str:
-    """Blank comments, preprocessor lines and what the preprocessor leaves out; strings stay.
+def code_of(text: str, all_branches: bool = False) -> str:
+    """Blank comments, preprocessor lines and, unless all branches are asked for, what the preprocessor leaves out; strings stay.
 
     >>> code_of('f("//"); // g\\n#define A')
     'f("//");     \\n         '
     """
-    text = taken(text)
+    text = text if all_branches else taken(text)
     code, parts, done = uncommented(text), [], 0
     for directive in _DIRECTIVE.finditer(_code(text)):
         parts += [code[done : directive.start()], blank(directive[0])]
         done = directive.end()
     return "".join([*parts, code[done:]])
+
+
+def macros(text: str) -> Iterator[tuple[int, str]]:
+    """List what macros stand for, each with its place in the text.
+
+    >>> list(macros("#define RUN(x) f(x); // one"))
+    [(14, ' f(x);       ')]
+    """
+    code = uncommented(text)
+    for directive in _DIRECTIVE.finditer(_code(text)):
+        if macro := _MACRO.match(code, directive.start(), directive.end()):
+            yield macro.end(), code[macro.end() : directive.end()].replace("\\\n", " \n")
 
 
 def _code(text: str, strings: bool = True) -> str:

@@ -40,8 +40,8 @@ def parse(code: str) -> Node:
 
 @lru_cache(maxsize=64)
 def tree(text: str) -> Node:
-    """Parse a whole text."""
-    return parse(code_of(text))
+    """Parse a whole text, with all branches of its conditions: what is rewritten is rewritten in each."""
+    return parse(code_of(text, all_branches=True))
 
 
 def _empty(match: re.Match[str]) -> str:
