@@ -18,6 +18,7 @@ from .base.arguments import one_of, refusal, shown, string
 from .checking.check import check
 from .checking.report import Report
 from .compiling.compiler import build
+from .cpp.functions import at_file_scope
 from .errors import (
     BuildError,
     CacheError,
@@ -30,7 +31,6 @@ from .errors import (
 )
 from .model.registry import Kernel, registry, resolve
 from .run.cases.sizes import Size
-from .source.signature import find_functions, mask, taken
 from .workers.limits import Limits
 
 #: What an exercise may want of a kernel: that it is right, is wrong, crashes, does not compile, or is not looked at but for that.
@@ -322,4 +322,4 @@ def defined(kernel: Kernel) -> tuple[str, ...]:
     >>> defined(Kernel("axpy/mine", cpp="at::Tensor forward(const at::Tensor& x) { return x; }  // backward(d_z) {}"))
     ('forward',)
     """
-    return tuple(name for name, _ in find_functions(mask(taken(kernel.cpp))))
+    return tuple(function.name for function in at_file_scope(kernel.cpp))

@@ -51,6 +51,7 @@ _UNKNOWN_SECONDS = 1.0
 ROWS = {
     line.split()[0]: tuple(line.split()[1:])
     for line in """
+cpp                    test_cpp test_signature test_template test_launchers extension/test_reading
 diagnosis              compiling/test_diagnostics* compiling/test_nvcc
 diagnosis/nvcc_log.py  compiling/test_nvcc compiling/test_diagnostics
 base                   properties/test_verbs properties/test_definitions properties/test_results test_cli

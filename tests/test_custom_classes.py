@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import lltm_inline as li
+from lltm_inline.cpp.masks import mask
 from lltm_inline.errors import SignatureError
 from lltm_inline.source.custom_classes import shared_names
-from lltm_inline.source.signature import mask
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 

@@ -17,6 +17,7 @@ import lltm_inline
 
 HEAVY = (
     *("matplotlib", "IPython", "jupyterlab", "ipykernel", "ipywidgets", "pygments", "rich", "psutil", "ninja"),
+    *("tree_sitter", "tree_sitter_cuda"),
     *("cloudpickle", "lltm_inline.workers", "lltm_inline.diagnosis.advice_names"),
 )
 

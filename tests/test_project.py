@@ -25,7 +25,12 @@ EXTRAS = PROJECT["optional-dependencies"]
 CONDA_NAMES = {"torch": "pytorch"}
 CONDA_ONLY = {"python", "pip", "make", "cxx-compiler", "clangxx"}
 # What is imported under another name than it is installed under, and what is needed without being imported.
-IMPORT_NAMES = {"apache-tvm-ffi": "tvm_ffi", "pyelftools": "elftools"}
+IMPORT_NAMES = {
+    "apache-tvm-ffi": "tvm_ffi",
+    "pyelftools": "elftools",
+    "tree-sitter": "tree_sitter",
+    "tree-sitter-cuda": "tree_sitter_cuda",
+}
 NOT_IMPORTED = {
     "setuptools",
     "jupyterlab",
@@ -79,7 +84,7 @@ def tracked() -> list[Path]:
 def test_environment_yml_declares_what_pyproject_declares() -> None:
     """Every dependency with its lower bound is in environment.yml by its conda name, and little else is."""
     text = (ROOT / "environment.yml").read_text().partition("\ndependencies:\n")[2]
-    found = dict(split(line) for line in re.findall(r"^  - ([^#\n]+)", text, flags=re.MULTILINE))
+    found = dict(split(line) for line in re.findall(r"^ +- ([^#:\n]+)(?:#|$)", text, flags=re.MULTILINE))
     want = {CONDA_NAMES.get(name, name): bound for name, bound in declared("test", "check").items()}
     assert {name: bound for name, bound in found.items() if name not in CONDA_ONLY} == want
     assert set(found) >= CONDA_ONLY

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lltm_inline.compiling.compiler import build
+from lltm_inline.cpp.functions import find_function
+from lltm_inline.cpp.masks import mask
 from lltm_inline.errors import SignatureError
 from lltm_inline.model.registry import Kernel, Op, registry
-from lltm_inline.source.signature import cpp_declaration, examine, find_function, mask
+from lltm_inline.source.signature import cpp_declaration, examine
 from lltm_inline.source.template import render
 from tests.tiny import forget
 
@@ -284,7 +286,7 @@ def test_line_after_a_slot_of_several_lines(op: Op) -> None:
 )
 def test_what_only_looks_like_a_definition(text: str) -> None:
     """Comments, strings, macros, declarations, and functions inside of something are no `forward`."""
-    assert find_function(mask(text), "forward") is None
+    assert find_function(text, "forward") is None
 
 
 @given(st.text(alphabet="ab{}()/*\\\"'\n#R ;", max_size=60))

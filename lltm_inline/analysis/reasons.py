@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
 
+from ..cpp.bodies import find_loops
+from ..cpp.masks import closing, mask
 from ..diagnosis.names import split_arguments
-from ..source.signature import closing, mask
 
 #: A function, by what stands ahead of its body, in whichever namespace, and its parameters.
 DEFINED = re.compile(
@@ -499,7 +500,7 @@ def because_of_branches(one: Remark, text: str) -> Remark:
         return replace(one, help=one.help * bool(_NOT_LOCAL.search(body)))
     if _EARLY.search(body) or "&&" in head:
         return replace(one, how="the loop may end early", help="")
-    inner = [range(*ends) for ends in _loops(body)]  # what another loop has in it is its own matter
+    inner = [range(loop.start, loop.end) for loop in find_loops(body)]  # what another loop has in it is its own matter
     own = [found.end() for found in re.finditer(r"\bif\b", body) if not any(found.start() in each for each in inner)]
     if own and _GROWN.search(body, own[0]):
         return replace(one, help=f"Give the vector its length ahead of the loop. {_WITHOUT_IF.format('k')}")
@@ -603,11 +604,10 @@ def _nest(text: str, line: int) -> tuple[tuple[str, str], ...]:
     """Return this of each loop around a line, the innermost first."""
     masked, found = mask(text), list[tuple[str, str]]()
     last = 0
-    for start, end in reversed(list(_loops(masked))):
-        if _line(masked, start) <= line <= _line(masked, end) and end >= last:
-            loop, last = masked[start:end], end
-            head = re.match(r"\w+\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))", loop)
-            found.append((head[1], loop[head.end() :]) if head else ("", loop))
+    for loop in reversed(find_loops(text)):
+        if _line(text, loop.start) <= line <= _line(text, loop.end) and loop.end >= last:
+            last = loop.end
+            found.append((masked[slice(*loop.head)], masked[loop.head[1] : loop.end]))
     return tuple(found)
 
 
@@ -619,28 +619,15 @@ def extents(text: str) -> dict[int, int]:
         >>> extents("for (;;)\\n  for (;;) {\\n    f();\\n  }\\nwhile (a) f();")
         {1: 4, 2: 4, 5: 5}
     """
-    masked, found = mask(text), dict[int, int]()
-    for start, end in _loops(masked):
-        line = _line(masked, start)
-        found[line] = max(found.get(line, 0), _line(masked, end))
+    found = dict[int, int]()
+    for loop in find_loops(text):
+        line = _line(text, loop.start)
+        found[line] = max(found.get(line, 0), _line(text, loop.end))
     return found
 
 
 def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
-
-
-def _loops(masked: str) -> Iterator[tuple[int, int]]:
-    """Yield where each loop of a text without comments begins and ends."""
-    for head in LOOP.finditer(masked):
-        depth, at = 0, head.end()
-        # To the end of its statement: a semicolon or a closing bracket that belongs to nothing within it.
-        while at < len(masked) and depth >= 0 and not (depth == 0 and masked[at] == ";"):
-            depth += (masked[at] in "({") - (masked[at] in ")}")
-            at += 1
-            if depth == 0 and masked[at - 1] == "}":
-                break
-        yield head.start(), at + masked.startswith(";", at)
 
 
 def has_threads(text: str) -> bool:

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from ..base.progress import Progress
 from ..compiling.compiler import run_jobs
+from ..cpp.masks import mask
 from ..run.built import Built
-from ..source.signature import mask, own_text
+from ..source.signature import own_text
 from .reasons import (
     ANY_CALL,
     BRANCHES,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from ..cpp.bodies import find_loops
+from ..cpp.masks import closing
 from ..diagnosis.source_text import GENERATED, mask
-from ..source.signature import closing
 from .facts import Facts
 from .symbolize import Place
 
-_LOOP = re.compile(r"\b(?:while|for)\s*\(")
 _NOTHING = re.compile(r"\s*(?:;|\{\s*\})")
 #: What a head does by itself ends most loops.
 _CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)")
@@ -58,14 +58,12 @@ def _empty_loops(text: str) -> list[int]:
         >>> _empty_loops("while (true) {\\n}\\nfor (; i < 9; ++i) {}\\ndo { f(); } while (g());\\nwhile (!done);")
         [1, 5]
     """
-    code, found = mask(text), []
-    for head in _LOOP.finditer(code):
-        end = closing(code, head.end() - 1)
-        of_do = head.group().startswith("while") and code[: head.start()].rstrip().endswith("}")
-        body = _NOTHING.match(code, end)
-        if body and not (of_do and body.group().endswith(";")) and not _CHANGES.search(code, head.end(), end):
-            found.append(code.count("\n", 0, head.start()) + 1)
-    return found
+    code = mask(text)
+    return [
+        code.count("\n", 0, loop.start) + 1
+        for loop in find_loops(text)
+        if _NOTHING.fullmatch(code, loop.head[1], loop.end) and not _CHANGES.search(code, *loop.head)
+    ]
 
 
 def _body_at(text: str, line: int) -> tuple[int, int] | None:

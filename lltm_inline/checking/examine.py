@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ..base.progress import emit, say
+from ..cpp.masks import mask
 from ..model.op import of_dtype
 from ..model.registry import Op
 from ..run.cases.case import Case
@@ -23,7 +24,7 @@ from ..run.cases.tolerance import tolerance
 from ..run.cases.tried import LONG, LONG_AXIS, given_cases, layout_cases, size_cases, subset_cases
 from ..run.compare import dtype_name
 from ..run.executor import Task
-from ..source.signature import mask, own_text
+from ..source.signature import own_text
 from ..workers import steps
 from .derivatives import derivatives
 from .explain import explain, findings_of

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
+from ..cpp.masks import mask
 from ..model.registry import Kernel, Op
 from ..run.cases.case import DEVIATIONS, VIEW, Case, Evidence
 from ..run.cases.expectation import expect
@@ -20,7 +21,7 @@ from ..run.cases.sizes import Size, edge_axis, with_extent
 from ..run.cases.values import LOSE_DIGITS
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
-from ..source.signature import mask, own_text
+from ..source.signature import own_text
 from .report import NO_BACKWARD, Finding, Grid
 from .runner import STRUCTURAL, CaseResult, Runner
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from .. import native
 from ..base.device import CHECKS
 from ..base.flags import for_host
+from ..cpp.masks import mask
 from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..errors import SignatureError
 from ..model.registry import Kernel, fit, registry
-from ..source.signature import Interface, Problem, mask
+from ..source.signature import Interface, Problem
 from ..source.template import CUDA_PRELUDE, Rendered, render, require_text
 from . import cache, environment
 from .toolchain import ALL_DEFINED, Toolchain, find_toolchain

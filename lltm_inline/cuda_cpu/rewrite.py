@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ..base.arguments import did_you_mean
+from ..cpp.bodies import find_launches
 from ..diagnosis.names import split_arguments
 from ..diagnosis.source_text import at_file_scope, definition, heads_around, mask, position
 from ..errors import TemplateError
@@ -166,7 +167,7 @@ def _includes(source: _Text) -> Iterator[_Edit]:
 
 def _launches(source: _Text) -> Iterator[_Edit]:
     """`k<T><<<grid, block>>>(x)` becomes a call of `Launch(...).run`, which gets the kernel as a function of its arguments."""
-    code = source.code
+    code, launches = source.code, {launch.configuration[0]: launch for launch in find_launches(source.text)}
     for match in re.finditer(r"<<<", code):
         here = match.start()
         if any(
@@ -175,21 +176,18 @@ def _launches(source: _Text) -> Iterator[_Edit]:
             raise source.cannot(here, "a kernel that launches a kernel (dynamic parallelism)")
         if not any("(" in head for head in heads_around(source.text, *position(code, here))):
             raise source.refusal(here, "a launch stands in a function, and this one in none")
-        begin = _start_of_name(code, here)
-        close = _matching(code, here + 3, ">>>")
-        opened = re.compile(r"\s*\(").match(code, close + 3) if close >= 0 else None
-        if begin < 0 or opened is None:
+        launch = launches.get(here + 3)
+        if launch is None:
             raise source.refusal(here, "a launch is written kernel<<<blocks, threads>>>(arguments)")
+        begin, close, (first, last) = launch.start, launch.configuration[1], launch.arguments
         kernel = " ".join(source.text[begin:here].split())
         shown = kernel.replace("\\", "").replace('"', "'")
         breaks = "\n" * source.text.count("\n", begin, here)
         yield begin, here + 3, f'::cuda_cpu::Launch("{shown}", __FILE__, __LINE__, {breaks}'
-        empty = re.compile(r"\s*\)").match(code, opened.end())
-        breaks = "\n" * opened[0].count("\n")
-        call = (
-            f").run({breaks}[&](auto&... cuda_cpu_) CUDA_CPU_PLAIN {{ {kernel}(cuda_cpu_...); }}{'' if empty else ', '}"
-        )
-        yield close, opened.end(), call
+        comma = ", " * bool(code[first:last].strip())
+        breaks = "\n" * source.text.count("\n", close, first)
+        call = f").run({breaks}[&](auto&... cuda_cpu_) CUDA_CPU_PLAIN {{ {kernel}(cuda_cpu_...); }}{comma}"
+        yield close, first, call
     yield len(code), len(code), "\nstatic const ::cuda_cpu::Loaded cuda_cpu_loaded_;"
 
 
@@ -219,21 +217,6 @@ def _not_for_nvcc(source: _Text) -> None:
                     raise source.refusal(
                         at, f"a kernel is launched, not called: {name}<<<blocks, threads>>>(arguments)"
                     )
-
-
-def _start_of_name(code: str, end: int) -> int:
-    """Return where the name of a kernel begins that ends at `end`, with its template arguments; -1 where there is none."""
-    at = len(code[:end].rstrip())
-    if code[:at].endswith(">"):
-        depth = 0
-        while at > 0:
-            at -= 1
-            depth += (code[at] == ">") - (code[at] == "<")
-            if depth == 0:
-                break
-        at = len(code[:at].rstrip())
-    name = re.search(r"(?:::\s*)?(?:\w+\s*::\s*)*[A-Za-z_]\w*$", code[:at])
-    return name.start() if name else -1
 
 
 def _matching(code: str, at: int, closer: str) -> int:

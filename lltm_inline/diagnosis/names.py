@@ -10,6 +10,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..cpp.lists import split
 from .source_text import words
 
 
@@ -445,11 +446,7 @@ def split_arguments(inside: str) -> list[str]:
     >>> split_arguments("float gate, std::pair<int, int> p"), split_arguments("void")
     (['float gate', 'std::pair<int, int> p'], [])
     """
-    parts, depth = [""], 0
-    for char in "" if inside.strip() == "void" else inside:
-        depth += (char in "<([{") - (char in ">)]}")
-        parts = [*parts, ""] if char == "," and depth == 0 else [*parts[:-1], parts[-1] + char]
-    return [part.strip() for part in parts if part.strip()]
+    return [] if inside.strip() == "void" else [part.strip() for part in split(inside)]
 
 
 def count_arguments(signature: str) -> int | None:

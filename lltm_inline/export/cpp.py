@@ -12,6 +12,9 @@ import torch
 
 from .. import ops
 from ..base.device import DEVICES
+from ..cpp.functions import Function, find_function
+from ..cpp.lists import split
+from ..cpp.masks import mask
 from ..errors import DefinitionError
 from ..model.kernel import Kernel
 from ..model.op import Argument
@@ -25,7 +28,7 @@ from ..source.launchers import (
     launch_arguments,
     types_of,
 )
-from ..source.signature import CPP_DTYPES, TENSOR, Function, cpp_type, find_function, mask, split, tuple_of
+from ..source.signature import CPP_DTYPES, TENSOR, cpp_type, tuple_of
 from ..source.template import PARALLEL, fill, is_torch_free, place_of_params, prototype
 from .kernel_file import BEHIND, DECLARED, KernelFile, write_kernel_file
 from .plan import Part, Plan
@@ -112,10 +115,10 @@ class _View:
         declared = {}
         for part in plan.parts:
             kind = "cpp" if "cpp" in part.files else "cuda"
-            masked = mask(fill(part.kernel, kind))
-            found = {name: find_function(masked, name) for name in plan.kernel.functions}
+            text = fill(part.kernel, kind)
+            found = {name: find_function(text, name) for name in plan.kernel.functions}
             for function in filter(None, found.values()):
-                _require_linkage(part.kernel, kind, masked, function.offset)
+                _require_linkage(part.kernel, kind, mask(text), function)
             declared[part.device] = [_declared(one, name, self.api) for name, one in found.items() if one]
         spelled = str(declared)
         includes = [
@@ -347,16 +350,15 @@ def _definition(schema: str) -> str:
     return "\n".join(["  m.def(", *(f"      {piece}" for piece in quoted)])
 
 
-def _require_linkage(kernel: Kernel, kind: str, masked: str, offset: int) -> None:
+def _require_linkage(kernel: Kernel, kind: str, masked: str, function: Function) -> None:
     """Refuse a function that only its own file sees.
 
     Raises:
         DefinitionError: it is static or inline.
     """
-    start = max(masked.rfind(letter, 0, offset) for letter in ";{}") + 1
-    word = re.search(r"\b(?:static|inline)\b", masked[start:offset])
+    word = re.search(r"\b(?:static|inline)\b", masked[function.start : function.offset])
     if word:
-        line = masked.count("\n", 0, start + word.start()) + 1
+        line = masked.count("\n", 0, function.start + word.start()) + 1
         raise DefinitionError(
             f"kernel {kernel.label!r} ({kind}), line {line}: this function is {word[0]}, and another file of the export "
             f"calls it: delete the word '{word[0]}'"

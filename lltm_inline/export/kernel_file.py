@@ -25,8 +25,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..cpp.masks import mask
 from ..errors import DefinitionError
-from ..source.signature import mask
 from ..source.template import number, place_of_params
 
 _PARAMS_BEGIN, _PARAMS_END = "// Parameters.", "// End of parameters."

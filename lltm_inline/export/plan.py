@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..cpp.functions import find_function
 from ..model.registry import Argument, Kernel, Op
 from ..model.reserved import is_reserved
 from ..model.shapes import Shape
 from ..source.custom_classes import CustomClass, custom_class
-from ..source.signature import Interface, backward_arguments, find_function, mask
+from ..source.signature import Interface, backward_arguments
 from ..source.template import is_torch_free
 
 #: The ways out: what builds the exported files.
@@ -130,9 +131,7 @@ class Plan:
         numbered = tuple(f"extra{number}" for number in range(count))
         if not count or not self.interface.has_backward:
             return numbered
-        found = (
-            find_function(mask(text), self.kernel.functions[1]) for text in (self.kernel.cpp, self.kernel.cuda) if text
-        )
+        found = (find_function(text, self.kernel.functions[1]) for text in (self.kernel.cpp, self.kernel.cuda) if text)
         spelled = next((function.names for function in found if function is not None), ())[-count - 1 : -1]
         names = tuple(map(str.lower, spelled))
         signature = self.op.signature

@@ -21,12 +21,14 @@ from pathlib import Path
 
 from ..base.arguments import shown
 from ..base.files import escaped, read_source
+from ..cpp.functions import find_function
+from ..cpp.masks import code_of
 from ..errors import DefinitionError
 from ..export.kernel_file import KernelFile, write_kernel_file
 from ..export.render import fill
 from ..model.kernel import Kernel
 from ..model.registry import Argument, Op
-from ..source.signature import cpp_type, find_function, mask, returned_type, tuple_of
+from ..source.signature import cpp_type, returned_type, tuple_of
 from .matching import Called, Match, bound_of, is_tensor, match_functions, unqualified
 from .reading import find_modules
 from .setup_py import Extension
@@ -80,12 +82,12 @@ def kernel_of(
     for module in reversed(modules):
         own = f"{own[: module.start].rstrip()}\n\n{own[module.end :].lstrip()}".rstrip("\n")
     functions = {name: what for module in modules for name, what in module.functions.items()}
-    masked = mask(own)
+    code = code_of(own)
     # The playground's own functions have these names, so the extension's go elsewhere.
-    space = _SPACE if any(find_function(masked, name) for name in ("forward", "backward")) else ""
+    space = _SPACE if any(find_function(code, name) for name in ("forward", "backward")) else ""
     bound = {kind: functions.get(name, name) for kind, name in named.items()} if named else {}
-    bound, own_space, masked = unqualified(bound or bound_of(functions, op.name, where), masked, where)
-    match = match_functions(op, bound, masked, where, f"{space}::" * bool(space) + own_space)
+    bound, own_space, code = unqualified(bound or bound_of(functions, op.name, where), code, where)
+    match = match_functions(op, bound, code, where, f"{space}::" * bool(space) + own_space)
     on_gpu = paths[0].suffix in _CUDA
     texts = _within(own, space, where) if space else own, adapter_text(op, match, dense="is_contiguous" in own)
     source = escaped("\n\n".join(texts))

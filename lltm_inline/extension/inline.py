@@ -21,6 +21,8 @@ from torch import Tensor
 
 from ..base.arguments import did_you_mean, function, plural, refusal, shown, string, strings
 from ..base.files import escaped
+from ..cpp.functions import Function, at_file_scope
+from ..cpp.masks import code_of, mask, taken
 from ..diagnosis.source_text import python_line
 from ..errors import DefinitionError, InputError
 from ..model.kernel import Kernel
@@ -30,7 +32,7 @@ from ..model.reserved import is_reserved
 from ..run.cases.drawing import is_label
 from ..run.compare import dtype_name
 from ..run.function import each
-from ..source.signature import Function, aliases_in, closing, find_functions, mask, meant, taken
+from ..source.signature import aliases_in, meant_function
 from .classic import adapter_text, flags_of
 from .example import (
     Call,
@@ -47,7 +49,7 @@ from .example import (
     words,
 )
 from .matching import is_tensor, match_functions, of_gradient, unqualified
-from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body
+from .reading import Unclear, body_of, find_modules, laid_open, result_of, used_by, whole_body
 from .trial import COUNT, COUNTS, Trial, seen
 
 #: Arguments of `load_inline` that ask for what does not exist here.
@@ -263,14 +265,9 @@ def _unfinished(masked: str) -> str:
     return ""
 
 
-def _masked(text: str) -> str:
-    """Mask a text, and what opens and closes its nameless namespaces: what these hold can be called as what stands outside."""
-    masked = mask(taken(text))
-    for opened in re.finditer(r"\bnamespace\s*\{", masked):
-        end = closing(masked, opened.end() - 1)
-        inside = masked[opened.end() : end - 1]
-        masked = f"{masked[: opened.start()]}{' ' * len(opened[0])}{inside} {masked[end:]}"
-    return masked
+def _code(text: str) -> str:
+    """Return the code of a text, without its nameless namespaces: what these hold can be called as what stands outside."""
+    return laid_open(code_of(text), "")
 
 
 def _of(what: str, given: Any, pairs: Mapping[str, str], where: str) -> Callable[[str], Any]:
@@ -303,12 +300,12 @@ class _Snippet:
     @property
     def text(self) -> str:
         """One text: C++ that only declares what the CUDA text defines has nothing to add to it."""
-        defines = any(True for _ in find_functions(_masked(self.cpp))) or bool(find_modules(self.cpp))
+        defines = bool(at_file_scope(_code(self.cpp))) or bool(find_modules(self.cpp))
         return f"{self.cuda.rstrip()}\n\n{self.cpp.strip()}\n" if self.cuda and defines else self.cuda or self.cpp
 
     def bound(self, functions: Any) -> dict[str, str]:
         """List the functions that are bound: those that are asked for, or that the text itself binds, by the name of each."""
-        defined = list(dict.fromkeys(name for name, _ in find_functions(_masked(self.text))))
+        defined = list(dict.fromkeys(one.name for one in at_file_scope(_code(self.text))))
         listed = f"Its functions: {', '.join(defined)}" if defined else "It defines no function"
         if functions is None:
             bound = {name: what for module in find_modules(self.text) for name, what in module.functions.items()}
@@ -408,18 +405,18 @@ def _made(
     if given is not None:
         function("reference", given, where=where)
     own = _without_modules(snippet.text)
-    names, space, masked = unqualified(names, _masked(own), where)
-    found = {kind: _defined(masked, name, where) for kind, name in names.items()}
-    arguments = _arguments(found["forward"], masked, where)
+    names, space, code = unqualified(names, _code(own), where)
+    found = {kind: _defined(code, name, where) for kind, name in names.items()}
+    arguments = _arguments(found["forward"], where)
     maker, values = _example_of(inputs, arguments, where)
-    used = used_by(names.values(), own, masked)
+    used = used_by(names.values(), own, code)
     called = _called(own, used, found["forward"], arguments, given)
     op_of = partial(_op, _op_name(snippet, key, forward), found, arguments, used, given, values, maker, where, called)
 
     def kernel_of(op: Op) -> Kernel:
         bound = {"forward": names["forward"]} if op.signature.outputs == COUNTS else names
-        match = match_functions(op, bound, masked, where, space, counted=True)
-        taken_names = {one for one, _ in find_functions(masked)} & {"forward", "backward"}
+        match = match_functions(op, bound, code, where, space, counted=True)
+        taken_names = {one.name for one in at_file_scope(code)} & {"forward", "backward"}
         called = ("called_forward", "called_backward") if taken_names else ("forward", "backward")
         text = "\n\n".join([own.rstrip(), _IMPLICIT, adapter_text(op, match, bool(_DENSE.search(own)), called)])
         kind = "cuda" if snippet.cuda else "cpp"
@@ -471,7 +468,7 @@ def _without_modules(text: str) -> str:
     return text
 
 
-def _defined(masked: str, name: str, where: str) -> Function:
+def _defined(code: str, name: str, where: str) -> Function:
     """Find a function, with what its types stand for.
 
     Raises:
@@ -479,25 +476,24 @@ def _defined(masked: str, name: str, where: str) -> Function:
     """
     if name.startswith("["):
         raise DefinitionError(f"{where}: it binds a lambda, want a function with a name")
-    found = [one for _, one in find_functions(masked, re.escape(name))]
+    found = [one for one in at_file_scope(code) if one.name == name]
     if not found:
         raise DefinitionError(f"{where}: the text defines no function {name!r} at file scope, outside of any namespace")
     if len(found) > 1:
         several = " and ".join(f"{name}({', '.join(one.types)})" for one in found)
         raise DefinitionError(f"{where}: {name!r} is overloaded: {several}. Give each a name of its own")
-    if "template" in found[0].returns:
+    if found[0].template:
         raise DefinitionError(
             f"{where}: {name!r} is a template: want a function that calls it with a type, "
             f"at::Tensor {name}_float(at::Tensor x) {{ return {name}<float>(x); }}"
         )
-    aliases = aliases_in(masked)
-    returns, types = meant(found[0].returns, aliases), tuple(meant(one, aliases) for one in found[0].types)
-    if not _RETURNED.search(re.sub(r"\bconst\b|&", " ", returns).strip()):
+    spelled = meant_function(found[0], aliases_in(mask(code)))
+    if not _RETURNED.search(re.sub(r"\bconst\b|&", " ", spelled.returns).strip()):
         raise DefinitionError(
-            f"{where}: {name!r} returns {returns!r}, want tensors or numbers: one, several in a std::tuple, a std::vector of tensors, "
-            "or void. Write a function around it that returns such, and name that one in functions"
+            f"{where}: {name!r} returns {spelled.returns!r}, want tensors or numbers: one, several in a std::tuple, a std::vector of "
+            "tensors, or void. Write a function around it that returns such, and name that one in functions"
         )
-    return replace(found[0], returns=returns, types=types)
+    return spelled
 
 
 @dataclass(frozen=True)
@@ -525,14 +521,15 @@ class _Argument:
         return self.type == LIST
 
 
-def _arguments(found: Function, masked: str, where: str) -> list[_Argument]:
+def _arguments(found: Function, where: str) -> list[_Argument]:
     """Read the arguments of a function.
 
     Raises:
         DefinitionError: a type that an op does not have.
     """
     arguments: list[_Argument] = []
-    for number, (type_, own, default) in enumerate(zip(found.types, found.names, found.defaults, strict=True), 1):
+    for number, one in enumerate(found.parameters, 1):
+        type_, own, default = one.type, one.name, one.default
         plain = re.sub(r"\s+", " ", re.sub(r"\bconst\b|&", " ", type_)).strip()
         kind = next((kind for kind, pattern in (_NUMBERS | _LISTS).items() if re.fullmatch(pattern, plain)), "")
         if re.fullmatch(_TENSOR, plain):
@@ -630,7 +627,7 @@ def _op(
     name: str,
     found: Mapping[str, Function],
     arguments: Sequence[_Argument],
-    masked: str,
+    code: str,
     given: Any,
     inputs: tuple[Any, ...] | None,
     maker: Callable[..., Any] | None,
@@ -646,7 +643,7 @@ def _op(
         name: of the op.
         found: the function, and its backward.
         arguments: of the function.
-        masked: the text.
+        code: the text.
         given: the reference.
         inputs: the arguments of the example call.
         maker: made them, where the user said how.
@@ -665,17 +662,17 @@ def _op(
     reference = Reference(given, missing * bool(lacks))
     if given is not None and void:
         reference = replace(reference, places=_places(given, arguments, inputs, where))
-    asked, apart = (_asker(body, arguments) for body in (body_of(masked, function_), whole_body(masked, function_)))
-    ties = list(_ties(masked, function_, arguments))
+    asked, apart = (_asker(body, arguments) for body in (body_of(code, function_), whole_body(code, function_)))
+    ties = list(_ties(code, function_, arguments))
     known = explore(
         *(where, [a.name for a in arguments], inputs, asked, apart, None if given is None else reference, maker, ties),
         called,
     )
-    differentiable = _differentiable(known, arguments, backward, masked, bool(_changed(known, arguments, void)))
+    differentiable = _differentiable(known, arguments, backward, code, bool(_changed(known, arguments, void)))
     if trial is not None:
         known = replace(known, reference=trial[0], first=trial[1])
     # What a run without a reference may change has to come back from it, to be seen.
-    may_change = void or (is_called and not count and _IN_PLACE.search(body_of(masked, function_)) is not None)
+    may_change = void or (is_called and not count and _IN_PLACE.search(body_of(code, function_)) is not None)
     inputs, changed = known.values, _changed(known, arguments, may_change)
     main = common_dtype(inputs)
     for argument, value in zip(arguments, inputs, strict=True):
@@ -696,7 +693,7 @@ def _op(
     }
     _require_whole_letters(known, shapes, where)
     outputs = []
-    names = [] if void else _outputs(known, function_, masked, where, count, is_called)
+    names = [] if void else _outputs(known, function_, code, where, count, is_called)
     if known.first is not None and backward is not None and (kept := _kept(names, arguments, function_, backward)):
         reference = replace(reference, kept=kept)
         names = [name for place, name in enumerate(names) if place not in kept]
@@ -717,7 +714,7 @@ def _op(
         reference,
         shapes,
         None if known.is_plain else known.inputs,
-        dtypes=_dtypes(masked, main, known),
+        dtypes=_dtypes(code, main, known),
         differentiable=differentiable,
         corners=False,
         doc="Made of a snippet for load_inline.",
@@ -815,17 +812,17 @@ def _owners(body: str, arguments: Sequence[_Argument]) -> dict[str, str]:
 
 
 def _called(
-    text: str, masked: str, found: Function, arguments: Sequence[_Argument], given: Callable[..., Any] | None
+    text: str, code: str, found: Function, arguments: Sequence[_Argument], given: Callable[..., Any] | None
 ) -> Names:
     """Read what a function, its comments and its reference call extents: `N = x.size(0)`, `x: (B, T, D)`, `B, T = x.shape`."""
-    body, reference = body_of(masked, found), _source(given)
-    code = getattr(given, "__code__", None)
-    own = dict(zip(code.co_varnames, (a.name for a in arguments), strict=False)) if code is not None else {}
+    body, reference = body_of(code, found), _source(given)
+    variables = getattr(getattr(given, "__code__", None), "co_varnames", ())
+    own = dict(zip(variables, (a.name for a in arguments), strict=False))
     told: dict[End, str] = {}
     taken = {one.upper() for one in _OF_EXTENTS.findall(body)}
     taken |= {
-        *_CAPITAL.findall(masked),
-        *(name for name in getattr(code, "co_varnames", ()) if _CAPITAL.fullmatch(name)),
+        *_CAPITAL.findall(mask(code)),
+        *(name for name in variables if _CAPITAL.fullmatch(name)),
     }
     for said, owners in ((body, _owners(body, arguments)), (reference, own)):
         for name, of, first, second in _LETTER.findall(said):
@@ -853,9 +850,9 @@ def _source(given: Callable[..., Any] | None) -> str:
         return ""
 
 
-def _ties(masked: str, found: Function, arguments: Sequence[_Argument]) -> Iterator[tuple[End, End]]:
+def _ties(code: str, found: Function, arguments: Sequence[_Argument]) -> Iterator[tuple[End, End]]:
     """List what a function compares with each other: `a.sizes() == b.sizes()`, `a.size(1) == b.size(0)`."""
-    body = whole_body(masked, found)
+    body = whole_body(code, found)
     owners = _owners(body, arguments)
     for before, one, i, other, j, behind in _TIE.findall(body):
         if not before and not behind and bool(i) == bool(j):
@@ -904,7 +901,7 @@ def _changed(known: Example, arguments: Sequence[_Argument], may: bool) -> dict[
 
 
 def _outputs(
-    known: Example, found: Function, masked: str, where: str, told: int = 0, is_called: bool = False
+    known: Example, found: Function, code: str, where: str, told: int = 0, is_called: bool = False
 ) -> list[str]:
     """Name the outputs: as the function calls what it returns, where these are names of their own.
 
@@ -916,7 +913,7 @@ def _outputs(
         DefinitionError: the function returns something else than the reference, or what cannot be counted.
     """
     try:
-        returned = list(result_of(masked, found, "").names)
+        returned = list(result_of(code, found, "").names)
     except Unclear as error:
         returned = []
         if known.first is None and not told and "vector" in found.returns:
@@ -954,10 +951,10 @@ def _kept(
     return kept if incoming and len(incoming) == len(names) - len(kept) < len(names) else {}
 
 
-def _dtypes(masked: str, main: torch.dtype | None, known: Example) -> tuple[str, ...]:
+def _dtypes(code: str, main: torch.dtype | None, known: Example) -> tuple[str, ...]:
     """List the dtypes that text and reference take: those that it dispatches over; those of ATen; else the one of the example."""
-    over = _DISPATCH.findall(masked)
-    names = ["float32", "float64"] if over or not _POINTERS.search(masked) else []
+    over = _DISPATCH.findall(mask(code))
+    names = ["float32", "float64"] if over or not _POINTERS.search(mask(code)) else []
     names += ["float16"] * bool(over and all(re.search(r"_HALF\b|[:k]Half\b", one) for one in over))
     names += ["bfloat16"] * bool(over and all("BFloat16" in one for one in over))
     own = dtype_name(main or torch.float32)
@@ -965,7 +962,7 @@ def _dtypes(masked: str, main: torch.dtype | None, known: Example) -> tuple[str,
 
 
 def _differentiable(
-    known: Example, arguments: Sequence[_Argument], backward: Function | None, masked: str, changed: bool
+    known: Example, arguments: Sequence[_Argument], backward: Function | None, code: str, changed: bool
 ) -> bool | tuple[str, ...]:
     """Say which inputs have a gradient: those that a backward returns one for, or that ATen finds."""
     real = [
@@ -974,7 +971,7 @@ def _differentiable(
         if argument.type == "Tensor" and (value is None or value.is_floating_point() or value.is_complex())
     ]
     if backward is None:
-        plain = known.first is not None and not changed and not _POINTERS.search(masked)
+        plain = known.first is not None and not changed and not _POINTERS.search(mask(code))
         if not (plain and real and _has_graph(known)):
             return False
         # Labels have none that anybody wants: two formulas that agree at 0 and 1 need not be equally steep there.
@@ -982,7 +979,7 @@ def _differentiable(
         wanted = tuple(argument.name for argument in real if argument.name not in labels)
         return wanted if labels and wanted else True
     try:
-        names = result_of(masked, backward, "").names
+        names = result_of(code, backward, "").names
     except Unclear:
         return True
     own = {of_gradient(name, [argument.own for argument in real]) for name in names}

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from ..base.arguments import plural
+from ..cpp.functions import Function, find_function
+from ..cpp.lists import split
+from ..cpp.masks import closing, mask
 from ..errors import DefinitionError
 from ..model.registry import Argument, Op
 from ..model.shapes import solve
-from ..source.signature import CPP_DTYPES, Function, aliases_in, closing, find_function, meant, split
+from ..source.signature import CPP_DTYPES, aliases_in, meant_function
 from .reading import Result, Unclear, begun, body_of, laid_open, result_of, whole_body
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
@@ -148,14 +151,14 @@ class Match:
 
 
 def match_functions(
-    op: Op, bound: Mapping[str, str], masked: str, where: str, space: str = "", counted: bool = False
+    op: Op, bound: Mapping[str, str], code: str, where: str, space: str = "", counted: bool = False
 ) -> Match:
     """Find out how the functions that an extension binds compute an op.
 
     Args:
         op: that they compute.
         bound: the names of what is its `forward` and, if there is one, its `backward`.
-        masked: the text that defines them.
+        code: the text that defines them.
         where: names the extension in messages.
         space: the namespace that its functions are to be in, `"extension::"`.
         counted: the op has as many outputs as `forward` returns tensors, also where its text does not tell.
@@ -163,7 +166,7 @@ def match_functions(
     Raises:
         DefinitionError: what cannot be matched, by name.
     """
-    matching = _Matching(op, masked, where, space, counted)
+    matching = _Matching(op, code, where, space, counted)
     forward = matching.called(bound["forward"], len(matching.returned), matching.filled_forward)
     taken = matching.taken(forward)
     outputs = matching.outputs(forward)
@@ -225,8 +228,8 @@ def bound_of(functions: Mapping[str, str], op: str, where: str) -> dict[str, str
 class _Matching:
     """Matches one function after the other; a class only so that op, text and place need no passing around."""
 
-    def __init__(self, op: Op, masked: str, where: str, space: str, counted: bool) -> None:
-        self.op, self.masked, self.where, self.space, self.counted = op, masked, where, space, counted
+    def __init__(self, op: Op, code: str, where: str, space: str, counted: bool) -> None:
+        self.op, self.code, self.where, self.space, self.counted = op, code, where, space, counted
         self.inputs = [argument.name for argument in op.signature.inputs]
         self.returned = [output.name for output in op.signature.outputs]
         self.values = {*self.inputs, *self.returned}
@@ -239,14 +242,12 @@ class _Matching:
         """Find a function that is bound, and what it returns: so many tensors, where they are counted, or those that it fills."""
         if name.startswith("["):
             raise self.error("binds a lambda: want a function with a name")
-        function = find_function(self.masked, name) if name.isidentifier() else None
+        function = find_function(self.code, name) if name.isidentifier() else None
         if function is None:
             raise self.error(f"{name!r} is no function at file scope of its sources, outside of any namespace")
-        aliases = aliases_in(self.masked)
-        types = tuple(meant(type_, aliases) for type_ in function.types)
-        function = replace(function, returns=meant(function.returns, aliases), types=types)
+        function = meant_function(function, aliases_in(mask(self.code)))
         try:
-            return Called(name, function, result_of(self.masked, function, name), self.space)
+            return Called(name, function, result_of(self.code, function, name), self.space)
         except Unclear as error:
             if self.counted:
                 return Called(name, function, Result(("",) * count), self.space)
@@ -410,7 +411,7 @@ class _Matching:
 
     def listed(self, backward: Called, name: str, known: Mapping[str, str | int]) -> tuple[str, ...]:
         """Say what a list holds: what backward calls its elements, or all that forward returns beyond the op's outputs."""
-        body = body_of(self.masked, backward.function)
+        body = body_of(self.code, backward.function)
         element = rf"\b{name}\s*(?:\[|\.\s*at\s*\()\s*(\d+)"
         count = 1 + max(map(int, re.findall(element, body)), default=-1)
         called = {int(index): own for own, index in re.findall(rf"\b(\w+)\s*=\s*{element}", body)}
@@ -427,13 +428,13 @@ class _Matching:
 
     def extent(self, forward: Called, backward: Called, name: str, type_: str, made: Mapping[str, int]) -> str:
         """Say of which input a number is an extent, or a list the extents: that whose gradient is made with it, or as forward says."""
-        body = whole_body(self.masked, backward.function)
+        body = whole_body(self.code, backward.function)
         is_list = _EXTENTS.search(type_) is not None
         for taken, index in made.items():
             words = _sizes(body, next(iter(backward.result.begun[index : index + 1]), backward.result.names[index]))
             if name in words:
                 return f"{taken}.sizes().vec()" if is_list else f"{taken}.size({words.index(name)})"
-        text = body_of(self.masked, forward.function)
+        text = body_of(self.code, forward.function)
         tensors = dict(zip(forward.names, self.taken(forward), strict=True))
         for copy, own in re.findall(r"\b(\w+)\s*=\s*(\w+)\s*\.\s*contiguous\s*\(\s*\)\s*[;,]", text):
             tensors.setdefault(copy, tensors.get(own, ""))
@@ -473,7 +474,7 @@ class _Matching:
         """Tell whether the gradient of a vector is summed with its axis kept: autograd itself would take that away again."""
         shape = self.op.shape_of[name]
         kept = rf"\b{gradient}\s*=[^;]*\bsum\s*\([^;]*\btrue\b"
-        return len(shape.dims) == 1 and not shape.any_rank and bool(gradient and re.search(kept, self.masked))
+        return len(shape.dims) == 1 and not shape.any_rank and bool(gradient and re.search(kept, mask(self.code)))
 
 
 def _left(
@@ -499,20 +500,20 @@ def _left(
     return told | dict(zip([name for name in order if name not in told], open_, strict=False))
 
 
-def unqualified(names: Mapping[str, str], masked: str, where: str) -> tuple[dict[str, str], str, str]:
+def unqualified(names: Mapping[str, str], code: str, where: str) -> tuple[dict[str, str], str, str]:
     """Take functions out of the namespace that they are in: their names in it, its name, and the text with its inside at file scope.
 
     Raises:
         DefinitionError: they are in different namespaces.
     """
     if any(name.startswith("[") for name in names.values()):  # a lambda, which is refused where it is looked for
-        return dict(names), "", masked
+        return dict(names), "", code
     spaces = {name.rpartition("::")[0].removeprefix("::") for name in names.values()}
     if len(spaces) > 1:
         raise DefinitionError(f"{where}: {' and '.join(names.values())} are in different namespaces: want them in one")
     (space,) = spaces
-    masked = laid_open(masked, space)
-    return {kind: name.rpartition("::")[2] for kind, name in names.items()}, f"{space}::" * bool(space), masked
+    code = laid_open(code, space) if space else code
+    return {kind: name.rpartition("::")[2] for kind, name in names.items()}, f"{space}::" * bool(space), code
 
 
 def of_gradient(gradient: str, known: Collection[str] = ()) -> str:

@@ -1,24 +1,20 @@
-"""Reads out of C++ text what binds an extension to Python, and what its functions return and hand on by name.
-
-As in `signature`, this is no C++ parser: it looks at functions at file scope, with comments and strings masked.
-"""
+"""Reads out of C++ text what binds an extension to Python, and what its functions return and hand on by name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..source.signature import Function, closing, find_function, find_functions, mask, split
+from ..cpp.bodies import find_calls, find_returns
+from ..cpp.functions import Function, at_file_scope, find_function, find_functions
+from ..cpp.lists import split
+from ..cpp.masks import blank, closing, code_of, mask
 
-_MODULE = re.compile(r"\b(?:PYBIND11_MODULE|TORCH_LIBRARY(?:_IMPL|_FRAGMENT)?)\s*\(\s*\w+\s*,\s*(\w+)")
+_MODULES = ("PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_IMPL", "TORCH_LIBRARY_FRAGMENT")
 #: Keys of the dispatcher under which a function computes nothing of its own.
 _OTHER_KEY = re.compile(r"Meta|Autograd\w*|Autocast\w*")
-_DEF = re.compile(
-    r'\.(?:def|impl)\s*\(\s*"(\w+)(?:\([^"]*)?"\s*,\s*(?:(?:torch::wrap_pybind_function|TORCH_FN)\s*\(\s*)?(&?\s*[\w:]+|[^,()]*)'
-)
-_LAMBDA = re.compile(r"\[[^\[\]]*\]\s*(?:\([^()]*\)\s*)?(?:mutable\s*)?(?:->[^{;]*)?\{")
-_RETURN = re.compile(r"\breturn\b\s*")
+_BOUND = re.compile(r"(?:(?:torch::wrap_pybind_function|TORCH_FN)\s*\(\s*)?&?\s*([\w:]+|[^,()]*)")
 _LIST = re.compile(
     r"(?:std::(?:vector|tuple|array)\s*<[^{}]*>\s*)?\{(.*)\}\Z"
     r"|std::(?:make_tuple|tie|tuple\s*<[^(){}]*>)\s*\((.*)\)\Z",
@@ -57,52 +53,44 @@ def find_modules(text: str) -> list[Module]:
         >>> [one.functions for one in find_modules('TORCH_LIBRARY_IMPL(x, CPU, m) { m.impl("f", &f_cpu); }')]
         [{'f': 'f_cpu'}]
     """
-    masked = mask(text)
-    found = []
-    for match in _MODULE.finditer(masked):
-        opening = masked.find("{", match.end())
-        if opening < 0:
+    code, found = code_of(text), []
+    for module in find_functions(text):
+        if module.name not in _MODULES:
             continue
-        end = closing(masked, opening)
-        # The names are strings, which the mask has blanked: what is code there is looked up here.
-        bound = [(one[1], one[2]) for one in _DEF.finditer(text, opening, end) if masked[one.start()] == "."]
-        functions = {name: what.strip().removeprefix("&").strip() for name, what in bound}
-        if _OTHER_KEY.fullmatch(match[1]):
+        functions = {}
+        for call in find_calls(code[slice(*module.body)]):
+            name = re.match(r'"(\w+)', call.arguments[0]) if len(call.arguments) > 1 else None
+            if name and call.is_member and call.name in ("def", "impl"):
+                what = _BOUND.match(call.arguments[1])
+                functions[name[1]] = what[1].strip() if what else ""
+        if any(_OTHER_KEY.fullmatch(one.text) for one in module.parameters[1:2]):
             functions = {}
-        spaces = _spaces_at(masked, match.start())
-        bound_here = {name: _meant(masked, what, spaces) for name, what in functions.items() if what}
-        found.append(Module(match.start(), end, bound_here))
+        bound = {name: _meant(code, what, module.spaces) for name, what in functions.items() if what}
+        found.append(Module(module.offset, min(module.body[1] + 1, len(text)), bound))
     return found
 
 
-def _spaces_at(masked: str, place: int) -> list[str]:
-    """List the namespaces that a place of a text lies in, the outermost first."""
-    opened = re.finditer(r"\bnamespace\s+(\w+(?:\s*::\s*\w+)*)\s*\{", masked[:place])
-    around = [one[1] for one in opened if closing(masked, one.end() - 1) > place]
-    return [part.strip() for name in around for part in name.split("::")]
-
-
-def _meant(masked: str, name: str, spaces: Sequence[str]) -> str:
+def _meant(code: str, name: str, spaces: Sequence[str]) -> str:
     """Return the whole name of a function that is named in these namespaces, where it is defined in one of them."""
-    if not re.fullmatch(r"\w+(?:::\w+)*", name) or ("::" not in name and find_function(masked, name)):
+    if not re.fullmatch(r"\w+(?:::\w+)*", name) or ("::" not in name and find_function(code, name)):
         return name
     for count in range(len(spaces), 0, -1):
         whole = "::".join([*spaces[:count], name])
         *inside, own = whole.split("::")
-        defined = find_functions(laid_open(masked, "::".join(inside)), own)
-        if any(_spaces_at(masked, one.offset) == inside for _, one in defined):
+        if any(one.name == own and one.spaces == tuple(inside) for one in find_functions(code)):
             return whole
     return name
 
 
-def laid_open(masked: str, space: str) -> str:
-    """Return a text with the inside of a namespace at file scope, every character of it where it was."""
-    for part in filter(None, space.split("::")):
+def laid_open(code: str, space: str) -> str:
+    """Return a text with the inside of a namespace at file scope, every character of it where it was; of an empty name the nameless."""
+    for part in space.split("::"):
+        masked = mask(code)
         for match in reversed([*re.finditer(rf"\bnamespace\s+(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
             end = closing(masked, match.end() - 1)
-            inside = masked[match.end() : end - 1]
-            masked = f"{masked[: match.start()]}{' ' * len(match[0])}{inside} {masked[end:]}"
-    return masked
+            inside = code[match.end() : end - 1]
+            code = f"{code[: match.start()]}{' ' * len(match[0])}{inside} {code[end:]}"
+    return code
 
 
 @dataclass(frozen=True)
@@ -124,11 +112,11 @@ class Unclear(Exception):
     """A function whose result cannot be told from its text; the message is the end of a sentence that starts with its name."""
 
 
-def result_of(masked: str, function: Function, name: str, seen: tuple[str, ...] = ()) -> Result:
+def result_of(code: str, function: Function, name: str, seen: tuple[str, ...] = ()) -> Result:
     """Follow what a function returns, through the functions that it only hands its parameters to.
 
     Args:
-        masked: the text.
+        code: the text.
         function: that is defined in it.
         name: of the function.
         seen: functions on the way here.
@@ -137,11 +125,11 @@ def result_of(masked: str, function: Function, name: str, seen: tuple[str, ...] 
         Unclear: it returns no list of names.
 
     Example:
-        >>> text = mask("Tensors f(Tensor x) { return {x, y}; }  Tensors g(Tensor a) { return f(a); }")
+        >>> text = "Tensors f(Tensor x) { return {x, y}; }  Tensors g(Tensor a) { return f(a); }"
         >>> result_of(text, find_function(text, "g"), "g")
         Result(names=('x', 'y'), aliases={'x': 'a'})
     """
-    results = [_result(masked, function, name, text, seen) for text in _returned(masked, function)]
+    results = [_result(code, function, name, text, seen) for text in find_returns(code[slice(*function.body)])]
     if not results:
         raise Unclear("returns nothing")
     if len({len(result.names) for result in results}) > 1:
@@ -149,7 +137,7 @@ def result_of(masked: str, function: Function, name: str, seen: tuple[str, ...] 
     return results[-1]
 
 
-def _result(masked: str, function: Function, name: str, text: str, seen: tuple[str, ...]) -> Result:
+def _result(code: str, function: Function, name: str, text: str, seen: tuple[str, ...]) -> Result:
     listed = _LIST.match(text)
     if listed:
         parts = split(listed[1] or listed[2] or "")
@@ -157,12 +145,12 @@ def _result(masked: str, function: Function, name: str, text: str, seen: tuple[s
     if re.search(r"\bTensor\Z", function.returns):
         return Result((_name(text),), begun=(begun(text),))
     call = _CALL.match(text)
-    called = find_function(masked, call[1]) if call and call[1] not in (*seen, name) else None
+    called = find_function(code, call[1]) if call and call[1] not in (*seen, name) else None
     if call is None or called is None:
         raise Unclear(
             f"returns '{' '.join(text.split())}', which names no tensors: want return {{new_h, new_cell, ...}}"
         )
-    inner = result_of(masked, called, call[1], (*seen, name))
+    inner = result_of(code, called, call[1], (*seen, name))
     # What is handed on as `x.contiguous()` is x still.
     given = [match[0] if (match := re.match(r"[A-Za-z_]\w*", part.strip())) else "" for part in split(call[2])]
     aliases = {taken: one for taken, one in zip(called.names, given, strict=False) if taken != one}
@@ -196,25 +184,12 @@ def begun(text: str) -> str:
     return text[match.start(1) : end].strip() if re.match(r"\s*(?:[;,)]|\Z)", text[place:]) else ""
 
 
-def _returned(masked: str, function: Function) -> Iterator[str]:
-    """List what stands behind each `return` of a function, those of its lambdas left out."""
-    body = body_of(masked, function)
-    while match := _LAMBDA.search(body):
-        end = closing(body, match.end() - 1)
-        body = body[: match.start()] + " " * (end - match.start()) + body[end:]
-    for match in _RETURN.finditer(body):
-        end = match.end()
-        while end < len(body) and body[end] != ";":
-            end = closing(body, end) if body[end] in "({[" else end + 1
-        yield body[match.end() : end].strip()
+def body_of(code: str, function: Function) -> str:
+    """Return the masked text between the braces of a function."""
+    return mask(code)[slice(*function.body)]
 
 
-def body_of(masked: str, function: Function) -> str:
-    """Return the text between the braces of a function."""
-    return masked[slice(*_inside(masked, function))]
-
-
-def whole_body(masked: str, function: Function, seen: tuple[int, ...] = ()) -> str:
+def whole_body(code: str, function: Function, seen: tuple[int, ...] = ()) -> str:
     """Return the text between the braces of a function, and of those that it hands its arguments to, under its own names of these.
 
     Example:
@@ -222,17 +197,18 @@ def whole_body(masked: str, function: Function, seen: tuple[int, ...] = ()) -> s
         >>> whole_body(text, find_function(text, "f")).split("\\n")[1].strip()
         'return b.numel() / given_n;'
     """
-    body = body_of(masked, function)
-    parts = {body: None}
-    for name, other in find_functions(masked) if len(seen) < _DEEPEST else ():
+    body = body_of(code, function)
+    parts, calls = {body: None}, find_calls(code[slice(*function.body)])
+    for other in at_file_scope(code) if len(seen) < _DEEPEST else ():
         if other.offset in (function.offset, *seen):
             continue
         inner = ""
-        for call in re.finditer(rf"\b{name}\s*(?:<[^<>;{{}}]*>\s*)?\(", body):
-            given = split(body[call.end() : closing(body, call.end() - 1) - 1])
-            handed = [_HANDED.fullmatch(one) for one in given]
+        for call in calls:
+            if call.name != other.name or call.is_member:
+                continue
+            handed = [_HANDED.fullmatch(one) for one in call.arguments]
             own = {taken: one[1] if one else f"given_{taken}" for taken, one in zip(other.names, handed, strict=False)}
-            inner = inner or whole_body(masked, other, (*seen, function.offset))
+            inner = inner or whole_body(code, other, (*seen, function.offset))
             parts[_renamed(inner, own)] = None
     return "\n".join(parts)
 
@@ -242,13 +218,7 @@ def _renamed(body: str, names: Mapping[str, str]) -> str:
     return re.sub(r"(?<![.\w>])[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), body)
 
 
-def _inside(masked: str, function: Function) -> tuple[int, int]:
-    """Say where the text between the braces of a function begins and ends."""
-    opening = masked.index("{", closing(masked, masked.index("(", function.offset)))
-    return opening + 1, closing(masked, opening) - 1
-
-
-def used_by(names: Iterable[str], text: str, masked: str) -> str:
+def used_by(names: Iterable[str], text: str, code: str) -> str:
     """Blank the bodies of functions that these do not use, so that what stands there is not taken for theirs.
 
     A function uses whatever it names, and so on. What stands outside of functions, such as classes and macros, belongs to all of them.
@@ -256,17 +226,17 @@ def used_by(names: Iterable[str], text: str, masked: str) -> str:
     Args:
         names: of functions at file scope.
         text: in which the macros stand.
-        masked: the text, masked.
+        code: of the text.
 
     Example:
         >>> text = "int a() { return 1; } int b() { return 2; } int c() { return a(); }"
         >>> used_by(["c"], text, text)
         'int a() { return 1; } int b() {           } int c() { return a(); }'
     """
-    bodies = [(name, *_inside(masked, function)) for name, function in find_functions(masked)]
-    outside = masked
+    bodies = [(one.name, *one.body) for one in find_functions(code) if not one.spaces]
+    masked = outside = mask(code)
     for _, start, end in bodies:
-        outside = outside[:start] + " " * (end - start) + outside[end:]
+        outside = outside[:start] + blank(outside[start:end]) + outside[end:]
     used, new, depth = set[str](), {*names, *re.findall(r"\w+", " ".join(_MACRO.findall(text)))}, 0
     for token in re.finditer(r"[{}]|(\w+)(\s*\()?", outside):
         depth += {"{": 1, "}": -1}.get(token[0], 0)
@@ -277,5 +247,5 @@ def used_by(names: Iterable[str], text: str, masked: str) -> str:
         new = {w for name, start, end in bodies if name in new for w in re.findall(r"\w+", masked[start:end])} - used
     for name, start, end in bodies:
         if name not in used:
-            masked = masked[:start] + re.sub(r"[^\n]", " ", masked[start:end]) + masked[end:]
-    return masked
+            code = code[:start] + blank(code[start:end]) + code[end:]
+    return code

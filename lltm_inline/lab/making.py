@@ -18,12 +18,12 @@ from typing import Any
 
 from ..base.above import Sheet
 from ..base.arguments import first_line, offer, path_of, refusal, shown, using_file
+from ..cpp.functions import at_file_scope
 from ..errors import DefinitionError, FileError, InputError, UnknownKernelError
 from ..model.kernel import Kernel
 from ..model.op import Op
 from ..model.own_file import kernels_of
 from ..model.registry import registry
-from ..source.signature import closing, find_functions, mask
 from .cells import BEGIN, END, cut, grade_id, read_notebook, source_of
 from .lab import OWN_OP, SECRET, TOML, Lab, own_folder, own_ops, read_lab
 
@@ -214,14 +214,11 @@ def _text_of(op: Op) -> str:
 def _with_marks(kernel: Kernel) -> str:
     """Mark what stands in `forward` and `backward` as the solution; without it they say that they are not written yet."""
     text = kernel.cpp
-    masked = mask(text)
-    functions = [function for name, function in find_functions(masked) if name in kernel.functions]
-    for function in sorted(functions, key=lambda one: -one.offset):
-        first = masked.index("{", closing(masked, masked.index("(", function.offset)))
-        last = closing(masked, first) - 1
-        body = text[first + 1 : last].strip("\n").rstrip()
+    for function in reversed([one for one in at_file_scope(text) if one.name in kernel.functions]):
+        first, last = function.body
+        body = text[first:last].strip("\n").rstrip()
         body = f'\n  // {BEGIN}\n{body}\n  // {END}\n  TORCH_CHECK(false, "not written yet");\n'
-        text = text[: first + 1] + body + text[last:]
+        text = text[:first] + body + text[last:]
     return text.strip() + "\n"
 
 

@@ -6,7 +6,7 @@ import random
 import re
 from dataclasses import dataclass
 
-from ..source.signature import mask
+from ..cpp.masks import mask
 from .cells import BEGIN, cut
 
 #: What is changed into what, with the word for it. Each pattern finds a place in the code of a text.

@@ -15,11 +15,11 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from ..base.arguments import path_of, plural, using_file
+from ..cpp.masks import mask
 from ..errors import InputError
 from ..show.markup import Html, join, tag
 from ..show.parts import Cell, badge, bar, fold, note, page, paragraph, table
 from ..show.source import source
-from ..source.signature import mask
 from .grades import GRADES, NOT_RUN, Grade, Grades, plain_cell
 from .making import Made
 

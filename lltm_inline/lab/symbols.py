@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..cpp.masks import uncommented
 from ..errors import InfraError
-from ..source.signature import uncommented
 
 #: What the assembler is handed as it stands, and, of attributes, what has a function run ahead of a call.
 _ASSEMBLY = re.compile(r"\b(?:asm|__asm|__asm__)\b")

@@ -14,6 +14,7 @@ from ..base.arguments import nearest, shown
 from ..base.device import DEVICES
 from ..checking.report import Report
 from ..compiling.compiler import Build
+from ..cpp.masks import mask
 from ..diagnosis.source_text import python_line
 from ..errors import BuildError, CheckError, InputError, TemplateError, UnknownKernelError
 from ..measure.counts import can_count
@@ -23,7 +24,6 @@ from ..model.registry import Diff, diff, fit, registry
 from ..run.setting import Setting, choose_sizes
 from ..show import diff_source, fold, page, paragraph, tick
 from ..source.choose import usual_device
-from ..source.signature import mask
 from .live import Notebook, Terminal
 from .options import KINDS, CellOptions, suggestion
 from .pipeline import Order, carry_out

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base.arguments import shown
 from ..base.command_line import as_typed
+from ..cpp.functions import at_file_scope
 from ..errors import InputError
 from ..extension.inline import from_load_inline
 from ..extension.reading import find_modules
@@ -16,7 +17,6 @@ from ..model.kernel import Kernel
 from ..model.registry import registry
 from ..run.setting import Setting
 from ..source.choose import usual_device
-from ..source.signature import find_functions, mask, taken
 from .cell import Outcome, is_cuda, show_all, text_of
 from .live import Notebook, Terminal
 from .options import Option, by_argument, laid_out, suggestion
@@ -73,7 +73,7 @@ def run(
     kind = "cuda_sources" if is_cuda(text) else "cpp_sources"
     functions = [_unquoted(word) for word in words.split()]
     if not functions and not any(module.functions for module in find_modules(text)):
-        defined = list(dict.fromkeys(name for name, _ in find_functions(mask(taken(text)))))
+        defined = list(dict.fromkeys(function.name for function in at_file_scope(text)))
         listed = f"Its functions: {', '.join(defined)}" if defined else "It defines no function"
         raise InputError(f"%%load_inline: which function of the text? Write %%load_inline FUNCTION. {listed}")
     values: dict[str, Any] = {}

@@ -23,9 +23,11 @@ import re
 from dataclasses import dataclass
 from string import Template
 
+from ..cpp import functions as cpp
+from ..cpp.functions import Function, at_file_scope
+from ..cpp.masks import mask
 from ..errors import TemplateError
 from ..model.registry import Kernel, Op
-from .signature import Function, find_functions, mask
 
 #: Types of C++ by dtype of the op: those for which a template is instantiated.
 _TEMPLATE_TYPES = {"float32": "float", "float64": "double"}
@@ -83,30 +85,25 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
         TemplateError: there is none, or one that cannot be called with tensors and numbers.
     """
     found = []
-    masked = mask(text)
-    for name, function in find_functions(masked):
-        if not _is_launch_function(function):
-            continue
-        fail = _Refusal(kernel, name)
-        head = re.fullmatch(r"(template\s*<.*?>)?\s*(.*)", function.returns)
-        assert head is not None
-        if head[2] != "void":
-            raise fail(f"returns '{head[2]}', want void")
-        template = _template_parameter(head[1] or "", fail)
+    for function in filter(_is_launch_function, at_file_scope(text)):
+        fail = _Refusal(kernel, function.name)
+        if function.returns != "void":
+            raise fail(f"returns '{function.returns}', want void")
+        template = _template_parameter(function.template, fail)
         if template and (wrong := [dtype for dtype in op.dtypes if dtype not in _TEMPLATE_TYPES]):
             raise fail(
                 f"is a template, and op {op.name!r} has dtype {wrong[0]}: only float32 and float64 can be instantiated"
             )
-        pairs = zip(function.types[:-1], function.names[:-1], strict=True)
-        parameters = tuple(_parameter(type_, name, template, fail) for type_, name in pairs)
+        parameters = tuple(_parameter(one, template, fail) for one in function.parameters[:-1])
         if not any(parameter.is_pointer for parameter in parameters):
             raise fail("takes no pointer, so that nothing tells on which device to launch")
         if template and not any(p.is_pointer and p.type == template for p in parameters):
             raise fail(f"takes no pointer to {template}, so that no tensor tells which type to launch")
-        found.append(Launcher(name, template, parameters))
+        found.append(Launcher(function.name, template, parameters))
     names = [launcher.name for launcher in found]
     if repeated := next((name for name in names if names.count(name) > 1), ""):
         raise _Refusal(kernel, repeated)("is defined twice: give each launch function a name of its own")
+    masked = mask(text)
     if not found and masked.count("{") == masked.count("}"):  # else a bracket hides it, and nvcc will say which
         raise TemplateError(
             f"kernel {kernel.label!r}, cuda: no function 'forward', and no launch function either. A launch function stands at "
@@ -115,9 +112,9 @@ def find_launchers(kernel: Kernel, op: Op, text: str) -> tuple[Launcher, ...]:
     return tuple(found)
 
 
-def has_launch_functions(masked: str) -> bool:
-    """Tell whether a masked CUDA text has a launch function, right or wrong."""
-    return any(_is_launch_function(function) for _, function in find_functions(masked))
+def has_launch_functions(text: str) -> bool:
+    """Tell whether a CUDA text has a launch function, right or wrong."""
+    return any(map(_is_launch_function, at_file_scope(text)))
 
 
 def _is_launch_function(function: Function) -> bool:
@@ -143,16 +140,14 @@ def _template_parameter(text: str, fail: _Refusal) -> str:
     return match[1]
 
 
-def _parameter(type_: str, name: str, template: str, fail: _Refusal) -> Parameter:
-    if not name and (star := re.fullmatch(r"(.*\*)\s*(\w+)", type_)):  # const float *x
-        type_, name = star[1], star[2]
-    plain = re.sub(r"\b__restrict(?:__)?\b", "", type_).replace("std::", "").strip()
+def _parameter(one: cpp.Parameter, template: str, fail: _Refusal) -> Parameter:
+    plain = re.sub(r"\b__restrict(?:__)?\b", "", one.type).replace("std::", "").strip()
     match = re.fullmatch(r"(const )?(\w+)( const)?\s*(\*?)(?:\s*const)?", plain)
     if match is None or match[2] not in (*_NUMBERS, *filter(None, [template])):
-        raise fail(f"takes '{f'{type_} {name}'.strip()}'. {_WANT}")
-    if not name:
-        raise fail(f"has a parameter without a name, '{type_}'")
-    return Parameter(name, match[2], bool(match[4]), bool(match[1] or match[3]))
+        raise fail(f"takes '{one.text}'. {_WANT}")
+    if not one.name:
+        raise fail(f"has a parameter without a name, '{one.type}'")
+    return Parameter(one.name, match[2], bool(match[4]), bool(match[1] or match[3]))
 
 
 def types_of(launcher: Launcher, op: Op) -> list[str]:

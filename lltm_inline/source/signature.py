@@ -1,39 +1,22 @@
-"""Reads `forward` and `backward` out of a kernel's C++ text and holds them against the op's schema.
+"""Holds `forward` and `backward` of a kernel's C++ text against the op's schema.
 
-This is what makes a wrong argument count an instant, plain message in place of a page of template errors. It is
-no C++ parser: it looks at functions defined at file scope, with comments, strings and preprocessor lines masked.
+This is what makes a wrong argument count an instant, plain message in place of a page of template errors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..base.arguments import plural
+from ..cpp.functions import Function, find_function, squeezed
+from ..cpp.lists import split
+from ..cpp.masks import mask, taken
 from ..model.op import LIST, RESULTS
 from ..model.registry import Argument, Kernel, Op
 from .custom_classes import shared_names
 
-#: What may open something that is no code. A number is whole: in 1'000 nothing opens; and FOR"(" is a name before a plain string.
-_OPENER = re.compile(
-    r"""//|/\*|\b(?:u8|[uUL])?R"(?P<tag>[^\s()\\]{0,16})\(|(?P<number>\b\d(?:'?\w|(?<=[eEpP])[+-]|\.)*)|"|'"""
-)
-_ENDS = {
-    "//": re.compile(r"[^\n]*"),
-    # `open` is the end of a line in which none of these ends.
-    '"': re.compile(r'(?:\\.|[^"\\\n])*+(?:"|(?P<open>))', re.DOTALL),
-    # Words in single quotes stay to be seen, as they are a mistake; a quote in them opens nothing.
-    "'": re.compile(r"""(?:\\.|[^'\\\n])'|(?=[^'\n]*")(?:\\.|[^'\\\n])++(?:'|(?P<open>))""", re.DOTALL),
-}
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
-#: What follows the parameters of a definition, with the return type behind an arrow.
-_ATTRIBUTE = re.compile(r"\[\[[^\]]*\]\]|__attribute__\s*\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
-_HEAD = re.compile(
-    rf"(?:\s|noexcept\b(?:\s*\([^()]*(?:\([^()]*\)[^()]*)*\))?|{_ATTRIBUTE.pattern})*(?:->([^{{;]*))?\{{"
-)
-_CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(.*)")
 _LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b(\w+)\s*;")
 #: A name that stands for itself: in no namespace, and no template.
@@ -110,17 +93,6 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Function:
-    """One function definition: types, names and defaults as they stand in the text; what has no default has an empty one."""
-
-    returns: str
-    types: tuple[str, ...]
-    names: tuple[str, ...]
-    offset: int
-    defaults: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Interface:
     """What a kernel's text offers.
 
@@ -157,127 +129,6 @@ def own_text(text: str) -> str:
     return re.split(f"^{GENERATED}", text, maxsplit=1, flags=re.MULTILINE)[0]
 
 
-@lru_cache(maxsize=32)  # an export asks for the functions of one text again and again
-def mask(text: str) -> str:
-    """Blank comments, strings and preprocessor lines; every other character keeps its place.
-
-    >>> mask('int x; // {')
-    'int x;     '
-    """
-    return _DIRECTIVE.sub(lambda match: _blank(match[0]), _code(text))
-
-
-@lru_cache(maxsize=32)
-def taken(text: str) -> str:
-    """Blank what the preprocessor leaves out, as far as the text alone tells: the inside of `#if 0`, and all branches but one.
-
-    Of a condition that is not known the first branch stands for all: each of them has braces that are closed in it or in none.
-
-    >>> taken("int a;\\n#if 0\\nint b;\\n#else\\nint c;\\n#endif").split()
-    ['int', 'a;', '#if', '0', '#else', 'int', 'c;', '#endif']
-    """
-    lines = text.split("\n")
-    #: For each condition that is open: whether this branch is taken, and whether one of it was.
-    opened: list[tuple[bool, bool]] = []
-    for number, code in enumerate(_code(text).split("\n")):
-        condition = _CONDITION.match(code)
-        if condition is None:
-            if not all(now for now, _ in opened):
-                lines[number] = _blank(lines[number])
-        elif condition[1].startswith("if"):
-            now = not (condition[1] == "if" and condition[2].strip() in ("0", "false"))
-            opened.append((now, now))
-        elif opened and condition[1] == "endif":
-            opened.pop()
-        elif opened:
-            now = not opened[-1][1] and condition[2].strip() not in ("0", "false")
-            opened[-1] = now, opened[-1][1] or now
-    return "\n".join(lines)
-
-
-def uncommented(text: str) -> str:
-    """Blank comments alone, those of several lines as one line: what a directive says, however it is spelled.
-
-    >>> uncommented('/**/#/* one */define S "//"')
-    '    #         define S "//"'
-    """
-    return _code(text, strings=False)
-
-
-def _code(text: str, strings: bool = True) -> str:
-    """Blank comments, and strings."""
-    parts, done, position = [], 0, 0
-    # Nothing is looked for twice where it does not stand: that would take for ever.
-    last, open_to = _last_ends(text), dict.fromkeys(_ENDS, 0)
-    while opener := _OPENER.search(text, position):
-        if opener["number"]:
-            position = opener.end()
-            continue
-        start, end = opener.start(), -1
-        plain = _ENDS.get(opener[0])
-        close = "*/" if opener[0] == "/*" else f'){opener["tag"]}"'
-        if plain is None and last.get(close, -1) >= opener.end():
-            end = text.find(close, opener.end()) + len(close)
-        # A quote in a string that does not end is behind a backslash there: what it would open ends as little.
-        elif plain and start >= open_to[opener[0]] and (closed := plain.match(text, opener.end())):
-            if closed.lastgroup:
-                open_to[opener[0]] = closed.end()
-            else:
-                end = closed.end()
-        position = end if end >= 0 else start + 1
-        if end >= 0 and (strings or opener[0] in ("//", "/*")):
-            blank = _blank(text[start:end])
-            parts += [text[done:start], blank if strings else blank.replace("\n", "\f")]
-            done = end
-    return "".join([*parts, text[done:]])
-
-
-def _last_ends(text: str) -> dict[str, int]:
-    """Return where each end of a comment or a raw string stands last."""
-    sizes = range(17) if 'R"' in text else ()
-    raw = (found for size in sizes for found in re.finditer(rf'(?=(\)[^\s()\\]{{{size}}}"))', text))
-    return {"*/": text.rfind("*/"), **{found[1]: found.start() for found in raw}}
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
-
-
-@lru_cache(maxsize=64)
-def find_function(masked: str, name: str) -> Function | None:
-    """Find the definition of `name` at file scope in a masked text, or None."""
-    return next((function for _, function in find_functions(masked, name)), None)
-
-
-def find_functions(masked: str, name: str = r"[A-Za-z_]\w*") -> Iterator[tuple[str, Function]]:
-    """List the functions that a masked text defines at file scope, each with its name.
-
-    >>> [name for name, _ in find_functions("int f() { return g(1); }  void g(int x);  void h(int x) {}")]
-    ['f', 'h']
-    """
-    closings = _closings(masked)
-    depth = seen = 0
-    for match in re.finditer(rf"\b({name})\s*\(", masked):
-        start = match.start()
-        depth += masked.count("{", seen, start) - masked.count("}", seen, start)
-        seen = start
-        close = closings.get(match.end() - 1)
-        head = _HEAD.match(masked, close + 1) if depth == 0 and close is not None else None
-        if close is None or head is None:
-            continue
-        begins = max(masked.rfind(letter, 0, start) for letter in ";{}") + 1
-        begins = max([begins, *(stray.end() for stray in _STRAY.finditer(masked, begins, start))])
-        words = masked[begins:start] if head[1] is None else head[1]
-        parameters = [_parameter(part) for part in split(masked[match.end() : close])]
-        types, names, defaults = zip(*parameters, strict=True) if parameters else ((), (), ())
-        words = re.sub(r"\b(?:static|inline)\b", " ", _ATTRIBUTE.sub(" ", words))
-        yield match[1], Function(_squeeze(words), types, names, start, defaults)
-
-
-#: A line that is no C++, as Python's import is: the compiler says so, and it is no part of the type that stands behind it.
-_STRAY = re.compile(r"^[ \t]*(?:include\s*[<\"]|import\s|from\s).*\n", re.MULTILINE)
-
-
 def examine(kernel: Kernel, op: Op, text: str) -> Interface:
     """Hold the functions of a kernel's C++ text against its op.
 
@@ -288,8 +139,8 @@ def examine(kernel: Kernel, op: Op, text: str) -> Interface:
     """
     masked = mask(taken(text))
     name, of_gradients = (*kernel.functions, "")[:2]
-    forward = find_function(masked, name)
-    backward = find_function(masked, of_gradients) if of_gradients else None
+    forward = find_function(text, name)
+    backward = find_function(text, of_gradients) if of_gradients else None
     if (opened := masked.find("/*")) >= 0:  # of those that end nothing is left
         place = _locate(text, opened, kernel.name)
         return Interface(0, False, (Problem(*place, "a comment begins here, and has no end", "End it with */"),))
@@ -560,7 +411,7 @@ class _Examination:
         if returns == "void":
             return []
         inner = re.fullmatch(r"std::(?:tuple|pair)<(.*)>", returns)
-        parts = [_squeeze(part) for part in split(inner[1])] if inner else [returns]
+        parts = [squeezed(part) for part in split(inner[1])] if inner else [returns]
         known = "|".join([self.tensor, *(_PLAIN[type_] for type_ in RESULTS[1:])])
         return parts if (len(parts) > 1 or not inner) and all(re.fullmatch(known, part) for part in parts) else None
 
@@ -578,7 +429,7 @@ def aliases_in(masked: str) -> dict[str, str]:
         {'Pair': 'std::tuple<Tensor, Tensor>', 'T': 'at::Tensor'}
     """
     found = (match.groups() for match in _ALIAS.finditer(masked))
-    return {new or old: _squeeze(one or other) for new, one, other, old in found}
+    return {new or old: squeezed(one or other) for new, one, other, old in found}
 
 
 def meant(type_: str, aliases: Mapping[str, str]) -> str:
@@ -590,7 +441,13 @@ def meant(type_: str, aliases: Mapping[str, str]) -> str:
     """
     for _ in range(_DEEPEST):
         type_ = _OWN_NAME.sub(lambda name: aliases.get(name[0], name[0]), type_)
-    return _squeeze(type_)
+    return squeezed(type_)
+
+
+def meant_function(function: Function, aliases: Mapping[str, str]) -> Function:
+    """Put what they stand for in the place of a text's own names of types, in what a function takes and returns."""
+    parameters = tuple(replace(one, type=meant(one.type, aliases)) for one in function.parameters)
+    return replace(function, returns=meant(function.returns, aliases), parameters=parameters)
 
 
 def backward_arguments(kernel: Kernel, op: Op, interface: Interface) -> tuple[Argument, ...]:
@@ -618,48 +475,3 @@ def _first_file(text: str, name: str) -> str:
     """Name the source that a rendered text begins with."""
     match = _LINE.search(text)
     return match[2] if match else name
-
-
-def _closings(text: str) -> dict[int, int]:
-    """Pair the round brackets of a text: place of the opening one to place of its closing one."""
-    pairs, opened = {}, []
-    for match in re.finditer(r"[()]", text):
-        if match[0] == "(":
-            opened.append(match.start())
-        elif opened:
-            pairs[opened.pop()] = match.start()
-    return pairs
-
-
-def closing(masked: str, opening: int) -> int:
-    """Return the place behind the bracket that closes the one at `opening`; the end of the text if none does."""
-    depth = 0
-    for match in re.compile(r"[(){}\[\]]").finditer(masked, opening):
-        depth += 1 if match[0] in "({[" else -1
-        if depth == 0:
-            return match.end()
-    return len(masked)
-
-
-def split(text: str) -> list[str]:
-    """Split at commas that stand outside of brackets."""
-    parts, depth, start = [], 0, 0
-    for position, letter in enumerate(text):
-        depth += {"<": 1, "(": 1, "{": 1, ">": -1, ")": -1, "}": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            parts.append(text[start:position])
-            start = position + 1
-    return [part for part in [*parts, text[start:]] if part.strip()]
-
-
-def _parameter(text: str) -> tuple[str, str, str]:
-    text, _, default = map(_squeeze, text.partition("="))
-    match = re.fullmatch(r"(.*[>&\s])([A-Za-z_]\w*)", text)
-    named = match and not (
-        match[1].strip() in ("const", "unsigned", "long") or match[2] in ("double", "bool", "int64_t")
-    )
-    return (_squeeze(match[1]), match[2], default) if match and named else (text, "", default)
-
-
-def _squeeze(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()

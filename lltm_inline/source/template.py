@@ -22,6 +22,8 @@ from dataclasses import dataclass, replace
 from string import Template
 
 from ..base.device import DEVICES
+from ..cpp.functions import Function, find_function
+from ..cpp.masks import mask
 from ..cuda_cpu import header as cuda_names
 from ..cuda_cpu import on_cpu, rewrite
 from ..cuda_cpu import runtime as cuda_runtime
@@ -30,7 +32,7 @@ from ..model.registry import BINDINGS, Kernel, Op
 from .binding import generate_binding
 from .custom_classes import NAMESPACE
 from .launchers import find_launchers, has_launch_functions, host_text, instances_text
-from .signature import Function, Interface, examine, find_function, mask
+from .signature import Interface, examine
 
 # Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
 # slower) `at::parallel_for` would be serial: let it run on torch's own threads.
@@ -265,7 +267,7 @@ def require_text(kernel: Kernel, device: str, cure: bool = True) -> None:
     if text == "cpp" and kernel.cpp:
         why = (
             "its cpp text calls the launch functions of its cuda text"
-            if has_launch_functions(mask(kernel.cuda))
+            if has_launch_functions(kernel.cuda)
             else "its cuda text defines no 'forward', and its two texts make one CUDA kernel"
         )
         raise DefinitionError(f"kernel {kernel.label!r}: {why}, so it runs on {others} alone")
@@ -277,7 +279,7 @@ def require_text(kernel: Kernel, device: str, cure: bool = True) -> None:
 
 def is_torch_free(kernel: Kernel) -> bool:
     """Tell whether the cuda text knows no tensors: it has launch functions, which the cpp text calls."""
-    return bool(kernel.cpp and kernel.cuda) and find_function(mask(kernel.cuda), kernel.functions[0]) is None
+    return bool(kernel.cpp and kernel.cuda) and find_function(kernel.cuda, kernel.functions[0]) is None
 
 
 @dataclass(frozen=True)
@@ -305,8 +307,7 @@ def _cuda_body(kernel: Kernel, op: Op) -> _Body:
         return _torch_free_body(kernel, op)
     text = _fill(kernel, "cuda", kernel.name)
     interface = examine(kernel, op, text)
-    masked = mask(text)
-    found = {name: find_function(masked, name) for name in kernel.functions}
+    found = {name: find_function(text, name) for name in kernel.functions}
     prototypes = [prototype(function, name) for name, function in found.items() if function]
     host = "\n".join(["// Defined in the CUDA file.", *_defines(kernel), *prototypes])
     cuda = _cuda_file(kernel, ("array", "cstdint", "tuple"), _define_behind_headers(kernel, text, kernel.name))

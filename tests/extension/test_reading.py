@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lltm_inline.cpp.functions import find_function
 from lltm_inline.extension.reading import Module, Result, Unclear, find_modules, result_of
-from lltm_inline.source.signature import find_function, mask
 from tests.properties.malformed import PROFILE, TEXTS
 
 PIECES = (
@@ -18,10 +18,9 @@ PIECES = (
 
 def result(text: str, name: str = "f") -> Result:
     """Return what a function of a text returns."""
-    masked = mask(text)
-    function = find_function(masked, name)
+    function = find_function(text, name)
     assert function is not None
-    return result_of(masked, function, name)
+    return result_of(text, function, name)
 
 
 @pytest.mark.parametrize(
@@ -119,11 +118,10 @@ def test_libraries_within_a_namespace() -> None:
 def test_any_text(text: str) -> None:
     """Whatever the text, it is read to an end."""
     find_modules(text)
-    masked = mask(text)
-    function = find_function(masked, "f")
+    function = find_function(text, "f")
     if function is None:
         return
     try:
-        assert isinstance(result_of(masked, function, "f"), Result)
+        assert isinstance(result_of(text, function, "f"), Result)
     except Unclear as error:
         assert str(error)

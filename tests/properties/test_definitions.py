@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lltm_inline as li
+from lltm_inline.cpp.masks import mask
 from lltm_inline.errors import DefinitionError, EditError, InputError, LltmInlineError, UnknownKernelError
 from lltm_inline.model.registry import Cost, Schema
 from lltm_inline.model.shapes import Shape
-from lltm_inline.source.signature import mask
 from lltm_inline.source.template import render
 from tests.properties.malformed import ANYTHING, PROFILE, TEXTS, answer, in_cache
 from tests.tiny import forget, inputs, reference

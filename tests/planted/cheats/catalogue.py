@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from lltm_inline.cpp.functions import Function, find_function
 from lltm_inline.lab.lab import Exercise
-from lltm_inline.source.signature import Function, find_function, mask
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def cheats(exercise: Exercise, solution: str) -> tuple[Cheat, ...]:
         Texts that must not have full points, each with the reason.
     """
     name = exercise.settings.get("functions", ("forward",))[0]
-    forward = find_function(mask(solution), name)
+    forward = find_function(solution, name)
     # Tricks look at the bytes of tensors, which only ATen's show.
     arguments = zip(forward.types, forward.names, strict=True) if forward and "torch::stable" not in solution else ()
     first = next((argument for kind, argument in arguments if _TENSOR.fullmatch(kind)), "")

@@ -1,0 +1,121 @@
+"""What stands in the body of a function: calls, launches of kernels, loops, and what it returns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from .lists import split
+from .masks import macros, mask
+from .tree import below, parse, tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+#: Statements are parsed within a function.
+_AHEAD = "void f() {"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: `f<float>(a, b)` is `("f", False, ("a", "b"))`, `m.def("f", &f)` is `("def", True, ('"f"', "&f"))`."""
+
+    name: str
+    is_member: bool
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One `kernel<<<configuration>>>(arguments)`: where that begins, and where configuration and arguments begin and end."""
+
+    start: int
+    configuration: tuple[int, int]
+    arguments: tuple[int, int]
+
+
+def find_launches(text: str) -> tuple[Launch, ...]:
+    """List the launches of kernels in a text, in all branches of its conditions and in its macros.
+
+    >>> find_launches("void f() { k<int><<<1, 32>>>(x); }")
+    (Launch(start=11, configuration=(20, 25), arguments=(29, 30)),)
+    """
+    found = []
+    for place, root in [(0, tree(text)), *((place, parse(body)) for place, body in macros(text))]:
+        for node in below(root, "kernel_call_syntax"):
+            given, name = node.next_named_sibling, node.prev_sibling
+            while name is not None and name.type == "ERROR":  # a ';' is missing ahead of it
+                name = name.children[-1] if name.children else None
+            if name is None or given is None or given.type != "argument_list" or name.end_byte == name.start_byte:
+                continue  # half of one
+            spans = [(place + one.children[0].end_byte, place + one.children[-1].start_byte) for one in (node, given)]
+            found.append(Launch(place + name.start_byte, *spans))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop: where it begins and ends, and where its brackets do, which a `do` does not begin with."""
+
+    start: int
+    end: int
+    head: tuple[int, int]
+
+
+@lru_cache(maxsize=64)
+def find_loops(text: str) -> tuple[Loop, ...]:
+    """List the loops of a text as they begin.
+
+    >>> find_loops("for (;;) { do f(); while (x); }")
+    (Loop(start=0, end=31, head=(4, 8)), Loop(start=11, end=29, head=(11, 11)))
+    """
+    found = []
+    for node in below(tree(text), "for_statement", "for_range_loop", "while_statement", "do_statement"):
+        head = node.start_byte, node.start_byte
+        if node.type != "do_statement":
+            brackets = node.child_by_field_name("condition") if node.type == "while_statement" else node
+            ends = [one for one in brackets.children if one.type in "()"] if brackets else []
+            head = (ends[0].start_byte, ends[-1].end_byte) if ends else head
+        found.append(Loop(node.start_byte, node.end_byte, head))
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def find_calls(body: str) -> tuple[Call, ...]:
+    """List the calls in a body, those of lambdas among them, in the order of their brackets; launches of kernels are none.
+
+    >>> [(call.name, call.arguments) for call in find_calls("return a::f<int>(x, g(y));")]
+    [('f', ('x', 'g(y)')), ('g', ('y',))]
+    """
+    found = dict[int, Call]()
+    for node in below(_body(body), "call_expression"):
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if called is not None and given is not None and called.next_sibling == given:
+            name = re.search(r"(\w+)\s*(?:<.*>)?\Z", _text(body, called), re.DOTALL)
+            arguments = tuple(map(str.strip, split(_text(body, given)[1:-1])))
+            found[given.start_byte] = Call(name[1] if name else "", called.type == "field_expression", arguments)
+    return tuple(found[place] for place in sorted(found))
+
+
+@lru_cache(maxsize=256)
+def find_returns(body: str) -> tuple[str, ...]:
+    """List what stands behind each `return` of a body, but for those of lambdas.
+
+    >>> find_returns("if (x) return {a, b}; auto f = [] { return 1; }; return f(x);")
+    ('{a, b}', 'f(x)')
+    """
+    plain = mask(body)
+    for one in below(_body(body), "lambda_expression"):
+        start, end = one.start_byte - len(_AHEAD), one.end_byte - len(_AHEAD)
+        plain = plain[:start] + " " * (end - start) + plain[end:]
+    return tuple(body[one.start(1) : one.end(1)].strip() for one in re.finditer(r"\breturn\b([^;]*)", plain))
+
+
+def _body(body: str) -> Node:
+    return parse(f"{_AHEAD}{body}}}")
+
+
+def _text(body: str, node: Node) -> str:
+    return body[node.start_byte - len(_AHEAD) : node.end_byte - len(_AHEAD)]

@@ -1,0 +1,217 @@
+"""The functions that a C++ text defines outside of other functions and classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from .masks import blank, code_of, mask
+from .tree import below, parse
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_CUT = re.compile(r"[;{}]")
+#: What opens a scope in which functions are as good as at file scope.
+_SCOPE = re.compile(r"\bnamespace\b(?:\s*\[\[[^\]]*\]\])?([\w:\s]*)\Z|\A\s*extern\s*\Z")
+#: A head that the grammar does not take: its type is as it stands, and a mistake in it hides no function.
+_BROKEN = re.compile(r"(.*).{5}\b([A-Za-z_]\w*\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)\Z", re.DOTALL)
+#: What may stand ahead of a return type and is no part of it.
+_AHEAD = ("storage_class_specifier", "attribute_declaration", "attribute_specifier")
+_PARAMETERS = ("parameter_declaration", "optional_parameter_declaration", "variadic_parameter_declaration")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: of `const float* x = nullptr` it is `("const float*", "x", "nullptr")`; what it does not have is empty.
+
+    `text` is all of it but the default, as it is written.
+    """
+
+    type: str
+    name: str
+    default: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """One definition of a function.
+
+    Attributes:
+        name: without namespaces, and without the arguments of a specialisation.
+        returns: its type, without words such as static.
+        parameters: in order.
+        template: what stands ahead of it, `template <class T>`; empty for none.
+        specialises: whether it is a specialisation, `template <> float f<float>(float x)`.
+        spaces: the namespaces that it stands in, the outermost first; the name of one may be empty.
+        start: where it begins in the text.
+        offset: where its name stands.
+        body: where what stands between its braces begins and ends.
+    """
+
+    name: str
+    returns: str
+    parameters: tuple[Parameter, ...]
+    template: str
+    specialises: bool
+    spaces: tuple[str, ...]
+    start: int
+    offset: int
+    body: tuple[int, int]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of its parameters."""
+        return tuple(one.type for one in self.parameters)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(one.name for one in self.parameters)
+
+
+@lru_cache(maxsize=64)
+def find_functions(text: str) -> tuple[Function, ...]:
+    """List the functions that a text defines, in namespaces, too, but not those of classes.
+
+    >>> [(one.name, one.spaces) for one in find_functions("int f() { return g(1); } void g(int x); namespace a { void h() {} }")]
+    [('f', ()), ('h', ('a',))]
+    """
+    code = code_of(text)
+    found = (_function(code, *place) for place in _definitions(mask(code)))
+    return tuple(one for one in found if one)
+
+
+def at_file_scope(text: str) -> tuple[Function, ...]:
+    """List those of them that stand in no namespace; a specialisation of a template is no function of its own."""
+    return tuple(one for one in find_functions(text) if not one.spaces and not one.specialises)
+
+
+def find_function(text: str, name: str) -> Function | None:
+    """Find the definition of `name` at file scope, or None."""
+    return next((one for one in at_file_scope(text) if one.name == name), None)
+
+
+def _definitions(masked: str) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
+    """Cut a text where its functions are, so that a mistake in one of them hides no other one.
+
+    Yields for each where it begins, its first brace and what is behind its last, and the namespaces around it.
+    """
+    ends, inside = _braces(masked), list[list[str]]()
+    begins = position = 0
+    while match := _CUT.search(masked, position):
+        position = match.end()
+        head = masked[begins : match.start()]
+        if match[0] == "}":
+            del inside[-1:]
+        elif match[0] == "{":
+            end, scope = ends.get(match.start(), len(masked) + 1), _SCOPE.search(head)
+            if scope:
+                inside.append([] if scope[1] is None else re.findall(r"\w+", scope[1]) or [""])
+            elif head.count("(") == head.count(")"):
+                if ")" in head:
+                    yield begins, match.start(), end, tuple(name for names in inside for name in names)
+                position = end
+            elif masked[end:].lstrip()[:1] in (",", ")"):
+                position = end
+                continue  # it is a default
+            else:
+                inside.append([])
+        begins = position
+
+
+def _braces(masked: str) -> dict[int, int]:
+    """Pair the braces of a text: place of the opening one to what is behind the closing one."""
+    pairs, opened = dict[int, int](), list[int]()
+    for brace in re.finditer(r"[{}]", masked):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            pairs[opened.pop()] = brace.end()
+    return pairs
+
+
+def _function(code: str, start: int, opening: int, end: int, spaces: tuple[str, ...]) -> Function | None:
+    """Read the function that stands at a place of a text; None where it is none, as a condition behind a stray brace."""
+    head = re.sub(r"\btry\s*\Z", "", code[start:opening])
+    definition, broken = _definition(head), None
+    if definition is None and (broken := _BROKEN.match(head)):
+        definition = _definition(f"{blank(broken[1])}void {broken[2]}")
+    named = _named(definition)
+    if definition is None or named is None:
+        return None
+    declarator, name = named
+    parameters = declarator.child_by_field_name("parameters")
+    template = re.match(r"\s*(template\b.*)", head[: definition.start_byte], re.DOTALL)
+    trailing = next(below(declarator, "trailing_return_type", but="parameter_list"), None)
+    if broken:
+        returns = head[: name.start_byte]
+    elif trailing:
+        returns = head[trailing.start_byte + 2 : trailing.end_byte]
+    else:
+        whole = definition.child_by_field_name("declarator") or declarator
+        ahead = ((one.start_byte, one.end_byte) for one in definition.children if one.type in _AHEAD)
+        outside = [*ahead, (name.start_byte, declarator.end_byte)]
+        returns = _without(head, definition.start_byte, whole.end_byte, outside)
+    return Function(
+        head[name.start_byte : name.end_byte],
+        squeezed(returns),
+        tuple(_parameter(one, head) for one in parameters.named_children if one.type in _PARAMETERS)
+        if parameters
+        else (),
+        squeezed(template[1]) if template else "",
+        name.parent is not None and name.parent.type == "template_function",
+        spaces,
+        start + definition.start_byte,
+        start + name.start_byte,
+        (opening + 1, end - 1),
+    )
+
+
+def _definition(head: str) -> Node | None:
+    return next(below(parse(head + "{}"), "function_definition"), None)
+
+
+def _named(definition: Node | None) -> tuple[Node, Node] | None:
+    """Find what declares the parameters of a function, and its name; none where that is qualified, or an operator."""
+    for declarator in below(definition, "function_declarator", but="parameter_list"):
+        name = declarator.child_by_field_name("declarator")
+        if name is not None and name.type == "template_function":
+            name = name.child_by_field_name("name")
+        if name is not None and name.type == "identifier" and name.text != b"catch":
+            return declarator, name
+    return None
+
+
+def _parameter(node: Node, head: str) -> Parameter:
+    default, declarator = node.child_by_field_name("default_value"), node.child_by_field_name("declarator")
+    end = next((one.start_byte for one in node.children if one.type == "="), node.end_byte)
+    name = next(below(declarator, "identifier", but="parameter_list"), None) if declarator else None
+    return Parameter(
+        squeezed(_without(head, node.start_byte, end, [(name.start_byte, name.end_byte)] if name else [])),
+        head[name.start_byte : name.end_byte] if name else "",
+        squeezed(head[default.start_byte : default.end_byte]) if default else "",
+        squeezed(head[node.start_byte : end]),
+    )
+
+
+def _without(text: str, start: int, end: int, outside: Iterable[tuple[int, int]]) -> str:
+    """Return a part of a text without some of it."""
+    parts = []
+    for begins, ends in outside:
+        parts.append(text[start:begins])
+        start = ends
+    return " ".join([*parts, text[start:end]])
+
+
+def squeezed(text: str) -> str:
+    """Put one blank in the place of several, and of line ends.
+
+    >>> squeezed(" const at::Tensor\\n&  x ")
+    'const at::Tensor & x'
+    """
+    return " ".join(text.split())

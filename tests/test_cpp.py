@@ -1,0 +1,218 @@
+"""What the room `cpp` reads in C++ texts: those of this repository, and what readers by regular expressions took for something else.
+
+tests/cpp.txt lists the functions of all texts of the repository: `python -m tests.test_cpp --write` writes it anew, and git shows what
+is read in another way than before.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lltm_inline.cpp.bodies import find_calls, find_launches, find_loops, find_returns
+from lltm_inline.cpp.functions import Function, at_file_scope, find_functions
+from lltm_inline.cpp.lists import split
+from lltm_inline.cpp.tree import tree
+
+ROOT = Path(__file__).resolve().parents[1]
+LIST = ROOT / "tests" / "cpp.txt"
+#: Where the texts are that people write, or that stand for such.
+PLACES = ("lltm_inline/ops", "notebooks", "tests/planted", "tests/wild")
+#: What shows a string of a Python file to be a text of C++: a head with its body.
+BODY = re.compile(r"\)\s*(?:const\s*|noexcept\s*)?\{")
+
+
+def is_cpp(text: object) -> bool:
+    """Tell whether a string of a Python file is a text of C++, and no half of one."""
+    return isinstance(text, str) and BODY.search(text) is not None and text.count("{") == text.count("}")
+
+
+#: In these files so many texts have a place that the grammar of tree-sitter has no rule for.
+ERRORS = {
+    "lltm_inline/ops/d_sigmoid/cpp.py": 1,  # a parameter pack of pointers, const From*... from
+    "notebooks/00_tour.ipynb": 1,  # a mistake that the lesson makes
+    "notebooks/02_compiler_errors.ipynb": 1,  # another one
+    "tests/planted/cheats/__init__.py": 2,  # conditions, which are no texts
+    "tests/planted/cuda/right/variadic_map.cu": 1,  # a parameter pack of pointers
+}
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """List the C++ texts of the repository, each with its file."""
+    for path in sorted(path for place in PLACES for path in (ROOT / place).rglob("*")):
+        name = path.relative_to(ROOT).as_posix()
+        if path.suffix in (".cu", ".cpp"):
+            yield name, path.read_text()
+        elif path.suffix == ".ipynb":
+            sources = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
+            yield from (
+                (name, source.partition("\n")[2]) for source in sources if source[:2] == "%%" and is_cpp(source)
+            )
+        elif path.suffix == ".py":
+            strings = [one.value for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.Constant)]
+            yield from ((name, text) for text in strings if is_cpp(text))
+
+
+def spelled(function: Function) -> str:
+    """Write a function as it stands in the list."""
+    return f"{'::'.join([*function.spaces, function.name])}({', '.join(function.names)})"
+
+
+def listed() -> list[str]:
+    """Write the list: a line for each text."""
+    return [f"{name}: {' '.join(map(spelled, find_functions(text)))}".rstrip() for name, text in texts()]
+
+
+def test_functions_of_all_texts() -> None:
+    """The room reads in all texts the functions that it read when somebody last looked at them."""
+    known, now = LIST.read_text().splitlines(), listed()
+    changed = "\n".join(difflib.unified_diff(known, now, "tests/cpp.txt", "as it is read now", n=0, lineterm=""))
+    assert known == now, (
+        "functions of texts in this repository are read in another way than tests/cpp.txt says. If a text is new or edited, or is read "
+        f"better now, write the list anew: python -m tests.test_cpp --write\n{changed}"
+    )
+
+
+def test_texts_that_the_grammar_does_not_take() -> None:
+    """The grammar has a rule for all that stands in these texts, but for some in which a mistake is planted, and few others."""
+    found = Counter(name for name, text in texts() if tree(text).has_error)
+    assert dict(found) == ERRORS, (
+        "texts with syntax errors, by file: if these are mistakes on purpose, put them into ERRORS"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("p->n, q", ("p->n", " q")),
+        ("a < b, c", ("a < b", " c")),
+        ("v[0, 1], z", ("v[0, 1]", " z")),
+        ("std::tuple<A, B>(a), f<int, 3>(b)", ("std::tuple<A, B>(a)", " f<int, 3>(b)")),
+        ("const at::Tensor&, std::array<bool, 2>", ("const at::Tensor&", " std::array<bool, 2>")),
+        (
+            "float a[2], const std::pair<int, int>& b = f(1, 2)",
+            ("float a[2]", " const std::pair<int, int>& b = f(1, 2)"),
+        ),
+        ('g("a, b"), [](int i, int j) { return i, j; }', ('g("a, b")', " [](int i, int j) { return i, j; }")),
+        ("f(a, , b), c,", ("f(a, , b)", " c")),
+        ("x), (y", ("x), (y",)),
+        ("", ()),
+    ],
+)
+def test_lists_are_split_where_cpp_splits_them(text: str, parts: tuple[str, ...]) -> None:
+    """The arrow and a comparison are no brackets, an index is one; what is no list of C++ is split outside of round ones."""
+    assert split(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "functions"),
+    [
+        ("at::Tensor f(at::Tensor x, bool b = 1 > 0, int n = 3) { return x; }", ["f(x, b, n)"]),
+        ('extern "C" { at::Tensor f(at::Tensor x) { return x; } }', ["f(x)"]),
+        ("void f(float tile[32][33], float (*g)(int), unsigned n, float *x) {}", ["f(tile, g, n, x)"]),
+        ("void f() {} } if (x) { g(); } void h(int i) {}", ["f()", "h(i)"]),
+        ("int f(int x) try { return x; } catch (int e) { return e; } void g() {}", ["f(x)", "g()"]),
+        (
+            "template <class T> T f(T x) { return x; } template <> float f<float>(float y) { return y; }",
+            ["f(x)", "f(y)"],
+        ),
+        ("void f(std::array<int, 2> a = {1, 2}) {} void g() {}", ["f(a)", "g()"]),
+        ("void f(int a { } void g() { (; } void h() {}", ["g()", "h()"]),
+        ("std::tuple<int int> f(int x) {} __global__ template <class T> void k(T* y) {}", ["f(x)", "k(y)"]),
+        ("MADE_BY_A_MACRO(a, b)\nstatic void f(int x) {}", ["f(x)"]),
+        ("#if A\nvoid f() { if (x) {\n#else\nvoid f() { if (y) {\n#endif\n} }\nvoid g() {}", ["f()", "g()"]),
+        ("struct alignas(16) S { void m() {} }; struct __align__(8) T { int n; }; void f(S s) {}", ["f(s)"]),
+        ("$TYPES\nvoid f($TYPE x, int n = ${COUNT}) { ${BODY} }", ["f(x, n)"]),
+        ("void f(int größe) { /* ä */ } void g(int n) {}", ["f(größe)", "g(n)"]),
+        ("namespace a::b { void f() {} namespace { void g() {} } }", ["a::b::f()", "a::b::::g()"]),
+    ],
+)
+def test_functions_of_a_text(text: str, functions: list[str]) -> None:
+    """What compiles is read as a compiler does, and a mistake in one function hides no other one."""
+    assert [spelled(one) for one in find_functions(text)] == functions
+
+
+def test_types_and_places() -> None:
+    """Types are as they are spelled, without what is no part of them; places are characters, whatever stands ahead."""
+    text = "/* größer */ template <class T>\n[[nodiscard]] static inline auto f(const T *x, float t[2][3] = {})"
+    text += " -> std::tuple<T, int> { return 1; }"
+    [one] = at_file_scope(text)
+    assert (one.template, one.returns, one.types) == (
+        "template <class T>",
+        "std::tuple<T, int>",
+        ("const T *", "float [2][3]"),
+    )
+    assert [parameter.default for parameter in one.parameters] == ["", "{}"]
+    assert [parameter.text for parameter in one.parameters] == ["const T *x", "float t[2][3]"]
+    assert (
+        text[one.offset] == "f"
+        and text[slice(*one.body)] == " return 1; "
+        and text[one.start :].startswith("[[nodiscard]]")
+    )
+    assert [one.returns for one in find_functions("const at::Tensor& f() {} int (*g())(float) {}")] == [
+        "const at::Tensor&",
+        "int (* )(float)",
+    ]
+    assert [one.specialises for one in find_functions("template <> float f<float>(float y) { return y; }")] == [True]
+    assert at_file_scope("template <> float f<float>(float y) {} namespace a { void g() {} }") == ()
+
+
+def test_launches() -> None:
+    """They are found in each branch and in macros, whatever stands between the angle brackets; half of one is none."""
+    text = """
+    void f(int n) {
+    #ifdef FAST
+      ns::k<T, (n > 3)><<<n > 3 ? 1 : 2, dim3(3, 4)>>>(x, g(y));
+    #else
+      k <<<1, 2>>> ();
+    #endif
+    }
+    #define RUN(...) \\
+      do { k<<<3, 4>>>(__VA_ARGS__); } while (0)
+    """
+    found = [(one.start, one.configuration, one.arguments) for one in find_launches(text)]
+    assert [(text[start : around[0]], text[slice(*around)], text[slice(*given)]) for start, around, given in found] == [
+        ("ns::k<T, (n > 3)><<<", "n > 3 ? 1 : 2, dim3(3, 4)", "x, g(y)"),
+        ("k <<<", "1, 2", ""),
+        ("k<<<", "3, 4", "__VA_ARGS__"),
+    ]
+    assert find_launches("void f() { k<<<1, 2>>(x); }") == find_launches("void f() { <<<1, 2>>>(x); }") == ()
+    [one] = find_launches(text := "void f() { k<<<1, 2>>>(x, y }")
+    assert text[slice(*one.arguments)].strip() == "x, y"
+    [one] = find_launches(text := "void f() { auto s = g() k<<<1, 2, 0, s>>>(x); }")
+    assert text[one.start : one.configuration[0]] == "k<<<"
+
+
+def test_loops() -> None:
+    """A loop ends where its statement does, whichever that is; the `while` of a `do` is no loop of its own."""
+    text = "void f() { for (auto x : g((1), 2)) if (x) y(); else z(); do { a(); } while (b); while (c) { d(); } }"
+    found = [(text[one.start : one.end], text[slice(*one.head)]) for one in find_loops(text)]
+    assert found == [
+        ("for (auto x : g((1), 2)) if (x) y(); else z();", "(auto x : g((1), 2))"),
+        ("do { a(); } while (b);", ""),
+        ("while (c) { d(); }", "(c)"),
+    ]
+
+
+def test_calls_and_returns() -> None:
+    """Chained calls come in the order in which they are written; a string may hold a comma; lambdas return for themselves."""
+    body = 'm.def("f(x, y)", &f).def("g", [](int i) { return i; }); k<<<1, 2>>>(x); return a::h<float>({x, 1}, "a, b");'
+    assert [(one.name, one.is_member, one.arguments) for one in find_calls(body)] == [
+        ("def", True, ('"f(x, y)"', "&f")),
+        ("def", True, ('"g"', "[](int i) { return i; }")),
+        ("h", False, ("{x, 1}", '"a, b"')),
+    ]
+    assert find_returns(body) == ('a::h<float>({x, 1}, "a, b")',)
+    assert find_returns("int y = x\n return y;") == ("y",)
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
+    LIST.write_text("\n".join(listed()) + "\n")
