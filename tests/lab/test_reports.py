@@ -96,7 +96,9 @@ def test_tables(folder: Path) -> None:
 
 def test_a_student_called_like_a_row_of_canvas(tmp_path: Path) -> None:
     """Whose points are nobody's maximum."""
-    grades = replace(class_of(), grades=tuple(replace(one, student="points possible ") for one in class_of().grades[:1]))
+    grades = replace(
+        class_of(), grades=tuple(replace(one, student="points possible ") for one in class_of().grades[:1])
+    )
     grades.to_json(tmp_path / "grades.json")
     li.lab.report(tmp_path)
     first, only = rows(tmp_path / "canvas.csv")
