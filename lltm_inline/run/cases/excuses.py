@@ -43,7 +43,7 @@ class Excuse:
 def excused(expected: Expected, name: str, got: Tensor) -> Tensor:
     """Return a mask of the elements of a quantity that are right although they differ."""
     real = GRADIENT if name.startswith("d_") else RESULT
-    kind = real if differentiable(expected.wanted(name)) else INTEGER
+    kind = real if differentiable(expected.want(name)) else INTEGER
     mask = torch.zeros_like(got, dtype=torch.bool)
     for excuse in EXCUSES:
         if kind in excuse.of and excuse.holds(expected):
@@ -56,12 +56,12 @@ def _all(expected: Expected, name: str, got: Tensor) -> Tensor:
 
 
 def _finite(expected: Expected, name: str, got: Tensor) -> Tensor:
-    return expected.wanted(name).isfinite() & got.isfinite()
+    return expected.want(name).isfinite() & got.isfinite()
 
 
 def _rounds_otherwise(expected: Expected, name: str, got: Tensor) -> Tensor:
     """Compare integers with those of the reference in the case's dtype, and with those at the least change of the inputs."""
-    want, others = expected.wanted(name), [one[name] for one in expected.apart]
+    want, others = expected.want(name), [one[name] for one in expected.apart]
     found, open_ = got == expected.narrow[name], torch.zeros_like(want, dtype=torch.bool)
     for other in others:
         open_ |= other != want
@@ -74,7 +74,7 @@ def _rounds_otherwise(expected: Expected, name: str, got: Tensor) -> Tensor:
 
 
 def _jumps(expected: Expected, name: str, got: Tensor) -> Tensor:
-    want = expected.wanted(name)
+    want = expected.want(name)
     limit = max(_JUMP * want.abs().max().item(), _LEAST_JUMP) if want.numel() else 0.0
     found = torch.zeros_like(want, dtype=torch.bool)
     for other in expected.apart:
@@ -84,7 +84,7 @@ def _jumps(expected: Expected, name: str, got: Tensor) -> Tensor:
 
 def _in_another_order(expected: Expected, name: str, got: Tensor) -> Tensor:
     """Excuse a result with the right elements elsewhere, if the reference has them elsewhere at the least change, too."""
-    want, moves = expected.wanted(name), False
+    want, moves = expected.want(name), False
     if not want.is_complex():
         one, other = (value.to(want.dtype).flatten().sort().values for value in (got, want))
         near = partial(torch.allclose, rtol=_JUMP, atol=_LEAST_JUMP, equal_nan=True)
@@ -93,7 +93,7 @@ def _in_another_order(expected: Expected, name: str, got: Tensor) -> Tensor:
 
 
 def _as_narrow(expected: Expected, name: str, got: Tensor) -> Tensor:
-    want, narrow = expected.wanted(name), expected.narrow[name]
+    want, narrow = expected.want(name), expected.narrow[name]
     same = (got == narrow) | (narrow.isnan() & ~got.isfinite())
     return want.isfinite() & ~narrow.isfinite() & same
 
@@ -123,7 +123,7 @@ EXCUSES = (
         "the reference's gradient is not finite for inputs that are",
         (GRADIENT,),
         lambda expected: expected.values not in ("", *NOT_FINITE),
-        lambda expected, name, got: ~expected.wanted(name).isfinite(),
+        lambda expected, name, got: ~expected.want(name).isfinite(),
     ),
     Excuse(
         "a gradient that jumps there, such as that of the largest of equal numbers",
@@ -135,7 +135,7 @@ EXCUSES = (
         "the reference is NaN for inputs that are finite or -inf: a kernel may do better",
         (RESULT,),
         lambda expected: expected.values == "-infs" or expected.values not in ("", *NOT_FINITE),
-        lambda expected, name, got: expected.wanted(name).isnan(),
+        lambda expected, name, got: expected.want(name).isnan(),
     ),
     Excuse(
         "only finiteness is compared: the digits of a sum of the largest numbers depend on its order",

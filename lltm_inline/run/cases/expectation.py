@@ -62,7 +62,7 @@ class Expected:
         """Each result and gradient, in double precision; None for the gradient of an input that cannot have one."""
         return dict(zip(quantities(self.op), (*self.outputs, *self.gradients), strict=True))
 
-    def wanted(self, name: str) -> Tensor:
+    def want(self, name: str) -> Tensor:
         """One result or gradient, in double precision."""
         want = self.wide[name]
         assert want is not None
@@ -123,7 +123,7 @@ class Expected:
 
     def to_be_told(self, name: str) -> Tensor:
         """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
-        want, narrow = self.wanted(name), self.narrow.get(name)
+        want, narrow = self.want(name), self.narrow.get(name)
         return want if narrow is None else torch.where(narrow.isfinite(), want, narrow)
 
 
