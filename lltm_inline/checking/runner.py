@@ -498,8 +498,8 @@ class Runner:
         if mismatch is not None and mismatch.got is not None:
             # Before a kernel is called wrong in single precision: how far off is PyTorch itself on these inputs? What is further off
             # than that can be is wrong without asking how far it is.
-            for own_error in (expected.most_error, expected.own_error):
-                wider = Tolerance(limit.rtol, limit.atol + 4 * own_error(name))
+            for bound in (True, False):
+                wider = Tolerance(limit.rtol, limit.atol + 4 * expected.own_error(name, bound))
                 mismatch = compare(name, got, want, dtype, wider, parts, partial(excused, expected, name))
                 if mismatch is not None:
                     break

@@ -141,7 +141,7 @@ _OF_LAYOUT = {
 
 
 def _of_layout(case: Case, seen: Evidence) -> str:
-    if case.values and seen.fails(LAYOUT.without(case)):
+    if case.values and seen.fails(LAYOUT.without(case)):  # then it is the numbers
         return ""
     names = [case.only] if case.only else [tensor.name for tensor in seen.op.signature.tensors]
     guilty = [name for name in names if seen.fails(replace(case, only=name))]
