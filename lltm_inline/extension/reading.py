@@ -86,7 +86,7 @@ def laid_open(code: str, space: str) -> str:
     """Return a text with the inside of a namespace at file scope, every character of it where it was; of an empty name the nameless."""
     for part in space.split("::"):
         masked = mask(code)
-        for match in reversed([*re.finditer(rf"\bnamespace\s+(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
+        for match in reversed([*re.finditer(rf"\bnamespace\b\s*(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
             end = closing(masked, match.end() - 1)
             inside = code[match.end() : end - 1]
             code = f"{code[: match.start()]}{' ' * len(match[0])}{inside} {code[end:]}"
