@@ -122,7 +122,7 @@ class LabServer(forkserver.ForkServer):
 
     def shown(self, pid: int) -> list[int]:
         """Open what shows a process to the judge, who counts processes otherwise where bubblewrap is around this one."""
-        with suppress(OSError):  # before Linux 5.3, which has no Landlock either
+        with suppress(OSError):  # as before Linux 5.3; where it is wanted, nothing is forked then
             return [os.pidfd_open(pid)]
         return []
 
