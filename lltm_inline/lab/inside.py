@@ -27,7 +27,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import platformdirs  # noqa: F401 (where the cache is)
 import torch
 from torch import Tensor
 
@@ -140,6 +139,7 @@ class LabServer(forkserver.ForkServer):
 
 def main(control: int) -> None:
     """Serve until the other side of the control socket closes."""
+    import platformdirs  # noqa: F401 (where the cache is)
     import torch.fx.experimental.symbolic_shapes  # the first gradient imports it
     import torch.utils.cpp_extension
 
