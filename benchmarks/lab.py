@@ -4,10 +4,11 @@ A submission is a text of its own (a comment tells them apart), so each is compi
 one comparison, and torch.autograd.gradcheck, one after the other in one process; it locks nothing in, and tries one size. It takes
 so long that it is sampled: two texts with each compiler, and never a class.
 
-A class of 300 hands in three kernels each, right ones and such with the usual mistakes; ten crash, hang, fork or eat memory. Its
-judge is killed in the middle, and goes on: nothing may be lost, nobody may be without a grade, and each gets what is theirs. It is
-graded on all cores, with clang++ where that is, which is quicker. `--students 100` takes a third of the time. It says each minute how far
-it is; with `--folder DIR` a run that was cut off begins again with the kernel that it was at.
+A class of 300 hands in three kernels each, right ones and such with the usual mistakes; thirty of these kernels are hostile: they
+crash, hang, fork, take memory, processors and disk, mislead whoever reads the compiler, or count their calls. Its judge is killed in
+the middle, and goes on: nothing may be lost, nobody may be without a grade, and each gets what is theirs. It is graded on all cores,
+with clang++ where that is, which is quicker. `--students 100` takes a third of the time. It says each minute how far it is; with
+`--folder DIR` a run that was cut off begins again with the kernel that it was at.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from lltm_inline.lab.making import handed_out
 from lltm_inline.lab.mutants import mutants
 from lltm_inline.lab.runner import Runner
 from tests.planted.cheats.catalogue import cheats
+from tests.planted.cheats.holes import HOLES
 
 TEXT = li.registry["axpy/cpp"].cpp
 PARAMS = {"A": 2, "GRAIN": 32768}
@@ -146,9 +148,24 @@ def _differentiable(module: Any) -> Any:
 
 #: Texts that a core is to grade in a minute.
 _TARGETS = {"g++": 15, "clang++": 30}
-#: What a class computes, and those of its texts that do harm, over and over.
+#: What a class computes, and those of its texts that do harm.
 OPS = ("axpy", "cube", "d_sigmoid")
 HARMFUL = ("crashes", "hangs", "forks", "eats_memory", "ends_the_process")
+#: What stands at the top of a right text to take the machine, or to be taken for a fault of the machine.
+HOSTILE = {
+    "spins": "#include <thread>\n#include <vector>\nstatic const bool spins = [] { std::vector<std::thread> all;\n"
+    "  for (int i = 0; i < 480; ++i) all.emplace_back([] { for (volatile long n = 0;; n = n + 1) {} });\n"
+    "  for (auto& one : all) one.join();\n  return true; }();",
+    "says_that_the_disk_is_full": '#error "x.s: No space left on device"',
+    "says_that_it_was_killed": 'static_assert(false, "Killed signal terminated program cc1plus");',
+    "reads_a_file": 'asm(".section .rodata\\nkept: .incbin \\"/etc/passwd\\"\\n.text");',
+    "fills_the_disk": "char all[200 << 20] = {1};",
+    "includes_itself": "#include __FILE__",
+    "never_ends_to_compile": "template <int N, int M> struct T { static constexpr long v = T<N - 1, M>::v + T<N - 1, M + 1>::v; };\n"
+    "template <int M> struct T<0, M> { static constexpr long v = M; };\nstatic_assert(T<400, 0>::v > 0);",
+    "is_quotes": '"\\' * 90_000,
+    "is_brackets": "(" * 200_000,
+}
 GRADE = """import sys, time, lltm_inline as li
 
 told = [0.0]
@@ -165,14 +182,14 @@ if __name__ == "__main__":
 """
 
 
-def a_class(results: Results, students: int, harmful: int, folder: Path) -> None:
+def a_class(results: Results, students: int, folder: Path) -> None:
     """Grade a class; what was graded in this folder before is not graded again."""
     compiler, seconds, passed = compilers()[-1], 0.0, 0
     folder.mkdir(parents=True, exist_ok=True)
-    for number, op in enumerate(OPS):
+    for op in OPS:
         kept = folder / f"{op}-{students}-{compiler}.json"
         if not kept.exists():
-            harm = harmful // len(OPS) + (number < harmful % len(OPS))
+            harm = min(students // 2, 20 if op == "axpy" else 5)
             with tempfile.TemporaryDirectory(prefix="lltm-inline-class-") as directory:
                 kept.write_text(json.dumps(_one_kernel(Path(directory), op, students, harm, compiler)))
         took, missed = json.loads(kept.read_text())
@@ -210,7 +227,7 @@ def _one_kernel(folder: Path, op: str, students: int, harmful: int, compiler: st
     full = {name for name in kinds if grades.score(name) == lab.of}
     right = {name for name, kind in kinds.items() if kind == "right"}
     assert right <= full, sorted(right - full)
-    assert not any(kinds[name] in (*HARMFUL, "starter", "typing") for name in full), sorted(full)
+    assert {kinds[name] for name in full} <= {"right", "mistake"}, sorted({kinds[name] for name in full})
     return seconds, sum(kinds[name] == "mistake" for name in full)
 
 
@@ -220,7 +237,10 @@ def _hand_in(lab: Lab, folder: Path, students: int, harmful: int, draw: random.R
     (exercise,) = lab.exercises
     solution = exercise.solution[0]
     wrong = [one.text for one in mutants(solution)]
-    harm = {one.name: one.text for one in cheats(exercise, solution)}
+    harm = {one.name: one.text for one in cheats(exercise, solution) if one.name in HARMFUL}
+    if exercise.op.name == "axpy":
+        harm |= {one.name: one.text for one in HOLES if one.criterion == "parity"}
+        harm |= {name: f"{top}\n{solution}" for name, top in HOSTILE.items()}
     kinds: dict[str, str] = {}
     for number, (kind, text) in enumerate(_texts(solution, exercise.starter, wrong, harm, students, harmful, draw)):
         name = f"student{number:03}"
@@ -244,7 +264,7 @@ def _texts(
     """Draw what a class hands in: six of ten are right, three have a mistake, one does not compile or is as it was."""
     for number in range(students):
         if number < harmful:
-            name = HARMFUL[draw.randrange(len(HARMFUL))]
+            name = list(harm)[number % len(harm)]
             yield name, harm[name]
         else:
             typing = ("typing", solution.replace(";", "", 1))
@@ -291,7 +311,7 @@ def main() -> None:
         row, beside = f"a submission, {compiler}", f"plain load_inline and gradcheck, {compiler}"
         results.note(f"plain over graded, {compiler}", results.median(beside) / results.median(row))
     with tempfile.TemporaryDirectory() as temporary:
-        a_class(results, students, 5 if quick else 10, given.folder or Path(temporary))
+        a_class(results, students, given.folder or Path(temporary))
     results.save()
 
 

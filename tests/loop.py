@@ -406,6 +406,7 @@ class Loop:
         self.names: list[str] = []
         self.took: Counter[str] = Counter()
         self.begun: dict[str, float] = {}
+        self.hung: set[str] = set()
         self.ended: set[str] = set()
         self.fell: set[str] = set()
 
@@ -431,7 +432,7 @@ class Loop:
             os.write(end, start.to_bytes(4, "little"))
         os.close(end)
         sys.stdout.flush()
-        lanes: dict[Connection, int] = {}
+        lanes, running = dict[Connection, int](), dict[Connection, str]()
         for _ in range(_LANES):
             receiving, sending = Pipe(duplex=False)
             pid = os.fork()
@@ -450,23 +451,27 @@ class Loop:
                     with suppress(ChildProcessError):  # it was waited for above
                         os.waitpid(lanes[link], 0)
                     del lanes[link]
+                    if link in running:
+                        self._lane_is_over(running[link])
                     break
+                if hook == "logstart":
+                    running[link] = told["nodeid"]
                 if hook == "logreport":
                     told = {
                         "report": session.config.hook.pytest_report_from_serializable(config=self.config, data=told)
                     }
                 getattr(session.config.hook, f"pytest_runtest_{hook}")(**told)
-        session.testsfailed += len(self._hung())
+        session.testsfailed += len(self.hung)
         return True
 
-    def _hung(self) -> list[str]:
-        """List the tests that died, or took so long until they were interrupted that no busy machine explains it."""
+    def _lane_is_over(self, last: str) -> None:
+        """Note whether its last test died, or took so long until it was interrupted that no busy machine explains it."""
         now = time.time()
-        return sorted(
-            name
-            for name in self.begun.keys() - self.ended
-            if now < self.until or now - self.begun[name] > _BUSY * (self.record.seconds(name) + _LAST_SECONDS)
-        )
+        if last not in self.ended and (
+            now < self.until + _TOO_LONG_SECONDS
+            or now - self.begun[last] > _BUSY * (self.record.seconds(last) + _LAST_SECONDS)
+        ):
+            self.hung.add(last)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """See a test begin."""
@@ -494,10 +499,9 @@ class Loop:
         say = terminalreporter.write_line
         say("")
         say(f"quick: {len(self.fell)} of {len(self.begun)} fell" if self.begun else "quick: nothing ran")
-        hung = self._hung()
-        for name in hung:
+        for name in sorted(self.hung):
             say(f"quick: {name} did not come to its end: it took far longer than before, or its process died")
-        for name in sorted(self.begun.keys() - self.ended - set(hung)):
+        for name in sorted(self.begun.keys() - self.ended - self.hung):
             say(f"quick: {name} was interrupted, as the time was up")
         if left:
             most = ", ".join(f"{file} {count}" for file, count in left.most_common())

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Generator
 from functools import lru_cache
@@ -39,6 +40,7 @@ TRUE = (
     "needs root",
     "needs the right to mount",
     "needs the right to make control groups",
+    "needs the right to use bubblewrap",
     "needs two processors",
     "needs the right to deny user namespaces",
     "needs the right to take samples",
@@ -106,6 +108,15 @@ def lacks(name: str) -> str:
             there = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
         case "x86-64":
             there = os.uname().machine == "x86_64"
+        case "the right to make control groups":
+            from lltm_inline.lab import enclosure
+
+            given = enclosure.controllers()
+            there, more = given == enclosure.CONTROLLERS, f"of version 2 there are {', '.join(given) or 'none'}"
+        case "the right to use bubblewrap":
+            from lltm_inline.lab import enclosure
+
+            there = bool(enclosure.bubblewrap(Path(tempfile.gettempdir(), "cache")))
         case "root":
             there = os.geteuid() == 0
         case _:

@@ -35,7 +35,11 @@ _LACKS = {
 }
 _BARE = "a submission can tell which processes there are, and reach none; the locks hold without"
 _BUBBLE = "sudo apt install bubblewrap"
-_UNGROUPED = "what takes memory at once is ended 50 ms later, and one with many threads slows its neighbours down"
+_UNGROUPED = {
+    "memory": "what takes memory at once is ended 50 ms later",
+    "pids": "threads are counted every 50 ms",
+    "cpu": "one with many threads slows its neighbours down",
+}
 _SCOPE = "systemd-run --user --scope python -m lltm_inline lab grade ..."
 
 
@@ -97,7 +101,7 @@ def _around() -> tuple[Finding, Finding]:
     """Say what stands around submissions, and what does not hold without it."""
     given = enclosure.controllers()
     groups, missing = ", ".join(given), [name for name in enclosure.CONTROLLERS if name not in given]
-    if enclosure.bubblewrap(str(cache.cache_dir().parent)):
+    if enclosure.bubblewrap(cache.cache_dir()):
         bubble = Finding("bubblewrap", "ok", "numbers of processes, a network and mounts of their own for all of them")
     else:
         what = "is denied here" if shutil.which("bwrap") else "is not installed"
@@ -105,7 +109,8 @@ def _around() -> tuple[Finding, Finding]:
     if not missing:
         return bubble, Finding("control groups", "ok", f"for each submission, with all that it starts: {groups}")
     cure = _SCOPE if Path("/run/systemd/system").is_dir() else ""
-    return bubble, Finding("control groups", "optional", f"{groups or 'none'} of cgroup v2 here: {_UNGROUPED}", cure)
+    lacks = ", and ".join(_UNGROUPED[name] for name in missing)
+    return bubble, Finding("control groups", "optional", f"{groups or 'none'} of cgroup v2 here: {lacks}", cure)
 
 
 def _lock(name: str, held: bool) -> Finding:

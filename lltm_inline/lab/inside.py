@@ -27,7 +27,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import platformdirs  # noqa: F401 (where the cache is)
 import torch
 from torch import Tensor
 
@@ -122,7 +121,7 @@ class LabServer(forkserver.ForkServer):
 
     def shown(self, pid: int) -> list[int]:
         """Open what shows a process to the judge, who counts processes otherwise where bubblewrap is around this one."""
-        with suppress(OSError):  # before Linux 5.3, which has no Landlock either
+        with suppress(OSError):  # as before Linux 5.3; where it is wanted, nothing is forked then
             return [os.pidfd_open(pid)]
         return []
 
@@ -140,6 +139,7 @@ class LabServer(forkserver.ForkServer):
 
 def main(control: int) -> None:
     """Serve until the other side of the control socket closes."""
+    import platformdirs  # noqa: F401 (where the cache is)
     import torch.fx.experimental.symbolic_shapes  # the first gradient imports it
     import torch.utils.cpp_extension
 

@@ -133,9 +133,7 @@ def server() -> ForkClient:
         found = _servers.get(key)
         if found is None or not found.alive:
             try:
-                before = enclosure.bubblewrap(
-                    str(cache.cache_dir().parent)
-                )  # in which a cache that was removed is made anew
+                before = enclosure.bubblewrap(cache.cache_dir())
                 found = _servers[key] = ForkClient(inside.__name__, environment, before)
                 found.wait()
             except WorkerError as error:

@@ -39,10 +39,11 @@ def _directory() -> str | None:
 
 def _number_of(file: int) -> int:
     """Return the number of a process that a pidfd shows, as processes are counted here, and close it; -1 of one that has ended."""
-    with open(f"/proc/self/fdinfo/{file}") as lines:
-        number = next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
-    os.close(file)
-    return number
+    try:
+        with open(f"/proc/self/fdinfo/{file}") as lines:
+            return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
+    finally:
+        os.close(file)
 
 
 class Fork(NamedTuple):
@@ -98,6 +99,7 @@ class ForkClient:
         self._numbers = 0
         #: Its number here, and those of its workers by their numbers there, where these are others.
         self.pid, self._here = self._process.pid, dict[int, int]()
+        self._counts_otherwise, self._gone = bool(before), False
         self._forked: dict[int, dict[str, Any]] = {}
         self._endings: dict[int, Ending] = {}
         self.ready = self.warm = False
@@ -116,7 +118,7 @@ class ForkClient:
 
     @property
     def alive(self) -> bool:
-        return self._link.fileno() >= 0 and self._process.poll() is None
+        return self._link.fileno() >= 0 and not self._gone and self._process.poll() is None
 
     def fileno(self) -> int:
         return self._link.fileno()
@@ -150,9 +152,12 @@ class ForkClient:
                 try:
                     # Python's recv_fds does not pass flags on.
                     data, more, _, _ = self._link.recvmsg(_PACKET, socket.CMSG_LEN(_FILE.size), _AT_ONCE)
-                except (BlockingIOError, ConnectionError):
+                except BlockingIOError:
                     return
+                except ConnectionError:
+                    data = b""
                 if not data:
+                    self._gone = True  # what has started it may still have to end
                     return
                 self._take_in(json.loads(data), [_number_of(*_FILE.unpack(file)) for _, _, file in more])
 
@@ -161,8 +166,8 @@ class ForkClient:
         if "ready" in message:
             self.ready, self.pid = True, shown[0] if shown else self._process.pid
         if "forked" in message:
-            if shown:
-                self._here[message["pid"]] = message["pid"] = shown[0]
+            if self._counts_otherwise:  # its own number would be that of any process here
+                self._here[message["pid"]] = message["pid"] = shown[0] if shown else -1
             self._endings.pop(message["pid"], None)  # of an earlier process with that number
             self._forked[message["forked"]] = message
         if "ended" in message:
@@ -196,6 +201,9 @@ class ForkClient:
                     raise WorkerError(f"the fork server ended: {self._last_words()}")
                 if time.monotonic() > deadline:
                     raise WorkerError(f"the fork server has not answered for {_FORK_SECONDS:.0f} s")
+            answer = self._forked.pop(number)
+            if answer["pid"] <= 0:  # which would be the number of more than one process
+                raise WorkerError("the worker ended at once, or its number is not known")
         except BaseException as error:
             mine.close()
             os.close(reading)
@@ -206,9 +214,6 @@ class ForkClient:
         finally:
             theirs.close()
             os.close(writing)
-        answer = self._forked.pop(number)
-        if answer["pid"] <= 0:  # which would be the number of more than one process
-            raise WorkerError("the worker ended at once")
         return Fork(answer["pid"], mine, reading, box, answer["warm"])
 
     def ending_of(self, pid: int) -> Ending | None:
