@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,19 @@ def until(condition: Callable[[], Any]) -> Any:
             return found
         pause.wait(0.02)
     raise AssertionError("it did not happen")
+
+
+def gone(pid: int, seconds: float = 60.0) -> bool:
+    """Wait until a process has ended; what is dead and not yet waited for has ended."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def is_alive(process: psutil.Process) -> bool:

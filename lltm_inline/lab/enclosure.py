@@ -79,6 +79,7 @@ def _place() -> Path | None:
     return None
 
 
+@lru_cache  # each submission asks
 def controllers() -> tuple[str, ...]:
     """Return what a control group made here limits, of memory, pids and cpu."""
     place = _place()

@@ -485,10 +485,9 @@ class Locked:
             if time.monotonic() > deadline - _START_SECONDS + 1.0:  # it has closed its side, and lives
                 self._end(self._too_much() if self._group.overran else "closes the way to the judge")
         self._drain()
-        overran = self._group.overran
-        self.close()
-        if overran:
+        if self._group.overran:
             self._end(self._too_much())
+        self.close()
         if ending.kind == "signal" and ending.code in FROM_OUTSIDE:
             raise InfraError(f"a process that ran a submission was ended from outside ({signal_name(ending.code)})")
         if ending.kind == "signal" and ending.code == signal.SIGSYS:

@@ -9,7 +9,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -24,24 +23,10 @@ from lltm_inline.lab.doctor import doctor
 from lltm_inline.lab.inside import DONE, answer, receive
 from lltm_inline.lab.locked import Gone, Locked
 from tests.needs import need, needs
+from tests.stopping import gone
 
 pytestmark = needs("Landlock and seccomp")
 GROUPS = "the right to make control groups"  # asked for in the tests: who only collects them makes none
-
-
-def ended(pid: int) -> bool:
-    """Tell whether a process is gone, or waits for nothing but to be counted."""
-    with suppress(psutil.NoSuchProcess):
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    return True
-
-
-def until(happens: Callable[[], bool]) -> bool:
-    """Wait for it, for a minute at most."""
-    latest = time.monotonic() + 60
-    while not happens() and time.monotonic() < latest:
-        time.sleep(0.01)
-    return happens()
 
 
 @pytest.fixture
@@ -74,7 +59,7 @@ def test_no_process_of_yours_has_a_number_there(own_server: None, tmp_path: Path
         process.halt()
         assert psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
         process.go_on()
-    assert until(lambda: ended(process.pid))
+    assert gone(process.pid)
     server = psutil.Process(process._server.pid)
     assert server.ppid() != os.getpid() and psutil.Process(process._server._process.pid).ppid() == os.getpid()
 
@@ -87,7 +72,7 @@ def test_a_server_that_is_killed_takes_all_along(own_server: None) -> None:
         os.kill(process._server.pid, signal.SIGKILL)
         with pytest.raises(InfraError, match="the process that runs submissions has ended"):
             process.receive(1, 60)
-        assert until(lambda: ended(process.pid))
+        assert gone(process.pid)
     with Locked(Pids(), 1 << 20) as process:
         assert process.receive(0, 30).text
 
@@ -129,7 +114,7 @@ def test_a_group_holds_all_that_a_process_starts(kind: str) -> None:
     left = [] if group._path is None else (group._path / "cgroup.procs").read_text().split()
     assert len(left) == (3 if kind == "children" else 0)
     group.close()
-    assert until(lambda: all(map(ended, map(int, left))))
+    assert all(map(gone, map(int, left)))
 
 
 def _share() -> None:

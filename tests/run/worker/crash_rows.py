@@ -148,8 +148,10 @@ _TRY = {"call": _call, "check": _check, "load": _load}
 
 def _of_crash(crash: Crash) -> tuple[Told, str]:
     # Whether forward or backward meets the damage first depends on what else lies in the heap.
-    step = "forward" if re.search(_DAMAGED_HEAP, crash.what) and crash.step == "backward" else crash.step
-    told = Told("crash", crash.what, crash.detail, crash.cause, f"{crash}", step, crash.place, crash.tensor)
+    step, detail = crash.step, crash.detail
+    if re.search(_DAMAGED_HEAP, crash.what) and step == "backward":
+        step, detail = "forward", detail.replace(" guard pages, in forward, ", " guard pages, ")
+    told = Told("crash", crash.what, detail, crash.cause, f"{crash}", step, crash.place, crash.tensor)
     return replace(told, smallest=crash.smallest, case=crash.case, inputs=crash.inputs), crash.output
 
 

@@ -29,20 +29,7 @@ from lltm_inline.workers.limits import Limits
 from lltm_inline.workers.outcome import Died
 from lltm_inline.workers.process import Watchdog
 from tests.run.worker import jobs
-from tests.stopping import is_alive, until
-
-
-def gone(pid: int, seconds: float = 60.0) -> bool:
-    """Wait until a process has ended; what is dead and not yet waited for has ended."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.01)
-    return False
+from tests.stopping import gone, is_alive, until
 
 
 def test_results_come_back_from_another_process(worker: Worker) -> None:
