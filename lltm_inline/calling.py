@@ -21,8 +21,8 @@ from .model.registry import Kernel, Op, registry, resolve
 from .run.built import Built, build_all, is_tried, mark_tried, require_device
 from .run.cases.case import THREADS, Case
 from .run.cases.drawing import make_inputs
+from .run.cases.expectation import leaves_of
 from .run.cases.layouts import place
-from .run.cases.reference import leaves_of
 from .run.cases.tried import LONG_AXIS, size_cases
 from .run.executor import Task, echo, prepare
 from .run.function import Function, as_tuple, each, gradients_of

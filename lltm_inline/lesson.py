@@ -30,7 +30,7 @@ from .errors import (
     WorkerError,
 )
 from .model.registry import Kernel, registry, resolve
-from .run.cases.sizes import Size
+from .run.cases.case import Size
 from .workers.limits import Limits
 
 #: What an exercise may want of a kernel: that it is right, is wrong, crashes, does not compile, or is not looked at but for that.

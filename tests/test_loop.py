@@ -98,7 +98,7 @@ def test_each_section_of_the_check_has_a_module_that_chooses_its_planted_kernels
 def test_all_mistakes_are_tried_for_diagnosis() -> None:
     """Those of students among them, which otherwise only `make test-all` tries."""
     assert "tests/compiling/test_diagnostics.py" in choose(["lltm_inline/diagnosis/advice_names.py"]).whole
-    assert "tests/run/test_sizes.py" not in choose(["lltm_inline/run/cases/sizes.py"]).whole
+    assert "tests/run/test_sizes.py" not in choose(["lltm_inline/run/cases/case.py"]).whole
 
 
 def test_order(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from ..base.progress import Event, emit
 from ..checking.postmortem import run_or_raise
 from ..measure.inputs import Ring
 from ..run.built import Built
-from ..run.cases.sizes import dtypes_of
+from ..run.cases.case import dtypes_of
 from ..run.executor import Task
 from ..run.library import load_all
 from ..run.setting import Setting

@@ -17,8 +17,7 @@ from ..errors import CheckError, DefinitionError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, mark_tried, require_device
-from ..run.cases.case import Case
-from ..run.cases.sizes import Size, prime_size
+from ..run.cases.case import Case, Size, prime_size
 from ..run.executor import REPEATED, Task, prepare, run
 from ..run.setting import Setting, choose_check_sizes
 from ..workers.client import worker

@@ -13,10 +13,9 @@ from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError
 
 from ..base.device import DEVICES
-from ..run.cases.case import Case
+from ..run.cases.case import Case, Size, dtypes_of
 from ..run.cases.drawing import seeded
-from ..run.cases.reference import tensor_inputs
-from ..run.cases.sizes import Size, dtypes_of
+from ..run.cases.expectation import tensor_inputs
 from ..run.function import as_tuple, differentiable, each, gradients_of
 from ..workers import steps
 from .explain import explain
@@ -161,7 +160,7 @@ def _given(call: Call) -> list[bool]:
 
 def _finite(call: Call) -> dict[str, Tensor]:
     """Tell where outputs, and inputs by their gradients, have finite values in the reference; by name of the quantity."""
-    return {name: value.isfinite() for name, value in call.expected.wide.items() if value is not None}
+    return {name: value.isfinite() for name, value in call.expected.wide.items()}
 
 
 def _where_finite(

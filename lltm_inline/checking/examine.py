@@ -16,12 +16,19 @@ from ..base.progress import emit, say
 from ..cpp.masks import mask
 from ..model.op import of_dtype
 from ..model.registry import Op
-from ..run.cases.case import Case
+from ..run.cases.case import Case, Size, dtypes_of, edge_axis, elements, prime_size, with_extent
 from ..run.cases.drawing import seeded
-from ..run.cases.probed import other_numbers, wide_integers
-from ..run.cases.sizes import Size, dtypes_of, edge_axis, elements, prime_size, with_extent
 from ..run.cases.tolerance import tolerance
-from ..run.cases.tried import LONG, LONG_AXIS, given_cases, layout_cases, size_cases, subset_cases
+from ..run.cases.tried import (
+    LONG,
+    LONG_AXIS,
+    given_cases,
+    layout_cases,
+    other_numbers,
+    size_cases,
+    subset_cases,
+    wide_integers,
+)
 from ..run.compare import dtype_name
 from ..run.executor import Task
 from ..source.signature import own_text

@@ -6,18 +6,16 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 
 import torch
 from torch import Tensor
 
 from ..base.device import DEVICES
 from ..cpp.masks import mask
-from ..model.registry import Kernel, Op
-from ..run.cases.case import DEVIATIONS, VIEW, Case, Evidence
+from ..run.cases.case import DEVIATIONS, VIEW, Case, Evidence, Size, edge_axis, with_extent
 from ..run.cases.expectation import expect
 from ..run.cases.layouts import place
-from ..run.cases.sizes import Size, edge_axis, with_extent
 from ..run.cases.values import LOSE_DIGITS
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
@@ -57,15 +55,14 @@ def findings_of(runner: Runner, cases: Sequence[Case], structural: bool) -> list
 def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, case: Case) -> Finding:
     """Make the finding for one quantity that is wrong in `case`."""
     mismatch = runner.run(case).wrong[quantity]
-    expected = expect(runner.op, case)
-    peers = dict(zip(runner.outputs, expected.outputs, strict=True))
-    peers |= {
-        name: value for name, value in zip(runner.gradients, expected.gradients, strict=True) if value is not None
-    }
     race = _race(runner, quantity, case)
     # What an error looks like is told of ordinary numbers: others are there for the digits that they lose in any precision.
     # And of the example's numbers: with others what is small there may be large.
-    patterns = [] if case.values in LOSE_DIGITS or case.numbers else hints(mismatch, peers, runner.run(case).wrong)
+    patterns = (
+        []
+        if case.values in LOSE_DIGITS or case.numbers
+        else hints(mismatch, expect(runner.op, case).wide, runner.run(case).wrong)
+    )
     found = [*(race or patterns), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
     if not race or set(case.size) != {1}:  # how many threads there were, and neither size nor dtype
@@ -287,9 +284,9 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
     return ""
 
 
-def _is_contiguous(op: Op, case: Case) -> bool:
+def _is_contiguous(runner: Runner, case: Case) -> bool:
     """Tell whether all inputs are contiguous in the layout of a case: of one row or column the stride tells nothing."""
-    named = enumerate(zip(op.signature.inputs, expect(op, case).inputs, strict=True))
+    named = enumerate(zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True))
     laid = [
         place(value, case.layout_of(argument.name, index), "cpu").tensor
         for index, (argument, value) in named
@@ -298,9 +295,10 @@ def _is_contiguous(op: Op, case: Case) -> bool:
     return all(one.is_contiguous() for one in laid)
 
 
-def _is_unused(kernel: Kernel, name: str) -> bool:
-    texts = "\n".join(mask(own_text(text)) for text in kernel.sources.values())
-    return len(re.findall(rf"\b{name}\b", texts)) < 2
+def _are_unused(runner: Runner, case: Case) -> bool:
+    """Tell whether the text names the numbers of a case once each, as its parameters, and does not use them."""
+    texts = "\n".join(mask(own_text(text)) for text in runner.kernel.sources.values())
+    return all(len(re.findall(rf"\b{name}\b", texts)) < 2 for name, _ in case.numbers)
 
 
 def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
@@ -310,11 +308,6 @@ def _unlike_plain(runner: Runner, quantity: str, case: Case) -> list[str]:
     plain = reduce(lambda left, one: one.without(left), ways, replace(case, group=""))
     if not is_right(runner, quantity, plain):
         return []
-    seen = Evidence(
-        runner.op,
-        quantity,
-        lambda other: fails(runner, quantity, other) is not None,
-        partial(_is_contiguous, runner.op),
-        partial(_is_unused, runner.kernel),
-    )
+    found = _is_contiguous(runner, case), _are_unused(runner, case)
+    seen = Evidence(runner.op, quantity, lambda other: fails(runner, quantity, other) is not None, *found)
     return [said for one in ways if (said := one.advice(case, seen))][:1]

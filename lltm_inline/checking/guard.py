@@ -19,9 +19,8 @@ from ..errors import LltmInlineError
 from ..native.layout import DamageRecord, RegionRecord
 from ..run.cases.case import Case
 from ..run.cases.drawing import seeded
-from ..run.cases.expectation import Expected
+from ..run.cases.expectation import Expected, results_of
 from ..run.cases.layouts import place
-from ..run.cases.reference import results_of
 from ..run.compare import dtype_name
 from ..run.library import load_helper
 from .runner import Runner, threads

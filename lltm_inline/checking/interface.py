@@ -17,12 +17,10 @@ from ..base.flags import less_exact
 from ..base.progress import emit
 from ..model.registry import Kernel, Op
 from ..model.shapes import Shape
-from ..run.cases.case import Case
+from ..run.cases.case import Case, Size, dtypes_of
 from ..run.cases.drawing import is_label, make_inputs
-from ..run.cases.expectation import expect
+from ..run.cases.expectation import expect, tensor_inputs
 from ..run.cases.layouts import place
-from ..run.cases.reference import tensor_inputs
-from ..run.cases.sizes import Size, dtypes_of
 from ..run.cases.tried import VIEWS, subset_cases, viewed
 from ..run.compare import dtype_name
 from ..run.function import as_tuple, differentiable, each

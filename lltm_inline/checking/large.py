@@ -17,9 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from ..run.cases.case import LARGE, Case
+from ..run.cases.case import LARGE, Case, dtypes_of, prime_size
 from ..run.cases.expectation import Expected, as_finite, expect
-from ..run.cases.sizes import dtypes_of, prime_size
 from ..workers import steps
 from .runner import CaseResult, Runner
 

@@ -15,10 +15,9 @@ from torch import Tensor
 
 from ..errors import InputError
 from ..model.registry import Op
-from ..run.cases.case import Case
+from ..run.cases.case import Case, Size, dtypes_of
 from ..run.cases.drawing import seeded
 from ..run.cases.expectation import Expected
-from ..run.cases.sizes import Size, dtypes_of
 from ..run.function import differentiable, each
 from .explain import lacks_backward
 from .report import Finding

@@ -9,9 +9,8 @@ from dataclasses import replace
 
 import torch
 
-from ..run.cases.case import MANY, Case
+from ..run.cases.case import MANY, Case, dtypes_of
 from ..run.cases.drawing import seeded
-from ..run.cases.sizes import dtypes_of
 from ..run.cases.tried import size_cases
 from ..workers.worker import Modes
 from .report import Finding

@@ -25,14 +25,11 @@ from ..compiling.compiler import Build
 from ..errors import DefinitionError
 from ..model.registry import Op
 from ..run.built import Built
-from ..run.cases.case import THREADS, Case
+from ..run.cases.case import THREADS, Case, Size, elements, size_text
 from ..run.cases.drawing import seeded
-from ..run.cases.excuses import excused
-from ..run.cases.expectation import Expected, expect
+from ..run.cases.expectation import Expected, expect, leaves_of, quantities, results_of, tensor_inputs
 from ..run.cases.layouts import Placed, place
-from ..run.cases.reference import leaves_of, quantities, results_of, tensor_inputs
-from ..run.cases.sizes import Size, elements, size_text
-from ..run.cases.tolerance import tolerance
+from ..run.cases.tolerance import excused, tolerance
 from ..run.compare import Mismatch, Tolerance, compare
 from ..run.function import Function, as_tuple, differentiable, gradients_of
 from ..run.library import load_built

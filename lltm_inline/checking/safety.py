@@ -20,9 +20,8 @@ from torch import Tensor
 from ..base.device import DEVICES
 from ..errors import LltmInlineError
 from ..model.registry import Op
-from ..run.cases.case import Case
+from ..run.cases.case import Case, Size, dtypes_of, edge_axis, prime_size, with_extent
 from ..run.cases.expectation import expect
-from ..run.cases.sizes import Size, dtypes_of, edge_axis, prime_size, with_extent
 from ..run.cases.tolerance import tolerance
 from ..run.cases.tried import size_cases
 from ..workers import steps

@@ -13,9 +13,8 @@ import torch
 
 from ..model.op import Argument, Op
 from ..model.shapes import ELEMENTS, Dim, Shape, solve
-from ..run.cases.case import Case
+from ..run.cases.case import Case, prime_size
 from ..run.cases.drawing import make_inputs
-from ..run.cases.sizes import prime_size
 from ..run.compare import dtype_name
 from .plan import Plan
 

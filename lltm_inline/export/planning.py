@@ -27,7 +27,7 @@ from ..model.op import Op
 from ..model.registry import registry
 from ..model.reserved import is_reserved
 from ..model.shapes import Shape
-from ..run.cases.sizes import prime_size
+from ..run.cases.case import prime_size
 from ..run.cases.tried import size_cases
 from ..run.compare import dtype_name
 from ..run.fake import Fake

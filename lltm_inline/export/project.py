@@ -18,10 +18,9 @@ from ..base.device import DEVICES
 from ..base.flags import STANDARD, once
 from ..errors import DefinitionError, InputError
 from ..model.op import Argument, Op
-from ..run.cases.case import Case
+from ..run.cases.case import Case, dtypes_of, prime_size
 from ..run.cases.drawing import make_inputs
 from ..run.cases.expectation import expect
-from ..run.cases.sizes import dtypes_of, prime_size
 from .cpp import cpp_files, cpp_sources
 from .exported import origin_file
 from .plan import Plan

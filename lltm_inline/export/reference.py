@@ -16,7 +16,7 @@ import torch
 from ..base.arguments import shown
 from ..errors import InputError
 from ..model.op import MEMBERS, Argument, Op
-from ..run.cases.sizes import dtypes_of
+from ..run.cases.case import dtypes_of
 from ..run.cases.tolerance import slack
 from ..run.compare import dtype_name
 from .render import WIDTH, as_tuple, broken, inner, rows

@@ -26,10 +26,9 @@ from ..checking.safety import replay, safety_cases
 from ..errors import InfraError, InputError, LltmInlineError
 from ..measure import stats
 from ..model.registry import Kernel, Op
-from ..run.cases.case import Case
+from ..run.cases.case import Case, Size, dtypes_of, elements, with_extent
 from ..run.cases.drawing import secret
 from ..run.cases.layouts import LAYOUTS
-from ..run.cases.sizes import Size, dtypes_of, elements, with_extent
 from ..run.cases.tried import size_cases, viewed
 from ..workers.limits import Limits
 from .builder import Library, Refused, build, toolchain_of

@@ -27,10 +27,9 @@ from ..errors import InfraError
 from ..measure import stats
 from ..model.op import of_dtype
 from ..model.registry import Op
-from ..run.cases.case import Case
+from ..run.cases.case import Case, elements
 from ..run.cases.drawing import generator, seeded
-from ..run.cases.reference import run_reference, widen
-from ..run.cases.sizes import elements
+from ..run.cases.expectation import run_reference, widen
 from ..run.cases.tolerance import tolerance
 from ..run.compare import Tolerance, dtype_name
 from ..run.function import each

@@ -15,7 +15,7 @@ import torch
 from ..errors import CheckError
 from ..model.registry import Op
 from ..run.cases.drawing import seeded
-from ..run.cases.reference import leaves_of, results_of
+from ..run.cases.expectation import leaves_of, results_of
 from ..run.compare import Tolerance, compare, dtype_name
 from ..run.function import as_tuple, each
 from ..workers import steps

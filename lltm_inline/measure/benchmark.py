@@ -26,7 +26,7 @@ from ..errors import CheckError, CrashError, DefinitionError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Cost, Kernel, Op, registry
 from ..run.built import Built, require_device
-from ..run.cases.sizes import dtypes_of, size_text
+from ..run.cases.case import dtypes_of, size_text
 from ..run.executor import Task, echo, prepare
 from ..run.function import Function
 from ..run.library import load_all

@@ -25,7 +25,7 @@ from ..errors import ToolchainError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry
 from ..run.built import Built
-from ..run.cases.sizes import size_text
+from ..run.cases.case import size_text
 from ..run.compare import dtype_name
 from ..run.executor import Task, echo, prepare
 from ..run.function import Function, as_tuple

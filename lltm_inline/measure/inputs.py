@@ -21,7 +21,7 @@ from ..errors import InputError
 from ..model.op import of_dtype
 from ..model.registry import Op
 from ..run.cases.drawing import seeded
-from ..run.cases.reference import leaves_of
+from ..run.cases.expectation import leaves_of
 from ..run.compare import dtype_name
 from ..run.function import as_tuple, differentiable, each
 from ..workers import steps

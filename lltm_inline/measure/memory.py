@@ -25,7 +25,7 @@ from ..errors import CheckError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, Op, registry
 from ..run.built import build_helper
-from ..run.cases.sizes import size_text
+from ..run.cases.case import size_text
 from ..run.executor import Task, echo, prepare
 from ..run.function import Function
 from ..run.library import load_all, load_helper

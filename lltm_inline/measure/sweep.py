@@ -25,7 +25,7 @@ from ..checking.postmortem import run_or_raise
 from ..errors import BuildError, CheckError, CrashError, InputError
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, require_device
-from ..run.cases.sizes import size_text
+from ..run.cases.case import size_text
 from ..run.executor import Task, prepare
 from ..run.library import load_built
 from ..run.setting import Setting, choose_sizes, require_timing

@@ -23,9 +23,8 @@ from ..errors import InputError
 from ..model.registry import Kernel, Op
 from ..model.shapes import ANY_RANK, ELEMENTS, Dim, Shape, solve
 from ..source.signature import CPP_DTYPES, Interface, backward_arguments
-from .cases.case import Case
+from .cases.case import Case, Size, dtypes_of, prime_size, with_extent
 from .cases.drawing import make_inputs
-from .cases.sizes import Size, dtypes_of, prime_size, with_extent
 from .cases.tried import viewed
 from .compare import dtype_name
 from .function import each

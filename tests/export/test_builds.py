@@ -25,7 +25,7 @@ from lltm_inline.export.project import build_files, commands, flags_of, sources_
 from lltm_inline.export.render import as_tuple, broken, commented, rows
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.model.shapes import Shape
-from lltm_inline.run.cases.sizes import prime_size
+from lltm_inline.run.cases.case import prime_size
 from lltm_inline.run.cases.tried import size_cases
 from lltm_inline.source.template import devices_of, render
 from tests.needs import needs, program

@@ -24,7 +24,7 @@ from lltm_inline.export.plan import Extra, Part, Plan
 from lltm_inline.export.python import python_files
 from lltm_inline.export.render import broken, comment, listed
 from lltm_inline.model.registry import Kernel, Op, registry
-from lltm_inline.run.cases.sizes import prime_size
+from lltm_inline.run.cases.case import prime_size
 from lltm_inline.source.template import devices_of, fill, render
 from tests.needs import needs
 from tests.quick import QUICK

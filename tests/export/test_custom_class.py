@@ -12,7 +12,7 @@ import lltm_inline as li
 from lltm_inline.export.plan import Part, Plan
 from lltm_inline.export.project import files_of
 from lltm_inline.model.registry import Kernel
-from lltm_inline.run.cases.sizes import prime_size
+from lltm_inline.run.cases.case import prime_size
 from lltm_inline.source.custom_classes import CustomClass
 from lltm_inline.source.signature import Interface
 

@@ -28,9 +28,8 @@ from lltm_inline.export.plan import Extra, Part, Plan
 from lltm_inline.export.python import module_arguments, python_files
 from lltm_inline.model.registry import Kernel, Op
 from lltm_inline.model.shapes import Shape
-from lltm_inline.run.cases.case import Case
+from lltm_inline.run.cases.case import Case, prime_size
 from lltm_inline.run.cases.drawing import make_inputs
-from lltm_inline.run.cases.sizes import prime_size
 from lltm_inline.run.fake import Fake
 from lltm_inline.source.binding import schemas
 from lltm_inline.source.signature import backward_arguments

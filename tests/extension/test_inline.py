@@ -29,7 +29,7 @@ from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.verbs import perform
 from lltm_inline.run.cases.case import Case
 from lltm_inline.run.cases.drawing import make_inputs
-from lltm_inline.run.cases.probed import other_numbers, wide_integers
+from lltm_inline.run.cases.tried import other_numbers, wide_integers
 from tests import tiny
 from tests.quick import QUICK
 from tests.wild import KINDS, Wild, every, has_backward, table, table_of_kinds

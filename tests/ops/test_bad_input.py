@@ -19,9 +19,8 @@ import torch
 import lltm_inline as li
 from lltm_inline.checking.interface import _misfits
 from lltm_inline.model.registry import Op
-from lltm_inline.run.cases.case import Case
+from lltm_inline.run.cases.case import Case, prime_size, with_extent
 from lltm_inline.run.cases.drawing import make_inputs
-from lltm_inline.run.cases.sizes import prime_size, with_extent
 from lltm_inline.run.cases.tolerance import tolerance
 from lltm_inline.run.cases.tried import viewed
 from lltm_inline.run.function import as_tuple, differentiable

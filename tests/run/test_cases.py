@@ -12,9 +12,9 @@ from torch import Tensor
 
 from lltm_inline.checking.runner import Runner, laboratory
 from lltm_inline.model.registry import Kernel, Op
-from lltm_inline.run.cases import excuses
+from lltm_inline.run.cases import tolerance
 from lltm_inline.run.cases.case import DEVIATIONS, Case
-from lltm_inline.run.cases.excuses import EXCUSES, Excuse
+from lltm_inline.run.cases.tolerance import EXCUSES, Excuse
 from lltm_inline.run.function import Function
 
 
@@ -113,7 +113,7 @@ def test_each_excuse_alone_keeps_a_right_kernel_right(excuse: Excuse, monkeypatc
     case = Case("", row.size, row.dtype, values=row.values)
     with laboratory():
         assert row.quantity not in runner.run_again(case).wrong
-        monkeypatch.setattr(excuses, "EXCUSES", tuple(one for one in EXCUSES if one is not excuse))
+        monkeypatch.setattr(tolerance, "EXCUSES", tuple(one for one in EXCUSES if one is not excuse))
         assert row.quantity in runner.run_again(case).wrong
 
 

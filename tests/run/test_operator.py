@@ -17,9 +17,8 @@ import lltm_inline as li
 from lltm_inline.compiling.toolchain import find_toolchain
 from lltm_inline.errors import InputError
 from lltm_inline.model.registry import Kernel, Op, registry
-from lltm_inline.run.cases.case import Case
+from lltm_inline.run.cases.case import Case, prime_size
 from lltm_inline.run.cases.drawing import make_inputs
-from lltm_inline.run.cases.sizes import prime_size
 from lltm_inline.run.function import Function, as_tuple, differentiable
 from lltm_inline.source.template import devices_of
 from tests.quick import QUICK

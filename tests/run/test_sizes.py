@@ -12,9 +12,8 @@ import lltm_inline as li
 from lltm_inline.checking.check import check
 from lltm_inline.errors import DefinitionError, InputError
 from lltm_inline.model.registry import Kernel, Op, registry
-from lltm_inline.run.cases.case import Case
+from lltm_inline.run.cases.case import Case, prime_size
 from lltm_inline.run.cases.drawing import make_inputs
-from lltm_inline.run.cases.sizes import prime_size
 from lltm_inline.run.cases.tried import VIEWS, layout_cases, size_cases
 from lltm_inline.run.function import Function
 from tests.tiny import forget

@@ -1,8 +1,7 @@
 """The cases on which a kernel is tried, and what it should give in each.
 
-sizes, layouts, values    what a case is made of: extents and dtypes, how tensors lie in memory, which numbers stand in them
-case                      one call of forward and backward, and the ways in which it differs from a plain one
-tried, probed             the cases of any op; those that are tried only where its reference has an answer
-drawing                   inputs and incoming gradients; reference calls an op's reference on them
-expectation               what the reference gives; tolerance is how far a kernel may be off, excuses are what is right all the same
+case          one call of forward and backward at a size of the op, and the ways in which it differs from a plain one
+layouts       how tensors lie in memory; values are the numbers that stand in them
+tried         the cases of an op; drawing makes their inputs and incoming gradients
+expectation   what the reference gives; tolerance is how far a kernel may be off, and what excuses it
 """

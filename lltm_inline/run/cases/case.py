@@ -1,18 +1,25 @@
-"""A case: one call of forward and backward, and how it differs from the plain one of its size."""
+"""A case: one call of forward and backward at a size of the op, and how it differs from the plain one of that size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
 
-from ...base.arguments import plural
+from ...base.arguments import REAL_DTYPES, plural
 from ...model.registry import Op
+from ...tables.words import ONLY
 from ..compare import dtype_name
 from .layouts import CHANNELS_LAST, UNLIKE, UNLIKE_EACH
-from .sizes import Size, size_text
 from .values import VALUES
+
+Size = tuple[int, ...]
+#: Distinct odd primes, so that no two axes can be mistaken for each other; few elements, since gradcheck visits each.
+PRIMES = (3, 17, 5, 7, 11, 13, 19, 23)
+#: Around the widths of vectors and blocks.
+EDGES = (7, 16, 19, 127, 128, 129)
 
 #: The groups of the cases that are large enough for several threads, and run on as many as torch has; those of the second
 #: are run again and again, as threads do not get in each other's way every time.
@@ -94,15 +101,15 @@ class Evidence:
         op: of the kernel.
         quantity: what is wrong: a result, a gradient, `forward` or `backward`.
         fails: tells whether it is wrong in another case, too.
-        is_contiguous: tells whether all inputs of a case are.
-        is_unused: tells whether the kernel's text names a parameter and does not use it.
+        contiguous: whether all inputs of the case are.
+        unused: whether the kernel's text does no more than name the numbers of the case.
     """
 
     op: Op
     quantity: str
     fails: Callable[[Case], bool]
-    is_contiguous: Callable[[Case], bool]
-    is_unused: Callable[[str], bool]
+    contiguous: bool
+    unused: bool
 
 
 @dataclass(frozen=True)
@@ -146,7 +153,7 @@ def _of_layout(case: Case, seen: Evidence) -> str:
     names = [case.only] if case.only else [tensor.name for tensor in seen.op.signature.tensors]
     guilty = [name for name in names if seen.fails(replace(case, only=name))]
     who = f"{' or '.join(guilty)} is" if guilty else "inputs together are"
-    advice = _OF_ONE if case.layout == "transposed" and seen.is_contiguous(case) else _OF_LAYOUT[case.layout]
+    advice = _OF_ONE if case.layout == "transposed" and seen.contiguous else _OF_LAYOUT[case.layout]
     return f"right for contiguous inputs, wrong when {who} {case.layout}: {advice}"
 
 
@@ -157,32 +164,24 @@ def _of_values(case: Case, seen: Evidence) -> str:
 
 
 def _of_numbers(case: Case, seen: Evidence) -> str:
-    said = ", ".join(number_text(*number, equals=" = ") for number in case.numbers)
     if seen.op.corners:
         more = ": an int holds 32 bits, take it as int64_t" * case.is_large
-        return f"right for ordinary numbers, wrong for {said}{more}"
-    more = ": is the example's written into the text?" * all(seen.is_unused(name) for name, _ in case.numbers)
-    return f"right with the number of the example, wrong with {said}{more}"
+        return f"right for ordinary numbers, wrong for {_numbers(case, ' = ')}{more}"
+    more = ": is the example's written into the text?" * seen.unused
+    return f"right with the number of the example, wrong with {_numbers(case, ' = ')}{more}"
 
 
-def _in_grads(case: Case, op: Op) -> str:
-    return f"incoming gradients {case.grads}{' (stride 0, as .sum() makes them)' * (case.grads == 'expanded')}"
+def _numbers(case: Case, equals: str = "=") -> str:
+    shown = {name: f"{value:g}" if isinstance(value, bool | float) else value for name, value in case.numbers}
+    return ", ".join(f"{name}{equals}{value}" for name, value in shown.items())
 
 
-def _in_use(case: Case, op: Op) -> str:
-    unused = [f"d_{output.name}" for output in op.signature.outputs if output.name not in case.used]
-    return f"only {', '.join(case.used)} used ({', '.join(unused)} undefined)"
+def _wanted(case: Case, op: Op, prefix: str = "") -> str:
+    return ", ".join(f"{prefix}{one.name}" for one, want in zip(op.gradients, case.wanted, strict=True) if want)
 
 
-def _names_wanted(case: Case, op: Op) -> list[str]:
-    return [tensor.name for tensor, wanted in zip(op.gradients, case.wanted, strict=True) if wanted]
-
-
-def _of_wanted(case: Case, seen: Evidence) -> str:
-    names = ", ".join(f"d_{name}" for name in _names_wanted(case, seen.op))
-    return (
-        f"right when all gradients are wanted, wrong when only {names}: look at how `wanted` is used" if names else ""
-    )
+def _unused(case: Case, op: Op) -> str:
+    return ", ".join(f"d_{output.name}" for output in op.signature.outputs if output.name not in case.used)
 
 
 LAYOUT = Deviation("layout", lambda case, op: f"{case.only or 'inputs'} {case.layout}", _of_layout, ("only",))
@@ -214,33 +213,74 @@ DEVIATIONS = (
         _of_values,
         ("only",),
     ),
-    Deviation("numbers", lambda case, op: ", ".join(number_text(*number) for number in case.numbers), _of_numbers),
+    Deviation("numbers", lambda case, op: _numbers(case), _of_numbers),
     Deviation("without", lambda case, op: f"without {', '.join(case.without)}"),
     Deviation("members", lambda case, op: f"lists of {plural(case.members or 0, 'tensor')}"),
     Deviation(
         "grads",
-        _in_grads,
+        lambda case, op: (
+            f"incoming gradients {case.grads}{' (stride 0, as .sum() makes them)' * (case.grads == 'expanded')}"
+        ),
         lambda case, seen: (
             f"right for contiguous incoming gradients, wrong when they are {case.grads}: {_OF_LAYOUT[case.grads]}"
         ),
     ),
     Deviation(
         "used",
-        _in_use,
-        # Which gradients are wanted says more.
+        lambda case, op: f"only {', '.join(case.used)} used ({_unused(case, op)} undefined)",
         lambda case, seen: (
             "right when all outputs are used: the gradient of an unused output arrives as zeros or undefined"
-            * (not any(case.wanted))
+            * (not any(case.wanted))  # which gradients are wanted says more
         ),
     ),
     Deviation(
         "wanted",
-        lambda case, op: f"gradient wanted for {', '.join(_names_wanted(case, op)) or 'nothing'}",
-        _of_wanted,
+        lambda case, op: f"gradient wanted for {_wanted(case, op) or 'nothing'}",
+        lambda case, seen: (
+            f"right when all gradients are wanted, wrong when only {_wanted(case, seen.op, 'd_')}: look at how `wanted` is used"
+            * any(case.wanted)
+        ),
     ),
 )
 
 
-def number_text(name: str, value: float | None, equals: str = "=") -> str:
-    """`c=0.5`."""
-    return f"{name}{equals}{value:g}" if isinstance(value, bool | float) else f"{name}{equals}{value}"
+def size_text(op: Op, size: Sequence[int]) -> str:
+    """`B=3, F=17, S=5`."""
+    return ", ".join(f"{letter}={number}" for letter, number in op.named(size).items()) or ONLY
+
+
+def prime_size(op: Op) -> Size:
+    """The size for gradients: the op's own, or `(3, 17, 5)`."""
+    if op.check_size:
+        return op.check_size
+    return PRIMES[-1:] if len(op.letters) == 1 else tuple(PRIMES[i % len(PRIMES)] for i in range(len(op.letters)))
+
+
+def edge_axis(op: Op, size: Size) -> int:
+    """Choose the extent that is tried around the widths of vectors and blocks: the one that outputs are contiguous along."""
+    shapes = [op.shape_of[one.name] for one in (*op.signature.results, *op.signature.inputs) if one.name in op.shape_of]
+    last = shapes[0].dims[-1:]
+    inner = [op.letters.index(letter) for dim in last for letter, count in dim.terms if count > 0]
+    for axis in (*inner, *reversed(range(len(size)))):
+        if op.allows(with_extent(size, axis, max(EDGES))):
+            return axis
+    return len(size) - 1
+
+
+def dtypes_of(op: Op) -> tuple[torch.dtype, ...]:
+    """The dtypes of the real numbers that an op's inputs are made of, the widest first."""
+    if op.first.dtype:  # every tensor has its own
+        own = [argument.dtype for argument in op.signature.tensors if argument.dtype in REAL_DTYPES]
+        return (getattr(torch, own[0] if own else "float32").to_real(),)
+    taken = dict.fromkeys(getattr(torch, name).to_real() for name in op.dtypes)
+    return tuple(sorted(taken, key=lambda dtype: -dtype.itemsize))
+
+
+def with_extent(size: Size, axis: int, extent: int) -> Size:
+    """Return `size` with another extent, where it has any."""
+    return size and (*size[:axis], extent, *size[axis + 1 :])
+
+
+def elements(op: Op, size: Size) -> int:
+    """Count the elements of all inputs and outputs."""
+    return sum(map(math.prod, op.extents(size)))

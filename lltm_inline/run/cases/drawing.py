@@ -24,7 +24,7 @@ from .values import VALUES, fits, takes
 #: A seed that no kernel uses: one that reseeds torch with it would draw the reference's numbers.
 SEED = 20_260_923
 #: From which other inputs follow than everybody's; empty for those.
-SECRET: ContextVar[bytes] = ContextVar("lltm_inlineSECRET", default=b"")
+SECRET: ContextVar[bytes] = ContextVar("lltm_inline_secret", default=b"")
 
 
 @contextmanager

@@ -7,24 +7,93 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import zip_longest
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...model.registry import Op
+from ...model.registry import Argument, Op
 from ...workers import steps
-from ..function import differentiable, each
+from ..function import as_tuple, differentiable, each, gradients_of
 from .case import Case
 from .drawing import SECRET, SEED, make_grads, make_inputs, seeded
-from .reference import leaves_of, quantities, results_of, run_reference, widen
 from .values import FINITE_IS_RIGHT, LOSE_DIGITS
 
+_WIDE = {
+    **dict.fromkeys((torch.float32, torch.float16, torch.bfloat16), torch.float64),
+    torch.complex64: torch.complex128,
+}
 #: The most that is excused where a gradient cancels in double precision: float32 arithmetic inside of it is further off.
 _MOST_LEFT = 1e-9
 #: How often inputs are changed, and how far they are moved to tell equal ones apart.
 _SHAKES, _TIE = 8, 1e-9
+
+
+def quantities(op: Op) -> list[str]:
+    """Names of all results and gradients: `new_h`, `new_cell`, `d_input`, ..."""
+    return [*(result.name for result in op.signature.results), *(f"d_{tensor.name}" for tensor in op.gradients)]
+
+
+def tensor_inputs(op: Op, inputs: Sequence[Any]) -> list[Any]:
+    """Pick the tensors that have a gradient (or None for an optional one left out) from a set of inputs."""
+    return [value for argument, value in zip(op.signature.inputs, inputs, strict=True) if argument in op.gradients]
+
+
+def leaves_of(op: Op, inputs: Sequence[Any]) -> list[Any]:
+    """Copy what the op changes, and have those that have a gradient ask for it."""
+
+    def leaf(argument: Argument, value: Any) -> Any:
+        if argument.alias:
+            return each(value, torch.clone)
+        return value.detach().requires_grad_() if argument in op.gradients and differentiable(value) else value
+
+    return [leaf(argument, value) for argument, value in zip(op.signature.inputs, inputs, strict=True)]
+
+
+def results_of(op: Op, returned: Any, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Return all results of a call: what it returned, numbers as tensors, then the inputs that it changed, a list as one tensor."""
+    pairs = zip(op.signature.inputs, inputs, strict=True)
+    changed = [_as_one(value) if argument.is_list else value for argument, value in pairs if argument.alias]
+    outputs = as_tuple(returned) if op.signature.outputs else ()
+    plain = {output.name for output in op.signature.outputs if not output.is_tensor}
+    if plain:
+        named = zip_longest((output.name for output in op.signature.outputs), outputs)
+        outputs = tuple(_as_tensor(value) if name in plain else value for name, value in named)
+    return (*outputs, *changed)
+
+
+def _as_one(tensors: Sequence[Tensor]) -> Tensor:
+    """Make one tensor of a list: where its members have one shape, the first index says which of them it is."""
+    if len({one.shape for one in tensors}) == 1:
+        return torch.stack([*tensors])
+    return torch.cat([one.flatten() for one in tensors]) if tensors else torch.empty(0)
+
+
+def _as_tensor(number: Any) -> Any:
+    """Make a tensor of a number, to be compared; anything else stays as it is."""
+    dtype = {int: torch.int64, float: torch.float64, bool: torch.bool}.get(type(number))
+    return number if dtype is None else torch.tensor(number, dtype=dtype)
+
+
+def run_reference(
+    op: Op, inputs: Sequence[Any], grads: Sequence[Tensor], used: Sequence[bool]
+) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
+    """Run the reference forward and backward; a gradient is None for an input that cannot have one."""
+    leaves = leaves_of(op, inputs)
+    with seeded():
+        outputs = results_of(op, op.reference(*leaves), leaves)
+    wanted = [leaf for leaf in tensor_inputs(op, leaves) if differentiable(leaf)]
+    found = gradients_of(outputs, [grad if use else None for grad, use in zip(grads, used, strict=True)], wanted)
+    filled = iter([torch.zeros_like(w) if g is None else g for w, g in zip(wanted, found, strict=True)])
+    gradients = tuple(next(filled) if differentiable(leaf) else None for leaf in tensor_inputs(op, leaves))
+    return tuple(output.detach() for output in outputs), gradients
+
+
+def widen(value: Any) -> Any:
+    """Return a floating or complex tensor in double precision, anything else as it is."""
+    return each(value, lambda one: one.to(_WIDE.get(one.dtype, one.dtype)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,41 +107,33 @@ class Expected:
         senseless: whether something is NaN on the reference's way, of an op that nobody says has an answer there.
         random: whether the reference draws random numbers.
         widened: whether it computed in double precision.
-        loses_digits: whether it may lose digits at these inputs, too.
         seconds: that it took.
     """
 
     op: Op
+    case: Case
     inputs: tuple[Any, ...]
     grads: tuple[Tensor, ...]
     used: tuple[bool, ...]
     outputs: tuple[Tensor, ...]
     gradients: tuple[Tensor | None, ...]
     dtypes: tuple[torch.dtype, ...]
-    values: str = ""
-    overflows: bool = False
-    senseless: bool = False
-    random: bool = False
-    widened: bool = True
-    loses_digits: bool = False
+    overflows: bool
+    senseless: bool
+    random: bool
+    widened: bool
     seconds: float = 0.0
 
     @cached_property
-    def wide(self) -> Mapping[str, Tensor | None]:
-        """Each result and gradient, in double precision; None for the gradient of an input that cannot have one."""
-        return dict(zip(quantities(self.op), (*self.outputs, *self.gradients), strict=True))
-
-    def want(self, name: str) -> Tensor:
-        """One result or gradient, in double precision."""
-        want = self.wide[name]
-        assert want is not None
-        return want
+    def wide(self) -> Mapping[str, Tensor]:
+        """Each result and gradient, in double precision; none for an input that cannot have a gradient."""
+        return self._named(self.outputs, self.gradients)
 
     @cached_property
     def narrow(self) -> Mapping[str, Tensor]:
         """What the reference gives when it computes in the case's own dtype, in the dtype of `wide`."""
         found = self._named(*run_reference(self.op, self.inputs, self.grads, self.used))
-        return {name: one.to(wide.dtype) for name, one in found.items() if (wide := self.wide[name]) is not None}
+        return {name: one.to(self.wide[name].dtype) for name, one in found.items()}
 
     @cached_property
     def shaken(self) -> Sequence[Mapping[str, Tensor]]:
@@ -113,18 +174,18 @@ class Expected:
         Where they cancel to nothing, any two orders of the same sum differ by what is left of their rounding. Of numbers that are
         to show which kernel loses digits, the reference may lose as many. The upper `bound` of it takes far fewer runs.
         """
-        wide, narrow = self.wide[name], self.narrow.get(name)
-        if wide is None or narrow is None or not differentiable(wide):
+        wide = self.wide[name]
+        if not differentiable(wide):
             return 0.0
-        left, most = 0.0, math.inf if self.loses_digits else _MOST_LEFT
-        if self.loses_digits or name.startswith("d_"):
-            left = most if bound else min(max(_furthest(other.get(name), wide) for other in self.shaken), most)
-        return max(_furthest(narrow, wide), left)
+        loses_digits = self.case.values in LOSE_DIGITS or self.case.is_large
+        left, most = 0.0, math.inf if loses_digits else _MOST_LEFT
+        if loses_digits or name.startswith("d_"):
+            left = most if bound else min(max(_furthest(other[name], wide) for other in self.shaken), most)
+        return max(_furthest(self.narrow[name], wide), left)
 
     def to_be_told(self, name: str) -> Tensor:
         """What a quantity should be, in the words of the case's own dtype: infinity where that is what float32 has."""
-        want, narrow = self.want(name), self.narrow.get(name)
-        return want if narrow is None else torch.where(narrow.isfinite(), want, narrow)
+        return torch.where(self.narrow[name].isfinite(), self.wide[name], self.narrow[name])
 
 
 def _shaken(value: Tensor, salt: int) -> Tensor:
@@ -137,9 +198,9 @@ def _shaken(value: Tensor, salt: int) -> Tensor:
     return torch.view_as_complex(shaken) if value.is_complex() else shaken
 
 
-def _furthest(one: Tensor | None, other: Tensor) -> float:
+def _furthest(one: Tensor, other: Tensor) -> float:
     """Return the largest finite difference."""
-    if one is None or one.shape != other.shape:
+    if one.shape != other.shape:
         return 0.0
     error = (one - other).abs()
     error = error[error.isfinite()]
@@ -197,15 +258,13 @@ def _expect(op: Op, case: Case) -> Expected:
             run_reference(op, inputs, grads, used)
         overflows = case.values in FINITE_IS_RIGHT and not on_the_way.finite
         senseless = not op.corners and on_the_way.nan
-    loses_digits = case.values in LOSE_DIGITS or case.is_large
     given, found = (inputs, grads, used), (outputs, gradients, dtypes)
-    return Expected(op, *given, *found, case.values, overflows, senseless, random, widened, loses_digits)
+    return Expected(op, case, *given, *found, overflows, senseless, random, widened)
 
 
 def as_finite(found: Expected, known: Expected) -> bool:
     """Tell whether what a reference gives is finite where all that it gives in a known case is."""
-    pairs = [(got, known.wide[name]) for name, got in found.wide.items() if got is not None]
-    return all(want is not None and (not want.isfinite().all() or bool(got.isfinite().all())) for got, want in pairs)
+    return all(got.isfinite().all() or not known.wide[name].isfinite().all() for name, got in found.wide.items())
 
 
 class _Finite(TorchDispatchMode):

@@ -17,23 +17,23 @@ class Values:
 
     Attributes:
         words: for a message.
-        magnitude: by how much they amplify rounding; none for those that are not finite.
+        group: column of the report's matrix.
         numbers: for a dtype and a number of elements, repeated over these.
         advice: what may be wrong with a kernel that fails here.
+        magnitude: by how much they amplify rounding; none for those that are not finite.
         mixed: whether every second element keeps its ordinary value.
         rows: whether whole rows have one number, where there are several rows.
-        group: column of the report's matrix.
     """
 
     words: str
-    magnitude: float
+    group: str
     numbers: Callable[[torch.dtype, int], Sequence[float]]
     advice: str = (
         "exp(), a product or a sum overflows on the way; use a form that does not (subtract the largest, log1p, expm1)"
     )
+    magnitude: float = 1
     mixed: bool = True
     rows: bool = False
-    group: str = "large"
 
 
 def _extremes(dtype: torch.dtype, count: int) -> tuple[float, ...]:
@@ -60,113 +60,99 @@ def _fixed(*numbers: float) -> Callable[[torch.dtype, int], Sequence[float]]:
 
 
 _AT_ZERO = "the reference has an answer for 0, too: where is something divided by it, or its logarithm taken?"
+_AT_INFINITY = "the reference has an answer for infinity, too"
 #: Where something is divided by an input; where exp() overflows in float32 (100) and in float64 (1e4), where squares and products
 #: do; and what is no number. The first that shows a mistake is told: what overflows loses digits, too.
 VALUES = {
-    "0": Values("inputs all 0", 1, _fixed(0.0), _AT_ZERO, mixed=False, group="zeros"),
-    "0s": Values("0 and -0 among the inputs", 1, _fixed(0.0, -0.0), _AT_ZERO, group="zeros"),
+    "0": Values("inputs all 0", "zeros", _fixed(0.0), _AT_ZERO, mixed=False),
+    "0s": Values("0 and -0 among the inputs", "zeros", _fixed(0.0, -0.0), _AT_ZERO),
     "1": Values(
         "inputs all 1",
-        1,
+        "large",
         _fixed(1.0),
         "all of them are equal there, and 1 is where shares and probabilities end: is > meant, or >=?",
         mixed=False,
     ),
     "halves": Values(
         "numbers half-way between two whole ones among the inputs",
-        1,
+        "digits",
         _fixed(0.5, -1.5, 2.5, -0.5, 7.5, -6.5),
         "torch.round goes to the even one of two, std::round away from 0; and > is not >=",
-        group="digits",
     ),
     "tiny": Values(
         "1e-5 and -1e-9 among the inputs",
-        1,
+        "digits",
         _fixed(1e-5, -1e-9),
         "a difference of nearly equal numbers, such as exp(x) - 1 or log(1 + x), loses its digits near 0: use expm1, log1p",
-        group="digits",
     ),
-    "100": Values("inputs all 100", 100, _fixed(100.0), mixed=False),
-    "-100": Values("inputs all -100", 100, _fixed(-100.0), mixed=False),
-    "+-100": Values("100 and -100 among the inputs", 100, _fixed(100.0, -100.0)),
-    "1e4": Values("inputs all 1e4", 1e4, _fixed(1e4), mixed=False),
-    "-1e4": Values("inputs all -1e4", 1e4, _fixed(-1e4), mixed=False),
-    "+-1e4": Values("1e4 and -1e4 among the inputs", 1e4, _fixed(1e4, -1e4)),
+    "100": Values("inputs all 100", "large", _fixed(100.0), magnitude=100, mixed=False),
+    "-100": Values("inputs all -100", "large", _fixed(-100.0), magnitude=100, mixed=False),
+    "+-100": Values("100 and -100 among the inputs", "large", _fixed(100.0, -100.0), magnitude=100),
+    "1e4": Values("inputs all 1e4", "large", _fixed(1e4), magnitude=1e4, mixed=False),
+    "-1e4": Values("inputs all -1e4", "large", _fixed(-1e4), magnitude=1e4, mixed=False),
+    "+-1e4": Values("1e4 and -1e4 among the inputs", "large", _fixed(1e4, -1e4), magnitude=1e4),
     "rows": Values(
         "every second row all 1e4 or -1e4",
-        1e4,
+        "large",
         _fixed(1e4, -1e4),
         "what is taken over all rows, such as the largest number, is right for one of them",
+        magnitude=1e4,
         rows=True,
     ),
     "near": Values(
         "inputs near 1000 that differ little",
-        5,
+        "digits",
         _fixed(999.1, 1000.3, 1001.7, 998.6, 1000.9, 999.8, 1002.2),
         "a difference of large sums, such as mean(x * x) - mean(x)^2, loses its digits: subtract the mean first",
+        magnitude=5,
         mixed=False,
-        group="digits",
     ),
-    "extremes": Values("the largest and the smallest normal numbers among the inputs", 1e4, _extremes),
-    "roots": Values("numbers among the inputs whose products overflow when squared", 1e4, _fourth_roots),
-    "inf": Values(
-        "inf among the inputs",
-        1,
-        _fixed(math.inf, *[1.0] * 6),
-        "the reference has an answer for infinity, too",
-        group="inf and nan",
+    "extremes": Values(
+        "the largest and the smallest normal numbers among the inputs", "large", _extremes, magnitude=1e4
     ),
-    "-inf": Values(
-        "-inf among the inputs",
-        1,
-        _fixed(-math.inf, *[1.0] * 6),
-        "the reference has an answer for infinity, too",
-        group="inf and nan",
+    "roots": Values(
+        "numbers among the inputs whose products overflow when squared", "large", _fourth_roots, magnitude=1e4
     ),
+    "inf": Values("inf among the inputs", "inf and nan", _fixed(math.inf, *[1.0] * 6), _AT_INFINITY),
+    "-inf": Values("-inf among the inputs", "inf and nan", _fixed(-math.inf, *[1.0] * 6), _AT_INFINITY),
     "-infs": Values(
         "inputs all -inf",
-        1,
+        "inf and nan",
         _fixed(-math.inf),
         "the reference has an answer where all is -inf, as in a fully masked row: -inf - -inf is NaN",
         mixed=False,
-        group="inf and nan",
     ),
     "nan": Values(
         "nan among the inputs",
-        1,
+        "inf and nan",
         _fixed(math.nan, *[1.0] * 6),
         "NaN is to show in the result as it does in the reference's: a comparison with NaN is false, and std::max drops it",
-        group="inf and nan",
     ),
-    "no": Values("masks all False", 1, _fixed(0.0), "nothing is masked there", mixed=False, group="masks"),
-    "yes": Values("masks all True", 1, _fixed(1.0), "everything is masked there", mixed=False, group="masks"),
+    "no": Values("masks all False", "masks", _fixed(0.0), "nothing is masked there", mixed=False),
+    "yes": Values("masks all True", "masks", _fixed(1.0), "everything is masked there", mixed=False),
     "integers": Values(
         "large whole numbers among the inputs",
-        1,
+        "digits",
         _large_integers,
         "what goes through float, double or int loses digits",
-        group="digits",
     ),
     "wide": Values(
         "whole numbers beyond 2^31 and 2^53 among the inputs",
-        1,
+        "digits",
         _fixed(2**53 + 1, 2**31 + 5, -(2**53) - 3, -(2**31) - 7),
         "what goes through int, float or double loses digits: they are int64_t",
-        group="digits",
     ),
 }
-NOT_FINITE = ("inf", "-inf", "-infs", "nan")
-#: For masks, and for integers.
-MASKS, WHOLE = ("no", "yes"), "integers"
-#: For 64 bits that hold data, one input at a time: see `wide_integers`.
-WIDE = "wide"
+#: For masks, for integers, and for 64 bits that hold data, one input at a time: see `wide_integers`.
+MASKS, WHOLE, WIDE = ("no", "yes"), "integers", "wide"
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+NOT_FINITE, ZEROS = ("inf", "-inf", "-infs", "nan"), ("0", "0s")
 #: Here the reference may lose digits, too: how many, shows where its inputs change by a few roundings.
 LOSE_DIGITS = ("tiny", "near")
 #: Tried only where an op says that its reference has an answer to them (`corners`).
-OF_CORNERS = (*NOT_FINITE, "0", "0s", "halves", WHOLE, *MASKS)
-#: Only finiteness is compared here: of all quantities; of gradients, as relu, abs and max have several at 0.
-FINITE_IS_RIGHT, FINITE_GRADIENT_IS_RIGHT = ("extremes", "roots"), ("0", "0s")
+OF_CORNERS = (*NOT_FINITE, *ZEROS, "halves", WHOLE, *MASKS)
+#: Only finiteness is compared here; of gradients at 0, too, as relu, abs and max have several.
+FINITE_IS_RIGHT = ("extremes", "roots")
 
 
 def takes(argument: Argument, values: str, dtype: torch.dtype) -> bool:
