@@ -247,14 +247,14 @@ class Trial:
 
     Attributes:
         runner, case, expected: what is called, and what it should give.
-        results: outputs and gradients by name, with what the reference gives.
+        results: outputs and gradients by name.
         damages: what was written beside tensors, each with the step in which it was.
     """
 
     runner: Runner
     case: Case
     expected: Expected
-    results: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    results: dict[str, Tensor] = field(default_factory=dict)
     damages: list[tuple[str, Damage]] = field(default_factory=list)
 
     def run(self, guard: Guard) -> bool:
@@ -275,14 +275,13 @@ class Trial:
             with threads(runner.threads_for(case)), seeded():
                 return results_of(runner.op, runner.function(*leaves), leaves)
 
-        outputs = self._call(guard, "forward", leaves, runner.outputs, expected.outputs, forward)
+        outputs = self._call(guard, "forward", leaves, runner.outputs, forward)
         named = zip(runner.outputs, expected.grads, strict=True)
         grads = [put(f"d_{name}", grad, case.grads) for name, grad in named]
         if any(isinstance(output, Tensor) and output.requires_grad for output in outputs):
-            wanted = runner.wanted(leaves)
-            names, want = [runner.gradients[i] for i in wanted], [expected.gradients[i] for i in wanted]
+            names = [runner.gradients[i] for i in runner.wanted(leaves)]
             backward = partial(runner.differentiate, case, expected.used, leaves, outputs, grads)
-            self._call(guard, "backward", leaves, names, want, backward)
+            self._call(guard, "backward", leaves, names, backward)
         return bool(outputs)
 
     def _call(
@@ -291,12 +290,11 @@ class Trial:
         step: str,
         leaves: Sequence[Any],
         names: Sequence[str],
-        want: Sequence[Tensor | None],
         function: Callable[[], Sequence[Any]],
     ) -> Sequence[Any]:
         """Make one call, and keep what it gives and what it damages."""
         self.runner.note(step, self.case, leaves)
-        made = {name: tensor for name, tensor in zip(names, want, strict=True) if tensor is not None}
+        made = {name: self.expected.wide[name] for name in names}
         # For tensors that are written beside before they have a name.
         itemsize = self.case.dtype.itemsize * (2 if any(tensor.is_complex() for tensor in made.values()) else 1)
         guard.expect(step, {name: tensor.numel() * itemsize for name, tensor in made.items()})
@@ -305,9 +303,9 @@ class Trial:
             found = function()
         except Exception as error:  # `parity` says what it raises; what it wrote until then is told here
             self.runner.note_error(self.case, error)
-        for name, value, tensor in zip(names, want, found, strict=False):
-            if value is not None and isinstance(tensor, Tensor):
+        for name, tensor in zip(names, found, strict=False):
+            if isinstance(tensor, Tensor):
                 guard.name(name, tensor)
-                self.results[name] = (tensor.detach(), value)
+                self.results[name] = tensor.detach()
         self.damages += [(step, damage) for damage in guard.damages()]
         return found

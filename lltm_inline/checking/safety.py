@@ -213,7 +213,8 @@ def _findings(trial: Trial) -> Iterator[tuple[tuple[str, str], Finding]]:
             hints.append(f"written there: {damage.value:.6g}")
         text = f"{step} writes {damage.text}"
         yield (quantity, f"beside {damage.behind}"), finding(quantity, text, case, *hints)
-    for name, (got, want) in trial.results.items():
+    for name, got in trial.results.items():
+        want = trial.expected.wide[name]
         if got.shape != want.shape or _is_right(runner, case, got, want):
             continue
         for kind, text, advice in _look_at(trial, name):
@@ -242,7 +243,7 @@ def _word(number: int, dtype: torch.dtype) -> int:
 
 def _look_at(trial: Trial, name: str) -> Iterator[tuple[str, str, str]]:
     """Say why a result differs from the reference, as far as memory is the reason: kind, sentence, advice; the surest first."""
-    dtype, (got, want) = trial.case.dtype, trial.results[name]
+    dtype, got, want = trial.case.dtype, trial.results[name], trial.expected.wide[name]
     bits = _bits(got, dtype)
     if bits is None:
         return
@@ -284,9 +285,8 @@ def _left_text(name: str, left: Tensor, what: str) -> str:
 
 def _unlike_ordinary(trial: Trial, name: str) -> str:
     """Say what is wrong between guard pages and right elsewhere: a NaN that lost its payload, a maximum that drops NaN."""
-    runner, case, (got, want) = trial.runner, trial.case, trial.results[name]
-    result = CaseResult()
-    runner.compare(Call(case, trial.expected, {}, []), result, name, got, want, got.dtype)
+    runner, case, got, result = trial.runner, trial.case, trial.results[name], CaseResult()
+    runner.compare(Call(case, trial.expected, {}, []), result, name, got, got.dtype)
     if name not in result.wrong or runner.run(case).wrong:
         return ""
     return (

@@ -124,7 +124,8 @@ def _with_values(value: Tensor, name: str, signed: bool) -> Tensor:
     parts = torch.view_as_real(value) if value.is_complex() else value
     flat = parts.clone().flatten()
     places = slice(1 if values.mixed and flat.numel() > 1 else 0, None, 2 if values.mixed else 1)
-    numbers = torch.tensor(values.numbers(flat.dtype, flat.numel()), dtype=flat.dtype)
+    found = values.numbers(flat.dtype, flat.numel()) if callable(values.numbers) else values.numbers
+    numbers = torch.tensor(found, dtype=flat.dtype)
     filling = flat.view(value.shape[0], -1) if values.rows and value.dim() > 1 and value.numel() else flat.unsqueeze(1)
     count = filling[places].shape[0]
     filling[places] = numbers.repeat(count // len(numbers) + 1)[:count].unsqueeze(1)

@@ -176,10 +176,8 @@ def _number_cases(op: Op, size: Size, dtype: torch.dtype) -> list[Case]:
 def subset_cases(op: Op, size: Size) -> list[Case]:
     """List the cases in which only some inputs want a gradient: none, each alone, all but one, alternating ones; up to four, any."""
     n, dtype = len(op.gradients), dtypes_of(op)[0]
-    if not n:
-        return []
     if n < 2:
-        return [Case("subsets", size, dtype, wanted=(False,) * n)]
+        return [Case("subsets", size, dtype, wanted=(False,))] * n
     masks = [tuple(i == k for i in range(n)) for k in range(n)]
     masks += [tuple(i != k for i in range(n)) for k in range(n)] if n > 2 else []
     if n == _ALL_SUBSETS:

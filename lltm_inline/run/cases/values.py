@@ -17,20 +17,20 @@ class Values:
 
     Attributes:
         words: for a message.
-        group: column of the report's matrix.
-        numbers: for a dtype and a number of elements, repeated over these.
+        numbers: repeated over the elements; some follow from a dtype and the number of elements.
         advice: what may be wrong with a kernel that fails here.
+        group: column of the report's matrix.
         magnitude: by how much they amplify rounding; none for those that are not finite.
         mixed: whether every second element keeps its ordinary value.
         rows: whether whole rows have one number, where there are several rows.
     """
 
     words: str
-    group: str
-    numbers: Callable[[torch.dtype, int], Sequence[float]]
+    numbers: Sequence[float] | Callable[[torch.dtype, int], Sequence[float]]
     advice: str = (
         "exp(), a product or a sum overflows on the way; use a form that does not (subtract the largest, log1p, expm1)"
     )
+    group: str = "large"
     magnitude: float = 1
     mixed: bool = True
     rows: bool = False
@@ -55,92 +55,82 @@ def _large_integers(dtype: torch.dtype, count: int) -> tuple[int, ...]:
     return (most, 1) if dtype == torch.uint8 else (most, 1, -most, -1)
 
 
-def _fixed(*numbers: float) -> Callable[[torch.dtype, int], Sequence[float]]:
-    return lambda dtype, count: numbers
-
-
 _AT_ZERO = "the reference has an answer for 0, too: where is something divided by it, or its logarithm taken?"
 _AT_INFINITY = "the reference has an answer for infinity, too"
 #: Where something is divided by an input; where exp() overflows in float32 (100) and in float64 (1e4), where squares and products
 #: do; and what is no number. The first that shows a mistake is told: what overflows loses digits, too.
 VALUES = {
-    "0": Values("inputs all 0", "zeros", _fixed(0.0), _AT_ZERO, mixed=False),
-    "0s": Values("0 and -0 among the inputs", "zeros", _fixed(0.0, -0.0), _AT_ZERO),
+    "0": Values("inputs all 0", (0.0,), _AT_ZERO, "zeros", mixed=False),
+    "0s": Values("0 and -0 among the inputs", (0.0, -0.0), _AT_ZERO, "zeros"),
     "1": Values(
         "inputs all 1",
-        "large",
-        _fixed(1.0),
+        (1.0,),
         "all of them are equal there, and 1 is where shares and probabilities end: is > meant, or >=?",
         mixed=False,
     ),
     "halves": Values(
         "numbers half-way between two whole ones among the inputs",
-        "digits",
-        _fixed(0.5, -1.5, 2.5, -0.5, 7.5, -6.5),
+        (0.5, -1.5, 2.5, -0.5, 7.5, -6.5),
         "torch.round goes to the even one of two, std::round away from 0; and > is not >=",
+        "digits",
     ),
     "tiny": Values(
         "1e-5 and -1e-9 among the inputs",
-        "digits",
-        _fixed(1e-5, -1e-9),
+        (1e-5, -1e-9),
         "a difference of nearly equal numbers, such as exp(x) - 1 or log(1 + x), loses its digits near 0: use expm1, log1p",
+        "digits",
     ),
-    "100": Values("inputs all 100", "large", _fixed(100.0), magnitude=100, mixed=False),
-    "-100": Values("inputs all -100", "large", _fixed(-100.0), magnitude=100, mixed=False),
-    "+-100": Values("100 and -100 among the inputs", "large", _fixed(100.0, -100.0), magnitude=100),
-    "1e4": Values("inputs all 1e4", "large", _fixed(1e4), magnitude=1e4, mixed=False),
-    "-1e4": Values("inputs all -1e4", "large", _fixed(-1e4), magnitude=1e4, mixed=False),
-    "+-1e4": Values("1e4 and -1e4 among the inputs", "large", _fixed(1e4, -1e4), magnitude=1e4),
+    "100": Values("inputs all 100", (100.0,), magnitude=100, mixed=False),
+    "-100": Values("inputs all -100", (-100.0,), magnitude=100, mixed=False),
+    "+-100": Values("100 and -100 among the inputs", (100.0, -100.0), magnitude=100),
+    "1e4": Values("inputs all 1e4", (1e4,), magnitude=1e4, mixed=False),
+    "-1e4": Values("inputs all -1e4", (-1e4,), magnitude=1e4, mixed=False),
+    "+-1e4": Values("1e4 and -1e4 among the inputs", (1e4, -1e4), magnitude=1e4),
     "rows": Values(
         "every second row all 1e4 or -1e4",
-        "large",
-        _fixed(1e4, -1e4),
+        (1e4, -1e4),
         "what is taken over all rows, such as the largest number, is right for one of them",
         magnitude=1e4,
         rows=True,
     ),
     "near": Values(
         "inputs near 1000 that differ little",
-        "digits",
-        _fixed(999.1, 1000.3, 1001.7, 998.6, 1000.9, 999.8, 1002.2),
+        (999.1, 1000.3, 1001.7, 998.6, 1000.9, 999.8, 1002.2),
         "a difference of large sums, such as mean(x * x) - mean(x)^2, loses its digits: subtract the mean first",
+        "digits",
         magnitude=5,
         mixed=False,
     ),
-    "extremes": Values(
-        "the largest and the smallest normal numbers among the inputs", "large", _extremes, magnitude=1e4
-    ),
-    "roots": Values(
-        "numbers among the inputs whose products overflow when squared", "large", _fourth_roots, magnitude=1e4
-    ),
-    "inf": Values("inf among the inputs", "inf and nan", _fixed(math.inf, *[1.0] * 6), _AT_INFINITY),
-    "-inf": Values("-inf among the inputs", "inf and nan", _fixed(-math.inf, *[1.0] * 6), _AT_INFINITY),
+    "extremes": Values("the largest and the smallest normal numbers among the inputs", _extremes, magnitude=1e4),
+    "roots": Values("numbers among the inputs whose products overflow when squared", _fourth_roots, magnitude=1e4),
+    "inf": Values("inf among the inputs", (math.inf, *[1.0] * 6), _AT_INFINITY, "inf and nan"),
+    "-inf": Values("-inf among the inputs", (-math.inf, *[1.0] * 6), _AT_INFINITY, "inf and nan"),
     "-infs": Values(
         "inputs all -inf",
-        "inf and nan",
-        _fixed(-math.inf),
+        (-math.inf,),
         "the reference has an answer where all is -inf, as in a fully masked row: -inf - -inf is NaN",
+        "inf and nan",
         mixed=False,
     ),
     "nan": Values(
         "nan among the inputs",
-        "inf and nan",
-        _fixed(math.nan, *[1.0] * 6),
+        (math.nan, *[1.0] * 6),
         "NaN is to show in the result as it does in the reference's: a comparison with NaN is false, and std::max drops it",
+        "inf and nan",
     ),
-    "no": Values("masks all False", "masks", _fixed(0.0), "nothing is masked there", mixed=False),
-    "yes": Values("masks all True", "masks", _fixed(1.0), "everything is masked there", mixed=False),
+    "no": Values("masks all False", (0.0,), "nothing is masked there", "masks", mixed=False),
+    "yes": Values("masks all True", (1.0,), "everything is masked there", "masks", mixed=False),
     "integers": Values(
         "large whole numbers among the inputs",
-        "digits",
         _large_integers,
         "what goes through float, double or int loses digits",
+        "digits",
     ),
     "wide": Values(
         "whole numbers beyond 2^31 and 2^53 among the inputs",
-        "digits",
-        _fixed(2**53 + 1, 2**31 + 5, -(2**53) - 3, -(2**31) - 7),
+        (2**53 + 1, 2**31 + 5, -(2**53) - 3, -(2**31) - 7),
         "what goes through int, float or double loses digits: they are int64_t",
+        "digits",
     ),
 }
 #: For masks, for integers, and for 64 bits that hold data, one input at a time: see `wide_integers`.
