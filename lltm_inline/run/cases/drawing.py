@@ -19,7 +19,7 @@ from ...model.registry import Op
 from ..compare import dtype_name
 from ..function import differentiable, each
 from .case import Case
-from .values import VALUES, fits, takes
+from .values import VALUES, takes
 
 #: A seed that no kernel uses: one that reseeds torch with it would draw the reference's numbers.
 SEED = 20_260_923
@@ -119,7 +119,7 @@ def _with_values(value: Tensor, name: str, signed: bool) -> Tensor:
     Labels of 0 and 1 stay what they are, and numbers in order stay so, where that may matter.
     """
     values = VALUES[name]
-    if not fits(name, value.dtype) or (not (signed or value.is_complex()) and is_yes_or_no(value)):
+    if value.dtype not in values.dtypes or (not (signed or value.is_complex()) and is_yes_or_no(value)):
         return value
     parts = torch.view_as_real(value) if value.is_complex() else value
     flat = parts.clone().flatten()

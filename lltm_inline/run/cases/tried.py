@@ -59,7 +59,7 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
     # With a size of the op's own, extents depend on each other: take that one for small, too.
     small = op.check_size or tuple(2 + i % 2 for i in range(count))
     edge = edge_axis(op, small)
-    groups: list[tuple[str, list[Size]]] = [
+    groups = [
         (",".join(map(str, primes)), [primes]),
         (",".join("1" * count), [(1,) * count]),
         ("one of 1", [with_extent(primes, i, 1) for i in range(count) if count > 1]),
@@ -67,45 +67,37 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
         ("block edges", [with_extent(small, edge, extent) for extent in EDGES]),
         ("all equal", [(ALL_EQUAL,) * count for _ in primes[1:2]]),
     ]
-    cases = [
-        Case(group, size, dtype)
-        for group, of_group in groups
-        for size in dict.fromkeys(of_group)
-        for dtype in both
-        if op.allows(size)
-    ]
+    cases = [Case(group, size, dtype) for group, some in groups for size in dict.fromkeys(some) for dtype in both]
     if op.any_rank:
         cases += [replace(viewed(op, primes, view), group="ranks", dtype=dtype) for view in VIEWS for dtype in both]
-    # Enough for the parallel paths: above the grain of a block, and above one in the number of rows.
-    wide = with_extent(small, edge, 129)
-    if count > 1:
-        first = with_extent(wide, 0, MANY_ROWS)
-        rows = [with_extent(small, 0, count) for count in THREADS_ROWS]
-        second = next((size for size in rows if elements(op, size) < _MOST_OF_THREADS), rows[-1])
-        huge = with_extent(with_extent(small, edge, HUGE_ROWS[1]), 0, HUGE_ROWS[0])
-    else:
-        first, second, huge = (MANY_ELEMENTS,), (THREADS_ELEMENTS,), (HUGE_ELEMENTS,)
     # Each remainder modulo 32 in one dtype, and so each modulo 16 in both.
     cases += [
         Case("remainders", with_extent(small, edge, extent), both[(extent + extent // 16) % len(both)])
         for extent in REMAINDERS
-        if op.allows(with_extent(small, edge, extent))
     ]
     cases += [
         Case(LONG_AXIS, size, dtype)
         for axis in range(count)
         for extents, dtype in ((LONG, both[-1]), (BLOCKS, both[0]))
-        if (size := _longest(op, small, axis, extents))
+        if (size := _first(op, [with_extent(small, axis, extent) for extent in extents], _MOST_ELEMENTS))
     ]
+    # Enough for the parallel paths: above the grain of a block, and above one in the number of rows.
+    if count > 1:
+        first = with_extent(with_extent(small, edge, 129), 0, MANY_ROWS)
+        rows = [with_extent(small, 0, count) for count in THREADS_ROWS]
+        second = _first(op, rows, _MOST_OF_THREADS) or rows[-1]
+        huge = with_extent(with_extent(small, edge, HUGE_ROWS[1]), 0, HUGE_ROWS[0])
+    else:
+        first, second, huge = (MANY_ELEMENTS,), (THREADS_ELEMENTS,), (HUGE_ELEMENTS,)
     many = [Case(MANY, first, both[0]), Case(THREADS, second, both[-1]), Case(MANY, huge, both[-1])]
     many += [Case(MANY, (1,) * count, both[0])]  # with less than one element for each thread
-    return cases + [case for case in many if op.allows(case.size) and elements(op, case.size) < _MOST_ELEMENTS]
+    cases += [case for case in many if elements(op, case.size) < _MOST_ELEMENTS]
+    return [case for case in cases if op.allows(case.size)]
 
 
-def _longest(op: Op, size: Size, axis: int, extents: Sequence[int]) -> Size | None:
-    """Return `size` with the first extent for which the tensors are small enough; None where none is."""
-    sizes = (with_extent(size, axis, extent) for extent in extents)
-    return next((size for size in sizes if op.allows(size) and elements(op, size) < _MOST_ELEMENTS), None)
+def _first(op: Op, sizes: Sequence[Size], most: int) -> Size | None:
+    """Return the first size at which the tensors have fewer elements; None where none has."""
+    return next((size for size in sizes if op.allows(size) and elements(op, size) < most), None)
 
 
 def viewed(op: Op, size: Size, view: tuple[int, ...]) -> Case:

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 import torch
 
+from ...base.arguments import REAL_DTYPES
 from ...model.registry import Argument
+
+_REAL = tuple(getattr(torch, name) for name in REAL_DTYPES)
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Values:
         numbers: repeated over the elements; some follow from a dtype and the number of elements.
         advice: what may be wrong with a kernel that fails here.
         group: column of the report's matrix.
+        dtypes: for which they are.
         magnitude: by how much they amplify rounding; none for those that are not finite.
         mixed: whether every second element keeps its ordinary value.
         rows: whether whole rows have one number, where there are several rows.
@@ -31,6 +36,7 @@ class Values:
         "exp(), a product or a sum overflows on the way; use a form that does not (subtract the largest, log1p, expm1)"
     )
     group: str = "large"
+    dtypes: Sequence[torch.dtype] = _REAL
     magnitude: float = 1
     mixed: bool = True
     rows: bool = False
@@ -118,24 +124,25 @@ VALUES = {
         "NaN is to show in the result as it does in the reference's: a comparison with NaN is false, and std::max drops it",
         "inf and nan",
     ),
-    "no": Values("masks all False", (0.0,), "nothing is masked there", "masks", mixed=False),
-    "yes": Values("masks all True", (1.0,), "everything is masked there", "masks", mixed=False),
+    "no": Values("masks all False", (0.0,), "nothing is masked there", "masks", (torch.bool,), mixed=False),
+    "yes": Values("masks all True", (1.0,), "everything is masked there", "masks", (torch.bool,), mixed=False),
     "integers": Values(
         "large whole numbers among the inputs",
         _large_integers,
         "what goes through float, double or int loses digits",
         "digits",
+        INTEGERS,
     ),
     "wide": Values(
         "whole numbers beyond 2^31 and 2^53 among the inputs",
         (2**53 + 1, 2**31 + 5, -(2**53) - 3, -(2**31) - 7),
         "what goes through int, float or double loses digits: they are int64_t",
         "digits",
+        (torch.int64,),
     ),
 }
 #: For masks, for integers, and for 64 bits that hold data, one input at a time: see `wide_integers`.
 MASKS, WHOLE, WIDE = ("no", "yes"), "integers", "wide"
-INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 NOT_FINITE, ZEROS = ("inf", "-inf", "-infs", "nan"), ("0", "0s")
 #: Here the reference may lose digits, too: how many, shows where its inputs change by a few roundings.
 LOSE_DIGITS = ("tiny", "near")
@@ -150,13 +157,4 @@ def takes(argument: Argument, values: str, dtype: torch.dtype) -> bool:
     if not (argument.is_tensor or argument.is_list):
         return False
     own = getattr(torch, argument.dtype) if argument.dtype else dtype
-    return fits(values, own) and not (argument.dtype and values == WHOLE)
-
-
-def fits(values: str, dtype: torch.dtype) -> bool:
-    """Tell whether numbers are of a dtype's kind."""
-    if values in MASKS:
-        return dtype == torch.bool
-    if values == WIDE:
-        return dtype == torch.int64
-    return dtype in INTEGERS if values == WHOLE else dtype.is_floating_point or dtype.is_complex
+    return own in VALUES[values].dtypes and not (argument.dtype and values == WHOLE)
