@@ -68,14 +68,11 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
 
     with seeded(seed=draw.initial_seed()):  # an op may draw indices and masks by itself
         inputs = op.make_inputs(randn, case.size)
-    if case.view is not None:
-        inputs = tuple(
-            each(value, partial(torch.reshape, shape=case.view)) if argument.name in op.any_rank else value
-            for argument, value in zip(op.signature.inputs, inputs, strict=True)
-        )
     numbers = dict(case.numbers)
     made: list[Any] = []
     for argument, value in zip(op.signature.inputs, inputs, strict=True):
+        if case.view is not None and argument.name in op.any_rank:
+            value = each(value, partial(torch.reshape, shape=case.view))
         if argument.name in case.without:
             value = None
         elif argument.name in numbers:
@@ -138,10 +135,8 @@ def _with_values(value: Tensor, name: str, signed: bool) -> Tensor:
 def make_grads(op: Op, case: Case, outputs: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> tuple[Tensor, ...]:
     """Make the incoming gradients of a case; expanded ones hold one value each."""
     draw = generator(op.name, case.size, "grads")
-    grads = []
-    for number, (output, dtype) in enumerate(zip(outputs, dtypes, strict=True)):
-        if case.grads == "expanded":
-            grads.append(torch.full(output.shape, 0.75 + number, dtype=dtype))
-        else:
-            grads.append(torch.randn(output.shape, dtype=torch.float64, generator=draw).to(dtype))
-    return tuple(grads)
+    if case.grads == "expanded":
+        pairs = enumerate(zip(outputs, dtypes, strict=True))
+        return tuple(torch.full(output.shape, 0.75 + number, dtype=dtype) for number, (output, dtype) in pairs)
+    grads = (torch.randn(output.shape, dtype=torch.float64, generator=draw) for output in outputs)
+    return tuple(grad.to(dtype) for grad, dtype in zip(grads, dtypes, strict=True))

@@ -124,11 +124,6 @@ class Expected:
     widened: bool
     seconds: float = 0.0
 
-    @property
-    def values(self) -> str:
-        """Which of `VALUES` stand among the inputs."""
-        return self.case.values
-
     @cached_property
     def wide(self) -> Mapping[str, Tensor]:
         """Each result and gradient, in double precision; none for an input that cannot have a gradient."""

@@ -87,34 +87,29 @@ def excused(known: Expected, name: str, got: Tensor) -> Tensor:
 
 def _rounds_otherwise(known: Expected, name: str, got: Tensor) -> Tensor:
     """Compare integers with those of the reference in the case's dtype, and with those at the least change of the inputs."""
-    want, others = known.wide[name], [one[name] for one in known.apart]
-    found, open_ = got == known.narrow[name], torch.zeros_like(want, dtype=torch.bool)
-    for other in others:
-        open_ |= other != want
+    others = torch.stack([one[name] for one in known.apart])
+    found, open_ = got == known.narrow[name], (others != known.wide[name]).any(0)
     if open_.sum() <= max(1, _FEW * open_.numel()):  # it is rare, or the least change changes all
-        for other in others:
-            found |= open_ & (got == other)
-    elif known.values and not known.op.corners:  # the indices of equal ones stand in any order
+        found |= open_ & (others == got).any(0)
+    elif known.case.values and not known.op.corners:  # the indices of equal ones stand in any order
         found |= open_
     return found
 
 
 def _jumps(known: Expected, name: str, got: Tensor) -> Tensor | bool:
-    if not known.values:
+    if not known.case.values:
         return False
     want = known.wide[name]
     limit = max(_JUMP * want.abs().max().item(), _LEAST_JUMP) if want.numel() else 0.0
-    found = torch.zeros_like(want, dtype=torch.bool)
-    for other in known.apart:
-        found |= (other[name] - want).abs() > limit
-    return found & got.isfinite()
+    others = torch.stack([one[name] for one in known.apart])
+    return ((others - want).abs() > limit).any(0) & got.isfinite()
 
 
 def _in_another_order(known: Expected, name: str, got: Tensor) -> bool:
     """Excuse a result with the right elements elsewhere, if the reference has them elsewhere at the least change, too."""
     want, near = known.wide[name], partial(torch.allclose, rtol=_JUMP, atol=_LEAST_JUMP, equal_nan=True)
     if (
-        not known.values
+        not known.case.values
         or want.is_complex()
         or not near(*(one.to(want.dtype).flatten().sort().values for one in (got, want)))
     ):
@@ -141,28 +136,28 @@ EXCUSES = (
     Excuse(
         "a gradient where an input is inf or NaN depends on the order of operations",
         _GRADIENT,
-        lambda known, *_: known.values in NOT_FINITE,
+        lambda known, *_: known.case.values in NOT_FINITE,
     ),
     Excuse(
         "the reference's gradient is not finite for inputs that are",
         _GRADIENT,
-        lambda known, name, got: known.values not in ("", *NOT_FINITE) and ~known.wide[name].isfinite(),
+        lambda known, name, got: known.case.values not in ("", *NOT_FINITE) and ~known.wide[name].isfinite(),
     ),
     Excuse("a gradient that jumps there, such as that of the largest of equal numbers", _GRADIENT, _jumps),
     Excuse(
         "the reference is NaN for inputs that are finite or -inf: a kernel may do better",
         _RESULT,
-        lambda known, name, got: known.values not in ("", "inf", "-inf", "nan") and known.wide[name].isnan(),
+        lambda known, name, got: known.case.values not in ("", "inf", "-inf", "nan") and known.wide[name].isnan(),
     ),
     Excuse(
         "only finiteness is compared: the digits of a sum of the largest numbers depend on its order",
         _REAL,
-        lambda known, name, got: known.values in FINITE_IS_RIGHT and _are_finite(known, name, got),
+        lambda known, name, got: known.case.values in FINITE_IS_RIGHT and _are_finite(known, name, got),
     ),
     Excuse(
         "only finiteness is compared: a gradient at 0 may have several values",
         _GRADIENT,
-        lambda known, name, got: known.values in ZEROS and _are_finite(known, name, got),
+        lambda known, name, got: known.case.values in ZEROS and _are_finite(known, name, got),
     ),
     Excuse("which ones of equal inputs are chosen, and in which order, is anybody's choice", _REAL, _in_another_order),
     Excuse("the reference is not finite, either, in the dtype of the case", _REAL, _as_narrow),

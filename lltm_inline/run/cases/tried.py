@@ -24,6 +24,8 @@ from .expectation import Expected, as_finite, expect, leaves_of
 from .layouts import CHANNELS_LAST, LAYOUTS, UNLIKE
 from .values import INTEGERS, MASKS, OF_CORNERS, VALUES, WIDE, takes
 
+#: What is tried of an argument that is no tensor, by its type.
+_NUMBERS = {"float": (0.0, 1.0, -1.0, 0.1), "int": (0, 1, -1), "bool": (False, True)}
 #: How far inputs are scaled up for the case in which exp() overflows.
 GAIN = 30.0
 #: Shapes of the tensors that may have any.
@@ -106,15 +108,11 @@ def viewed(op: Op, size: Size, view: tuple[int, ...]) -> Case:
 
 
 def layout_cases(op: Op, size: Size) -> list[Case]:
-    """List the cases at one size that differ in layout, incoming gradients, magnitude and inputs left out."""
+    """List the cases at one size that differ in layout, incoming gradients, magnitude, numbers, and inputs left out."""
     view = None
     if op.any_rank:  # two axes, or no layout could be transposed or padded
         view = (5, size[op.letters.index(ELEMENTS)])
         size = viewed(op, size, view).size
-    return [replace(case, view=view) for case in _layout_cases(op, size)]
-
-
-def _layout_cases(op: Op, size: Size) -> list[Case]:
     both, tensors = dtypes_of(op), [tensor.name for tensor in op.signature.tensors]
     cases = [Case("misaligned" if layout == "misaligned" else "strided", size, layout=layout) for layout in LAYOUTS]
     if op.gradients:
@@ -149,20 +147,13 @@ def _layout_cases(op: Op, size: Size) -> list[Case]:
     lists = [argument for argument in op.signature.inputs if argument.is_list and op.corners]
     shortest = 1 if {*lists} & {*op.required} else 0
     cases += [Case("lists", size, both[0], members=count) for count in range(shortest, 2) if lists]
-    return [*cases, *_number_cases(op, size, both[0])]
-
-
-def _number_cases(op: Op, size: Size, dtype: torch.dtype) -> list[Case]:
-    """List the cases in which an argument that is no tensor is 0, 1, -1 or 0.1, either of two answers, or left out."""
-    if not op.corners:
-        return []
-    tried = {"float": (0.0, 1.0, -1.0, 0.1), "int": (0, 1, -1), "bool": (False, True)}
-    return [
-        Case("numbers", size, dtype, numbers=((argument.name, value),))
+    cases += [
+        Case("numbers", size, both[0], numbers=((argument.name, value),))
         for argument in op.signature.inputs
-        if not argument.is_tensor
-        for value in (*tried.get(argument.type.removesuffix("?"), ()), *[None] * argument.type.endswith("?"))
+        if op.corners and not argument.is_tensor
+        for value in (*_NUMBERS.get(argument.type.removesuffix("?"), ()), *[None] * argument.type.endswith("?"))
     ]
+    return [replace(case, view=view) for case in cases]
 
 
 def subset_cases(op: Op, size: Size) -> list[Case]:
@@ -208,9 +199,8 @@ def other_numbers(op: Op) -> list[Case]:
         return []
     try:
         known = expect(op, Case("", size, dtype))
-        drawn = zip(
-            op.signature.inputs, *(make_inputs(op, Case("", one, dtype)) for one in (size, _larger(size))), strict=True
-        )
+        both = (make_inputs(op, Case("", tuple(extent + more for extent in size), dtype)) for more in (0, 1))
+        drawn = zip(op.signature.inputs, *both, strict=True)
     except Exception:  # the plain cases tell of it
         return []
     found: list[Case] = []
@@ -267,10 +257,6 @@ def _computes_whole(op: Op, case: Case) -> bool:
     with torch.no_grad(), seeded(), _Whole():
         op.reference(*leaves_of(op, inputs))
     return True
-
-
-def _larger(size: Size) -> Size:
-    return tuple(extent + 1 for extent in size)
 
 
 def _near(kind: str, value: Any) -> Sequence[float]:
