@@ -84,6 +84,10 @@ class _NotYet(Exception):
         self.text, self.evidence = text, evidence
 
 
+class _Tried(_NotYet):
+    """What is wrong with an answer: advice follows. Before an attempt it would give the solution away."""
+
+
 def self_check(
     exercise: str,
     *,
@@ -136,17 +140,18 @@ def self_check(
     is_kernel = _require(exercise, praise, advice, kernel, value, expect, finds, also)
     try:
         if is_kernel:
-            answer: Any = _answered(kernel, advice)
-            _require_change(answer, changed_from, advice)
-            evidence = _look(answer, expect, device, sizes, limits, advice)
-            _require_found(finds, answer, evidence, advice)
+            answer: Any = _answered(kernel)
+            _require_change(answer, changed_from)
+            evidence = _look(answer, expect, device, sizes, limits)
+            _require_found(finds, answer, evidence)
         else:
             answer, evidence = value, None
             if value is None or value is ...:
-                raise _NotYet(f"There is no answer here yet. {advice}")
+                raise _Tried("There is no answer here yet.")  # advice is then how one is written
         _require_conditions(also, answer)
     except _NotYet as missing:
-        return Verdict(exercise, False, missing.text, missing.evidence)
+        text = f"{missing.text} {advice}" if isinstance(missing, _Tried) else missing.text
+        return Verdict(exercise, False, text, missing.evidence)
     return Verdict(exercise, True, praise, evidence)
 
 
@@ -170,32 +175,32 @@ def _require(
     return given == ["kernel"]
 
 
-def _answered(kernel: Any, advice: str) -> Kernel:
+def _answered(kernel: Any) -> Kernel:
     """Return the kernel that the student made."""
     if isinstance(kernel, Kernel):
         return kernel
     if kernel is None or kernel is ...:
-        raise _NotYet(f"There is no kernel here yet. {advice}")
+        raise _NotYet("There is no kernel here yet.")
     if not isinstance(kernel, str):
-        raise _NotYet(f"The answer is {shown(kernel)}, want a Kernel or the name of one. {advice}")
+        raise _Tried(f"The answer is {shown(kernel)}, want a Kernel or the name of one.")
     if not _NAME.fullmatch(kernel):
-        raise _NotYet(f"The answer is the text {shown(kernel)}, want a Kernel made of it, or the name of one. {advice}")
+        raise _Tried(f"The answer is the text {shown(kernel)}, want a Kernel made of it, or the name of one.")
     try:
         return registry[kernel]
     except UnknownKernelError:
-        raise _NotYet(f"There is no kernel {kernel!r} yet. {advice}") from None
+        raise _NotYet(f"There is no kernel {kernel!r} yet.") from None
 
 
-def _require_change(kernel: Kernel, base: Kernel | str | None, advice: str) -> None:
+def _require_change(kernel: Kernel, base: Kernel | str | None) -> None:
     if base is None:
         return
     # The kernel as it was at first: the current one of that name may be the answer itself.
     before = registry.revision_of(base) if isinstance(base, str) else resolve(base, "changed_from")
     if kernel.op != before.op:
-        raise _NotYet(f"{kernel.label!r} is a kernel of the op {kernel.op!r}, want one of {before.op!r}. {advice}")
+        raise _Tried(f"{kernel.label!r} is a kernel of the op {kernel.op!r}, want one of {before.op!r}.")
     if _substance(kernel) == _substance(before):
         same = "is as it was" if kernel.name == before.name else f"still says what {before.name!r} says"
-        raise _NotYet(f"{kernel.label!r} {same}. {advice}")
+        raise _NotYet(f"{kernel.label!r} {same}.")
 
 
 def _substance(kernel: Kernel) -> tuple[Any, ...]:
@@ -213,45 +218,43 @@ def _substance(kernel: Kernel) -> tuple[Any, ...]:
     return texts, settings, kernel.double_backward, kernel.python
 
 
-def _look(
-    kernel: Kernel, expect: str, device: str, sizes: Sequence[Size] | None, limits: Limits | None, advice: str
-) -> Evidence:
+def _look(kernel: Kernel, expect: str, device: str, sizes: Sequence[Size] | None, limits: Limits | None) -> Evidence:
     """Build and check the kernel, and compare what comes of it with what the exercise wants."""
     try:
         if expect in ("error", "builds"):
             build(kernel, device=device)
             if expect == "builds":
                 return None
-            raise _NotYet(f"{kernel.label!r} compiles, and this exercise wants one that does not. {advice}")
+            raise _Tried(f"{kernel.label!r} compiles, and this exercise wants one that does not.")
         report = check(kernel, device=device, sizes=sizes, limits=limits)
     except BuildError as error:
         if expect == "error":
             return error
-        raise _NotYet(f"{kernel.label!r} {_failed(error)}: {_first_line(error)} {advice}", error) from None
+        raise _Tried(f"{kernel.label!r} {_failed(error)}: {_first_line(error)}", error) from None
     except _NO_ANSWER:
         raise
     except LltmInlineError as error:
         evidence = error if isinstance(error, CrashError) else None
-        raise _NotYet(f"{_sentence(str(error).partition(chr(10))[0])} {advice}", evidence) from None
-    return _as_expected(kernel, report, expect, advice)
+        raise _Tried(_sentence(str(error).partition("\n")[0]), evidence) from None
+    return _as_expected(kernel, report, expect)
 
 
-def _as_expected(kernel: Kernel, report: Report, expect: str, advice: str) -> Report:
+def _as_expected(kernel: Kernel, report: Report, expect: str) -> Report:
     became = report.verdict if report.verdict != "WRONG" else "crash" if report.crash is not None else "wrong"
     if became == expect:
         return report
     found = f"{kernel.label!r} is right" if report.ok else report.headline
     wants = {"right": "", "wrong": "one that is wrong, and does not crash", "crash": "one that crashes"}[expect]
     text = _sentence(f"{found}, and this exercise wants {wants}" if wants else found)
-    raise _NotYet(f"{text} {advice}", report)
+    raise _Tried(text, report)
 
 
-def _require_found(finds: str, kernel: Kernel, evidence: Evidence, advice: str) -> None:
+def _require_found(finds: str, kernel: Kernel, evidence: Evidence) -> None:
     if finds and finds not in str(evidence):
         found = (
             evidence.headline if isinstance(evidence, Report) else _first_line(evidence) if evidence else kernel.label
         )
-        raise _NotYet(f"{finds!r} stands nowhere in what was found: {_sentence(found)} {advice}", evidence)
+        raise _Tried(f"{finds!r} stands nowhere in what was found: {_sentence(found)}", evidence)
 
 
 def _require_conditions(also: Conditions, answer: Any) -> None:

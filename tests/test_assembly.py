@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from lltm_inline.analysis.reasons import (
     FAR,
     MAY_NEED,
     ONE_PLACE,
+    STARTS,
     UNCLEAR,
     UNCLEAR_PLACES,
     UNCOUNTED,
@@ -38,6 +40,7 @@ from lltm_inline.analysis.reasons import (
     because_of_memory,
     because_of_order,
     because_of_sqrt,
+    has_threads,
 )
 from lltm_inline.analysis.remarks import told_in
 from lltm_inline.base.packages import pip_command
@@ -46,9 +49,11 @@ from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, Unkn
 from lltm_inline.run.built import build_all
 from lltm_inline.run.setting import Setting
 from lltm_inline.show.views.analysis import listing
+from lltm_inline.source.template import devices_of
 from tests import tiny
 from tests.html_checks import read
 from tests.needs import need, needs
+from tests.quick import QUICK
 
 #: By its path, where PATH has little else.
 GCC = shutil.which("g++") or "g++"
@@ -150,6 +155,21 @@ def test_llvm_objdump_does_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     only(tmp_path, monkeypatch, "llvm-objdump", "addr2line", "as", "ld")
     with_llvm = li.assembly(kernel(), compiler=GCC, progress=False)
     assert [loop.widths for loop in with_llvm.loops] == [loop.widths for loop in with_binutils.loops]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "name", [name for name, kernel in li.registry.items() if kernel.python is None and "cpu" in devices_of(kernel)]
+)
+@needs("readelf")
+def test_whether_a_shipped_kernel_has_threads_is_known(name: str) -> None:
+    """Its text says so where its library imports what starts them, however the text calls that, and nowhere else."""
+    library = li.build(name, compiler=QUICK, progress=False).path
+    symbols = subprocess.run(
+        ["readelf", "-sWC", "--dyn-syms", library], capture_output=True, text=True, check=True
+    ).stdout
+    imports = "\n".join(line for line in symbols.splitlines() if " UND " in line)
+    assert imports and has_threads(li.registry[name].cpp) == bool(re.search(STARTS, imports))
 
 
 def only(directory: Path, monkeypatch: pytest.MonkeyPatch, *programs: str) -> None:

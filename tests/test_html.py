@@ -223,10 +223,24 @@ def test_matrix_says_right_wrong_and_not_looked_at() -> None:
     text = read(views.report(WRONG)).text
     assert "✓right" in text and "✗wrong:  <script>" in text
     copied = views.report(replace(WRONG, matrix={"y": {"strided": "copied"}}))
-    assert "copied" in read(copied).text and "✗wrong:" not in read(copied).text.partition("parity")[0]
+    assert "copied" in read(copied).text and "✗wrong:" not in read(copied).text.rpartition("outputs and gradients")[2]
     assert [right_or_wrong(cell).kind for cell in ("ok", "3/5", "")] == ["good", "bad", ""]
     for told, short in (("3/5", "3/5"), ("5/5", "all"), ("8123/33024", "8123/33k"), ("missing", "missing")):
         assert f'<span title="{told}">{short}</span>' in str(right_or_wrong(told).content)
+
+
+def test_findings_come_before_the_matrix_and_its_equal_columns_are_one() -> None:
+    """What is wrong is read first; sizes at which all is the same share a column, whose words name them all."""
+    matrix = {
+        "y": {str(size): "ok" if size < 10 else "3/5" for size in range(1, 12)},
+        "d_x": dict.fromkeys("12345", "ok"),
+    }
+    text = views.report(replace(WRONG, matrix=matrix))
+    assert text.index("gradcheck") < text.index("outputs and gradients by size and layout")
+    heads = re.findall(r'<th scope="col"[^>]*><span title="(.*?)">(.*?)</span>', text)
+    assert heads == [("1, 2, 3, 4, 5", "1, 2, 3, 4, 5"), ("6, 7, 8, 9", "6, 7, 8, 9"), ("10, 11", "10, 11")]
+    whole = views.report(replace(WRONG, matrix={"y": dict.fromkeys(map(str, range(9)), "ok")}))
+    assert '<span title="0, 1, 2, 3, 4, 5, 6, 7, 8">0, 1, 2, 3, 4, 5 and 3 more</span>' in whole
 
 
 def test_report_folds_what_is_right_and_tells_each_thing_once() -> None:

@@ -24,7 +24,7 @@ LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What takes memory of its own, which a copy takes, too.
 _CONTAINER = r"std::(?:vector|deque|list|(?:unordered_)?(?:multi)?(?:map|set))\s*<[^;{}()]*>|std::string"
 #: What hands work to threads.
-HANDS = re.compile(r"\bparallel_(?:for|reduce)\b")
+HANDS = re.compile(r"\b(?:torch_)?parallel_(?:for|reduce)\b")
 _THREADS = re.compile(rf"{HANDS.pattern}|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 
 #: Reasons, each with what helps, that the machine code shows as well.

@@ -184,6 +184,38 @@ def test_text_outlives_the_kernel(show: Callable[..., Page], how: str) -> None:
     expect(show().get_by_test_id("found")).to_be_hidden()
 
 
+def test_text_of_another_kernel_is_offered_when_that_is_chosen(show: Callable[..., Page]) -> None:
+    """A panel that starts with one kernel offers what was typed into a second one as soon as it shows that."""
+
+    def chosen() -> Page:
+        page = show()
+        current = {**page.evaluate("model.get('current')"), "name": "lltm/second", "label": "lltm/second@0"}
+        expect(page.get_by_test_id("found")).to_be_hidden()
+        tell(page, current=current, generation=7)
+        return page
+
+    page = chosen()
+    page.evaluate("model.trigger('comm:close')")
+    source(page).click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("// of the second\n")
+    after = chosen()
+    expect(after.get_by_test_id("found")).to_contain_text("kept text of lltm/second that you typed")
+    after.get_by_role("button", name="put it back").click()
+    expect(source(after)).to_contain_text("// of the second")
+
+
+def test_what_has_no_word_of_its_own_is_told_when_pointed_at(show: Callable[..., Page]) -> None:
+    """Each check box says what it does, and the sign beside a line what the compiler said of it."""
+    page = show()
+    for box in page.locator(".lltm-option:has(input[type=checkbox])").all():
+        assert (box.get_attribute("title") or "").count(" ") > 4, box.text_content()
+    tell(page, marks=[mark(3, severity="remark", message="this loop is not wide")])
+    sign = page.locator(".cm-lineNumbers .lltm-sign-remark")
+    sign.hover()
+    expect(sign).to_have_attribute("title", "this loop is not wide.")
+
+
 def test_panel_of_a_notebook_file_has_no_kernel(show: Callable[..., Page]) -> None:
     """A panel that is shown from what a file kept says that no kernel listens, and shows its text."""
     page = show(more="&disconnected")

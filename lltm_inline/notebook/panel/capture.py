@@ -53,7 +53,7 @@ class _Warnings:
 
     def __call__(self, message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
         if threading.get_ident() == self.own:
-            self._log(f"{category.__name__}: {message}")
+            self._log(f"warning: {message}")
         else:
             self.others(message, category, *rest, **named)
 

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from ...errors import BuildError, CheckError, CrashError
 
 _MOST_OTHERS = 20
+#: How many columns of a matrix are named above one that stands for all of them.
+_MOST_COLUMNS = 6
 
 
 def report(shown: Report) -> Html:
-    """Show a report: verdict, matrix of outputs and gradients by case, then each section; those that found something are open."""
+    """Show a report: verdict, each section, open where it found something, then the matrix of outputs and gradients by case."""
     if shown.ok or shown.forward_only:
         verdict = badge(shown.verdict, "good" if shown.ok else "plain")
     else:
@@ -38,8 +40,8 @@ def report(shown: Report) -> Html:
         [
             head,
             crash(shown.crash) if shown.crash is not None else "",
-            _matrix(shown),
             *sections,
+            _matrix(shown),
             fold("what the kernel printed", plain(printed, label="output of the kernel"), True) if printed else "",
         ]
     )
@@ -48,16 +50,26 @@ def report(shown: Report) -> Html:
 def _matrix(shown: Report) -> Html:
     if not shown.matrix:
         return Html()
-    columns = list(next(iter(shown.matrix.values())))
-    rows: list[list[object]] = [
-        [quantity, *(_cell(cells.get(column, "")) for column in columns)] for quantity, cells in shown.matrix.items()
+    # Columns that say the same are one.
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for column in next(iter(shown.matrix.values())):
+        said = tuple(cells.get(column, "") for cells in shown.matrix.values())
+        columns.setdefault(said, []).append(column)
+    rows = [
+        [quantity, *map(_cell, texts)] for quantity, texts in zip(shown.matrix, zip(*columns, strict=True), strict=True)
     ]
-    head: list[object] = ["", *(Cell(column, align="mid") for column in columns)]
+    head = ["", *(Cell(_heading(names), align="mid") for names in columns.values())]
     caption = "outputs and gradients by size and layout"
     matrix = table(head, rows, caption=caption, hide_caption=shown.ok)
     if not shown.ok:
         return join([matrix, paragraph(shown.legend, cls="li-faint") if shown.legend else ""])
     return fold(caption, matrix, True)
+
+
+def _heading(columns: Sequence[str]) -> Html:
+    """Name the columns that say the same: the first of them, and all while somebody points at it."""
+    first, more = ", ".join(columns[:_MOST_COLUMNS]), len(columns) - _MOST_COLUMNS
+    return tag("span", first + (f" and {more} more" if more > 0 else ""), title=", ".join(columns))
 
 
 def _cell(text: str) -> Cell:

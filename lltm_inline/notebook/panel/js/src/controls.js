@@ -1,7 +1,7 @@
 // The parameters of a kernel as sliders, choices and numbers, and the options of the panel.
 import { h } from "./dom.js";
 import { scaleOf, within } from "./scale.js";
-import { HOW, optionText } from "./words.js";
+import { HOW, OPTIONS, optionText } from "./words.js";
 
 function slider(control, value, onSet) {
   const scale = scaleOf(control);
@@ -112,7 +112,7 @@ export class Controls {
       this.boxes = Object.fromEntries(
         names.map((name) => [name, (typeof options[name] === "string" ? field : box)(name, (value) => this.handlers.onOption(name, value))]),
       );
-      this.options.replaceChildren(...names.map((name) => h("label", { class: "lltm-option" }, this.boxes[name], optionText(name))));
+      this.options.replaceChildren(...names.map((name) => h("label", { class: "lltm-option", title: OPTIONS[name]?.does }, this.boxes[name], optionText(name))));
     }
     for (const name of names) {
       const input = this.boxes[name];

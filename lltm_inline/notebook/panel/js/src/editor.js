@@ -17,7 +17,7 @@ import {
 
 import { colours } from "./colours.js";
 import { completing } from "./completing.js";
-import { countMarks, lineNow, lineThen, marking, showMarks, textSent, toMark } from "./marks.js";
+import { countMarks, lineNow, lineThen, marking, saidAt, showMarks, textSent, toMark } from "./marks.js";
 
 const fromPython = Annotation.define();
 const litSet = StateEffect.define();
@@ -70,7 +70,13 @@ export class Editor {
       doc: text,
       extensions: [
         Prec.high(keymap.of(own)),
-        lineNumbers(),
+        lineNumbers({
+          domEventHandlers: {
+            mouseover: (view, line, { target }) => {
+              target.title = saidAt(view.state, line.from);
+            },
+          },
+        }),
         highlightSpecialChars(),
         history(),
         drawSelection(),

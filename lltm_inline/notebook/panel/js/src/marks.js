@@ -209,5 +209,8 @@ export function marking(actions) {
   ];
 }
 
+/** What the marks of the line that begins at a place say. */
+export const saidAt = (state, at) => state.field(placed).filter((item) => item.at === at).map(({ mark }) => said(mark)).join("\n");
+
 /** How many marks stand in a state. */
 export const countMarks = (state) => state.field(placed).length;

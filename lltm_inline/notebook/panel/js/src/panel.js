@@ -43,7 +43,6 @@ class Panel {
     window.addEventListener("pagehide", this.flush);
     this.show(new Set(TRAITS));
     this.showAlive(this.link.state);
-    this.offerKept();
     this.link.ping();
   }
 
@@ -160,6 +159,7 @@ class Panel {
     if (has("busy", "current", "verdict")) this.showAge();
     if (has("busy", "plot", "verdict", "timings")) this.followPlot();
     if (has("diff") && this.asked === "diff" && link.get("diff")) this.output.reveal("diff");
+    if (has("current", "texts", "journal")) this.offerKept();
     this.showState();
   }
 
@@ -286,11 +286,14 @@ class Panel {
     }
   }
 
-  // Text that was typed into an earlier panel of this kernel, in this notebook, after its kernel had gone.
+  // Text that was typed into an earlier panel of this kernel, in this notebook, after its kernel had gone. Asked once for each kernel shown.
   offerKept() {
     const { place } = this;
+    if (this.offered === place || this.link.state === "gone") return;
+    this.offered = place;
+    this.found.hide();
     const { texts, at } = kept(place, this.link.get("texts", {})) ?? {};
-    if (!texts || this.link.state === "gone") return;
+    if (!texts) return;
     const end = () => {
       drop(place);
       this.found.hide();

@@ -40,18 +40,21 @@ export const benchmarkDoes = (counts) =>
 
 export const SIGNS = { info: "·", good: "✓", bad: "✗" };
 
+/** What an option is called, where not by its own name, and what it does, shown while somebody points at it. */
 export const OPTIONS = {
-  check_first: "check after each build",
-  assembly: "machine code",
-  how: "sizes and flags",
-  debug: "debug build (names the line of a crash)",
+  check_first: { text: "check after each build", does: "Build compares with the reference, too, as Check does" },
+  assembly: { text: "machine code", does: "Show what the compiler made of each line, beside the text" },
+  remarks: { does: "Mark the loops that the compiler made wide, and those that it did not, with the reason" },
+  hot_lines: { does: "Show which lines take the time of a kernel that is right" },
+  roofline: { does: "Show with each benchmark how far it is from what this machine can do" },
+  how: { text: "sizes and flags" },
 };
 
 /** What may stand in the field for all that has no control of its own. */
 export const HOW = "--sizes 16,32,128 --seconds 0.5 --directions both --flags -O2";
 
 /** Name an option that has no sentence of its own: "some_option" reads "some option". */
-export const optionText = (name) => OPTIONS[name] ?? name.replaceAll("_", " ");
+export const optionText = (name) => OPTIONS[name]?.text ?? name.replaceAll("_", " ");
 
 /** The last two are what the compiler says that it did: where something would help, and where nothing need be done. */
 export const SEVERITIES = { error: "error", warning: "warning", crash: "crash", remark: "remark", done: "done" };
