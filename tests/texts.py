@@ -1,4 +1,4 @@
-"""Reads the C++ and CUDA texts that tests compile, with what each says of itself: a file holds one or many.
+"""Reads texts that tests compile or compare, with what each says of itself: a file holds many.
 
 A text begins at a line `//// NAME`, ahead of which a blank line belongs to no text. Lines `// KEY: VALUE` right behind it say what is
 expected. `// <-` at the end of a line marks where a message must point.
@@ -41,8 +41,8 @@ class Text:
         return [number for number, line in enumerate(self.body.split("\n"), 1) if line.endswith("// <-")]
 
     def words(self, key: str) -> tuple[str, ...]:
-        """What stands between pairs of ` in a value."""
-        return tuple(re.findall("`([^`]+)`", self.said.get(key, "")))
+        """What stands between pairs of ` in a value, with a blank between two."""
+        return tuple(re.findall("`(.+?)`(?= `|$)", self.said.get(key, "")))
 
 
 def texts_in(path: Path) -> Iterator[Text]:
