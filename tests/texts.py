@@ -44,6 +44,12 @@ class Text:
         """What stands between pairs of ` in a value, with a blank between two."""
         return tuple(re.findall("`(.+?)`(?= `|$)", self.said.get(key, "")))
 
+    @property
+    def edits(self) -> tuple[tuple[str, str], ...]:
+        """The edits that it is made of: lines, `// becomes`, and lines in their place; `// and` stands between two of them."""
+        both = [edit.split("// becomes\n") for edit in self.body.split("// and\n")] if self.body else []
+        return tuple((old.removesuffix("\n"), new.removesuffix("\n")) for old, new in both)
+
 
 def texts_in(path: Path) -> Iterator[Text]:
     """Read the texts of a file."""

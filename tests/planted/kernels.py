@@ -66,14 +66,13 @@ def planted_in(op: str, python: Mapping[str, Callable[..., Any]] = MappingProxyT
     """
     found = {}
     for text in texts_in(Path(__file__).parent / "edits" / f"{op}.txt"):
-        edits = [edit.split("// becomes\n") for edit in text.body.split("// and\n")] if text.body else []
         found[text.name] = Planted(
             text.name,
             *(text.said.get(key, "") for key in ("why", "section", "quantity")),
             text.words("says"),
             text.said.get("base", ""),
-            tuple((old.removesuffix("\n"), new.removesuffix("\n")) for old, new in edits),
-            None if edits else python[text.name],
+            text.edits,
+            None if text.edits else python[text.name],
         )
     return found
 
