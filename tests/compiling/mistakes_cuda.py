@@ -37,14 +37,15 @@ class Mistake:
         return self.wrong.count("\n", 0, self.wrong.index(self.at)) + 1
 
 
-def _students() -> Iterator[Mistake]:
-    """Read those of `wrong/cuda.txt`: `base: classic` says of which text one is an edit, `at` and `words` what it owes."""
-    for one in texts_in(_PLACE / "cuda.txt"):
+def _read(file: str) -> Iterator[Mistake]:
+    """Read those of a file in `wrong/`: `base: classic` says of which text one is an edit, `at` and `words` what it owes."""
+    for one in texts_in(_PLACE / f"{file}.txt"):
         text = CLASSIC if one.said.get("base") == "classic" else CUDA
         *before, (old, new) = one.edits
         for first, then in before:
             text = text.replace(first, then)
-        yield Mistake(one.name, old, new, one.said["at"], one.words("words"), text)
+        yield Mistake(one.name, old, new, one.said["at"].replace("\\n", "\n"), one.words("words"), text)
 
 
-STUDENTS = tuple(_students())
+MISTAKES = tuple(_read("cuda_common"))
+STUDENTS = tuple(_read("cuda"))
