@@ -88,7 +88,7 @@ torch::Tensor matrixMulCUDA(torch::Tensor A, torch::Tensor B) {
 
 //// sobel
 // about: The same on the CPU: a filter of three by three.
-// reference: lambda image: _sobel(image)
+// reference: lambda image: sobel(image)
 // inputs: (torch.rand(16, 24),)
 // wrong: ("2 * (in[y + 1][x] - in[y - 1][x])", "(in[y + 1][x] - in[y - 1][x])")
 
@@ -302,7 +302,7 @@ torch::Tensor hardtanh_(torch::Tensor input, float min_val, float max_val) {
 //// lstm_cell
 // about: Several results, in a list, and the names of the playground's own functions.
 // functions: ["forward"]
-// reference: lambda x, h, c, W, b: _lstm(x, h, c, W, b)
+// reference: lambda x, h, c, W, b: lstm(x, h, c, W, b)
 // inputs: (seeded(3, 5), seeded(3, 4), seeded(3, 4, shift=1), seeded(16, 9), seeded(16))
 // wrong: ("f * c + i * g", "f * c + i * o")
 

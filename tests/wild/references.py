@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math  # noqa: F401, which a line ahead of a text uses
 from typing import Any
 
 import torch
