@@ -7,7 +7,7 @@ expected. `// <-` at the end of a line marks where a message must point.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,12 @@ class Text:
         name: what stands behind `////`.
         said: by key.
         body: all that follows, with its marks.
+
+    >>> text = Text("no end", {"help": "`';'` `missing here`"}, "int f() {\\n  return 1  // <-\\n}\\n")
+    >>> text.unmarked, text.marks, text.words("help"), text.words("clang")
+    ('int f() {\\n  return 1\\n}\\n', [2], ("';'", 'missing here'), ())
+    >>> Text("a dot", {}, "x.y\\n// becomes\\nx->y\\n// and\\nz;\\n// becomes\\n").edits
+    (('x.y', 'x->y'), ('z;', ''))
     """
 
     name: str
@@ -42,7 +48,11 @@ class Text:
 
     def words(self, key: str) -> tuple[str, ...]:
         """What stands between pairs of ` in a value, with a blank between two."""
-        return tuple(re.findall("`(.+?)`(?= `|$)", self.said.get(key, "")))
+        value = self.said.get(key, "")
+        found = re.findall("`(.+?)`(?= `|$)", value)
+        if " ".join(f"`{word}`" for word in found) != value:
+            raise ValueError(f"{self.name!r} has not each word of {key} between two `: {value}")
+        return tuple(found)
 
     @property
     def edits(self) -> tuple[tuple[str, str], ...]:
@@ -51,11 +61,23 @@ class Text:
         return tuple((old.removesuffix("\n"), new.removesuffix("\n")) for old, new in both)
 
 
-def texts_in(path: Path) -> Iterator[Text]:
-    """Read the texts of a file."""
+def texts_in(path: Path, needs: Collection[str] = (), may: Collection[str] | None = None) -> Iterator[Text]:
+    """Read the texts of a file.
+
+    Args:
+        path: of the file.
+        needs: keys that each text must have.
+        may: others that it may have; None for any.
+
+    Raises:
+        ValueError: a text lacks a key, or has one that nobody reads: it would go unnoticed that it asks for less than it seems to.
+    """
     _, *parts = _BEGINS.split(path.read_text(encoding="utf-8"))
     for name, rest in zip(parts[::2], parts[1::2], strict=True):
         said, end = {}, 0
         while found := _SAID.match(rest, end):
             said[found[1]], end = found[2], found.end()
+        unread = set() if may is None else said.keys() - {*needs, *may}
+        if wrong := sorted(unread | (set(needs) - said.keys())):
+            raise ValueError(f"{path.name}: {name!r} lacks, or has in vain: {', '.join(wrong)}")
         yield Text(name, said, rest[end:])

@@ -62,7 +62,8 @@ class Mistake:
 
 def mistakes_in(*files: str) -> Iterator[Mistake]:
     """Read the mistakes of some files in `wrong/`."""
-    for text in (text for file in files for text in texts_in(PLACE / f"{file}.cpp")):
+    keys = ("head", "clang", "only", "stage", "warns", "binding")
+    for text in (text for file in files for text in texts_in(PLACE / f"{file}.cpp", ["help"], keys)):
         head, said = text.said.get("head", "numbers"), text.said
         apart = "\n" if head != "none" and not text.body.startswith(("#include", "\n")) else ""
         above = _HEADS[head] + apart

@@ -39,7 +39,7 @@ class Mistake:
 
 def _read(file: str) -> Iterator[Mistake]:
     """Read those of a file in `wrong/`: `base: classic` says of which text one is an edit, `at` and `words` what it owes."""
-    for one in texts_in(_PLACE / f"{file}.txt"):
+    for one in texts_in(_PLACE / f"{file}.txt", ["at", "words"], ["base"]):
         text = CLASSIC if one.said.get("base") == "classic" else CUDA
         *before, (old, new) = one.edits
         for first, then in before:

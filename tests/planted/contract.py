@@ -213,7 +213,10 @@ _OPS = (
 )
 #: By name of the op; the texts stand in the same order.
 KINDS = {
-    op.name: Kind(op, text) for op, text in zip(_OPS, texts_in(Path(__file__).with_name("kinds.cpp")), strict=True)
+    op.name: Kind(op, text)
+    for op, text in zip(
+        _OPS, texts_in(Path(__file__).with_name("kinds.cpp"), ["functions"], ["saves", "skipped"]), strict=True
+    )
 }
 assert all(kind.op.name == kind.text.name for kind in KINDS.values())
 

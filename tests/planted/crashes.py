@@ -26,7 +26,7 @@ def _row(text: Text) -> Row:
 
 #: The rows of the table, by what they have in common.
 GROUPS = {
-    title: tuple(map(_row, texts_in(Path(__file__).with_name("crash") / f"{file}.cpp")))
+    title: tuple(map(_row, texts_in(Path(__file__).with_name("crash") / f"{file}.cpp", ["does", "plain", "what"])))
     for title, file in (
         ("It touches memory that is not its own", "memory"),
         ("It ends the process, or throws", "endings"),

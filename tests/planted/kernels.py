@@ -65,7 +65,8 @@ def planted_in(op: str, python: Mapping[str, Callable[..., Any]] = MappingProxyT
         python: those that are functions, by name.
     """
     found = {}
-    for text in texts_in(Path(__file__).parent / "edits" / f"{op}.txt"):
+    path = Path(__file__).parent / "edits" / f"{op}.txt"
+    for text in texts_in(path, ["why", "section", "quantity", "says"], ["base"]):
         found[text.name] = Planted(
             text.name,
             *(text.said.get(key, "") for key in ("why", "section", "quantity")),

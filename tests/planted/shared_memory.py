@@ -43,5 +43,5 @@ class Planted:
 #: The planted kernels by name; `edits/shared_memory.txt` has them.
 PLANTED = {
     one.name: Planted(one.name, *one.edits[0], one.said["says"], tuple(map(int, one.said["size"].split(", "))))
-    for one in texts_in(Path(__file__).parent / "edits" / "shared_memory.txt")
+    for one in texts_in(Path(__file__).parent / "edits" / "shared_memory.txt", ["says", "size"], ())
 }

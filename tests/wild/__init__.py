@@ -64,6 +64,7 @@ class Wild:
 def _read(texts: list[Text]) -> Wild:
     """Make a snippet of its texts, the first of which says all."""
     first = texts[0]
+    assert "inputs" in first.said, f"{first.name} does not say its inputs"
     said = {
         key: value if key in ("about", "refused") else eval(value, vars(references))
         for key, value in first.said.items()

@@ -70,5 +70,5 @@ def told(
 #: By name: the arguments, and what must be said, its detail and its cause.
 CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
     case.name: (eval(case.said["given"]), *(case.said.get(key, "") for key in ("what", "detail", "cause")))
-    for case in texts_in(Path(__file__).with_suffix(".txt"))
+    for case in texts_in(Path(__file__).with_suffix(".txt"), ["given", "what", "cause"], ["detail"])
 }
