@@ -21,6 +21,7 @@ from lltm_inline.cpp.bodies import find_calls, find_launches, find_loops, find_r
 from lltm_inline.cpp.functions import Function, at_file_scope, find_functions
 from lltm_inline.cpp.lists import split
 from lltm_inline.cpp.tree import tree
+from tests.texts import texts_in
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "tests" / "cpp.txt"
@@ -50,7 +51,10 @@ def texts() -> Iterator[tuple[str, str]]:
     for path in sorted(path for place in PLACES for path in (ROOT / place).rglob("*")):
         name = path.relative_to(ROOT).as_posix()
         if path.suffix in (".cu", ".cpp"):
-            yield name, path.read_text()
+            several = [text.unmarked for text in texts_in(path)]
+            yield from ((name, text) for text in several if is_cpp(text))
+            if not several:
+                yield name, path.read_text()
         elif path.suffix == ".ipynb":
             sources = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
             yield from (

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiling.mistakes import STUDENTS
 from tests.compiling.mistakes_cuda import STUDENTS as CUDA_STUDENTS
-from tests.compiling.mistakes_of_students import STUDENTS
 from tests.conftest import COLLECTED
 from tests.falling import LIST, ROOT, listing, read, written
 

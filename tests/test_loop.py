@@ -13,14 +13,14 @@ import pytest
 
 from tests import loop
 from tests.compiling import logs
-from tests.compiling.mistakes import light
+from tests.compiling.mistakes import Mistake
 from tests.loop import Candidate, Record, changed, choose, order
 from tests.planted.contract import KINDS
 from tests.planted.kernels import PLANTED
 from tests.planted.rare import PLANTED as RARE
 
 ROOT = Path(__file__).resolve().parents[1]
-MISTAKE = light("missing semicolon", "\nint f() { return 1 }\n", "int f", "';'")
+MISTAKE = Mistake("missing semicolon", "int f() { return 1 }\n", 1, ("';'",))
 
 
 def test_every_module_has_tests_that_are_there() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,32 +19,7 @@ from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.native import text
 
 #: Both functions on LibTorch's stable ABI: no ATen header, so that a build costs a second and not six.
-STABLE = r"""
-#include <torch/csrc/stable/ops.h>
-
-using torch::stable::Tensor;
-
-Tensor times(const Tensor& tensor, double factor) {
-  Tensor from = torch::stable::contiguous(tensor), to = torch::stable::empty_like(from);
-  const bool wide = from.scalar_type() == torch::headeronly::ScalarType::Double;
-  for (int64_t i = 0; i < from.numel(); ++i) {
-    if (wide) {
-      static_cast<double*>(to.mutable_data_ptr())[i] = factor * static_cast<const double*>(from.const_data_ptr())[i];
-    } else {
-      static_cast<float*>(to.mutable_data_ptr())[i] = factor * static_cast<const float*>(from.const_data_ptr())[i];
-    }
-  }
-  return to;
-}
-
-Tensor forward(const Tensor& x) {
-  return times(x, FACTOR);
-}
-
-Tensor backward(const Tensor& d_y, std::array<bool, 1> wanted) {
-  return wanted[0] ? times(d_y, FACTOR) : Tensor();
-}
-"""
+STABLE = Path(__file__).with_name("tiny.cpp").read_text()
 
 #: A text that any C++ compiler refuses, in a line of its own.
 BROKEN = STABLE.replace("return times(x, FACTOR);", "return times(x, FACTORY);")

@@ -22,8 +22,7 @@ from lltm_inline.diagnosis.source_text import bracket_fault, mask, strange_chara
 from tests.compiling import mistakes_in_one_line
 from tests.compiling.logs import Logs
 from tests.compiling.mistakes import MISTAKES as COMMON
-from tests.compiling.mistakes import Mistake
-from tests.compiling.mistakes_of_students import STUDENTS
+from tests.compiling.mistakes import STUDENTS, Mistake
 from tests.needs import needs
 
 MISTAKES = COMMON + STUDENTS

@@ -27,7 +27,7 @@ from lltm_inline.diagnosis.nvcc_log import in_words_of_gcc
 from lltm_inline.errors import BuildError, DefinitionError, InputError, SignatureError, TemplateError, ToolchainError
 from lltm_inline.model.registry import Kernel, registry
 from lltm_inline.source.template import render
-from tests.compiling.mistakes_cuda import CLASSIC, CUDA, STUDENTS, Mistake
+from tests.compiling.mistakes_cuda import CLASSIC, CUDA, MISTAKES, STUDENTS, Mistake
 from tests.needs import need, needs
 
 CPP = r"""
@@ -467,98 +467,6 @@ def test_load_inline_for_real(tiny: Any, fresh_cache: Path, tmp_path: Path) -> N
 
 
 # What nvcc says
-
-
-MISTAKES = (
-    Mistake("missing semicolon", "threadIdx.x;", "threadIdx.x", "threadIdx.x", ("expected ';'", "A ';' is missing")),
-    Mistake("unknown name", "twice(x[i])", "twicee(x[i])", "twicee(", ("'twicee'", "Did you mean 'twice'?")),
-    Mistake("unknown member", "blockIdx.x", "blockIdx.w", "w * int64_t", ("no member named 'w'",)),
-    Mistake(
-        "wrong order of arguments",
-        "(x, y, n);\n}",
-        "(x, n, y);\n}",
-        "n, y);",
-        ("Argument 2 of 'times_kernel' of line 6 is T* y", "this is int64_t"),
-    ),
-    Mistake(
-        "argument forgotten",
-        "(x, y, n);\n}",
-        "(x, y);\n}",
-        "times_kernel<T><<<",
-        ("'times_kernel' of line 6 takes 3 arguments, and is given 2",),
-    ),
-    Mistake(
-        "host function in a kernel",
-        "__device__ T twice",
-        "T twice",
-        "twice(x[i])",
-        (
-            "calling the __host__ function 'twice' from the __global__ function 'times_kernel'",
-            "write __device__ in front",
-            "line 3",
-        ),
-    ),
-    Mistake(
-        "kernel without __global__",
-        "__global__ void",
-        "void",
-        "times_kernel<T><<<",
-        ("write __global__ in front of 'times_kernel'", "line 6"),
-    ),
-    Mistake(
-        "kernel called like a function",
-        "<<<(n + 255) / 256, 256, 0, stream>>>",
-        "",
-        "times_kernel<T>(x",
-        ("A kernel is launched",),
-    ),
-    Mistake(
-        "kernel that returns", "__global__ void", "__global__ int", "__global__ int", ("A kernel returns nothing",)
-    ),
-    Mistake(
-        "two brackets for three", "stream>>>(x", "stream>>(x", "(x, y, n);\n}", ("expected '>>>'", "three brackets")
-    ),
-    Mistake("launch with a string", "<<<(n + 255) / 256,", '<<<"many",', '"many"', ("'dim3'", "Between <<< and >>>")),
-    Mistake(
-        "writes to const",
-        "T* y, int64_t n) {\n  const",
-        "const T* y, int64_t n) {\n  const",
-        "y[i] =",
-        ("modifiable lvalue", "is const"),
-    ),
-    Mistake("missing brace", "if (i < n) y[i]", "if (i < n) { y[i]", "{ y[i]", ("never closed",)),
-    Mistake(
-        "missing parenthesis",
-        "twice(x[i]);",
-        "twice(x[i];",
-        ";\n}\n\ntemplate",
-        ("expected ')'", "add the missing ')'"),
-    ),
-    Mistake(
-        "misspelt keyword",
-        "__global__ void",
-        "__gobal__ void",
-        "__gobal__",
-        ("'__gobal__'", "Did you mean '__global__'?"),
-    ),
-    Mistake(
-        "size of shared memory",
-        "  if (i < n)",
-        "  __shared__ T s[blockDim.x];\n  if (i < n)",
-        "blockDim.x];",
-        ("fixed when it is compiled",),
-    ),
-    Mistake(
-        "name of std",
-        "return FACTOR * x",
-        "return std::sqrtt(x)",
-        "sqrtt",
-        ("no member named 'sqrtt' in namespace 'std'", "Did you mean 'sqrt'?"),
-    ),
-    Mistake("nothing returned", "return FACTOR * x;", "", "}\n\ntemplate", ("missing return",)),
-    Mistake("header that does not exist", "<cmath>", "<cmaht>", "<cmaht>", ("Did you mean #include <cmath>?",)),
-    Mistake("quote", "return FACTOR", 'printf("a); return FACTOR', '"a);', ("A quote is missing",)),
-)
 
 
 @needs("nvcc")

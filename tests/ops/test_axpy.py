@@ -7,7 +7,8 @@ import torch
 
 import lltm_inline as li
 from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
-from tests.planted.axpy import PLANTED, Planted, kernel_of
+from tests.planted.axpy import PLANTED, kernel_of
+from tests.planted.kernels import Planted
 
 BUILT = ("axpy/aten", "axpy/cpp")
 

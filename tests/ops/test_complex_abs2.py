@@ -7,7 +7,8 @@ import torch
 
 import lltm_inline as li
 from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
-from tests.planted.complex_abs2 import PLANTED, Planted, kernel_of
+from tests.planted.complex_abs2 import PLANTED, kernel_of
+from tests.planted.kernels import Planted
 
 POINTER = "complex_abs2/pointer"
 #: The classic binding hands tensors over as they come: bits of conjugate and sign are the kernel's own business there. Such a

@@ -7,7 +7,8 @@ import torch
 
 import lltm_inline as li
 from tests.ops.rooms import assert_found, assert_right, build_all, randn
-from tests.planted.cube import PLANTED, Planted, kernel_of
+from tests.planted.cube import PLANTED, kernel_of
+from tests.planted.kernels import Planted
 
 ATEN = "cube/aten"
 ONCE = li.registry[ATEN].replace(double_backward=False)

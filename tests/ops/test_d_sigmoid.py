@@ -10,7 +10,8 @@ import torch
 import lltm_inline as li
 from tests.needs import need
 from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
-from tests.planted.d_sigmoid import PLANTED, Planted, kernel_of
+from tests.planted.d_sigmoid import PLANTED, kernel_of
+from tests.planted.kernels import Planted
 
 BUILT = ("d_sigmoid/aten", "d_sigmoid/cpp")
 

@@ -9,7 +9,8 @@ import torch
 
 import lltm_inline as li
 from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
-from tests.planted.mul_constant import PLANTED, Planted, kernel_of
+from tests.planted.kernels import Planted
+from tests.planted.mul_constant import PLANTED, kernel_of
 
 ATEN = "mul_constant/aten"
 #: Takes d_y as a plain tensor.

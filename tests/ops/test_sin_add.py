@@ -8,7 +8,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import lltm_inline as li
 from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
-from tests.planted.sin_add import PLANTED, Planted, kernel_of
+from tests.planted.kernels import Planted
+from tests.planted.sin_add import PLANTED, kernel_of
 
 
 @pytest.fixture(scope="module", autouse=True)

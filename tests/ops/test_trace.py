@@ -7,7 +7,8 @@ import torch
 
 import lltm_inline as li
 from tests.ops.rooms import assert_found, assert_right, build_all, gradients, randn
-from tests.planted.trace import PLANTED, Planted, kernel_of
+from tests.planted.kernels import Planted
+from tests.planted.trace import PLANTED, kernel_of
 
 #: An accessor of three axes over a matrix, which is found out when it is made.
 THREE_AXES = (

@@ -1,19 +1,19 @@
-"""Wrong kernels of the batch normalisation, each with the reason for which a check must reject it."""
+"""Wrong kernels of the batch normalisation; `edits/batch_norm2d.txt` has them, each with the reason for which a check must reject it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lltm_inline.model.registry import Kernel
 from lltm_inline.ops.batch_norm2d.python import batch_norm2d as reference
-from tests.planted.kernels import Planted
+from tests.planted.kernels import of_op
 
 Step = Callable[..., Tensor]
+
+
 AXES = (0, 2, 3)
 
 
@@ -59,112 +59,12 @@ def hand(s_of: Step = deviation, r_of: Step = scale, d_x: Step = gradient) -> Ca
     return call
 
 
-def _python(name: str, why: str, section: str, quantity: str, says: tuple[str, ...], **steps: Step) -> Planted:
-    return Planted(name, why, section, quantity, says, python=hand(**steps))
-
-
-def _aten(name: str, why: str, section: str, quantity: str, says: tuple[str, ...], *edits: tuple[str, str]) -> Planted:
-    return Planted(name, why, section, quantity, says, "batch_norm2d/aten", edits)
-
-
-_ALL = (
-    _python(
-        "biased_variance",
-        "the squares are divided by N, as torch.nn.BatchNorm2d does, and not by N-1",
-        "parity",
-        "y",
-        ("got is 1.005 times want throughout",),
-        s_of=lambda x: x.std(AXES, keepdim=True, correction=0),
-    ),
-    _python(
-        "eps_under_the_root",
-        "eps is added to the variance, as torch.nn.BatchNorm2d does, and not to its root",
-        "parity",
-        "y",
-        ("y (3, 2, 5, 7) float64 differs in all 210 elements",),
-        r_of=lambda s, eps: 1 / (s * s + eps).sqrt(),
-    ),
-    _python(
-        "eps_of_its_own",
-        "eps is always its default",
-        "parity",
-        "y",
-        ("y (3, 2, 5, 7) float64 differs in all 210 elements",),
-        r_of=lambda s, eps: 1 / (s + 1e-3),
-    ),
-    _python(
-        "mean_taken_for_a_constant",
-        "backward forgets that the mean moves with x",
-        "parity",
-        "d_x",
-        ("d_x (3, 2, 5, 7) float64 differs in all 210 elements",),
-        d_x=lambda g, y, s, r: gradient(g, y, s, r) + r * g.mean(AXES, keepdim=True),
-    ),
-    _python(
-        "deviation_taken_for_a_constant",
-        "backward forgets that the standard deviation moves with x",
-        "parity",
-        "d_x",
-        ("d_x (3, 2, 5, 7) float64 differs in all 210 elements",),
-        d_x=lambda g, y, s, r: r * (g - g.mean(AXES, keepdim=True)),
-    ),
-    _aten(
-        "drops_the_tail",
-        "what is left of a plane after whole vectors is never written",
-        "parity",
-        "y",
-        ("never written",),
-        ("if (const int64_t rest = n - i; rest > 0) {", "if (const int64_t rest = n - i; rest < 0) {"),
-    ),
-    _aten(
-        "counts_the_padding",
-        "the squares around the mean are summed in the empty part of the last vector, too",
-        "parity",
-        "y",
-        ("y (3, 2, 5, 7)",),
-        ("total[0][k] + V::set(V(0), v[k], count);", "total[0][k] + v[k];"),
-    ),
-    _aten(
-        "ignores_expanded_gradients",
-        "d_y is read through its pointer, though .sum() gives it stride 0",
-        "parity",
-        "d_x",
-        ("right for contiguous incoming gradients, wrong when they are expanded", "stride 0"),
-        ("normalise_backward(d_y.contiguous(), y", "normalise_backward(d_y, y"),
-        (
-            "inline bool scattered(const at::Tensor& x) { return",
-            "inline bool scattered(const at::Tensor& x) { return false &&",
-        ),
-    ),
-    _aten(
-        "answers_for_one_value",
-        "the variance of one value, 0/0, becomes nan in place of an error",
-        "interface",
-        "forward",
-        (
-            "forward computes at a size where an error is due",
-            "B=1, C=1, H=1, W=1",
-            "the variance of one value per channel",
-        ),
-        ("x.size(0) * x.size(2) * x.size(3) != 1,", "true,"),
-    ),
-    _aten(
-        "in_place_of_a_copy_that_is_none",
-        "x.transpose(0, 1).contiguous() is x itself where C = 1, and is written to",
-        "purity",
-        "x",
-        ("forward changes the input x", "C=1"),
-        (
-            "const at::Tensor together = gathered(x), result = at::cpu::empty(together.sizes(), x.options());",
-            "const at::Tensor together = gathered(x), result = together;",
-        ),
-    ),
+#: The planted kernels by name, and what makes a kernel of one.
+PLANTED, kernel_of = of_op(
+    "batch_norm2d",
+    biased_variance=hand(s_of=lambda x: x.std(AXES, keepdim=True, correction=0)),
+    eps_under_the_root=hand(r_of=lambda s, eps: 1 / (s * s + eps).sqrt()),
+    eps_of_its_own=hand(r_of=lambda s, eps: 1 / (s + 1e-3)),
+    mean_taken_for_a_constant=hand(d_x=lambda g, y, s, r: gradient(g, y, s, r) + r * g.mean(AXES, keepdim=True)),
+    deviation_taken_for_a_constant=hand(d_x=lambda g, y, s, r: r * (g - g.mean(AXES, keepdim=True))),
 )
-
-#: The planted kernels by name.
-PLANTED = {planted.name: planted for planted in _ALL}
-
-
-def kernel_of(planted: Planted) -> Kernel:
-    """Make a wrong kernel of this op."""
-    return replace(planted.kernel(), name=f"batch_norm2d/{planted.name}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from lltm_inline.model.registry import Kernel, registry
+from tests.texts import texts_in
 
 
 @dataclass(frozen=True)
@@ -38,71 +40,8 @@ class Planted:
         )
 
 
-_ALL = (
-    Planted(
-        "block_sum:missing_barrier",
-        "    parts[t] = sum;\n    __syncthreads();\n",
-        "    parts[t] = sum;\n",
-        r"(uninitialised|race): parts\[\d+\].* is .* at line block_sum/missing_barrier \(cuda\):13\b",
-        (2, 300),
-    ),
-    Planted(
-        "block_sum:out_of_bounds",
-        "n < N; n += THREADS",
-        "n <= N; n += THREADS",
-        r"out of bounds: x\[.*, read at line block_sum/out_of_bounds \(cuda\):10\b",
-        (2, 300),
-    ),
-    Planted(
-        "block_sum:parts_at_a_barrier",
-        "      if (t < reach) parts[t] += parts[t + reach];\n      __syncthreads();\n",
-        "      if (t < reach) {\n        parts[t] += parts[t + reach];\n        __syncthreads();\n      }\n",
-        "divergent barrier: 128 of 256 threads wait in __syncthreads at line 16",
-        (2, 300),
-    ),
-    Planted(
-        "softmax:missing_barrier",
-        "value = join(value, parts[i]);\n  __syncthreads();\n",
-        "value = join(value, parts[i]);\n",
-        r"race: parts\[.* is .* at line softmax/missing_barrier \(cuda\):1[6-9]\b",
-        (2, 300),
-    ),
-    Planted(
-        "softmax:out_of_bounds",
-        "forward_kernel(const T* x, T* y, int64_t B, int64_t N) {\n  __shared__ T parts[THREADS / 32];",
-        "forward_kernel(const T* x, T* y, int64_t B, int64_t N) {\n  __shared__ T parts[THREADS / 64];",
-        r"out of bounds: parts\[[23]\].*, written at line softmax/out_of_bounds \(cuda\):16\b",
-        (2, 300),
-    ),
-    Planted(
-        "softmax:leaves_early",
-        "    T most = -INFINITY;\n",
-        "    if (threadIdx.x >= N) return;\n    T most = -INFINITY;\n",
-        "ha(s|ve) left the kernel",
-        (2, 5),
-    ),
-    Planted(
-        "matmul_tiled:missing_barrier",
-        ": T(0);\n    __syncthreads();\n    for",
-        ": T(0);\n    for",
-        r"(uninitialised|race): [ab]_tile\[.* is .* at line matmul_tiled/missing_barrier \(cuda\):(9|10|11)\b",
-        (17, 33, 5),
-    ),
-    Planted(
-        "matmul_tiled:out_of_bounds",
-        "m < M && k + x < K ?",
-        "m < M ?",
-        r"out of bounds: a\[.*, read at line matmul_tiled/out_of_bounds \(cuda\):9\b",
-        (17, 33, 5),
-    ),
-    Planted(
-        "matmul_tiled:leaves_early",
-        "  T sum = 0;\n",
-        "  if (m >= M || n >= N) return;\n  T sum = 0;\n",
-        "divergent barrier: .* have left the kernel, which is undefined",
-        (17, 33, 5),
-    ),
-)
-
-#: The planted kernels by name.
-PLANTED = {planted.name: planted for planted in _ALL}
+#: The planted kernels by name; `edits/shared_memory.txt` has them.
+PLANTED = {
+    one.name: Planted(one.name, *one.edits[0], one.said["says"], tuple(map(int, one.said["size"].split(", "))))
+    for one in texts_in(Path(__file__).parent / "edits" / "shared_memory.txt", ["says", "size"], ())
+}

@@ -1,19 +1,23 @@
 """Inline kernels in the styles that people publish: each as its author would give it to `load_inline`, written anew.
 
-A module for each family; `every()` lists them all. A snippet says what `load_inline` gets, a reference, example inputs,
-and an edit that makes it wrong, which a check must find.
+A file for each family; `every()` lists them all. A snippet is a text that says ahead of itself what else `load_inline` gets, a reference,
+example inputs, and an edit that makes it wrong, which a check must find: Python all of it, with the names of `references`, but for
+`about` and `refused`. Behind its first text stand the others, as `cpp_sources` and `cuda_sources`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from importlib import import_module
-from pkgutil import iter_modules
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-import torch
+from tests.texts import Text, texts_in
+from tests.wild import references
+
+SOURCES = ("cpp_sources", "cuda_sources")
 
 
 @dataclass(frozen=True)
@@ -57,23 +61,52 @@ class Wild:
         return {**self.given, **changed}
 
 
-def seeded(*shape: int, dtype: torch.dtype = torch.float32, shift: int = 0) -> torch.Tensor:
-    """Draw example inputs, the same in every run."""
-    generator = torch.Generator().manual_seed(sum(shape) + shift)
-    return torch.randn(*shape, generator=generator).to(dtype)
+def _read(texts: list[Text]) -> Wild:
+    """Make a snippet of its texts, the first of which says all."""
+    first = texts[0]
+    assert "inputs" in first.said, f"{first.name} does not say its inputs"
+    said = {
+        key: value if key in ("about", "refused") else eval(value, vars(references))
+        for key, value in first.said.items()
+    }
+    given: dict[str, Any] = {"name": first.name}
+    for text, key in zip(texts, [SOURCES[0], *(text.name for text in texts[1:])], strict=True):
+        # A line alone is a declaration, which people write without its end.
+        body = text.body.removesuffix("\n") if text.body.count("\n") == 1 else text.body
+        given[key] = [*given.get(key, []), body] if key in said.get("lists", ()) else body
+    of_wild = {name: said.pop(name) for name in [one.name for one in fields(Wild)] if name in said and name != "name"}
+    others = {key: value for key, value in said.items() if key not in ("about", "lists")}
+    given |= {"functions": [first.name]} | others
+    if given["functions"] is None:
+        del given["functions"]
+    return Wild(first.name, given, **of_wild)
+
+
+@cache
+def families() -> dict[str, list[Wild]]:
+    """Read all snippets, by family."""
+
+    def snippets(path: Path) -> Iterator[Wild]:
+        texts: list[Text] = []
+        for text in texts_in(path):
+            if texts and text.name not in SOURCES:
+                yield _read(texts)
+                texts = []
+            texts.append(text)
+        yield _read(texts)
+
+    return {path.stem: list(snippets(path)) for path in sorted(Path(__file__).parent.glob("*.cu"))}
 
 
 def every() -> list[Wild]:
     """List all snippets."""
-    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    return [snippet for module in modules for snippet in module.SNIPPETS]
+    return [snippet for snippets in families().values() for snippet in snippets]
 
 
 def table() -> str:
     """Write the table of docs/wild.md: what each snippet is, and whether it works as it is."""
     rows = ["| snippet | family | device | backward | works as it is |", "|---|---|---|---|---|"]
-    for snippet in every():
-        family = next(module.name for module in iter_modules(__path__) if _holds(module.name, snippet))
+    for family, snippet in ((family, snippet) for family, snippets in families().items() for snippet in snippets):
         backward = "yes" if has_backward(snippet) else "no"
         works = f"no: {snippet.refused}" if snippet.refused else "yes"
         works += f", with {snippet.shim} more lines" * bool(snippet.shim)
@@ -114,7 +147,3 @@ def has_backward(snippet: Wild) -> bool:
     """Tell whether a snippet has a function that computes gradients."""
     text = f"{snippet.given['cpp_sources']}{snippet.given.get('cuda_sources', '')}"
     return re.search(r"\b(?:\w+_)?(?:backward|bwd|bw|grad)\s*\(", text) is not None
-
-
-def _holds(module: str, snippet: Wild) -> bool:
-    return any(one is snippet for one in import_module(f"{__name__}.{module}").SNIPPETS)

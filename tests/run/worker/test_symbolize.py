@@ -15,28 +15,7 @@ from lltm_inline.workers.black_box import Frame
 from tests.needs import need
 from tests.run.worker.dying import compile_library
 
-TEXT = """
-#include <algorithm>
-#include <vector>
-#line 1 "lltm/fused"
-__attribute__((noinline)) void outer(double* place);
-static inline void inlined(double* place) {
-  __builtin_trap();
-}
-extern "C" void user(double* place) {
-  inlined(place);
-}
-#line 1 "lltm/fused (binding)"
-extern "C" void binding() {
-  __builtin_trap();
-}
-#line 1 "conv_bn/mine"
-extern "C" void sorts(double* first) {
-  std::vector<double> values(first, first + 100);
-  std::sort(values.begin(), values.end());
-  *first = values[0];
-}
-"""
+TEXT = Path(__file__).with_name("symbolized.cpp").read_text()
 
 
 @pytest.fixture(scope="module", params=["g++", "clang++"])

@@ -1,19 +1,14 @@
-"""Images and boxes: pooling, convolution, upsampling, nms, distances between points."""
+// Images and boxes: pooling, convolution, upsampling, nms, distances between points.
 
-from __future__ import annotations
+//// max_pool2d_cuda
+// name: "max_pool"
+// reference: torch.nn.functional.max_pool2d
+// inputs: (seeded(2, 3, 11, 13), 3, 2)
+// wrong: ("ow * s + j", "ow + j")
+torch::Tensor max_pool2d_cuda(torch::Tensor input, int kernel_size, int stride);
 
-from typing import Any
+//// cuda_sources
 
-import torch
-
-from . import Wild, seeded
-
-MAX_POOL = Wild(
-    "max_pool2d_cuda",
-    {
-        "name": "max_pool",
-        "cpp_sources": "torch::Tensor max_pool2d_cuda(torch::Tensor input, int kernel_size, int stride);",
-        "cuda_sources": """
 #include <torch/extension.h>
 __global__ void max_pool2d_kernel(const float* in, float* out, int H, int W, int OH, int OW, int k, int s, int total) {
     int idx = blockIdx.x * blockDim.x + threadIdx.x;
@@ -34,19 +29,13 @@ torch::Tensor max_pool2d_cuda(torch::Tensor input, int kernel_size, int stride) 
         input.data_ptr<float>(), out.data_ptr<float>(), H, W, OH, OW, kernel_size, stride, total);
     return out;
 }
-""",
-        "functions": ["max_pool2d_cuda"],
-    },
-    torch.nn.functional.max_pool2d,
-    (seeded(2, 3, 11, 13), 3, 2),
-    ("ow * s + j", "ow + j"),
-)
 
-CONV1D = Wild(
-    "conv1d_valid",
-    {
-        "name": "conv1d",
-        "cpp_sources": """
+//// conv1d_valid
+// name: "conv1d"
+// reference: lambda x, w: torch.nn.functional.conv1d(x[None, None], w[None, None])[0, 0]
+// inputs: (seeded(17), seeded(3))
+// wrong: ("xa[i + k]", "xa[i + K - 1 - k]")
+
 #include <torch/extension.h>
 torch::Tensor conv1d_valid(torch::Tensor x, torch::Tensor w) {
   const auto N = x.size(0), K = w.size(0);
@@ -58,20 +47,16 @@ torch::Tensor conv1d_valid(torch::Tensor x, torch::Tensor w) {
     for (int64_t k = 0; k < K; ++k) ya[i] += xa[i + k] * wa[k];
   return y;
 }
-""",
-        "functions": ["conv1d_valid"],
-    },
-    lambda x, w: torch.nn.functional.conv1d(x[None, None], w[None, None])[0, 0],
-    (seeded(17), seeded(3)),
-    ("xa[i + k]", "xa[i + K - 1 - k]"),
-)
 
-UPSAMPLE = Wild(
-    "upsample_nearest",
-    {
-        "name": "upsample",
-        "cpp_sources": "torch::Tensor upsample_nearest(torch::Tensor x, int64_t scale);",
-        "cuda_sources": """
+//// upsample_nearest
+// name: "upsample"
+// reference: lambda x, scale: x.repeat_interleave(scale, 1).repeat_interleave(scale, 2)
+// inputs: (seeded(3, 5, 7), 2)
+// wrong: ("w / s", "w % W")
+torch::Tensor upsample_nearest(torch::Tensor x, int64_t scale);
+
+//// cuda_sources
+
 template <typename scalar_t>
 __global__ void upsample_kernel(const scalar_t* x, scalar_t* y, int H, int W, int s, int64_t n) {
   int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -89,35 +74,15 @@ torch::Tensor upsample_nearest(torch::Tensor x, int64_t scale) {
   }));
   return y;
 }
-""",
-        "functions": ["upsample_nearest"],
-    },
-    lambda x, scale: x.repeat_interleave(scale, 1).repeat_interleave(scale, 2),
-    (seeded(3, 5, 7), 2),
-    ("w / s", "w % W"),
-)
 
+//// box_iou
+// reference: iou
+// inputs: (boxes(5), boxes(7, 3))
+// wrong: ("(q[3] - q[1]) - s)", "(q[3] - q[1]))")
+torch::Tensor box_iou(torch::Tensor a, torch::Tensor b);
 
-def boxes(count: int, shift: int = 0) -> torch.Tensor:
-    """Draw example boxes, (x1, y1, x2, y2)."""
-    corner = seeded(count, 2, shift=shift) / 2
-    return torch.cat([corner, corner + seeded(count, 2, shift=shift + 1).abs() + 0.5], 1)
+//// cuda_sources
 
-
-def iou(a: Any, b: Any) -> Any:
-    """Return the overlap of each two boxes."""
-    low, high = torch.maximum(a[:, None, :2], b[:, :2]), torch.minimum(a[:, None, 2:], b[:, 2:])
-    shared = (high - low).clamp(min=0).prod(-1)
-    area = (a[:, 2:] - a[:, :2]).prod(-1)[:, None] + (b[:, 2:] - b[:, :2]).prod(-1)
-    return shared / (area - shared)
-
-
-IOU = Wild(
-    "box_iou",
-    {
-        "name": "box_iou",
-        "cpp_sources": "torch::Tensor box_iou(torch::Tensor a, torch::Tensor b);",
-        "cuda_sources": """
 __global__ void iou_kernel(const float* a, const float* b, float* out, int n, int m) {
   int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y;
   if (j >= m) return;
@@ -134,32 +99,12 @@ torch::Tensor box_iou(torch::Tensor a, torch::Tensor b) {
   iou_kernel<<<grid, 64>>>(a.data_ptr<float>(), b.data_ptr<float>(), out.data_ptr<float>(), a.size(0), b.size(0));
   return out;
 }
-""",
-        "functions": ["box_iou"],
-    },
-    iou,
-    (boxes(5), boxes(7, 3)),
-    ("(q[3] - q[1]) - s)", "(q[3] - q[1]))"),
-)
 
+//// nms
+// reference: keep
+// inputs: (boxes(9), seeded(9), 0.3)
+// wrong: ("int64_t _j = _i + 1", "int64_t _j = _i + 2")
 
-def keep(dets: Any, scores: Any, threshold: Any) -> Any:
-    """Return the boxes that no better one covers."""
-    order = scores.argsort(descending=True, stable=True)
-    left, kept = order.tolist(), []
-    overlap = iou(dets, dets)
-    while left:
-        best = left.pop(0)
-        kept.append(best)
-        left = [other for other in left if not overlap[best, other] > threshold]
-    return torch.tensor(kept, dtype=torch.int64)
-
-
-NMS = Wild(
-    "nms",
-    {
-        "name": "nms",
-        "cpp_sources": """
 #include <torch/extension.h>
 #include <algorithm>
 
@@ -194,27 +139,17 @@ at::Tensor nms(const at::Tensor& dets, const at::Tensor& scores, const double th
   }
   return keep_t.narrow(0, 0, num_to_keep);
 }
-""",
-        "functions": ["nms"],
-    },
-    keep,
-    (boxes(9), seeded(9), 0.3),
-    ("int64_t _j = _i + 1", "int64_t _j = _i + 2"),
-)
 
+//// chamfer_forward
+// name: "chamfer"
+// functions: ["chamfer_nearest"]
+// reference: nearest
+// inputs: (seeded(7, 3), seeded(5, 3))
+// wrong: ("z * z", "z")
+std::vector<torch::Tensor> chamfer_nearest(torch::Tensor xyz1, torch::Tensor xyz2);
 
-def nearest(xyz1: Any, xyz2: Any) -> Any:
-    """Return for each point the squared distance to the nearest one, and which that is."""
-    distance, index = ((xyz1[:, None] - xyz2) ** 2).sum(-1).min(1)
-    return distance, index.int()
+//// cuda_sources
 
-
-CHAMFER = Wild(
-    "chamfer_forward",
-    {
-        "name": "chamfer",
-        "cpp_sources": "std::vector<torch::Tensor> chamfer_nearest(torch::Tensor xyz1, torch::Tensor xyz2);",
-        "cuda_sources": """
 #include <torch/extension.h>
 __global__ void nearest_kernel(const float* a, const float* b, float* dist, int* idx, int n, int m) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -236,26 +171,13 @@ std::vector<torch::Tensor> chamfer_nearest(torch::Tensor xyz1, torch::Tensor xyz
   nearest_kernel<<<(n + 63) / 64, 64>>>(xyz1.data_ptr<float>(), xyz2.data_ptr<float>(), dist.data_ptr<float>(), idx.data_ptr<int>(), n, m);
   return {dist, idx};
 }
-""",
-        "functions": ["chamfer_nearest"],
-    },
-    nearest,
-    (seeded(7, 3), seeded(5, 3)),
-    ("z * z", "z"),
-)
 
+//// roi_max
+// reference: lambda image, rois: torch.stack([image[:, y1:y2 + 1, x1:x2 + 1].amax((1, 2)) for y1, x1, y2, x2 in rois.tolist()])
+// inputs: rois
+// wrong: ("box[r][3] + 1", "box[r][3]")
+// shim: 4
 
-def rois(randn: Any, C: int, R: int) -> tuple[Any, ...]:
-    """Make an image, and boxes that lie in it."""
-    low = (randn(R, 2).abs() * 2).clamp(max=4).long()
-    return randn(C, 9, 11), torch.cat([low, low + (randn(R, 2).abs() * 2).clamp(max=4).long()], 1)
-
-
-ROI_POOL = Wild(
-    "roi_max",
-    {
-        "name": "roi_max",
-        "cpp_sources": """
 #include <torch/extension.h>
 // The largest value within each box, given as rows of (y1, x1, y2, x2) in pixels.
 torch::Tensor roi_max(torch::Tensor image, torch::Tensor rois) {
@@ -266,42 +188,20 @@ torch::Tensor roi_max(torch::Tensor image, torch::Tensor rois) {
     out[r] = image.slice(1, box[r][0], box[r][2] + 1).slice(2, box[r][1], box[r][3] + 1).amax({1, 2});
   return out;
 }
-""",
-        "functions": ["roi_max"],
-    },
-    lambda image, rois: torch.stack(
-        [image[:, y1 : y2 + 1, x1 : x2 + 1].amax((1, 2)) for y1, x1, y2, x2 in rois.tolist()]
-    ),
-    rois,
-    ("box[r][3] + 1", "box[r][3]"),
-    shim=4,
-)
 
+//// roi_align_forward
+// name: "roi_align"
+// functions: ["roi_align_forward", "roi_align_backward"]
+// reference: sample
+// inputs: (seeded(2, 9, 11), torch.cat([seeded(3, 2).abs(), seeded(3, 2).abs() + 3], 1), 2)
+// wrong: ("out[i] * fy * fx", "out[i] * fy")
 
-def sample(image: Any, rois: Any, P: Any) -> Any:
-    """Take P times P values from each box, between pixels."""
-    H, W = image.shape[1:]
-    size = (rois[:, 2:] - rois[:, :2]).clamp(min=1.0) / P
-    at = rois[:, :2, None] + (torch.arange(P, dtype=rois.dtype) + 0.5) * size[..., None]
-    x, y = (at[:, 0].clamp(0, W - 1)[:, None, :], at[:, 1].clamp(0, H - 1)[:, :, None])
-    x0, y0 = x.floor().long(), y.floor().long()
-    x1, y1 = (x0 + 1).clamp(max=W - 1), (y0 + 1).clamp(max=H - 1)
-    fx, fy = x - x0, y - y0
-    top = image[:, y0, x0] * (1 - fx) + image[:, y0, x1] * fx
-    low = image[:, y1, x0] * (1 - fx) + image[:, y1, x1] * fx
-    return (top * (1 - fy) + low * fy).transpose(0, 1)
-
-
-ROI_ALIGN = Wild(
-    "roi_align_forward",
-    {
-        "name": "roi_align",
-        "cpp_sources": """
 #include <torch/extension.h>
 torch::Tensor roi_align_forward(torch::Tensor image, torch::Tensor rois, int64_t pooled);
 torch::Tensor roi_align_backward(torch::Tensor grad_out, torch::Tensor image, torch::Tensor rois, int64_t pooled);
-""",
-        "cuda_sources": """
+
+//// cuda_sources
+
 // One thread for each value; forward reads the four pixels around it, backward adds to them. Boxes are (x1, y1, x2, y2).
 template <bool kBackward>
 __global__ void roi_kernel(float* image, const float* rois, float* out, int C, int H, int W, int P, int total) {
@@ -339,12 +239,3 @@ torch::Tensor roi_align_backward(torch::Tensor grad_out, torch::Tensor image, to
       grad_image.data_ptr<float>(), rois.data_ptr<float>(), grad_out.data_ptr<float>(), C, H, W, P, total);
   return grad_image;
 }
-""",
-        "functions": ["roi_align_forward", "roi_align_backward"],
-    },
-    sample,
-    (seeded(2, 9, 11), torch.cat([seeded(3, 2).abs(), seeded(3, 2).abs() + 3], 1), 2),
-    ("out[i] * fy * fx", "out[i] * fy"),
-)
-
-SNIPPETS = [MAX_POOL, CONV1D, UPSAMPLE, IOU, NMS, CHAMFER, ROI_POOL, ROI_ALIGN]

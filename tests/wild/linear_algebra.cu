@@ -1,14 +1,16 @@
-"""Matrix products and attention."""
+// Matrix products and attention.
 
-from __future__ import annotations
+//// matmul
+// name: "inline_ext"
+// extra_cuda_cflags: ["-O2"]
+// verbose: False
+// reference: torch.mm
+// inputs: (seeded(5, 7), seeded(7, 3))
+// wrong: ("n[i*w+c]", "n[c*k+i]")
+torch::Tensor matmul(torch::Tensor m, torch::Tensor n);
 
-import math
+//// cuda_sources
 
-import torch
-
-from . import Wild, seeded
-
-_CUDA_BEGIN = r"""
 #include <torch/extension.h>
 #include <stdio.h>
 #include <c10/cuda/CUDAException.h>
@@ -18,15 +20,7 @@ _CUDA_BEGIN = r"""
 #define CHECK_INPUT(x) CHECK_CUDA(x); CHECK_CONTIGUOUS(x)
 
 inline unsigned int cdiv(unsigned int a, unsigned int b) { return (a + b - 1) / b;}
-"""
 
-MATMUL = Wild(
-    "matmul",
-    {
-        "name": "inline_ext",
-        "cpp_sources": "torch::Tensor matmul(torch::Tensor m, torch::Tensor n);",
-        "cuda_sources": _CUDA_BEGIN
-        + r"""
 __global__ void matmul_k(float* m, float* n, float* out, int h, int w, int k) {
     int r = blockIdx.y*blockDim.y + threadIdx.y;
     int c = blockIdx.x*blockDim.x + threadIdx.x;
@@ -52,23 +46,26 @@ torch::Tensor matmul(torch::Tensor m, torch::Tensor n) {
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return output;
 }
-""",
-        "functions": ["matmul"],
-        "extra_cuda_cflags": ["-O2"],
-        "verbose": False,
-    },
-    torch.mm,
-    (seeded(5, 7), seeded(7, 3)),
-    ("n[i*w+c]", "n[c*k+i]"),
-)
 
-TILED = Wild(
-    "matmul_dyn",
-    {
-        "name": "matmul_dyn",
-        "cpp_sources": "torch::Tensor matmul_dyn(torch::Tensor m, torch::Tensor n);",
-        "cuda_sources": _CUDA_BEGIN
-        + r"""
+//// matmul_dyn
+// extra_cuda_cflags: ["-O2"]
+// reference: torch.mm
+// inputs: (seeded(5, 9), seeded(9, 3))
+// wrong: ('ns[tw*i + tc];\n        __syncthreads();', 'ns[tw*i + tc];')
+torch::Tensor matmul_dyn(torch::Tensor m, torch::Tensor n);
+
+//// cuda_sources
+
+#include <torch/extension.h>
+#include <stdio.h>
+#include <c10/cuda/CUDAException.h>
+
+#define CHECK_CUDA(x) TORCH_CHECK(x.device().is_cuda(), #x " must be a CUDA tensor")
+#define CHECK_CONTIGUOUS(x) TORCH_CHECK(x.is_contiguous(), #x " must be contiguous")
+#define CHECK_INPUT(x) CHECK_CUDA(x); CHECK_CONTIGUOUS(x)
+
+inline unsigned int cdiv(unsigned int a, unsigned int b) { return (a + b - 1) / b;}
+
 __global__ void matmul_k(float *m, float *n, float *out, int h, int w, int k, int tw) {
     int tc=threadIdx.x, tr=threadIdx.y;
     int r=blockIdx.y*blockDim.y+tr, c=blockIdx.x*blockDim.x+tc;
@@ -101,20 +98,14 @@ torch::Tensor matmul_dyn(torch::Tensor m, torch::Tensor n) {
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return output;
 }
-""",
-        "functions": ["matmul_dyn"],
-        "extra_cuda_cflags": ["-O2"],
-    },
-    torch.mm,
-    (seeded(5, 9), seeded(9, 3)),
-    ("ns[tw*i + tc];\n        __syncthreads();", "ns[tw*i + tc];"),
-)
 
-MATMUL_CPU = Wild(
-    "matmul_cpu",
-    {
-        "name": "matmul_cpu",
-        "cpp_sources": """
+//// matmul_cpu
+// extra_cflags: ["-O3", "-fopenmp"]
+// extra_ldflags: ["-fopenmp"]
+// reference: lambda A, B: A @ B
+// inputs: (seeded(5, 7), seeded(7, 3))
+// wrong: ("k < K", "k < K - 1")
+
 #include <torch/extension.h>
 
 torch::Tensor matmul_cpu(torch::Tensor A, torch::Tensor B) {
@@ -128,21 +119,13 @@ torch::Tensor matmul_cpu(torch::Tensor A, torch::Tensor B) {
                 c[i][j] += a[i][k] * b[k][j];
     return C;
 }
-""",
-        "functions": ["matmul_cpu"],
-        "extra_cflags": ["-O3", "-fopenmp"],
-        "extra_ldflags": ["-fopenmp"],
-    },
-    lambda A, B: A @ B,
-    (seeded(5, 7), seeded(7, 3)),
-    ("k < K", "k < K - 1"),
-)
 
-LINEAR_RELU = Wild(
-    "linear_relu",
-    {
-        "name": "linear_relu",
-        "cpp_sources": """
+//// linear_relu
+// functions: ["linear_relu", "linear_relu_backward"]
+// reference: lambda x, weight, bias: torch.relu(torch.nn.functional.linear(x, weight, bias))
+// inputs: (seeded(5, 7), seeded(3, 7), seeded(3))
+// wrong: ("g.t().mm(x)", "grad.t().mm(x)")
+
 torch::Tensor linear_relu(torch::Tensor x, torch::Tensor weight, torch::Tensor bias) {
   return torch::relu(torch::addmm(bias, x, weight.t()));
 }
@@ -151,20 +134,19 @@ std::vector<torch::Tensor> linear_relu_backward(torch::Tensor grad, torch::Tenso
   auto g = grad * (out > 0);
   return {g.mm(weight), g.t().mm(x), g.sum(0)};
 }
-""",
-        "functions": ["linear_relu", "linear_relu_backward"],
-    },
-    lambda x, weight, bias: torch.relu(torch.nn.functional.linear(x, weight, bias)),
-    (seeded(5, 7), seeded(3, 7), seeded(3)),
-    ("g.t().mm(x)", "grad.t().mm(x)"),
-)
 
-FLASH = Wild(
-    "flash_attention",
-    {
-        "name": "minimal_attn",
-        "cpp_sources": "#include <torch/extension.h>\ntorch::Tensor forward(torch::Tensor Q, torch::Tensor K, torch::Tensor V);",
-        "cuda_sources": """
+//// flash_attention
+// name: "minimal_attn"
+// functions: ["forward"]
+// extra_cuda_cflags: ["-O2"]
+// reference: lambda Q, K, V: torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1]), -1) @ V
+// inputs: (seeded(2, 3, 11, 5), seeded(2, 3, 11, 5, shift=1), seeded(2, 3, 11, 5, shift=2))
+// wrong: ("(__expf(row_m_prev - row_m_new) * row_l_prev)", "row_l_prev")
+#include <torch/extension.h>
+torch::Tensor forward(torch::Tensor Q, torch::Tensor K, torch::Tensor V);
+
+//// cuda_sources
+
 #include <torch/types.h>
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -243,49 +225,27 @@ torch::Tensor forward(torch::Tensor Q, torch::Tensor K, torch::Tensor V) {
         N, d, Tc, Tr, Bc, Br, softmax_scale, l.data_ptr<float>(), m.data_ptr<float>(), O.data_ptr<float>());
     return O;
 }
-""",
-        "functions": ["forward"],
-        "extra_cuda_cflags": ["-O2"],
-    },
-    lambda Q, K, V: torch.softmax(Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1]), -1) @ V,
-    (seeded(2, 3, 11, 5), seeded(2, 3, 11, 5, shift=1), seeded(2, 3, 11, 5, shift=2)),
-    ("(__expf(row_m_prev - row_m_new) * row_l_prev)", "row_l_prev"),
-)
 
+//// attention_cpu
+// reference: attend
+// inputs: (seeded(2, 5, 3), seeded(2, 7, 3), seeded(2, 7, 11), seeded(5, 7), 0.5)
+// wrong: ("scores + mask.value()", "scores * mask.value()")
 
-def attend(q, k, v, mask, scale):  # type: ignore[no-untyped-def]
-    """Compute masked attention."""
-    scores = q @ k.transpose(-2, -1) * scale
-    if mask is not None:
-        scores = scores + mask
-    return torch.softmax(scores, -1) @ v
-
-
-MASKED = Wild(
-    "attention_cpu",
-    {
-        "name": "attention_cpu",
-        "cpp_sources": """
 #include <torch/torch.h>
 torch::Tensor attention_cpu(torch::Tensor q, torch::Tensor k, torch::Tensor v, c10::optional<torch::Tensor> mask, double scale) {
   auto scores = torch::matmul(q, k.transpose(-2, -1)) * scale;
   if (mask.has_value()) scores = scores + mask.value();
   return torch::matmul(torch::softmax(scores, -1), v);
 }
-""",
-        "functions": ["attention_cpu"],
-    },
-    attend,
-    (seeded(2, 5, 3), seeded(2, 7, 3), seeded(2, 7, 11), seeded(5, 7), 0.5),
-    ("scores + mask.value()", "scores * mask.value()"),
-)
 
-ACCUMULATE = Wild(
-    "outer_sum",
-    {
-        "name": "outer_sum",
-        "cpp_sources": "torch::Tensor outer_sum(torch::Tensor a, torch::Tensor b);",
-        "cuda_sources": """
+//// outer_sum
+// reference: lambda a, b: a[:, None] + b
+// inputs: (seeded(5), seeded(7))
+// wrong: ("a[i] + b[j]", "a[i] * b[j]")
+torch::Tensor outer_sum(torch::Tensor a, torch::Tensor b);
+
+//// cuda_sources
+
 template <typename scalar_t>
 __global__ void outer_sum_kernel(
     const torch::PackedTensorAccessor32<scalar_t, 1, torch::RestrictPtrTraits> a,
@@ -308,19 +268,14 @@ torch::Tensor outer_sum(torch::Tensor a, torch::Tensor b) {
   }));
   return out;
 }
-""",
-        "functions": ["outer_sum"],
-    },
-    lambda a, b: a[:, None] + b,
-    (seeded(5), seeded(7)),
-    ("a[i] + b[j]", "a[i] * b[j]"),
-)
 
-SDPA = Wild(
-    "sdpa_forward",
-    {
-        "name": "sdpa",
-        "cpp_sources": """
+//// sdpa_forward
+// name: "sdpa"
+// functions: ["sdpa_forward", "sdpa_backward"]
+// reference: lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v)
+// inputs: (seeded(2, 3, 5, 4), seeded(2, 3, 7, 4), seeded(2, 3, 7, 11))
+// wrong: ("at::matmul(ds.transpose(-2, -1), q)", "at::matmul(dp.transpose(-2, -1), q)")
+
 #include <torch/extension.h>
 #include <vector>
 // (batch, heads, tokens, features); the weights are kept for backward.
@@ -340,12 +295,3 @@ std::vector<at::Tensor> sdpa_backward(at::Tensor grad_out, at::Tensor q, at::Ten
   auto grad_k = at::matmul(ds.transpose(-2, -1), q);
   return {grad_q, grad_k, grad_v};
 }
-""",
-        "functions": ["sdpa_forward", "sdpa_backward"],
-    },
-    lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v),
-    (seeded(2, 3, 5, 4), seeded(2, 3, 7, 4), seeded(2, 3, 7, 11)),
-    ("at::matmul(ds.transpose(-2, -1), q)", "at::matmul(dp.transpose(-2, -1), q)"),
-)
-
-SNIPPETS = [MATMUL, TILED, MATMUL_CPU, LINEAR_RELU, FLASH, MASKED, ACCUMULATE, SDPA]

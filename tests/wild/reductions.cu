@@ -1,19 +1,13 @@
-"""Reductions, scans, softmax and normalisation: a row, a block, a warp."""
+// Reductions, scans, softmax and normalisation: a row, a block, a warp.
 
-from __future__ import annotations
+//// reduce_sum
+// reference: lambda input: input.sum().reshape(1)
+// inputs: (seeded(37),)
+// wrong: ("stride >= 1", "stride > 1")
+torch::Tensor reduce_sum(torch::Tensor input);
 
-from typing import Any
+//// cuda_sources
 
-import torch
-
-from . import Wild, seeded
-
-SUM = Wild(
-    "reduce_sum",
-    {
-        "name": "reduce_sum",
-        "cpp_sources": "torch::Tensor reduce_sum(torch::Tensor input);",
-        "cuda_sources": """
 #include <torch/extension.h>
 #define BLOCK_DIM 128
 
@@ -44,20 +38,15 @@ torch::Tensor reduce_sum(torch::Tensor input) {
     if (blocks > 0) sum_kernel<<<blocks, BLOCK_DIM>>>(input.data_ptr<float>(), output.data_ptr<float>(), n);
     return output;
 }
-""",
-        "functions": ["reduce_sum"],
-    },
-    lambda input: input.sum().reshape(1),
-    (seeded(37),),
-    ("stride >= 1", "stride > 1"),
-)
 
-ROW_MEAN = Wild(
-    "mean_last_dim",
-    {
-        "name": "mean_last_dim",
-        "cpp_sources": "torch::Tensor mean_last_dim(torch::Tensor x);",
-        "cuda_sources": r"""
+//// mean_last_dim
+// reference: lambda x: x.mean(-1)
+// inputs: (seeded(5, 37),)
+// wrong: ("sum / cols", "sum / 32")
+torch::Tensor mean_last_dim(torch::Tensor x);
+
+//// cuda_sources
+
 __inline__ __device__ float warpReduceSum(float val) {
   for (int offset = 16; offset > 0; offset /= 2)
     val += __shfl_down_sync(0xffffffff, val, offset);
@@ -78,19 +67,12 @@ torch::Tensor mean_last_dim(torch::Tensor x) {
   if (x.size(0)) mean_kernel<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
   return y;
 }
-""",
-        "functions": ["mean_last_dim"],
-    },
-    lambda x: x.mean(-1),
-    (seeded(5, 37),),
-    ("sum / cols", "sum / 32"),
-)
 
-ROW_MAX = Wild(
-    "row_max",
-    {
-        "name": "row_max",
-        "cpp_sources": """
+//// row_max
+// reference: lambda x: tuple(x.max(1))
+// inputs: (seeded(4, 9),)
+// wrong: ("int64_t j = 1", "int64_t j = 2")
+
 #include <torch/extension.h>
 #include <vector>
 
@@ -110,19 +92,14 @@ std::vector<torch::Tensor> row_max(const torch::Tensor& x) {
     }
     return {values, indices};
 }
-""",
-        "functions": ["row_max"],
-    },
-    lambda x: tuple(x.max(1)),
-    (seeded(4, 9),),
-    ("int64_t j = 1", "int64_t j = 2"),
-)
 
-CUMSUM = Wild(
-    "cumsum_dim",
-    {
-        "name": "cumsum_ext",
-        "cpp_sources": """
+//// cumsum_dim
+// name: "cumsum_ext"
+// functions: {"cumsum_dim": "a running sum along one dimension"}
+// reference: torch.cumsum
+// inputs: (seeded(5, 7), 1)
+// wrong: ("int64_t i = 1", "int64_t i = 2")
+
 torch::Tensor cumsum_dim(torch::Tensor input, int64_t dim) {
   auto out = input.clone();
   auto n = input.size(dim);
@@ -131,19 +108,12 @@ torch::Tensor cumsum_dim(torch::Tensor input, int64_t dim) {
   }
   return out;
 }
-""",
-        "functions": {"cumsum_dim": "a running sum along one dimension"},
-    },
-    torch.cumsum,
-    (seeded(5, 7), 1),
-    ("int64_t i = 1", "int64_t i = 2"),
-)
 
-FROBENIUS = Wild(
-    "frobenius",
-    {
-        "name": "frobenius",
-        "cpp_sources": """
+//// frobenius
+// reference: lambda x: x.double().norm().item()
+// inputs: (seeded(4, 6),)
+// wrong: ("p[i] * p[i]", "p[i]")
+
 double frobenius(torch::Tensor x) {
   const auto c = x.contiguous().to(torch::kFloat64);
   const double* p = c.data_ptr<double>();
@@ -151,20 +121,16 @@ double frobenius(torch::Tensor x) {
   for (int64_t i = 0; i < c.numel(); i++) sum += p[i] * p[i];
   return std::sqrt(sum);
 }
-""",
-        "functions": ["frobenius"],
-    },
-    lambda x: x.double().norm().item(),
-    (seeded(4, 6),),
-    ("p[i] * p[i]", "p[i]"),
-)
 
-SOFTMAX = Wild(
-    "softmax_cuda",
-    {
-        "name": "softmax",
-        "cpp_sources": "torch::Tensor softmax_cuda(torch::Tensor input);",
-        "cuda_sources": """
+//// softmax_cuda
+// name: "softmax"
+// reference: lambda input: torch.softmax(input, 1)
+// inputs: (seeded(3, 70),)
+// wrong: ('    max_val = shared[0];\n    __syncthreads();', '    max_val = shared[0];')
+torch::Tensor softmax_cuda(torch::Tensor input);
+
+//// cuda_sources
+
 #include <torch/extension.h>
 #include <float.h>
 
@@ -205,19 +171,14 @@ torch::Tensor softmax_cuda(torch::Tensor input) {
     softmax_kernel<<<rows, threads, threads * sizeof(float)>>>(input.data_ptr<float>(), output.data_ptr<float>(), rows, cols);
     return output;
 }
-""",
-        "functions": ["softmax_cuda"],
-    },
-    lambda input: torch.softmax(input, 1),
-    (seeded(3, 70),),
-    ("    max_val = shared[0];\n    __syncthreads();", "    max_val = shared[0];"),
-)
 
-SOFTMAX_CPU = Wild(
-    "softmax_forward",
-    {
-        "name": "softmax_cpu",
-        "cpp_sources": """
+//// softmax_forward
+// name: "softmax_cpu"
+// functions: ["softmax_forward", "softmax_backward"]
+// reference: lambda x: torch.softmax(x, 1)
+// inputs: (seeded(3, 7),)
+// wrong: ("(grad * y).sum(1, true)", "grad.sum(1, true)")
+
 #include <torch/extension.h>
 
 at::Tensor softmax_forward(const at::Tensor& x) {
@@ -228,20 +189,16 @@ at::Tensor softmax_forward(const at::Tensor& x) {
 at::Tensor softmax_backward(const at::Tensor& grad, const at::Tensor& y) {
   return y * (grad - (grad * y).sum(1, true));
 }
-""",
-        "functions": ["softmax_forward", "softmax_backward"],
-    },
-    lambda x: torch.softmax(x, 1),
-    (seeded(3, 7),),
-    ("(grad * y).sum(1, true)", "grad.sum(1, true)"),
-)
 
-LAYER_NORM = Wild(
-    "layer_norm_cuda",
-    {
-        "name": "layer_norm",
-        "cpp_sources": "torch::Tensor layer_norm_cuda(torch::Tensor x, torch::Tensor weight, torch::Tensor bias, float eps);",
-        "cuda_sources": """
+//// layer_norm_cuda
+// name: "layer_norm"
+// reference: lambda x, weight, bias, eps: torch.nn.functional.layer_norm(x, (x.shape[1],), weight, bias, eps)
+// inputs: (seeded(3, 37), seeded(37), seeded(37, shift=1), 1e-5)
+// wrong: ('    __syncthreads();\n    for', '    for')
+torch::Tensor layer_norm_cuda(torch::Tensor x, torch::Tensor weight, torch::Tensor bias, float eps);
+
+//// cuda_sources
+
 #include <torch/extension.h>
 __global__ void layer_norm_kernel(const float* x, const float* w, const float* b, float* y, int n, float eps) {
     int row = blockIdx.x;
@@ -267,20 +224,16 @@ torch::Tensor layer_norm_cuda(torch::Tensor x, torch::Tensor weight, torch::Tens
                                          y.data_ptr<float>(), x.size(1), eps);
     return y;
 }
-""",
-        "functions": ["layer_norm_cuda"],
-    },
-    lambda x, weight, bias, eps: torch.nn.functional.layer_norm(x, (x.shape[1],), weight, bias, eps),
-    (seeded(3, 37), seeded(37), seeded(37, shift=1), 1e-5),
-    ("    __syncthreads();\n    for", "    for"),
-)
 
-RMS_NORM = Wild(
-    "rms_norm",
-    {
-        "name": "layernorm_kernels",
-        "cpp_sources": "void rms_norm(torch::Tensor& out, torch::Tensor& input, torch::Tensor& weight, double epsilon);",
-        "cuda_sources": """
+//// rms_norm
+// name: "layernorm_kernels"
+// reference: lambda out, input, weight, epsilon: torch.nn.functional.rms_norm(input, (input.shape[1],), weight, epsilon)
+// inputs: (torch.empty(3, 37), seeded(3, 37), seeded(37), 1e-6)
+// wrong: ("variance / hidden_size", "variance / 32")
+void rms_norm(torch::Tensor& out, torch::Tensor& input, torch::Tensor& weight, double epsilon);
+
+//// cuda_sources
+
 #include <torch/extension.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -311,26 +264,12 @@ void rms_norm(torch::Tensor& out, torch::Tensor& input, torch::Tensor& weight, d
   rms_norm_kernel<float><<<num_tokens, 32, 0, stream>>>(
       out.data_ptr<float>(), input.data_ptr<float>(), weight.data_ptr<float>(), epsilon, hidden_size);
 }
-""",
-        "functions": ["rms_norm"],
-    },
-    lambda out, input, weight, epsilon: torch.nn.functional.rms_norm(input, (input.shape[1],), weight, epsilon),
-    (torch.empty(3, 37), seeded(3, 37), seeded(37), 1e-6),
-    ("variance / hidden_size", "variance / 32"),
-)
 
+//// fused_add_rms_norm
+// reference: add_rms_norm
+// inputs: (seeded(3, 7), seeded(3, 7, shift=1), seeded(7), 1e-6)
+// wrong: ("residual.add_(input)", "residual.copy_(input)")
 
-def add_rms_norm(input: Any, residual: Any, weight: Any, epsilon: Any) -> None:
-    """Do what `fused_add_rms_norm` does to its first two arguments."""
-    residual += input
-    input.copy_(torch.nn.functional.rms_norm(residual, (residual.shape[1],), weight, epsilon))
-
-
-FUSED_ADD = Wild(
-    "fused_add_rms_norm",
-    {
-        "name": "fused_add_rms_norm",
-        "cpp_sources": """
 #include <torch/torch.h>
 
 void fused_add_rms_norm(torch::Tensor& input, torch::Tensor& residual, const torch::Tensor& weight, double epsilon) {
@@ -339,19 +278,14 @@ void fused_add_rms_norm(torch::Tensor& input, torch::Tensor& residual, const tor
   auto r = residual.pow(2).mean(-1, true).add_(epsilon).rsqrt_();
   input.copy_(residual * r * weight);
 }
-""",
-        "functions": ["fused_add_rms_norm"],
-    },
-    add_rms_norm,
-    (seeded(3, 7), seeded(3, 7, shift=1), seeded(7), 1e-6),
-    ("residual.add_(input)", "residual.copy_(input)"),
-)
 
-LAYER_NORM_CPU = Wild(
-    "layernorm_fw",
-    {
-        "name": "layernorm",
-        "cpp_sources": """
+//// layernorm_fw
+// name: "layernorm"
+// functions: ["layernorm_fw", "layernorm_bw"]
+// reference: lambda x, gamma, beta: torch.nn.functional.layer_norm(x, (x.shape[1],), gamma, beta)
+// inputs: (seeded(5, 7), seeded(7), seeded(7, shift=1))
+// wrong: ("- g.mean(1, true) ", "")
+
 #include <torch/extension.h>
 #include <vector>
 
@@ -371,19 +305,14 @@ std::vector<torch::Tensor> layernorm_bw(torch::Tensor d_y, torch::Tensor x, torc
   auto d_x = rstd * (g - g.mean(1, true) - h * (g * h).mean(1, true));
   return {d_x, d_gamma, d_beta};
 }
-""",
-        "functions": ["layernorm_fw", "layernorm_bw"],
-    },
-    lambda x, gamma, beta: torch.nn.functional.layer_norm(x, (x.shape[1],), gamma, beta),
-    (seeded(5, 7), seeded(7), seeded(7, shift=1)),
-    ("- g.mean(1, true) ", ""),
-)
 
-MASKED_MEAN = Wild(
-    "masked_mean_fwd",
-    {
-        "name": "masked_mean",
-        "cpp_sources": """
+//// masked_mean_fwd
+// name: "masked_mean"
+// functions: ["masked_mean_fwd", "masked_mean_bwd"]
+// reference: lambda x, mask: (x * mask).sum(1) / mask.sum(1).clamp(min=1)
+// inputs: (seeded(5, 7), seeded(5, 7, shift=1) > 0)
+// wrong: ("(grad.unsqueeze(1) / count) * mask", "grad.unsqueeze(1) / count * torch::ones_like(mask)")
+
 #include <torch/extension.h>
 torch::Tensor masked_mean_fwd(const torch::Tensor& x, const torch::Tensor& mask) {
   TORCH_CHECK(x.dim() == 2 && mask.sizes() == x.sizes(), "x and mask must be matrices of one size");
@@ -405,25 +334,3 @@ torch::Tensor masked_mean_bwd(const torch::Tensor& grad, const torch::Tensor& ma
   auto count = mask.sum(1, /*keepdim=*/true).clamp_min(1);
   return (grad.unsqueeze(1) / count) * mask;
 }
-""",
-        "functions": ["masked_mean_fwd", "masked_mean_bwd"],
-    },
-    lambda x, mask: (x * mask).sum(1) / mask.sum(1).clamp(min=1),
-    (seeded(5, 7), seeded(5, 7, shift=1) > 0),
-    ("(grad.unsqueeze(1) / count) * mask", "grad.unsqueeze(1) / count * torch::ones_like(mask)"),
-)
-
-SNIPPETS = [
-    SUM,
-    ROW_MEAN,
-    ROW_MAX,
-    CUMSUM,
-    FROBENIUS,
-    SOFTMAX,
-    SOFTMAX_CPU,
-    LAYER_NORM,
-    RMS_NORM,
-    FUSED_ADD,
-    LAYER_NORM_CPU,
-    MASKED_MEAN,
-]

@@ -1,18 +1,17 @@
-"""Elementwise kernels: a thread for each element, or a loop over them."""
+// Elementwise kernels: a thread for each element, or a loop over them.
 
-from __future__ import annotations
+//// square_matrix
+// about: The first kernel of many a GPU course.
+// name: "square_matrix_extension"
+// with_cuda: True
+// extra_cuda_cflags: ["-O2"]
+// reference: torch.square
+// inputs: (seeded(5, 7),)
+// wrong: ("row < height && col < width", "row < height && col < width - 1")
+torch::Tensor square_matrix(torch::Tensor matrix);
 
-import torch
+//// cuda_sources
 
-from . import Wild, seeded
-
-# The first kernel of many a GPU course.
-SQUARE = Wild(
-    "square_matrix",
-    {
-        "name": "square_matrix_extension",
-        "cpp_sources": "torch::Tensor square_matrix(torch::Tensor matrix);",
-        "cuda_sources": """
 __global__ void square_matrix_kernel(const float* matrix, float* result, int width, int height) {
     int row = blockIdx.y * blockDim.y + threadIdx.y;
     int col = blockIdx.x * blockDim.x + threadIdx.x;
@@ -38,23 +37,20 @@ torch::Tensor square_matrix(torch::Tensor matrix) {
 
     return result;
 }
-""",
-        "functions": ["square_matrix"],
-        "with_cuda": True,
-        "extra_cuda_cflags": ["-O2"],
-    },
-    torch.square,
-    (seeded(5, 7),),
-    ("row < height && col < width", "row < height && col < width - 1"),
-)
 
-# As generated for benchmarks of generated kernels.
-ADD = Wild(
-    "elementwise_add_cuda",
-    {
-        "name": "elementwise_add",
-        "cpp_sources": "torch::Tensor elementwise_add_cuda(torch::Tensor a, torch::Tensor b);",
-        "cuda_sources": """
+//// elementwise_add_cuda
+// about: As generated for benchmarks of generated kernels.
+// name: "elementwise_add"
+// verbose: True
+// extra_cflags: [""]
+// extra_ldflags: [""]
+// reference: torch.add
+// inputs: (seeded(3, 5), seeded(3, 5, shift=1))
+// wrong: ("a[idx] + b[idx]", "a[idx] - b[idx]")
+torch::Tensor elementwise_add_cuda(torch::Tensor a, torch::Tensor b);
+
+//// cuda_sources
+
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 
@@ -76,41 +72,29 @@ torch::Tensor elementwise_add_cuda(torch::Tensor a, torch::Tensor b) {
 
     return out;
 }
-""",
-        "functions": ["elementwise_add_cuda"],
-        "verbose": True,
-        "extra_cflags": [""],
-        "extra_ldflags": [""],
-    },
-    torch.add,
-    (seeded(3, 5), seeded(3, 5, shift=1)),
-    ("a[idx] + b[idx]", "a[idx] - b[idx]"),
-)
 
-# The example of load_inline's own documentation.
-SIN_ADD = Wild(
-    "sin_add",
-    {
-        "name": "inline_extension",
-        "cpp_sources": """
+//// sin_add
+// about: The example of load_inline's own documentation.
+// name: "inline_extension"
+// reference: lambda x, y: x.sin() + y.sin()
+// inputs: (seeded(3, 5), seeded(3, 5, shift=1))
+// wrong: ("y.sin()", "y.cos()")
+
 at::Tensor sin_add(at::Tensor x, at::Tensor y) {
   return x.sin() + y.sin();
 }
-""",
-        "functions": ["sin_add"],
-    },
-    lambda x, y: x.sin() + y.sin(),
-    (seeded(3, 5), seeded(3, 5, shift=1)),
-    ("y.sin()", "y.cos()"),
-)
 
-GELU = Wild(
-    "my_gelu",
-    {
-        "name": "my_gelu",
-        "cpp_sources": [
-            "#include <torch/extension.h>\n#include <cmath>\n",
-            """
+//// my_gelu
+// functions: "my_gelu"
+// extra_cflags: ["-O3"]
+// lists: ["cpp_sources"]
+// reference: torch.nn.functional.gelu
+// inputs: (seeded(4, 6),)
+#include <torch/extension.h>
+#include <cmath>
+
+//// cpp_sources
+
 torch::Tensor my_gelu(torch::Tensor x) {
   auto in = x.contiguous();
   auto out = torch::empty_like(in);
@@ -124,22 +108,16 @@ torch::Tensor my_gelu(torch::Tensor x) {
   }));
   return out;
 }
-""",
-        ],
-        "functions": "my_gelu",
-        "extra_cflags": ["-O3"],
-    },
-    torch.nn.functional.gelu,
-    (seeded(4, 6),),
-)
 
-LEAKY = Wild(
-    "leaky_relu_cuda",
-    {
-        "name": "leaky",
-        "cpp_sources": ["torch::Tensor leaky_relu_cuda(torch::Tensor x, float negative_slope);"],
-        "cuda_sources": [
-            """
+//// leaky_relu_cuda
+// name: "leaky"
+// lists: ["cpp_sources", "cuda_sources"]
+// reference: torch.nn.functional.leaky_relu
+// inputs: (seeded(3, 5), 0.1)
+torch::Tensor leaky_relu_cuda(torch::Tensor x, float negative_slope);
+
+//// cuda_sources
+
 #include <torch/extension.h>
 __global__ void leaky_relu_kernel(const float* __restrict__ x, float* __restrict__ y, float slope, int64_t n) {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += (int64_t)gridDim.x * blockDim.x)
@@ -154,25 +132,20 @@ torch::Tensor leaky_relu_cuda(torch::Tensor x, float negative_slope) {
     leaky_relu_kernel<<<blocks, threads>>>(x.data_ptr<float>(), y.data_ptr<float>(), negative_slope, x.numel());
     return y;
 }
-"""
-        ],
-        "functions": ["leaky_relu_cuda"],
-    },
-    torch.nn.functional.leaky_relu,
-    (seeded(3, 5), 0.1),
-)
 
-# A forward and a backward in CUDA, over several dtypes.
-BIAS_TANH = Wild(
-    "fused_bias_tanh",
-    {
-        "name": "fused_bias_tanh",
-        "cpp_sources": """
+//// fused_bias_tanh
+// about: A forward and a backward in CUDA, over several dtypes.
+// functions: ["fused_bias_tanh_forward", "fused_bias_tanh_backward"]
+// reference: lambda input, bias: torch.tanh(input + bias)
+// inputs: (seeded(5, 7), seeded(7))
+// wrong: ("grad_input.sum(0)}", "grad_input.mean(0)}")
+
 #include <torch/extension.h>
 torch::Tensor fused_bias_tanh_forward(torch::Tensor input, torch::Tensor bias);
 std::vector<torch::Tensor> fused_bias_tanh_backward(torch::Tensor grad_output, torch::Tensor output);
-""",
-        "cuda_sources": """
+
+//// cuda_sources
+
 #include <torch/extension.h>
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -221,21 +194,17 @@ std::vector<torch::Tensor> fused_bias_tanh_backward(torch::Tensor grad_output, t
   }));
   return {grad_input, grad_input.sum(0)};
 }
-""",
-        "functions": ["fused_bias_tanh_forward", "fused_bias_tanh_backward"],
-    },
-    lambda input, bias: torch.tanh(input + bias),
-    (seeded(5, 7), seeded(7)),
-    ("grad_input.sum(0)}", "grad_input.mean(0)}"),
-)
 
-# An out-parameter, as serving engines have it: halves of a row, one gates the other.
-SILU_AND_MUL = Wild(
-    "silu_and_mul",
-    {
-        "name": "activation",
-        "cpp_sources": "void silu_and_mul(torch::Tensor& out, torch::Tensor& input);",
-        "cuda_sources": """
+//// silu_and_mul
+// about: An out-parameter, as serving engines have it: halves of a row, one gates the other.
+// name: "activation"
+// reference: lambda out, input: torch.nn.functional.silu(input.chunk(2, -1)[0]) * input.chunk(2, -1)[1]
+// inputs: (torch.empty(3, 5), seeded(3, 10))
+// wrong: ("silu(x) * y", "silu(y) * x")
+void silu_and_mul(torch::Tensor& out, torch::Tensor& input);
+
+//// cuda_sources
+
 #include <torch/all.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <ATen/cuda/CUDAContext.h>
@@ -263,20 +232,18 @@ void silu_and_mul(torch::Tensor& out, torch::Tensor& input) {
   const cudaStream_t stream = at::cuda::getCurrentCUDAStream();
   act_and_mul_kernel<<<grid, block, 0, stream>>>(out.data_ptr<float>(), input.data_ptr<float>(), d);
 }
-""",
-        "functions": ["silu_and_mul"],
-    },
-    lambda out, input: torch.nn.functional.silu(input.chunk(2, -1)[0]) * input.chunk(2, -1)[1],
-    (torch.empty(3, 5), seeded(3, 10)),
-    ("silu(x) * y", "silu(y) * x"),
-)
 
-GRAY = Wild(
-    "rgb_to_grayscale",
-    {
-        "name": "rgb_to_grayscale_extension",
-        "cpp_sources": "torch::Tensor rgb_to_grayscale(torch::Tensor image);",
-        "cuda_sources": """
+//// rgb_to_grayscale
+// name: "rgb_to_grayscale_extension"
+// with_cuda: True
+// extra_cuda_cflags: ["-O2"]
+// reference: lambda image: (0.21 * image[..., :1].float() + 0.71 * image[..., 1:2].float() + 0.07 * image[..., 2:].float()).to(torch.uint8)
+// inputs: ((seeded(4, 6, 3) * 40 + 128).clamp(0, 255).to(torch.uint8),)
+// wrong: ("inputOffset + 2]", "inputOffset + 1]")
+torch::Tensor rgb_to_grayscale(torch::Tensor image);
+
+//// cuda_sources
+
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
 
@@ -311,25 +278,13 @@ torch::Tensor rgb_to_grayscale(torch::Tensor image) {
     C10_CUDA_KERNEL_LAUNCH_CHECK();
     return result;
 }
-""",
-        "functions": ["rgb_to_grayscale"],
-        "with_cuda": True,
-        "extra_cuda_cflags": ["-O2"],
-    },
-    # In the kernel's own order, so that what is cut off is the same.
-    lambda image: (0.21 * image[..., :1].float() + 0.71 * image[..., 1:2].float() + 0.07 * image[..., 2:].float()).to(
-        torch.uint8
-    ),
-    ((seeded(4, 6, 3) * 40 + 128).clamp(0, 255).to(torch.uint8),),
-    ("inputOffset + 2]", "inputOffset + 1]"),
-)
 
-# Generates an image from numbers alone.
-JULIA = Wild(
-    "julia",
-    {
-        "name": "julia",
-        "cpp_sources": """
+//// julia
+// about: Generates an image from numbers alone.
+// reference: None
+// inputs: (4, 5, -0.8, 0.156)
+// refused: takes no Tensor
+
 torch::Tensor julia(int64_t height, int64_t width, double cx, double cy) {
   auto image = torch::zeros({height, width});
   auto a = image.accessor<float, 2>();
@@ -342,12 +297,3 @@ torch::Tensor julia(int64_t height, int64_t width, double cx, double cy) {
     }
   return image;
 }
-""",
-        "functions": ["julia"],
-    },
-    None,
-    (4, 5, -0.8, 0.156),
-    refused="takes no Tensor",
-)
-
-SNIPPETS = [SQUARE, ADD, SIN_ADD, GELU, LEAKY, BIAS_TANH, SILU_AND_MUL, GRAY, JULIA]

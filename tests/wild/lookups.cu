@@ -1,24 +1,12 @@
-"""Lookups, histograms, sampling, quantisation: integers among the tensors."""
+// Lookups, histograms, sampling, quantisation: integers among the tensors.
 
-from __future__ import annotations
+//// embedding_forward
+// name: "embedding_ext"
+// functions: ["embedding_forward", "embedding_backward"]
+// reference: lambda weight, idx: torch.nn.functional.embedding(idx, weight)
+// inputs: (seeded(11, 5), indices(7, 11))
+// wrong: ("grad_weight[ids[i]] += grad_out[i]", "grad_weight[ids[i]] = grad_out[i]")
 
-from typing import Any
-
-import torch
-
-from . import Wild, seeded
-
-
-def indices(count: int, below: int) -> torch.Tensor:
-    """Draw example indices."""
-    return torch.randint(0, below, (count,), generator=torch.Generator().manual_seed(count))
-
-
-EMBEDDING = Wild(
-    "embedding_forward",
-    {
-        "name": "embedding_ext",
-        "cpp_sources": """
 #include <torch/extension.h>
 
 torch::Tensor embedding_forward(torch::Tensor weight, torch::Tensor idx) {
@@ -35,20 +23,15 @@ torch::Tensor embedding_backward(torch::Tensor grad_out, torch::Tensor idx, torc
   for (int64_t i = 0; i < idx.size(0); i++) grad_weight[ids[i]] += grad_out[i];
   return grad_weight;
 }
-""",
-        "functions": ["embedding_forward", "embedding_backward"],
-    },
-    lambda weight, idx: torch.nn.functional.embedding(idx, weight),
-    (seeded(11, 5), indices(7, 11)),
-    ("grad_weight[ids[i]] += grad_out[i]", "grad_weight[ids[i]] = grad_out[i]"),
-)
 
-HISTOGRAM = Wild(
-    "histogram",
-    {
-        "name": "histogram",
-        "cpp_sources": "torch::Tensor histogram(torch::Tensor x, int num_bins);",
-        "cuda_sources": """
+//// histogram
+// reference: lambda x, num_bins: torch.bincount(x, minlength=num_bins).int()
+// inputs: (indices(100, 16).int(), 16)
+// wrong: ('    __syncthreads();\n    for (int i = threadIdx.x; i < bins; i += blockDim.x) atomicAdd', '    for (int i = threadIdx.x; i < bins; i += blockDim.x) atomicAdd')
+torch::Tensor histogram(torch::Tensor x, int num_bins);
+
+//// cuda_sources
+
 #include <torch/extension.h>
 __global__ void histogram_kernel(const int* x, int* hist, int n, int bins) {
     extern __shared__ int local[];
@@ -63,23 +46,15 @@ torch::Tensor histogram(torch::Tensor x, int num_bins) {
     histogram_kernel<<<2, 64, num_bins * sizeof(int)>>>(x.data_ptr<int>(), hist.data_ptr<int>(), x.numel(), num_bins);
     return hist;
 }
-""",
-        "functions": ["histogram"],
-    },
-    lambda x, num_bins: torch.bincount(x, minlength=num_bins).int(),
-    (indices(100, 16).int(), 16),
-    (
-        "    __syncthreads();\n    for (int i = threadIdx.x; i < bins; i += blockDim.x) atomicAdd",
-        "    for (int i = threadIdx.x; i < bins; i += blockDim.x) atomicAdd",
-    ),
-)
 
-GATHER = Wild(
-    "gather_rows",
-    {
-        "name": "gather_rows",
-        "cpp_sources": "at::Tensor gather_rows(const at::Tensor& table, const at::Tensor& idx);",
-        "cuda_sources": """
+//// gather_rows
+// reference: lambda table, idx: table[idx]
+// inputs: (seeded(11, 5), indices(7, 11))
+// wrong: ("idx[i] * d + j", "idx[i] * n + j")
+at::Tensor gather_rows(const at::Tensor& table, const at::Tensor& idx);
+
+//// cuda_sources
+
 __global__ void gather_kernel(const float* table, const int64_t* idx, float* out, int n, int d) {
     int i = blockIdx.x * blockDim.y + threadIdx.y;
     if (i >= n) return;
@@ -92,19 +67,12 @@ at::Tensor gather_rows(const at::Tensor& table, const at::Tensor& idx) {
         table.data_ptr<float>(), idx.data_ptr<int64_t>(), out.data_ptr<float>(), idx.size(0), table.size(1));
     return out;
 }
-""",
-        "functions": ["gather_rows"],
-    },
-    lambda table, idx: table[idx],
-    (seeded(11, 5), indices(7, 11)),
-    ("idx[i] * d + j", "idx[i] * n + j"),
-)
 
-ONE_HOT = Wild(
-    "one_hot",
-    {
-        "name": "one_hot",
-        "cpp_sources": """
+//// one_hot
+// reference: lambda labels, num_classes: torch.nn.functional.one_hot(labels, num_classes).float()
+// inputs: (indices(7, 5), 5)
+// wrong: ("= 1.f", "+= 2.f")
+
 #include <torch/extension.h>
 torch::Tensor one_hot(torch::Tensor labels, int num_classes) {
   auto out = torch::zeros({labels.size(0), num_classes}, torch::kFloat);
@@ -113,19 +81,12 @@ torch::Tensor one_hot(torch::Tensor labels, int num_classes) {
   for (int64_t i = 0; i < labels.size(0); ++i) o[i][l[i]] = 1.f;
   return out;
 }
-""",
-        "functions": ["one_hot"],
-    },
-    lambda labels, num_classes: torch.nn.functional.one_hot(labels, num_classes).float(),
-    (indices(7, 5), 5),
-    ("= 1.f", "+= 2.f"),
-)
 
-NONZERO = Wild(
-    "positive_indices",
-    {
-        "name": "positive_indices",
-        "cpp_sources": """
+//// positive_indices
+// reference: lambda x: (x > 0).nonzero().flatten()
+// inputs: (seeded(11),)
+// wrong: ("a[i] > 0", "a[i] > 0.5")
+
 torch::Tensor positive_indices(torch::Tensor x) {
   std::vector<int64_t> found;
   auto a = x.accessor<float, 1>();
@@ -133,37 +94,25 @@ torch::Tensor positive_indices(torch::Tensor x) {
     if (a[i] > 0) found.push_back(i);
   return torch::tensor(found, torch::kInt64);
 }
-""",
-        "functions": ["positive_indices"],
-    },
-    lambda x: (x > 0).nonzero().flatten(),
-    (seeded(11),),
-    ("a[i] > 0", "a[i] > 0.5"),
-)
 
-NOISE = Wild(
-    "add_noise",
-    {
-        "name": "add_noise",
-        "cpp_sources": """
+//// add_noise
+// reference: lambda x, sigma: x + sigma * torch.randn_like(x)
+// inputs: (seeded(5, 7), 0.1)
+// wrong: ("randn_like", "rand_like")
+
 #include <torch/extension.h>
 torch::Tensor add_noise(torch::Tensor x, double sigma) {
   return x + sigma * torch::randn_like(x);
 }
-""",
-        "functions": ["add_noise"],
-    },
-    lambda x, sigma: x + sigma * torch.randn_like(x),
-    (seeded(5, 7), 0.1),
-    ("randn_like", "rand_like"),
-)
 
-SAMPLE = Wild(
-    "sample_rows",
-    {
-        "name": "sample_rows",
-        "cpp_sources": "torch::Tensor sample_rows(torch::Tensor probs, torch::Tensor u);",
-        "cuda_sources": """
+//// sample_rows
+// reference: lambda probs, u: torch.searchsorted(probs.cumsum(1), u[:, None], right=True)[:, 0].clamp(max=probs.shape[1] - 1)
+// inputs: (torch.softmax(seeded(7, 5), 1), torch.sigmoid(seeded(7)))
+// wrong: ("u[r] < total", "u[r] > total")
+torch::Tensor sample_rows(torch::Tensor probs, torch::Tensor u);
+
+//// cuda_sources
+
 __global__ void sample_kernel(const float* probs, const float* u, int64_t* out, int rows, int n) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
   if (r >= rows) return;
@@ -181,19 +130,13 @@ torch::Tensor sample_rows(torch::Tensor probs, torch::Tensor u) {
       probs.data_ptr<float>(), u.data_ptr<float>(), out.data_ptr<int64_t>(), probs.size(0), probs.size(1));
   return out;
 }
-""",
-        "functions": ["sample_rows"],
-    },
-    lambda probs, u: torch.searchsorted(probs.cumsum(1), u[:, None], right=True)[:, 0].clamp(max=probs.shape[1] - 1),
-    (torch.softmax(seeded(7, 5), 1), torch.sigmoid(seeded(7))),
-    ("u[r] < total", "u[r] > total"),
-)
 
-QUANTIZE = Wild(
-    "quantize_rows",
-    {
-        "name": "quantize",
-        "cpp_sources": """
+//// quantize_rows
+// name: "quantize"
+// reference: lambda x: ((x / (x.abs().amax(1) / 127.0).unsqueeze(1)).round().clamp(-127, 127).to(torch.int8), x.abs().amax(1) / 127.0)
+// inputs: (seeded(5, 7),)
+// wrong: ("clamp(-127, 127)", "clamp(-100, 100)")
+
 #include <torch/extension.h>
 #include <tuple>
 std::tuple<torch::Tensor, torch::Tensor> quantize_rows(torch::Tensor x) {
@@ -201,23 +144,15 @@ std::tuple<torch::Tensor, torch::Tensor> quantize_rows(torch::Tensor x) {
   auto q = torch::round(x / scale.unsqueeze(1)).clamp(-127, 127).to(torch::kInt8);
   return std::make_tuple(q, scale);
 }
-""",
-        "functions": ["quantize_rows"],
-    },
-    lambda x: (
-        (x / (x.abs().amax(1) / 127.0).unsqueeze(1)).round().clamp(-127, 127).to(torch.int8),
-        x.abs().amax(1) / 127.0,
-    ),
-    (seeded(5, 7),),
-    ("clamp(-127, 127)", "clamp(-100, 100)"),
-)
 
-DEQUANTIZE = Wild(
-    "dequantize",
-    {
-        "name": "dequantize",
-        "cpp_sources": "torch::Tensor dequantize(torch::Tensor q, torch::Tensor scale, int64_t zero_point);",
-        "cuda_sources": """
+//// dequantize
+// reference: lambda q, scale, zero_point: (q.float() - zero_point) * scale[:, None]
+// inputs: ((seeded(5, 7) * 40).to(torch.int8), seeded(5).abs(), 3)
+// wrong: ("scale[i / cols]", "scale[i % rows]")
+torch::Tensor dequantize(torch::Tensor q, torch::Tensor scale, int64_t zero_point);
+
+//// cuda_sources
+
 #include <cstdint>
 __global__ void dequantize_kernel(const int8_t* q, const float* scale, float* out, int rows, int cols, int zero) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -230,19 +165,12 @@ torch::Tensor dequantize(torch::Tensor q, torch::Tensor scale, int64_t zero_poin
         q.data_ptr<int8_t>(), scale.data_ptr<float>(), out.data_ptr<float>(), q.size(0), q.size(1), zero_point);
     return out;
 }
-""",
-        "functions": ["dequantize"],
-    },
-    lambda q, scale, zero_point: (q.float() - zero_point) * scale[:, None],
-    ((seeded(5, 7) * 40).to(torch.int8), seeded(5).abs(), 3),
-    ("scale[i / cols]", "scale[i % rows]"),
-)
 
-UNPACK = Wild(
-    "unpack_int4",
-    {
-        "name": "unpack_int4",
-        "cpp_sources": """
+//// unpack_int4
+// reference: lambda packed: torch.stack([packed & 15, packed >> 4], -1).flatten(1).to(torch.int8) - 8
+// inputs: (torch.randint(0, 256, (3, 5), generator=torch.Generator().manual_seed(0)).to(torch.uint8),)
+// wrong: ("(p[i] >> 4) - 8", "(p[i] >> 4)")
+
 torch::Tensor unpack_int4(torch::Tensor packed) {
   TORCH_CHECK(packed.dtype() == torch::kUInt8, "want uint8");
   const auto rows = packed.size(0), cols = packed.size(1);
@@ -255,20 +183,15 @@ torch::Tensor unpack_int4(torch::Tensor packed) {
   }
   return out;
 }
-""",
-        "functions": ["unpack_int4"],
-    },
-    lambda packed: torch.stack([packed & 15, packed >> 4], -1).flatten(1).to(torch.int8) - 8,
-    (torch.randint(0, 256, (3, 5), generator=torch.Generator().manual_seed(0)).to(torch.uint8),),
-    ("(p[i] >> 4) - 8", "(p[i] >> 4)"),
-)
 
-HALF = Wild(
-    "scale_half",
-    {
-        "name": "scale_half",
-        "cpp_sources": "torch::Tensor scale_half(torch::Tensor x, float factor);",
-        "cuda_sources": """
+//// scale_half
+// reference: lambda x, factor: (x.float() * factor).to(x.dtype)
+// inputs: (seeded(5, 7, dtype=torch.float16), 0.5)
+// wrong: ("* factor)", "+ factor)")
+torch::Tensor scale_half(torch::Tensor x, float factor);
+
+//// cuda_sources
+
 #include <torch/extension.h>
 template <typename scalar_t>
 __global__ void scale_kernel(const scalar_t* x, scalar_t* y, float factor, int n) {
@@ -282,29 +205,15 @@ torch::Tensor scale_half(torch::Tensor x, float factor) {
   });
   return y;
 }
-""",
-        "functions": ["scale_half"],
-    },
-    lambda x, factor: (x.float() * factor).to(x.dtype),
-    (seeded(5, 7, dtype=torch.float16), 0.5),
-    ("* factor)", "+ factor)"),
-)
 
+//// rotary_embedding
+// reference: rotate
+// inputs: (indices(5, 11), seeded(5, 6), seeded(11, 6))
+// wrong: ("x * cache[half + i] + y * cache[i]", "x * cache[half + i] - y * cache[i]")
+void rotary_embedding(torch::Tensor positions, torch::Tensor query, torch::Tensor cos_sin);
 
-def rotate(positions: Any, query: Any, cos_sin: Any) -> None:
-    """Rotate pairs of `query` in place, as GPT-J has them."""
-    cos, sin = cos_sin[positions].chunk(2, -1)
-    x, y = query[..., ::2].clone(), query[..., 1::2].clone()
-    query[..., ::2] = x * cos - y * sin
-    query[..., 1::2] = x * sin + y * cos
+//// cuda_sources
 
-
-ROPE = Wild(
-    "rotary_embedding",
-    {
-        "name": "rotary_embedding",
-        "cpp_sources": "void rotary_embedding(torch::Tensor positions, torch::Tensor query, torch::Tensor cos_sin);",
-        "cuda_sources": """
 #include <torch/extension.h>
 __global__ void rotary_kernel(const int64_t* __restrict__ positions, float* __restrict__ query,
                               const float* __restrict__ cos_sin, const int half) {
@@ -321,20 +230,15 @@ void rotary_embedding(torch::Tensor positions, torch::Tensor query, torch::Tenso
   rotary_kernel<<<query.size(0), 32>>>(
       positions.data_ptr<int64_t>(), query.data_ptr<float>(), cos_sin.data_ptr<float>(), query.size(1) / 2);
 }
-""",
-        "functions": ["rotary_embedding"],
-    },
-    rotate,
-    (indices(5, 11), seeded(5, 6), seeded(11, 6)),
-    ("x * cache[half + i] + y * cache[i]", "x * cache[half + i] - y * cache[i]"),
-)
 
-CURAND = Wild(
-    "dropout_cuda",
-    {
-        "name": "dropout_cuda",
-        "cpp_sources": "torch::Tensor dropout_cuda(torch::Tensor x, float p, int64_t seed);",
-        "cuda_sources": """
+//// dropout_cuda
+// reference: None
+// inputs: (seeded(5, 7), 0.5, 1)
+// refused: cuRAND
+torch::Tensor dropout_cuda(torch::Tensor x, float p, int64_t seed);
+
+//// cuda_sources
+
 #include <curand_kernel.h>
 __global__ void dropout_kernel(const float* x, float* y, float p, int64_t seed, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -348,26 +252,14 @@ torch::Tensor dropout_cuda(torch::Tensor x, float p, int64_t seed) {
   dropout_kernel<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), p, seed, x.numel());
   return y;
 }
-""",
-        "functions": ["dropout_cuda"],
-    },
-    None,
-    (seeded(5, 7), 0.5, 1),
-    refused="cuRAND",
-)
 
+//// pack_bits
+// name: "bits"
+// extra_cflags: ["-fopenmp", "-O3"]
+// reference: pack_bits
+// inputs: (seeded(4, 19) > 0,)
+// wrong: ("j & 7", "j & 3")
 
-def pack_bits(mask: torch.Tensor) -> torch.Tensor:
-    """Put eight answers into a byte, the first one lowest."""
-    padded = torch.nn.functional.pad(mask.to(torch.uint8), (0, -mask.shape[1] % 8))
-    return (padded.view(len(mask), -1, 8) << torch.arange(8)).sum(-1).to(torch.uint8)
-
-
-PACK_BITS = Wild(
-    "pack_bits",
-    {
-        "name": "bits",
-        "cpp_sources": """
 #include <torch/extension.h>
 at::Tensor pack_bits(at::Tensor mask) {
   int n = mask.size(0), k = mask.size(1);
@@ -381,20 +273,13 @@ at::Tensor pack_bits(at::Tensor mask) {
       op[i * words + (j >> 3)] |= (uint8_t)mp[i * k + j] << (j & 7);
   return out;
 }
-""",
-        "functions": ["pack_bits"],
-        "extra_cflags": ["-fopenmp", "-O3"],
-    },
-    pack_bits,
-    (seeded(4, 19) > 0,),
-    ("j & 7", "j & 3"),
-)
 
-WEIGHTED = Wild(
-    "weighted_histogram",
-    {
-        "name": "histc",
-        "cpp_sources": """
+//// weighted_histogram
+// name: "histc"
+// reference: lambda x, w, bins, lo, hi: torch.histogram(x.flatten(), bins, range=(lo, hi), weight=w.flatten()).hist
+// inputs: (seeded(211), seeded(211, shift=1).abs(), 8, -2.0, 2.0)
+// wrong: ("xp[i] < lo ||", "xp[i] < 0 ||")
+
 #include <torch/extension.h>
 // As np.histogram(x, bins, (lo, hi), weights=w): the last bin has its right edge, too.
 torch::Tensor weighted_histogram(torch::Tensor x, torch::Tensor w, int64_t bins, double lo, double hi) {
@@ -412,19 +297,13 @@ torch::Tensor weighted_histogram(torch::Tensor x, torch::Tensor w, int64_t bins,
   }
   return hist;
 }
-""",
-        "functions": ["weighted_histogram"],
-    },
-    lambda x, w, bins, lo, hi: torch.histogram(x.flatten(), bins, range=(lo, hi), weight=w.flatten()).hist,
-    (seeded(211), seeded(211, shift=1).abs(), 8, -2.0, 2.0),
-    ("xp[i] < lo ||", "xp[i] < 0 ||"),
-)
 
-GUMBEL = Wild(
-    "gumbel_argmax",
-    {
-        "name": "gumbel",
-        "cpp_sources": """
+//// gumbel_argmax
+// name: "gumbel"
+// reference: lambda logits, u, temperature=1.0: (logits / temperature - torch.log(-torch.log(u))).argmax(1)
+// inputs: (seeded(5, 13), torch.sigmoid(seeded(5, 13, shift=1)), 0.7)
+// wrong: ("/ (float)temperature", "* (float)temperature")
+
 #include <torch/extension.h>
 #include <limits>
 // Draw a token for each row; u are uniform numbers, so that a run can be repeated.
@@ -444,19 +323,13 @@ torch::Tensor gumbel_argmax(torch::Tensor logits, torch::Tensor u, double temper
   }
   return out;
 }
-""",
-        "functions": ["gumbel_argmax"],
-    },
-    lambda logits, u, temperature=1.0: (logits / temperature - torch.log(-torch.log(u))).argmax(1),
-    (seeded(5, 13), torch.sigmoid(seeded(5, 13, shift=1)), 0.7),
-    ("/ (float)temperature", "* (float)temperature"),
-)
 
-FAKE_QUANT = Wild(
-    "fake_quant",
-    {
-        "name": "fake_quant",
-        "cpp_sources": """
+//// fake_quant
+// functions: ["fake_quant", "fake_quant_backward"]
+// reference: lambda x, scale, bits: torch.fake_quantize_per_tensor_affine(x, scale, 0, -2 ** (bits - 1), 2 ** (bits - 1) - 1)
+// inputs: (seeded(5, 7), 0.25, 4)
+// wrong: ("q.le(top)", "q.lt(top)")
+
 #include <torch/extension.h>
 at::Tensor fake_quant(at::Tensor x, double scale, int64_t bits) {
   const double top = (1 << (bits - 1)) - 1;
@@ -468,26 +341,14 @@ at::Tensor fake_quant_backward(at::Tensor grad_out, at::Tensor x, double scale, 
   auto q = at::round(x / scale);
   return grad_out * q.ge(-top - 1).logical_and_(q.le(top));
 }
-""",
-        "functions": ["fake_quant", "fake_quant_backward"],
-    },
-    lambda x, scale, bits: torch.fake_quantize_per_tensor_affine(x, scale, 0, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1),
-    (seeded(5, 7), 0.25, 4),
-    ("q.le(top)", "q.lt(top)"),
-)
 
+//// rope_forward
+// name: "rope"
+// functions: ["rope_forward", "rope_backward"]
+// reference: rotate_half
+// inputs: (seeded(3, 5, 8), torch.cos(seeded(5, 4)), torch.sin(seeded(5, 4)))
+// wrong: ("cos, sin, -1.0", "cos, sin, 1.0")
 
-def rotate_half(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-    """Rotate the first half of the features with the second, as LLaMA has them."""
-    low, high = x.chunk(2, -1)
-    return torch.cat([low * cos - high * sin, high * cos + low * sin], -1)
-
-
-ROPE_CPU = Wild(
-    "rope_forward",
-    {
-        "name": "rope",
-        "cpp_sources": """
 #include <torch/extension.h>
 static torch::Tensor rotated(const torch::Tensor& x, const torch::Tensor& cos, const torch::Tensor& sin, double sign) {
   auto halves = x.chunk(2, -1);
@@ -500,26 +361,13 @@ torch::Tensor rope_backward(torch::Tensor grad_out, torch::Tensor cos, torch::Te
   auto grad_x = rotated(grad_out, cos, sin, -1.0);
   return grad_x;
 }
-""",
-        "functions": ["rope_forward", "rope_backward"],
-    },
-    rotate_half,
-    (seeded(3, 5, 8), torch.cos(seeded(5, 4)), torch.sin(seeded(5, 4))),
-    ("cos, sin, -1.0", "cos, sin, 1.0"),
-)
 
+//// topk_mask
+// name: "topk"
+// reference: keep_top
+// inputs: (seeded(3, 11), 4)
+// wrong: ("sp[b*V+i] > sp[b*V+j]", "sp[i] > sp[j]")
 
-def keep_top(scores: torch.Tensor, k: int) -> torch.Tensor:
-    """Put -inf in the place of all but the k largest of each row."""
-    values, places = scores.topk(k, -1)
-    return torch.full_like(scores, float("-inf")).scatter(-1, places, values)
-
-
-TOPK_MASK = Wild(
-    "topk_mask",
-    {
-        "name": "topk",
-        "cpp_sources": """
 #include <torch/extension.h>
 #include <algorithm>
 #include <vector>
@@ -538,28 +386,17 @@ torch::Tensor topk_mask(torch::Tensor scores, int k) {
     }
     return out;
 }
-""",
-        "functions": ["topk_mask"],
-    },
-    keep_top,
-    (seeded(3, 11), 4),
-    ("sp[b*V+i] > sp[b*V+j]", "sp[i] > sp[j]"),
-)
 
+//// kmeans_assign
+// about: All centroids lie in shared memory, so there cannot be many.
+// name: "kmeans"
+// reference: assigned
+// inputs: (seeded(50, 4), seeded(7, 4, shift=1))
+// wrong: ("best = FLT_MAX", "best = 1.f")
+std::vector<torch::Tensor> kmeans_assign(torch::Tensor points, torch::Tensor centroids);
 
-def assigned(points: Any, centroids: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return which centroid is nearest to each point, and how far it is, squared."""
-    distance, label = ((points[:, None] - centroids) ** 2).sum(-1).min(1)
-    return label, distance
+//// cuda_sources
 
-
-# All centroids lie in shared memory, so there cannot be many.
-KMEANS = Wild(
-    "kmeans_assign",
-    {
-        "name": "kmeans",
-        "cpp_sources": "std::vector<torch::Tensor> kmeans_assign(torch::Tensor points, torch::Tensor centroids);",
-        "cuda_sources": """
 #include <torch/extension.h>
 #include <cfloat>
 
@@ -593,33 +430,3 @@ std::vector<torch::Tensor> kmeans_assign(torch::Tensor points, torch::Tensor cen
       points.data_ptr<float>(), centroids.data_ptr<float>(), (long*)labels.data_ptr<int64_t>(), dists.data_ptr<float>(), n, k, d);
   return {labels, dists};
 }
-""",
-        "functions": ["kmeans_assign"],
-    },
-    assigned,
-    (seeded(50, 4), seeded(7, 4, shift=1)),
-    ("best = FLT_MAX", "best = 1.f"),
-)
-
-SNIPPETS = [
-    EMBEDDING,
-    HISTOGRAM,
-    GATHER,
-    ONE_HOT,
-    NONZERO,
-    NOISE,
-    SAMPLE,
-    QUANTIZE,
-    DEQUANTIZE,
-    UNPACK,
-    HALF,
-    ROPE,
-    CURAND,
-    PACK_BITS,
-    WEIGHTED,
-    GUMBEL,
-    FAKE_QUANT,
-    ROPE_CPU,
-    TOPK_MASK,
-    KMEANS,
-]

@@ -1,0 +1,35 @@
+#include <ATen/core/Tensor.h>
+#include <ATen/Dispatch.h>
+#include <ATen/cpu/vec/vec.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/zeros_like.h>
+double number(const at::Tensor& x) { const double v = x.max().item(); return v; }  // help: .item<double>()
+float any_number(at::Scalar s) { float v = s; return v; }  // help: s.to<float>()
+at::Tensor of_two_extents(at::Tensor x, const int64_t n) { return x.reshape(n, n); }  // help: .reshape({n, n})
+void rows(at::Tensor x) { int64_t n, m = x.sizes(); }  // help: int64_t n = x.size(0), m = x.size(1)
+float gone(at::Tensor x) { auto a = x.exp().accessor<float, 1>(); return a[0]; }  // help: does not keep its tensor
+float deeper(at::Tensor x) { auto a = x.accessor<float, 1>(); return a[0][1]; }  // help: has 1 dimension, and line
+at::Tensor row(at::Tensor x) { auto a = x.accessor<float, 2>(); return a[0]; }  // help: is no tensor
+at::Tensor first(at::Tensor x) { at::Tensor m, i = x.max(1); return m; }  // help: takes them apart
+at::Tensor sized(at::Tensor x) { return at::Tensor(2, 3); }  // help: at::empty({rows, columns}
+void sets(at::Tensor x) { x.requires_grad = true; }  // help: requires_grad_(true)
+void comma_of_types() { TORCH_CHECK(std::is_same_v<float, int> && true, 1); }  // help: put ( ) around the whole
+void adds(at::Tensor x) { float s = 0; s += x[0]; }  // help: An element of a tensor is a tensor too
+void no_kind(at::Tensor x) { const float* p = x.const_data_ptr(); }  // help: write const_data_ptr<float>()
+void two_kinds(at::Tensor x) { auto n = x.size(0), m = x.sum(); }  // help: an auto of its own
+at::Tensor retyped(at::Tensor x) { return x.type(at::kFloat); }  // help: x.to(at::kFloat)
+at::Tensor named(at::Tensor x) { return x.to(at::ScalarType::Float32); }  // help: at::kFloat
+at::Tensor many(std::vector<at::Tensor> v) { return v; }  // help: at::stack(v, 0)
+std::tuple<at::Tensor, at::Tensor> one(at::Tensor x) { return x; }  // help: return {a, b};
+std::tuple<at::Tensor, at::Tensor> all(std::vector<at::Tensor> v) { return v; }  // help: return {v[0], v[1]};
+void writes(at::Tensor x) { auto p = x.const_data_ptr<float>(); p[0] = 2; }  // help: take mutable_data_ptr there
+void asked(std::array<bool, 2> wanted) { if (wanted.first) { } }  // help: taken with [ ]
+void sign_behind(const at::Tensor x&) { }  // help: const at::Tensor& x
+at::Tensor alike(at::Tensor x) { return at::zeros_like(x.sizes()); }  // help: at::zeros(sizes, x.options())
+void stored(at::vec::Vectorized<float> v, float* p) { p[0] = v; }  // help: v.store(p + i)
+at::Tensor parts(at::Tensor x) { auto [m, i] = x.max(); return m; }  // help: This is one tensor
+void in_small(at::Tensor x) { at::tensor z = x; }  // help: The type is at::Tensor, with a capital T
+at::Tensor joined(at::Tensor x) { at::Tensor z = at::cat(x.flatten(), x.exp()); return z; }  // help: at::cat({x.flatten(), x.exp()}, 0)
+void joined_to_text(at::Tensor x, double a) { TORCH_CHECK(a > 0, "got " + a); }  // help: takes the parts one by one
+float of_nothing(at::Tensor x, float a) { auto sq = [](float v) { v * v; }; return a + sq(a); }  // help: 'sq' has no return
+float of_void(at::Tensor x, float a) { void f(float); return a + f(a); }  // help: it returns nothing
