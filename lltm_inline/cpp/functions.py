@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .masks import blank, code_of, mask
+from .masks import blank, code_of, mask, without
 from .tree import below, parse
 
 if TYPE_CHECKING:
@@ -94,6 +94,21 @@ def at_file_scope(text: str) -> tuple[Function, ...]:
 def find_function(text: str, name: str) -> Function | None:
     """Find the definition of `name` at file scope, or None."""
     return next((one for one in at_file_scope(text) if one.name == name), None)
+
+
+def laid_open(text: str, space: str) -> str:
+    """Return the code of a text with the inside of a namespace at file scope, where it was; of an empty name the nameless.
+
+    >>> laid_open("namespace a::b { int f(); }", "a::b")
+    '                 int f();  '
+    """
+    names, code, spans = space.split("::"), code_of(text), list[tuple[int, int]]()
+    for node in below(parse(code), "namespace_definition"):
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        own = "" if name is None else code[name.start_byte : name.end_byte].rpartition("::")[2].strip()
+        if body is not None and own in names:
+            spans += [(node.start_byte, body.start_byte + 1), (body.end_byte - 1, body.end_byte)]
+    return without(code, sorted(spans))
 
 
 def _definitions(masked: str) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:

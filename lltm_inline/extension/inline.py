@@ -21,8 +21,8 @@ from torch import Tensor
 
 from ..base.arguments import did_you_mean, function, plural, refusal, shown, string, strings
 from ..base.files import escaped
-from ..cpp.functions import Function, at_file_scope
-from ..cpp.masks import code_of, mask, taken
+from ..cpp.functions import Function, at_file_scope, laid_open
+from ..cpp.masks import mask, taken
 from ..diagnosis.source_text import python_line
 from ..errors import DefinitionError, InputError
 from ..model.kernel import Kernel
@@ -49,7 +49,7 @@ from .example import (
     words,
 )
 from .matching import is_tensor, match_functions, of_gradient, unqualified
-from .reading import Unclear, body_of, find_modules, laid_open, result_of, used_by, whole_body
+from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body
 from .trial import COUNT, COUNTS, Trial, seen
 
 #: Arguments of `load_inline` that ask for what does not exist here.
@@ -267,7 +267,7 @@ def _unfinished(masked: str) -> str:
 
 def _code(text: str) -> str:
     """Return the code of a text, without its nameless namespaces: what these hold can be called as what stands outside."""
-    return laid_open(code_of(text), "")
+    return laid_open(text, "")
 
 
 def _of(what: str, given: Any, pairs: Mapping[str, str], where: str) -> Callable[[str], Any]:

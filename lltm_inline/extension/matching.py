@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any
 
 from ..base.arguments import plural
-from ..cpp.functions import Function, find_function
+from ..cpp.functions import Function, find_function, laid_open
 from ..cpp.lists import split
 from ..cpp.masks import closing, mask
 from ..errors import DefinitionError
 from ..model.registry import Argument, Op
 from ..model.shapes import solve
 from ..source.signature import CPP_DTYPES, aliases_in, meant_function
-from .reading import Result, Unclear, begun, body_of, laid_open, result_of, whole_body
+from .reading import Result, Unclear, begun, body_of, result_of, whole_body
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
 #: The same without an underscore: `dx`, `gradInput`. Of many words that begin so it is none.
@@ -542,7 +542,7 @@ def _sizes(body: str, gradient: str) -> list[str]:
         gradient = found.pop() if len(found) == 1 else ""
     for pattern, place in ((_MAKES, 0), (_TABLE, 2)):
         if call := pattern.match(gradient):
-            given = split(gradient[call.end() : closing(gradient, call.end() - 1) - 1])[place : place + 1]
+            given = split(gradient[call.end() : closing(gradient, call.end() - 1)])[place : place + 1]
             return [word.strip() for one in given for word in split(one.strip().strip("{}"))]
     return []
 

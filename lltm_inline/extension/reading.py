@@ -82,17 +82,6 @@ def _meant(code: str, name: str, spaces: Sequence[str]) -> str:
     return name
 
 
-def laid_open(code: str, space: str) -> str:
-    """Return a text with the inside of a namespace at file scope, every character of it where it was; of an empty name the nameless."""
-    for part in space.split("::"):
-        masked = mask(code)
-        for match in reversed([*re.finditer(rf"\bnamespace\b\s*(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
-            end = closing(masked, match.end() - 1)
-            inside = code[match.end() : end - 1]
-            code = f"{code[: match.start()]}{' ' * len(match[0])}{inside} {code[end:]}"
-    return code
-
-
 @dataclass(frozen=True)
 class Result:
     """What a function returns.
@@ -177,10 +166,10 @@ def begun(text: str) -> str:
     match = _BEGINS.match(text)
     if match is None:
         return ""
-    end = closing(text, match.end()) if text[match.end() : match.end() + 1] == "(" else match.end()
+    end = closing(text, match.end()) + 1 if text[match.end() : match.end() + 1] == "(" else match.end()
     place = end
     while kept := _KEEPS.match(text, place):
-        place = closing(text, kept.end() - 1)
+        place = closing(text, kept.end() - 1) + 1
     return text[match.start(1) : end].strip() if re.match(r"\s*(?:[;,)]|\Z)", text[place:]) else ""
 
 
