@@ -20,11 +20,18 @@ _AHEAD = "void f() {"
 
 @dataclass(frozen=True)
 class Call:
-    """One call: `f<float>(a, b)` is `("f", False, ("a", "b"))`, `m.def("f", &f)` is `("def", True, ('"f"', "&f"))`."""
+    """One call: `f<float>(a, b)` is `("f", False, ("a", "b"))`, `m.def("f", &f)` is `("def", True, ('"f"', "&f"))`.
+
+    `start` is where it begins, `dot` where the `.` or `->` of a member stands and else the same, `opening` where its brackets begin.
+    """
 
     name: str
     is_member: bool
     arguments: tuple[str, ...]
+    start: int
+    dot: int
+    opening: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ def find_launches(text: str) -> tuple[Launch, ...]:
     (Launch(start=11, configuration=(20, 25), arguments=(29, 30)),)
     """
     found = []
-    for place, root in [(0, tree(text)), *((place, parse(body)) for place, body in macros(text))]:
+    for place, root in _roots(text):
         for node in below(root, "kernel_call_syntax"):
             given, name = node.next_named_sibling, node.prev_sibling
             while name is not None and name.type == "ERROR":  # a ';' is missing ahead of it
@@ -89,14 +96,33 @@ def find_calls(body: str) -> tuple[Call, ...]:
     >>> [(call.name, call.arguments) for call in find_calls("return a::f<int>(x, g(y));")]
     [('f', ('x', 'g(y)')), ('g', ('y',))]
     """
+    return _calls(body, _body(body), -len(_AHEAD))
+
+
+@lru_cache(maxsize=16)
+def all_calls(text: str) -> tuple[Call, ...]:
+    """List the calls in a whole text, in all branches of its conditions and in its macros."""
+    return tuple(call for place, root in _roots(text) for call in _calls(text, root, place))
+
+
+def _calls(text: str, root: Node, place: int) -> tuple[Call, ...]:
     found = dict[int, Call]()
-    for node in below(_body(body), "call_expression"):
+    for node in below(root, "call_expression"):
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if called is not None and given is not None and called.next_sibling == given:
-            name = re.search(r"(\w+)\s*(?:<.*>)?\Z", _text(body, called), re.DOTALL)
-            arguments = tuple(map(str.strip, split(_text(body, given)[1:-1])))
-            found[given.start_byte] = Call(name[1] if name else "", called.type == "field_expression", arguments)
-    return tuple(found[place] for place in sorted(found))
+        if called is None or given is None or called.next_sibling != given:
+            continue
+        name = re.search(r"(\w+)\s*(?:<.*>)?\Z", text[place + called.start_byte : place + called.end_byte], re.DOTALL)
+        begins, opening, end = place + node.start_byte, place + given.start_byte, place + given.end_byte
+        arguments = tuple(map(str.strip, split(text[opening + 1 : end - 1])))
+        is_member = called.type == "field_expression"
+        dot = place + called.children[0].end_byte if is_member else begins
+        found[opening] = Call(name[1] if name else "", is_member, arguments, begins, dot, opening, end)
+    return tuple(found[opening] for opening in sorted(found))
+
+
+def _roots(text: str) -> list[tuple[int, Node]]:
+    """Parse a text and what its macros stand for, each with its place."""
+    return [(0, tree(text)), *((place, parse(body)) for place, body in macros(text))]
 
 
 @lru_cache(maxsize=256)
@@ -115,7 +141,3 @@ def find_returns(body: str) -> tuple[str, ...]:
 
 def _body(body: str) -> Node:
     return parse(f"{_AHEAD}{body}}}")
-
-
-def _text(body: str, node: Node) -> str:
-    return body[node.start_byte - len(_AHEAD) : node.end_byte - len(_AHEAD)]
