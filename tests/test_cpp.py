@@ -210,8 +210,11 @@ def test_calls_and_returns() -> None:
         ("def", True, ('"g"', "[](int i) { return i; }")),
         ("h", False, ("{x, 1}", '"a, b"')),
     ]
-    assert find_returns(body) == ('a::h<float>({x, 1}, "a, b")',)
-    assert find_returns("int y = x\n return y;") == ("y",)
+    [one] = find_returns(body)
+    assert one.text == 'a::h<float>({x, 1}, "a, b")' and one.call and one.call.arguments == ("{x, 1}", '"a, b"')
+    assert [one.text for one in find_returns("int y = x\n return y;")] == ["y"]
+    lists = "return {a, b + 1}; return std::vector<T>{a}; return std::make_tuple(a, f(b, c)); return a - b; return {};"
+    assert [one.parts for one in find_returns(lists)] == [("a", "b + 1"), ("a",), ("a", "f(b, c)"), None, ()]
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--write"]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .lists import split
-from .masks import macros, mask
+from .masks import macros, mask, without
 from .tree import below, parse, tree
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 #: Statements are parsed within a function.
 _AHEAD = "void f() {"
+#: How a list is written.
+_LISTS = ("initializer_list", "compound_literal_expression")
+_TUPLES = ("make_tuple", "tie", "tuple")
 
 
 @dataclass(frozen=True)
@@ -125,18 +128,45 @@ def _roots(text: str) -> list[tuple[int, Node]]:
     return [(0, tree(text)), *((place, parse(body)) for place, body in macros(text))]
 
 
+@dataclass(frozen=True)
+class Returned:
+    """What a `return` gives: `{a, b}` has the parts `("a", "b")`, as `std::make_tuple(a, b)` has; of other expressions these are None.
+
+    `call` is the call that it is, where it is one alone.
+    """
+
+    text: str
+    parts: tuple[str, ...] | None
+    call: Call | None
+
+
 @lru_cache(maxsize=256)
-def find_returns(body: str) -> tuple[str, ...]:
+def find_returns(body: str) -> tuple[Returned, ...]:
     """List what stands behind each `return` of a body, but for those of lambdas.
 
-    >>> find_returns("if (x) return {a, b}; auto f = [] { return 1; }; return f(x);")
-    ('{a, b}', 'f(x)')
+    >>> [(one.text, one.parts) for one in find_returns("if (x) return {a, b}; auto f = [] { return 1; }; return f(x);")]
+    [('{a, b}', ('a', 'b')), ('f(x)', None)]
     """
-    plain = mask(body)
-    for one in below(_body(body), "lambda_expression"):
-        start, end = one.start_byte - len(_AHEAD), one.end_byte - len(_AHEAD)
-        plain = plain[:start] + " " * (end - start) + plain[end:]
-    return tuple(body[one.start(1) : one.end(1)].strip() for one in re.finditer(r"\breturn\b([^;]*)", plain))
+    plain = without(mask(body), _spans(body, "lambda_expression"))
+    return tuple(_returned(body[one.start(1) : one.end(1)].strip()) for one in re.finditer(r"\breturn\b([^;]*)", plain))
+
+
+def _returned(text: str) -> Returned:
+    call = next((call for call in find_calls(f"{text};") if (call.start, call.end) == (0, len(text))), None)
+    parts = call.arguments if call and not call.is_member and call.name in _TUPLES else None
+    whole = [start for start, end in _spans(f"auto x = {text};", *_LISTS) if (start, end) == (9, 9 + len(text))]
+    if whole:
+        listed = (
+            min(start for start, end in _spans(f"auto x = {text};", "initializer_list") if end == 9 + len(text)) - 9
+        )
+        parts = tuple(map(str.strip, split(text[listed + 1 : -1])))
+    return Returned(text, parts, call)
+
+
+def _spans(body: str, *kinds: str) -> list[tuple[int, int]]:
+    """List where the outermost nodes of some kinds stand in a body."""
+    found = below(_body(body), *kinds, but=kinds)
+    return [(one.start_byte - len(_AHEAD), one.end_byte - len(_AHEAD)) for one in found]
 
 
 def _body(body: str) -> Node:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..cpp.functions import squeezed
-from ..cpp.masks import blank, closing, heads, opaque, taken, unquoted
+from ..cpp.masks import blank, closing, heads, opaque, taken, unquoted, without
 from ..cpp.masks import mask as code_mask
 
 #: How the names of texts end that no user wrote.
@@ -80,14 +80,9 @@ def line_of(text: str, number: int) -> str:
 
 def end_of_code_before(text: str, number: int) -> tuple[int, int] | None:
     """Return (line, column) just behind the last code ahead of line `number`: where a missing `;` belongs."""
-    lines = mask(text).split("\n")
-    original = text.split("\n")
-    for index in range(min(number - 1, len(lines)) - 1, -1, -1):
-        # A literal at the end of a line is masked too, so ask the original where the code ends.
-        if original[index].strip() and not original[index].lstrip().startswith(("//", "/*", "*")):
-            code = re.sub(r"\s*(//.*|/\*.*\*/\s*)$", "", original[index]) if lines[index].rstrip() else original[index]
-            return index + 1, len(code.rstrip()) + 1
-    return None
+    code = without(text, ((start, end) for start, end, opener in opaque(text) if opener in ("//", "/*")))
+    ahead = "\n".join(code.split("\n")[: number - 1]).rstrip()
+    return position(ahead, len(ahead)) if ahead else None
 
 
 def strange_character(line: str) -> tuple[int, str] | None:
