@@ -260,8 +260,7 @@ def _kernels_with(source: _Text, name: str, declared: int) -> list[int]:
     None where something else names it, too, which any kernel may call.
     """
     code = source.code
-    around = code.rfind("{", 0, declared) if source.heads(declared) else -1
-    ends = closing(code, around) if around >= 0 else len(code)  # of its namespace
+    ends = declared + closing("{" + code[declared:], 0) - 1  # of its namespace
     named = {found.start() for found in re.compile(rf"\b{name}\b").finditer(code, declared, ends)}
     bodies = {one.body[0]: {at for at in named if at in range(*one.body)} for one in source.kernels()}
     alone = set().union(*bodies.values()) == named and not re.search(rf"::\s*{name}\b", code)
