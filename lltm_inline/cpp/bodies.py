@@ -55,13 +55,20 @@ def find_launches(text: str) -> tuple[Launch, ...]:
     found = []
     for place, root in _roots(text):
         for node in below(root, "kernel_call_syntax"):
-            given, name = node.next_named_sibling, node.prev_sibling
+            given, name = node.next_sibling, node.prev_sibling
             while name is not None and name.type == "ERROR":  # a ';' is missing ahead of it
                 name = name.children[-1] if name.children else None
-            if name is None or given is None or given.type != "argument_list" or name.end_byte == name.start_byte:
+            if name is None or given is None or node.parent is None or name.end_byte == name.start_byte:
                 continue  # half of one
-            spans = [(place + one.children[0].end_byte, place + one.children[-1].start_byte) for one in (node, given)]
-            found.append(Launch(place + name.start_byte, *spans))
+            if given.type not in ("argument_list", "("):
+                continue
+            called = text[place + name.start_byte : place + name.end_byte]
+            inner = called.rfind("<") + 1 if called.count("<") > called.count(">") else 0  # a '>' is missing
+            # Where their ')' is missing, arguments go on to the end of what is wrong.
+            last = given.children[-1].start_byte if given.children else node.parent.end_byte
+            within = place + node.children[0].end_byte, place + node.children[-1].start_byte
+            arguments = place + given.start_byte + 1, place + last
+            found.append(Launch(place + name.start_byte + inner, within, arguments))
     return tuple(found)
 
 
