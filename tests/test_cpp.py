@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from lltm_inline.cpp.bodies import find_calls, find_launches, find_loops, find_returns
-from lltm_inline.cpp.functions import Function, at_file_scope, find_functions
+from lltm_inline.cpp.bodies import all_calls, find_calls, find_launches, find_loops, find_returns
+from lltm_inline.cpp.functions import Function, all_functions, at_file_scope, find_functions
 from lltm_inline.cpp.lists import split
 from lltm_inline.cpp.tree import tree
+from lltm_inline.cpp.variables import find_declarations
 from tests.texts import texts_in
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -193,6 +194,43 @@ def test_launches() -> None:
     assert text[slice(*one.arguments)].strip() == "x, y"
     [one] = find_launches(text := "void f() { auto s = g() k<<<1, 2, 0, s>>>(x); }")
     assert text[one.start : one.configuration[0]] == "k<<<"
+    [one] = find_launches(text := "void f() { k<T<<<1, 2>>>(x); }")
+    assert text[one.start : one.configuration[0]] == "T<<<"
+    [one] = find_launches(text := "void f(int x) { k<<<1, 2>>>(x }")
+    assert text[slice(*one.arguments)].strip() == "x"
+
+
+def test_declarations_and_functions_anywhere() -> None:
+    """Variables are read with the words ahead of their types; functions are found in classes and branches, too."""
+    text = """
+    __constant__ float w[2] = {1, 2}; int f(int);
+    template <class T> struct S { __device__ T* get() { extern __shared__ const T mem[]; return mem; } };
+    #ifdef A
+    void g(at::Tensor x) { static __shared__ alignas(16) float tile[32][33], *u; }
+    #endif
+    """
+    assert [(one.words, one.type, one.names, one.has_value, one.is_open) for one in find_declarations(text)] == [
+        ("__constant__", "float", ("w",), True, False),
+        ("extern __shared__", "const T", ("mem",), False, True),
+        ("static __shared__ alignas(16)", "float", ("tile", "u"), False, False),
+    ]
+    assert all(text[one.end] == ";" for one in find_declarations(text))
+    assert [(one.name, one.types, one.body != (0, 0)) for one in all_functions(text)] == [
+        ("f", ("int",), False),
+        ("get", (), True),
+        ("g", ("at::Tensor",), True),
+    ]
+
+
+def test_places_of_calls() -> None:
+    """A call says on what it is made, in macros, too."""
+    text = "#define P(x) x.data_ptr<float>()\nvoid f() { g((a + b)->template h<T>(1), at::empty({n})); }"
+    calls = all_calls(text)
+    assert [(text[one.start : one.dot], text[one.opening : one.end]) for one in calls if one.is_member] == [
+        ("(a + b)", "(1)"),
+        ("x", "()"),
+    ]
+    assert [one.name for one in calls] == ["g", "h", "empty", "data_ptr"]
 
 
 def test_loops() -> None:
@@ -214,8 +252,11 @@ def test_calls_and_returns() -> None:
         ("def", True, ('"g"', "[](int i) { return i; }")),
         ("h", False, ("{x, 1}", '"a, b"')),
     ]
-    assert find_returns(body) == ('a::h<float>({x, 1}, "a, b")',)
-    assert find_returns("int y = x\n return y;") == ("y",)
+    [one] = find_returns(body)
+    assert one.text == 'a::h<float>({x, 1}, "a, b")' and one.call and one.call.arguments == ("{x, 1}", '"a, b"')
+    assert [one.text for one in find_returns("int y = x\n return y;")] == ["y"]
+    lists = "return {a, b + 1}; return std::vector<T>{a}; return std::make_tuple(a, f(b, c)); return a - b; return {};"
+    assert [one.parts for one in find_returns(lists)] == [("a", "b + 1"), ("a",), ("a", "f(b, c)"), None, ()]
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--write"]:

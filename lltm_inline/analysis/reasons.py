@@ -12,14 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
 
-from ..cpp.bodies import find_loops
-from ..cpp.masks import closing, mask
-from ..diagnosis.names import split_arguments
+from ..cpp.bodies import all_calls, find_loops
+from ..cpp.functions import Function, all_functions
+from ..cpp.masks import mask
 
-#: A function, by what stands ahead of its body, in whichever namespace, and its parameters.
-DEFINED = re.compile(
-    r"(?<![\w:.>])(?!(?:if|for|while|switch|catch)\b)([A-Za-z_]\w*)\s*\(((?:[^;{}()]|\([^;{}()]*\))*)\)\s*(?:const|noexcept|\s|->[^;{}()]*)*\{"
-)
 LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What takes memory of its own, which a copy takes, too.
 _CONTAINER = r"std::(?:vector|deque|list|(?:unordered_)?(?:multi)?(?:map|set))\s*<[^;{}()]*>|std::string"
@@ -237,38 +233,46 @@ def copied(line: int, text: str) -> tuple[str, str]:
     masked = mask(text)
     at = masked.split("\n")[line - 1]
     large = "|".join([_CONTAINER, *re.findall(rf"\busing\s+(\w+)\s*=\s*{_CONTAINER}\s*;", masked)])
-    by_value = re.compile(rf"\s*(?:const\s+)?({large})\s+(\w+)\s*")
-    for name, parameters in DEFINED.findall(masked):
-        called = re.search(rf"\b{name}\s*\(", at)
-        if found := [one for one in map(by_value.fullmatch, split_arguments(parameters)) if one and called]:
-            taken, better = (
-                [form.format(one[1], one[2]) for one in found] for form in ("`{0} {1}`", "`const {0}& {1}`")
+    for function in defined(text):
+        by_value = [(one.type.removeprefix("const "), one.name) for one in function.parameters if one.name]
+        found = [(type_, name) for type_, name in by_value if re.fullmatch(large, type_)]
+        if found and re.search(rf"\b{function.name}\s*\(", at):
+            taken, better = ([form.format(*one) for one in found] for form in ("`{0} {1}`", "`const {0}& {1}`"))
+            return (
+                f"a copy in each turn: {function.name} takes {', '.join(taken)} by value",
+                f"Take {', '.join(better)}.",
             )
-            return f"a copy in each turn: {name} takes {', '.join(taken)} by value", f"Take {', '.join(better)}."
     each = re.search(rf"\bfor\s*\(\s*(?:const\s+)?(auto|{large})\s+(\w+)\s*:", at)
     return (f"a copy in each turn: `{each[2]}`", f"Take `const {each[1]}& {each[2]}`.") if each else ("", "")
+
+
+def defined(text: str) -> list[Function]:
+    """List the functions that a text defines, wherever that is."""
+    return [one for one in all_functions(text) if one.body[0]]
 
 
 def same_for_each(text: str) -> Iterator[Remark]:
     """Yield where a loop calls a function of the text, which has a loop itself, in each turn with the same."""
     masked = mask(text)
-    for function in DEFINED.finditer(masked):
-        body = masked[function.end() : closing(masked, function.end() - 1)]
+    for function in defined(text):
+        body = masked[slice(*function.body)]
         if (
             not LOOP.search(body)
             or re.search(r"\bstatic\b|\brand\b", body)
             or any(map(itemgetter(2), _ELEMENT.findall(body)))
         ):
             continue  # it is short, or may give another number each time, or changes something
-        for call in re.finditer(rf"\b{function[1]}\s*\(((?:[^();]|\([^();]*\))*)\)(?!\s*\{{)", masked):
-            line = _line(masked, call.start())
+        for call in all_calls(text):
+            if call.name != function.name:
+                continue
+            line, given = _line(masked, call.start), masked[call.opening : call.end]
             head, turn = _loop_around(text, line)
-            stays = _changed(head + turn).isdisjoint(_NAMES.findall(call[1])) and not _NOT_LOCAL.search(call[1])
+            stays = _changed(head + turn).isdisjoint(_NAMES.findall(given)) and not _NOT_LOCAL.search(given[1:-1])
             if head and stays:
                 yield Remark(
                     line,
                     "repeats",
-                    f"`{call[0]}` in each turn, which is the same in all as far as the text shows",
+                    f"`{call.name}{given}` in each turn, which is the same in all as far as the text shows",
                     f"Compute it once, ahead of the loop over `{_counter(head)}`." if _counter(head) else _AHEAD,
                 )
 

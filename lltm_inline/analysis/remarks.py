@@ -21,7 +21,6 @@ from .reasons import (
     CALLS,
     CARRIED,
     COMPUTED,
-    DEFINED,
     DIVISION,
     FAR,
     HANDS,
@@ -31,6 +30,7 @@ from .reasons import (
     UNCLEAR_PLACES,
     UNCOUNTED,
     Remark,
+    defined,
     extents,
 )
 
@@ -131,7 +131,7 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
     mine = own_text(text)  # nobody can mend what is generated
     ends = math.inf if mine == text else mine.count("\n")
     masked = mask(text)
-    own = {name for name, _ in DEFINED.findall(masked)} - {"forward", "backward"}
+    own = {one.name for one in defined(text)} - {"forward", "backward"}
     found = [one for one in dict.fromkeys(_remarks(printed, name, own)) if one.line <= ends]
     widest: dict[int, int] = {}
     for one in found:

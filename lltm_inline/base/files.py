@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..cpp.masks import directives
 from ..errors import FileError, InputError
 from .arguments import shown, using_file
 
 #: How compilers and their tools write, whatever the locale says.
 UTF8: dict[str, Any] = {"encoding": "utf-8", "errors": "replace"}
 
-_BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)[^\n]*', re.MULTILINE)
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*", re.MULTILINE)
 
 
@@ -83,16 +82,15 @@ def with_headers(path: Path, text: str, directories: Sequence[Path], seen: set[P
         FileError, InputError: a header that cannot be read.
     """
     seen.add(path.resolve())
-    code = _BLOCK_COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     parts, last = [], 0
-    for match in _INCLUDE.finditer(code):
-        name = match[1] or match[2]
-        places = [*([path.parent] if match[1] else []), *directories]
+    for one in directives(text):
+        name = one.header
+        places = [*([path.parent] if one.rest.startswith('"') else []), *directories] if name else []
         found = next((place / name for place in places if os.path.isfile(place / name)), None)
         if found is None:
             continue
-        parts.append(text[last : match.start()])
-        last = match.end()
+        parts.append(text[last : one.start])
+        last = one.end
         if found.resolve() in seen:
             parts.append(f"// {name} stands above.")
             continue

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .lists import split
-from .masks import macros, mask
+from .masks import macros, mask, without
 from .tree import below, parse, tree
 
 if TYPE_CHECKING:
@@ -16,15 +16,25 @@ if TYPE_CHECKING:
 
 #: Statements are parsed within a function.
 _AHEAD = "void f() {"
+#: How a list is written.
+_LISTS = ("initializer_list", "compound_literal_expression")
+_TUPLES = ("make_tuple", "tie", "tuple")
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call: `f<float>(a, b)` is `("f", False, ("a", "b"))`, `m.def("f", &f)` is `("def", True, ('"f"', "&f"))`."""
+    """One call: `f<float>(a, b)` is `("f", False, ("a", "b"))`, `m.def("f", &f)` is `("def", True, ('"f"', "&f"))`.
+
+    `start` is where it begins, `dot` where the `.` or `->` of a member stands and else the same, `opening` where its brackets begin.
+    """
 
     name: str
     is_member: bool
     arguments: tuple[str, ...]
+    start: int
+    dot: int
+    opening: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -43,15 +53,22 @@ def find_launches(text: str) -> tuple[Launch, ...]:
     (Launch(start=11, configuration=(20, 25), arguments=(29, 30)),)
     """
     found = []
-    for place, root in [(0, tree(text)), *((place, parse(body)) for place, body in macros(text))]:
+    for place, root in _roots(text):
         for node in below(root, "kernel_call_syntax"):
-            given, name = node.next_named_sibling, node.prev_sibling
+            given, name = node.next_sibling, node.prev_sibling
             while name is not None and name.type == "ERROR":  # a ';' is missing ahead of it
                 name = name.children[-1] if name.children else None
-            if name is None or given is None or given.type != "argument_list" or name.end_byte == name.start_byte:
+            if name is None or given is None or node.parent is None or name.end_byte == name.start_byte:
                 continue  # half of one
-            spans = [(place + one.children[0].end_byte, place + one.children[-1].start_byte) for one in (node, given)]
-            found.append(Launch(place + name.start_byte, *spans))
+            if given.type not in ("argument_list", "("):
+                continue
+            called = text[place + name.start_byte : place + name.end_byte]
+            inner = called.rfind("<") + 1 if called.count("<") > called.count(">") else 0  # a '>' is missing
+            # Where their ')' is missing, arguments go on to the end of what is wrong.
+            last = given.children[-1].start_byte if given.children else node.parent.end_byte
+            within = place + node.children[0].end_byte, place + node.children[-1].start_byte
+            arguments = place + given.start_byte + 1, place + last
+            found.append(Launch(place + name.start_byte + inner, within, arguments))
     return tuple(found)
 
 
@@ -89,33 +106,75 @@ def find_calls(body: str) -> tuple[Call, ...]:
     >>> [(call.name, call.arguments) for call in find_calls("return a::f<int>(x, g(y));")]
     [('f', ('x', 'g(y)')), ('g', ('y',))]
     """
+    return _calls(body, _body(body), -len(_AHEAD))
+
+
+@lru_cache(maxsize=16)
+def all_calls(text: str) -> tuple[Call, ...]:
+    """List the calls in a whole text, in all branches of its conditions and in its macros."""
+    return tuple(call for place, root in _roots(text) for call in _calls(text, root, place))
+
+
+def _calls(text: str, root: Node, place: int) -> tuple[Call, ...]:
     found = dict[int, Call]()
-    for node in below(_body(body), "call_expression"):
+    for node in below(root, "call_expression"):
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if called is not None and given is not None and called.next_sibling == given:
-            name = re.search(r"(\w+)\s*(?:<.*>)?\Z", _text(body, called), re.DOTALL)
-            arguments = tuple(map(str.strip, split(_text(body, given)[1:-1])))
-            found[given.start_byte] = Call(name[1] if name else "", called.type == "field_expression", arguments)
-    return tuple(found[place] for place in sorted(found))
+        if called is None or given is None or called.next_sibling != given:
+            continue
+        name = re.search(r"(\w+)\s*(?:<.*>)?\Z", text[place + called.start_byte : place + called.end_byte], re.DOTALL)
+        begins, opening, end = place + node.start_byte, place + given.start_byte, place + given.end_byte
+        arguments = tuple(map(str.strip, split(text[opening + 1 : end - 1])))
+        is_member = called.type == "field_expression"
+        dot = place + called.children[0].end_byte if is_member else begins
+        found[opening] = Call(name[1] if name else "", is_member, arguments, begins, dot, opening, end)
+    return tuple(found[opening] for opening in sorted(found))
+
+
+def _roots(text: str) -> list[tuple[int, Node]]:
+    """Parse a text and what its macros stand for, each with its place."""
+    return [(0, tree(text)), *((place, parse(body)) for place, body in macros(text))]
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a `return` gives: `{a, b}` has the parts `("a", "b")`, as `std::make_tuple(a, b)` has; of other expressions these are None.
+
+    `call` is the call that it is, where it is one alone.
+    """
+
+    text: str
+    parts: tuple[str, ...] | None
+    call: Call | None
 
 
 @lru_cache(maxsize=256)
-def find_returns(body: str) -> tuple[str, ...]:
+def find_returns(body: str) -> tuple[Returned, ...]:
     """List what stands behind each `return` of a body, but for those of lambdas.
 
-    >>> find_returns("if (x) return {a, b}; auto f = [] { return 1; }; return f(x);")
-    ('{a, b}', 'f(x)')
+    >>> [(one.text, one.parts) for one in find_returns("if (x) return {a, b}; auto f = [] { return 1; }; return f(x);")]
+    [('{a, b}', ('a', 'b')), ('f(x)', None)]
     """
-    plain = mask(body)
-    for one in below(_body(body), "lambda_expression"):
-        start, end = one.start_byte - len(_AHEAD), one.end_byte - len(_AHEAD)
-        plain = plain[:start] + " " * (end - start) + plain[end:]
-    return tuple(body[one.start(1) : one.end(1)].strip() for one in re.finditer(r"\breturn\b([^;]*)", plain))
+    plain = without(mask(body), _spans(body, "lambda_expression"))
+    return tuple(_returned(body[one.start(1) : one.end(1)].strip()) for one in re.finditer(r"\breturn\b([^;]*)", plain))
+
+
+def _returned(text: str) -> Returned:
+    call = next((call for call in find_calls(f"{text};") if (call.start, call.end) == (0, len(text))), None)
+    parts = call.arguments if call and not call.is_member and call.name in _TUPLES else None
+    whole = [start for start, end in _spans(f"auto x = {text};", *_LISTS) if (start, end) == (9, 9 + len(text))]
+    if whole:
+        listed = (
+            min(start for start, end in _spans(f"auto x = {text};", "initializer_list") if end == 9 + len(text)) - 9
+        )
+        parts = tuple(map(str.strip, split(text[listed + 1 : -1])))
+    return Returned(text, parts, call)
+
+
+def _spans(body: str, *kinds: str) -> list[tuple[int, int]]:
+    """List where the outermost nodes of some kinds stand in a body."""
+    found = below(_body(body), *kinds, but=kinds)
+    return [(one.start_byte - len(_AHEAD), one.end_byte - len(_AHEAD)) for one in found]
 
 
 def _body(body: str) -> Node:
     return parse(f"{_AHEAD}{body}}}")
-
-
-def _text(body: str, node: Node) -> str:
-    return body[node.start_byte - len(_AHEAD) : node.end_byte - len(_AHEAD)]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .masks import blank, code_of, mask
-from .tree import below, parse
+from .masks import blank, code_of, mask, without
+from .tree import below, parse, tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,6 +21,8 @@ _SCOPE = re.compile(r"\bnamespace\b(?:\s*\[\[[^\]]*\]\])?([\w:\s]*)\Z|\A\s*exter
 _BROKEN = re.compile(r"(.*).{5}\b([A-Za-z_]\w*\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)\Z", re.DOTALL)
 #: What may stand ahead of a return type and is no part of it.
 _AHEAD = ("storage_class_specifier", "attribute_declaration", "attribute_specifier")
+#: What may hold declarators of others.
+_INNER = ("parameter_list", "init_declarator", "compound_statement")
 _PARAMETERS = ("parameter_declaration", "optional_parameter_declaration", "variadic_parameter_declaration")
 
 
@@ -96,6 +98,40 @@ def find_function(text: str, name: str) -> Function | None:
     return next((one for one in at_file_scope(text) if one.name == name), None)
 
 
+@lru_cache(maxsize=16)
+def all_functions(text: str) -> tuple[Function, ...]:
+    """List the functions that a text defines or declares anywhere, methods among them; what they return is not looked at.
+
+    The body of what is only declared is empty: it begins at 0.
+
+    >>> [(one.name, one.names, one.body) for one in all_functions("struct S { int f(int n) { return n; } }; int g();")]
+    [('f', ('n',), (25, 36)), ('g', (), (0, 0))]
+    """
+    code, found = code_of(text, all_branches=True), []
+    for node in below(tree(text), "function_definition", "declaration"):
+        if named := _named(node):
+            start, body = named[1].start_byte, node.child_by_field_name("body")
+            inside = (body.start_byte + 1, body.end_byte - 1) if body else (0, 0)
+            name, parameters = code[start : named[1].end_byte], _parameters(named[0], code)
+            found.append(Function(name, "", parameters, "", False, (), node.start_byte, start, inside))
+    return tuple(found)
+
+
+def laid_open(text: str, space: str) -> str:
+    """Return the code of a text with the inside of a namespace at file scope, where it was; of an empty name the nameless.
+
+    >>> laid_open("namespace a::b { int f(); }", "a::b")
+    '                 int f();  '
+    """
+    names, code, spans = space.split("::"), code_of(text), list[tuple[int, int]]()
+    for node in below(parse(code), "namespace_definition"):
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        own = "" if name is None else code[name.start_byte : name.end_byte].rpartition("::")[2].strip()
+        if body is not None and own in names:
+            spans += [(node.start_byte, body.start_byte + 1), (body.end_byte - 1, body.end_byte)]
+    return without(code, sorted(spans))
+
+
 def _definitions(masked: str) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
     """Cut a text where its functions are, so that a mistake in one of them hides no other one.
 
@@ -145,9 +181,8 @@ def _function(code: str, start: int, opening: int, end: int, spaces: tuple[str, 
     if definition is None or named is None:
         return None
     declarator, name = named
-    parameters = declarator.child_by_field_name("parameters")
     template = re.match(r"\s*(template\b.*)", head[: definition.start_byte], re.DOTALL)
-    trailing = next(below(declarator, "trailing_return_type", but="parameter_list"), None)
+    trailing = next(below(declarator, "trailing_return_type", but=_INNER), None)
     if broken:
         returns = head[: name.start_byte]
     elif trailing:
@@ -160,9 +195,7 @@ def _function(code: str, start: int, opening: int, end: int, spaces: tuple[str, 
     return Function(
         head[name.start_byte : name.end_byte],
         squeezed(returns),
-        tuple(_parameter(one, head) for one in parameters.named_children if one.type in _PARAMETERS)
-        if parameters
-        else (),
+        _parameters(declarator, head),
         squeezed(template[1]) if template else "",
         name.parent is not None and name.parent.type == "template_function",
         spaces,
@@ -178,19 +211,24 @@ def _definition(head: str) -> Node | None:
 
 def _named(definition: Node | None) -> tuple[Node, Node] | None:
     """Find what declares the parameters of a function, and its name; none where that is qualified, or an operator."""
-    for declarator in below(definition, "function_declarator", but="parameter_list"):
+    for declarator in below(definition, "function_declarator", but=_INNER):
         name = declarator.child_by_field_name("declarator")
         if name is not None and name.type == "template_function":
             name = name.child_by_field_name("name")
-        if name is not None and name.type == "identifier" and name.text != b"catch":
+        if name is not None and name.type in ("identifier", "field_identifier") and name.text != b"catch":
             return declarator, name
     return None
+
+
+def _parameters(declarator: Node, head: str) -> tuple[Parameter, ...]:
+    given = declarator.child_by_field_name("parameters")
+    return tuple(_parameter(one, head) for one in given.named_children if one.type in _PARAMETERS) if given else ()
 
 
 def _parameter(node: Node, head: str) -> Parameter:
     default, declarator = node.child_by_field_name("default_value"), node.child_by_field_name("declarator")
     end = next((one.start_byte for one in node.children if one.type == "="), node.end_byte)
-    name = next(below(declarator, "identifier", but="parameter_list"), None) if declarator else None
+    name = next(below(declarator, "identifier", but=_INNER), None) if declarator else None
     return Parameter(
         squeezed(_without(head, node.start_byte, end, [(name.start_byte, name.end_byte)] if name else [])),
         head[name.start_byte : name.end_byte] if name else "",

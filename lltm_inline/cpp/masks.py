@@ -6,7 +6,8 @@ Every character that stays keeps its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 #: What may open something that is no code. A number is whole: in 1'000 nothing opens; and FOR"(" is a name before a plain string.
@@ -21,8 +22,53 @@ _ENDS = {
     "'": re.compile(r"""(?:\\.|[^'\\\n])'|(?=[^'\n]*")(?:\\.|[^'\\\n])++(?:'|(?P<open>))""", re.DOTALL),
 }
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
-_MACRO = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w+(?:\([^()\n]*\))?")
-_CONDITION = re.compile(r"[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(.*)")
+_WORDS = re.compile(r"[ \t\f]*#[ \t\f]*(\w*)[ \t\f]*((?:[^\n\\]|\\.|\\\n)*)")
+_MACRO = re.compile(r"\w+(?:\([^()\n]*\))?")
+_CONDITIONS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
+_HEADER = re.compile(r"[<\"]([^>\"\n]+)[>\"]")
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One directive, with the lines that it goes on in: `#include <cmath>` is `("include", "<cmath>")`, and where that stands.
+
+    `end` is that of all of it, `place` the beginning of `rest`, in which comments are blank.
+    """
+
+    name: str
+    rest: str
+    start: int
+    place: int
+    end: int
+
+    @property
+    def header(self) -> str:
+        """The header that it includes; empty where it is something else."""
+        found = _HEADER.match(self.rest) if self.name == "include" else None
+        return found[1] if found else ""
+
+
+@lru_cache(maxsize=32)
+def directives(text: str) -> tuple[Directive, ...]:
+    """List the directives of a text, those that are not taken among them.
+
+    >>> [(one.name, one.rest, one.header) for one in directives("// #if\\n#include <cmath>\\n# define A /* */ 1")]
+    [('include', '<cmath>', 'cmath'), ('define', 'A       1', '')]
+    """
+    code, found = uncommented(text), []
+    for whole in _DIRECTIVE.finditer(unquoted(text)):
+        if words := _WORDS.match(code, whole.start(), whole.end()):
+            found.append(Directive(words[1], words[2].rstrip(), whole.start(), words.start(2), whole.end()))
+    return tuple(found)
+
+
+def headers(text: str) -> set[str]:
+    """Name the headers that a text includes.
+
+    >>> sorted(headers('#include <cmath>\\n#include "a.h"  // one'))
+    ['a.h', 'cmath']
+    """
+    return {one.header for one in directives(text) if one.header}
 
 
 @lru_cache(maxsize=32)  # an export asks for the functions of one text again and again
@@ -32,7 +78,7 @@ def mask(text: str) -> str:
     >>> mask('int x; // {')
     'int x;     '
     """
-    return _DIRECTIVE.sub(lambda match: blank(match[0]), _code(text))
+    return _DIRECTIVE.sub(lambda match: blank(match[0]), unquoted(text))
 
 
 @lru_cache(maxsize=32)
@@ -44,23 +90,32 @@ def taken(text: str) -> str:
     >>> taken("int a;\\n#if 0\\nint b;\\n#else\\nint c;\\n#endif").split()
     ['int', 'a;', '#if', '0', '#else', 'int', 'c;', '#endif']
     """
-    lines = text.split("\n")
     #: For each condition that is open: whether this branch is taken, and whether one of it was.
-    opened: list[tuple[bool, bool]] = []
-    for number, code in enumerate(_code(text).split("\n")):
-        condition = _CONDITION.match(code)
-        if condition is None:
-            if not all(now for now, _ in opened):
-                lines[number] = blank(lines[number])
-        elif condition[1].startswith("if"):
-            now = not (condition[1] == "if" and condition[2].strip() in ("0", "false"))
+    opened, parts, done = list[tuple[bool, bool]](), list[str](), 0
+    for one in directives(text):
+        if one.name not in _CONDITIONS:
+            continue
+        between = text[done : one.start]
+        parts += [between if all(now for now, _ in opened) else blank(between), text[one.start : one.end]]
+        done, holds = one.end, one.rest.strip() not in ("0", "false")
+        if one.name == "endif":
+            del opened[-1:]
+        elif one.name.startswith("if"):
+            now = one.name != "if" or holds
             opened.append((now, now))
-        elif opened and condition[1] == "endif":
-            opened.pop()
         elif opened:
-            now = not opened[-1][1] and condition[2].strip() not in ("0", "false")
+            now = not opened[-1][1] and holds
             opened[-1] = now, opened[-1][1] or now
-    return "\n".join(lines)
+    return "".join([*parts, text[done:] if all(now for now, _ in opened) else blank(text[done:])])
+
+
+def unquoted(text: str) -> str:
+    """Blank comments and strings, and no directives.
+
+    >>> unquoted('#define S f("(") // g')
+    '#define S f(   )     '
+    """
+    return without(text, ((start, end) for start, end, _ in opaque(text)))
 
 
 def uncommented(text: str) -> str:
@@ -69,7 +124,12 @@ def uncommented(text: str) -> str:
     >>> uncommented('/**/#/* one */define S "//"')
     '    #         define S "//"'
     """
-    return _code(text, strings=False)
+    parts, done = [], 0
+    for start, end, opener in opaque(text):
+        if opener in ("//", "/*"):
+            parts += [text[done:start], blank(text[start:end]).replace("\n", "\f")]
+            done = end
+    return "".join([*parts, text[done:]])
 
 
 @lru_cache(maxsize=32)
@@ -80,28 +140,28 @@ def code_of(text: str, all_branches: bool = False) -> str:
     'f("//");     \\n         '
     """
     text = text if all_branches else taken(text)
-    code, parts, done = uncommented(text), [], 0
-    for directive in _DIRECTIVE.finditer(_code(text)):
-        parts += [code[done : directive.start()], blank(directive[0])]
-        done = directive.end()
-    return "".join([*parts, code[done:]])
+    return without(uncommented(text), ((one.start, one.end) for one in directives(text)))
 
 
 def macros(text: str) -> Iterator[tuple[int, str]]:
     """List what macros stand for, each with its place in the text.
 
     >>> list(macros("#define RUN(x) f(x); // one"))
-    [(14, ' f(x);       ')]
+    [(14, ' f(x);')]
     """
-    code = uncommented(text)
-    for directive in _DIRECTIVE.finditer(_code(text)):
-        if macro := _MACRO.match(code, directive.start(), directive.end()):
-            yield macro.end(), code[macro.end() : directive.end()].replace("\\\n", " \n")
+    for one in directives(text):
+        if one.name == "define" and (macro := _MACRO.match(one.rest)):
+            yield one.place + macro.end(), one.rest[macro.end() :].replace("\\\n", " \n")
 
 
-def _code(text: str, strings: bool = True) -> str:
-    """Blank comments, and strings."""
-    parts, done, position = [], 0, 0
+@lru_cache(maxsize=32)
+def opaque(text: str) -> tuple[tuple[int, int, str], ...]:
+    """List comments and strings: where each begins and ends, and what opens it; what has no end is none.
+
+    >>> opaque('f("a"); // g')
+    ((2, 5, '"'), (8, 12, '//'))
+    """
+    found, position = list[tuple[int, int, str]](), 0
     # Nothing is looked for twice where it does not stand: that would take for ever.
     last, open_to = _last_ends(text), dict.fromkeys(_ENDS, 0)
     while opener := _OPENER.search(text, position):
@@ -120,11 +180,9 @@ def _code(text: str, strings: bool = True) -> str:
             else:
                 end = closed.end()
         position = end if end >= 0 else start + 1
-        if end >= 0 and (strings or opener[0] in ("//", "/*")):
-            empty = blank(text[start:end])
-            parts += [text[done:start], empty if strings else empty.replace("\n", "\f")]
-            done = end
-    return "".join([*parts, text[done:]])
+        if end >= 0:
+            found.append((start, end, opener[0]))
+    return tuple(found)
 
 
 def _last_ends(text: str) -> dict[str, int]:
@@ -134,16 +192,45 @@ def _last_ends(text: str) -> dict[str, int]:
     return {"*/": text.rfind("*/"), **{found[1]: found.start() for found in raw}}
 
 
+def without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Blank some parts of a text, given as they stand in it."""
+    parts, done = [], 0
+    for start, end in spans:
+        parts += [text[done:start], blank(text[start:end])]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
 def blank(text: str) -> str:
     """Put a blank in the place of every character but line ends."""
     return re.sub(r"[^\n]", " ", text)
 
 
 def closing(masked: str, opening: int) -> int:
-    """Return the place behind the bracket that closes the one at `opening`; the end of the text if none does."""
-    depth = 0
-    for match in re.compile(r"[(){}\[\]]").finditer(masked, opening):
-        depth += 1 if match[0] in "({[" else -1
+    """Return the place of the bracket that closes the one at `opening`; the end of the text where none does.
+
+    >>> closing("f(g(x), 1);", 1), closing("f(g(x)", 1)
+    (9, 6)
+    """
+    depth, opener = 0, masked[opening]
+    for mark in re.compile({"(": r"[()]", "[": r"[\[\]]", "{": r"[{}]"}[opener]).finditer(masked, opening):
+        depth += 1 if mark[0] == opener else -1
         if depth == 0:
-            return match.end()
+            return mark.start()
     return len(masked)
+
+
+def heads(masked: str, place: int) -> list[str]:
+    """List what stands ahead of each brace that is open at a place, outermost first; a `[&](...)` is the head of a lambda.
+
+    >>> heads("namespace a { int b; void f() { g(", 34)
+    ['namespace a ', ' void f() ']
+    """
+    opened, begins = list[str](), 0
+    for mark in re.compile(r"[;{}]").finditer(masked, 0, place):
+        if mark[0] == "{":
+            opened.append(masked[begins : mark.start()])
+        elif mark[0] == "}":
+            del opened[-1:]
+        begins = mark.end()
+    return opened

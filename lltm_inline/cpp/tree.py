@@ -48,12 +48,12 @@ def _empty(match: re.Match[str]) -> str:
     return blank(match[0])
 
 
-def below(node: Node | None, *kinds: str, but: str = "") -> Iterator[Node]:
-    """List the nodes of some kinds from one down, as they stand in the text; nothing below a node of the kind `but`."""
+def below(node: Node | None, *kinds: str, but: tuple[str, ...] = ()) -> Iterator[Node]:
+    """List the nodes of some kinds from one down, as they stand in the text; nothing below those of the kinds `but`."""
     left = [node] if node is not None else []
     while left:
         node = left.pop()
         if node.type in kinds:
             yield node
-        if node.type != but:
+        if node.type not in but:
             left += reversed(node.children)

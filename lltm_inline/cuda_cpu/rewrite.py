@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from functools import cache
 
 from ..base.arguments import did_you_mean
-from ..cpp.bodies import find_launches
-from ..diagnosis.names import split_arguments
-from ..diagnosis.source_text import at_file_scope, definition, heads_around, mask, position
+from ..cpp.bodies import all_calls, find_launches
+from ..cpp.functions import Function, all_functions
+from ..cpp.masks import closing, directives, heads, unquoted
+from ..cpp.variables import find_declarations
+from ..diagnosis.source_text import definition, position
 from ..errors import TemplateError
 from .header import header
 
@@ -62,17 +64,9 @@ _OF_HOST = re.compile(
     r"\bstd\s*::\s*(?:cout|cerr|vector|string|map|sort)\b|\b(?:at|torch)\s*::\s*(?:Tensor|empty|zeros|ones)\b|\bTORCH_CHECK\b|"
     r"\b(?:throw|try)\b"
 )
-_GLOBAL = re.compile(
-    r"\b__global__\b(?:[^;{}()]|__launch_bounds__\s*\([^()]*\))*?\b(?!__launch_bounds__)([A-Za-z_]\w*)\s*\("
-)
-_SPECIFIER = re.compile(
-    r"\b(?:extern|static|__shared__|volatile)\b|(?:__align__|alignas)\s*\((?:[^()]|\([^()]*\))*\)|"
-    r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
-)
-_POINTER_CALL = re.compile(
-    r"(\.|->)\s*(?:template\s+)?(?:(?:const_|mutable_)?data_ptr\b|data\s*<|packed_accessor\b|(generic_packed_accessor|packed_accessor(?:32|64))\b|"
-    r"accessor\s*<)"
-)
+_WITH_ACCESSORS = ("generic_packed_accessor", "packed_accessor32", "packed_accessor64")
+_DEVICE = re.compile(r"\b__(?:global|device)__\b")
+_POINTERS = re.compile(r"(?:const_|mutable_)?data_ptr|packed_accessor(?:32|64)?|generic_packed_accessor|accessor")
 #: The C++ library itself uses the name __noinline__, so that it can be no macro.
 _TOKENS = {
     "is_cuda": "is_cpu",
@@ -81,17 +75,15 @@ _TOKENS = {
     "assert": "CUDA_CPU_ASSERT_",
 }
 #: What code of kernels calls of the C library, and what the checks see of it.
+_OF_C = {name: f"::cuda_cpu::kernel_{name}" for name in ("memcpy", "memset", "malloc", "free")} | {
+    "memmove": "::cuda_cpu::kernel_memcpy"
+}
 _IN_KERNELS = {
-    r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?mem(?:cpy|move)(?=\s*\()": "::cuda_cpu::kernel_memcpy",
-    r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?memset(?=\s*\()": "::cuda_cpu::kernel_memset",
-    r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?malloc(?=\s*\()": "::cuda_cpu::kernel_malloc",
-    r"(?<![\w.>:])(?:(?:std)?\s*::\s*)?free(?=\s*\()": "::cuda_cpu::kernel_free",
     r"\bnew\b(?!\s*\()": "new (::cuda_cpu::OnHeap{})",
     r"\bdelete\b(?:\s*\[\s*\])?(?!\s*;)": "::cuda_cpu::OnHeap{} <<",
 }
-_EMPTY = re.compile(r"\b(?:at|torch)\s*::\s*empty(?:_like|_strided)?\s*\(|(?<=\.)new_empty\s*\(")
-_VARIABLE = re.compile(r"\b__(?:device|managed|constant)__\b[^;(){}=]*?[\w\]](?=\s*[;={])")
-_FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\(([^(){};]*\bTensor\b[^(){};]*)\)\s*\{")
+_EMPTY = re.compile(r"(?:at|torch)\s*::\s*empty(?:_like|_strided)?\s*")
+_TENSOR = re.compile(r"(?:const )?(?:(?:at|torch)\s*::\s*)?Tensor ?(?:const ?)?&?")
 
 
 def rewrite(text: str, label: str, name: str) -> str:
@@ -145,7 +137,7 @@ class _Text:
     """A text with its mask, and how to refuse a place in it."""
 
     def __init__(self, text: str, label: str, name: str) -> None:
-        self.text, self.code, self.start = text, mask(text), f"kernel {label!r}, {name} line "
+        self.text, self.code, self.start = text, unquoted(text), f"kernel {label!r}, {name} line "
 
     def refusal(self, offset: int, what: str) -> TemplateError:
         return TemplateError(f"{self.start}{position(self.text, offset)[0]}: {what}")
@@ -153,16 +145,27 @@ class _Text:
     def cannot(self, offset: int, what: str) -> TemplateError:
         return self.refusal(offset, f"device 'cuda-cpu' cannot run {what}. Take device 'cuda', or write it without")
 
+    def heads(self, offset: int) -> list[str]:
+        return heads(self.code, offset)
+
+    def in_function(self, offset: int) -> bool:
+        return any("(" in head for head in self.heads(offset))
+
+    def on_device(self, offset: int) -> bool:
+        return any(map(_DEVICE.search, self.heads(offset)))
+
+    def kernels(self) -> Iterator[Function]:
+        return (
+            one for one in all_functions(self.text) if one.body[0] and "__global__" in self.code[one.start : one.offset]
+        )
+
 
 def _includes(source: _Text) -> Iterator[_Edit]:
-    for match in re.finditer(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]", source.text, re.MULTILINE):
-        if "include" not in source.code[match.start() : match.end()]:
-            continue
-        if _OUR_HEADERS.match(match[1]):
-            yield match.start(), match.end(), ""
-        what = next((what for header, what in _HEADERS.items() if re.match(header, match[1])), "")
-        if what:
-            raise source.cannot(match.start(), what)
+    for one in directives(source.text):
+        if _OUR_HEADERS.match(one.header):
+            yield one.start, one.place + len(one.header) + 2, ""
+        if what := next((what for header, what in _HEADERS.items() if re.match(header, one.header)), ""):
+            raise source.cannot(one.start, what)
 
 
 def _launches(source: _Text) -> Iterator[_Edit]:
@@ -170,11 +173,9 @@ def _launches(source: _Text) -> Iterator[_Edit]:
     code, launches = source.code, {launch.configuration[0]: launch for launch in find_launches(source.text)}
     for match in re.finditer(r"<<<", code):
         here = match.start()
-        if any(
-            re.search(r"\b__(?:global|device)__\b", head) for head in heads_around(source.text, *position(code, here))
-        ):
+        if source.on_device(here):
             raise source.cannot(here, "a kernel that launches a kernel (dynamic parallelism)")
-        if not any("(" in head for head in heads_around(source.text, *position(code, here))):
+        if not source.in_function(here):
             raise source.refusal(here, "a launch stands in a function, and this one in none")
         launch = launches.get(here + 3)
         if launch is None:
@@ -197,81 +198,49 @@ def _not_for_nvcc(source: _Text) -> None:
     if found := re.search(r"\b__global__\s+template\b", code):
         raise source.refusal(found.start(), "template <...> stands ahead of __global__")
     for found in _OF_HOST.finditer(code):
-        if any(
-            re.search(r"\b__(?:global|device)__\b", head) and not re.search(r"\b__host__\b", head)
-            for head in heads_around(source.text, *position(code, found.start()))
-        ):
+        if any(_DEVICE.search(head) and "__host__" not in head for head in source.heads(found.start())):
             what = re.sub(r"\s+", "", found[0])
             raise source.refusal(found.start(), f"{what} is of the host: the code of a kernel cannot use it")
-    for name in {found[1] for found in _GLOBAL.finditer(code)}:
-        calls = []
-        for found in re.finditer(rf"(?<![\w.>:]){name}\s*(?:<[^<>;(){{}}]*>\s*)?\(", code):
-            if _in_function(source, found.start()):
-                calls.append(found.start())
-            elif "__global__" not in re.split(r"[;{}]", code[: found.start()])[-1]:
-                break  # a function of the host has the same name
-        else:
-            for at in calls:
-                # Behind a name or a type it is a variable that is declared.
-                if re.search(r"(?:[{};,(=!&|?:]|\breturn)\s*$", code[:at]):
-                    raise source.refusal(
-                        at, f"a kernel is launched, not called: {name}<<<blocks, threads>>>(arguments)"
-                    )
-
-
-def _matching(code: str, at: int, closer: str) -> int:
-    """Return where `closer` stands that belongs to what is open at `at`; -1 where it is missing."""
-    depth = 0
-    for index in range(at, len(code)):
-        if depth == 0 and code.startswith(closer, index):
-            return index
-        depth += (code[index] in "([{") - (code[index] in ")]}")
-        if depth < 0:
-            return -1
-    return -1
+    functions = all_functions(source.text)
+    of_host = {one.name for one in functions if "__global__" not in code[one.start : one.offset]}
+    names = {one.name for one in functions} - of_host  # a function of the host may have the same name
+    for call in all_calls(source.text):
+        if call.name in names and code.startswith(call.name, call.start) and source.in_function(call.start):
+            raise source.refusal(
+                call.start, f"a kernel is launched, not called: {call.name}<<<blocks, threads>>>(arguments)"
+            )
 
 
 def _shared(source: _Text) -> Iterator[_Edit]:
     code = source.code
-    for match in re.finditer(r"\b__shared__\b", code):
-        if re.search(r"#\s*define\b[^\n]*$", code[: match.start()]):
+    for one in find_declarations(source.text):
+        if "__shared__" not in one.words:
             continue
-        begin = max(code.rfind(mark, 0, match.start()) for mark in ";{}") + 1
-        begin += len(code[begin : match.start()]) - len(code[begin : match.start()].lstrip())
-        end = _matching(code, match.end(), ";")
-        if end < 0:
-            continue  # the compiler says what is missing
-        declaration = code[begin:end]
-        plain = " ".join(_SPECIFIER.sub(" ", declaration).split())
-        if re.search(r"=|\{", plain):
+        begin, end = one.start, one.end
+        if one.has_value:
             raise source.refusal(begin, "shared memory has no initial value: let threads write it, and __syncthreads()")
-        at_file = at_file_scope(source.text, position(code, begin)[0]) and not _in_function(source, begin)
-        breaks = "\n" * declaration.count("\n")
-        if re.search(r"\bextern\b", declaration):
-            form = re.fullmatch(r"(.+?)\b(\w+)\s*\[\s*\]", plain)
-            if form is None:
+        at_file = not source.in_function(begin)
+        breaks = "\n" * code.count("\n", begin, end)
+        if "extern" in one.words:
+            if not one.is_open:
                 raise source.refusal(begin, "dynamic shared memory is written extern __shared__ float name[];")
-            type_ = form[1].strip()
-            heads = "".join(heads_around(source.text, *position(code, begin)))
-            if "AT_DISPATCH" in code and re.search(
-                rf"template\s*<[^>]*\b(?:typename|class)\s+{re.escape(type_)}\b", heads
-            ):
+            (name,), type_ = one.names, one.type
+            of_template = rf"template\s*<[^>]*\b(?:typename|class)\s+{re.escape(type_)}\b"
+            if "AT_DISPATCH" in code and re.search(of_template, "".join(source.heads(begin))):
                 raise source.refusal(
                     begin,
-                    f"{form[2]} has another type for each {type_}, and nvcc wants one for each name: declare extern __shared__ unsigned "
-                    f"char memory[]; and {type_}* {form[2]} = reinterpret_cast<{type_}*>(memory);",
+                    f"{name} has another type for each {type_}, and nvcc wants one for each name: declare extern __shared__ unsigned "
+                    f"char memory[]; and {type_}* {name} = reinterpret_cast<{type_}*>(memory);",
                 )
             storage = "static thread_local " * at_file
-            memory = f'::cuda_cpu::dynamic_shared<{type_}>("{form[2]}")'
-            yield begin, end, f"{storage}{type_}* const {form[2]} = {memory}{breaks}"
+            memory = f'::cuda_cpu::dynamic_shared<{type_}>("{name}")'
+            yield begin, end, f"{storage}{type_}* const {name} = {memory}{breaks}"
             if at_file:
-                yield end + 1, end + 1, _told_at_file(form[2], memory)
+                yield end + 1, end + 1, _told_at_file(name, memory)
             continue
-        static = re.compile(r"\bstatic\s+").match(code, begin)
-        if static:
+        if static := re.compile(r"\bstatic\s+").match(code, begin):
             yield static.start(), static.end(), ""
-        names = [_declared(part) for part in split_arguments(plain)]
-        for name in filter(None, names):
+        for name in one.names:
             told = f'::cuda_cpu::declare_shared("{name}", {name})'
             fits = (
                 f' static_assert(sizeof({name}) <= {_SHARED_BYTES}, "the shared array {name} needs more than 48 KiB, which a block'
@@ -291,18 +260,10 @@ def _kernels_with(source: _Text, name: str, declared: int) -> list[int]:
     None where something else names it, too, which any kernel may call.
     """
     code = source.code
-    ends = _matching(code, declared, "}")  # of its namespace
-    named = [
-        declared + found.start()
-        for found in re.finditer(rf"\b{name}\b", code[declared : ends if ends >= 0 else len(code)])
-    ]
-    bodies = dict[int, set[int]]()
-    for kernel in _GLOBAL.finditer(code, declared):
-        opened = re.compile(r"\)\s*\{").match(code, max(0, _matching(code, kernel.end(), ")")))
-        if opened:
-            inside = range(opened.end(), max(opened.end(), _matching(code, opened.end(), "}")))
-            bodies |= {inside.start: {at for at in named if at in inside}}
-    alone = set().union(*bodies.values()) == {*named} and not re.search(rf"::\s*{name}\b", code)
+    ends = declared + closing("{" + code[declared:], 0) - 1  # of its namespace
+    named = {found.start() for found in re.compile(rf"\b{name}\b").finditer(code, declared, ends)}
+    bodies = {one.body[0]: {at for at in named if at in range(*one.body)} for one in source.kernels()}
+    alone = set().union(*bodies.values()) == named and not re.search(rf"::\s*{name}\b", code)
     return [begin for begin, found in bodies.items() if found] if alone else []
 
 
@@ -312,41 +273,25 @@ def _told_at_file(name: str, told: str) -> str:
 
 def _variables(source: _Text) -> Iterator[_Edit]:
     """Tell the checks of variables that all blocks share: `__device__ int count;`."""
-    for match in _VARIABLE.finditer(source.code):
-        end = _matching(source.code, match.end(), ";")
-        outside = any(
-            re.search(r"\)|\b(?:struct|class|union)\b", head)
-            for head in heads_around(source.text, *position(source.text, match.start()))
-        )
-        if end >= 0 and _in_function(source, match.start()) and not source.code[: match.start()].rstrip().endswith("]"):
-            raise source.refusal(
-                match.start(), f"a variable with {match[0].split()[0]} stands outside of all functions"
-            )
-        if end < 0 or outside or re.search(r"\bextern\b|\boperator\b", match[0]):
+    for one in find_declarations(source.text):
+        word = re.search(r"__(?:device|managed|constant)__", one.words)
+        if word is None or "extern" in one.words:
             continue
-        plain = " ".join(_SPECIFIER.sub(" ", source.code[match.start() : end]).split())
-        for name in filter(
-            None, (_declared(part.partition("=")[0].partition("{")[0]) for part in split_arguments(plain))
-        ):
-            yield end + 1, end + 1, f' static const ::cuda_cpu::Variable cuda_cpu_{name}_("{name}", {name});'
+        if source.in_function(one.start):
+            raise source.refusal(one.start, f"a variable with {word[0]} stands outside of all functions")
+        for name in one.names:
+            yield one.end + 1, one.end + 1, f' static const ::cuda_cpu::Variable cuda_cpu_{name}_("{name}", {name});'
 
 
 def _in_kernels(source: _Text) -> Iterator[_Edit]:
+    for call in all_calls(source.text):
+        of_c = re.fullmatch(r"(?:(?:std)?\s*::\s*)?(\w+)\s*", source.code[call.start : call.opening])
+        if of_c and of_c[1] in _OF_C and source.on_device(call.start):
+            yield call.start, call.start + len(of_c[0].rstrip()), _OF_C[of_c[1]]
     for pattern, new in _IN_KERNELS.items():
         for match in re.finditer(pattern, source.code):
-            heads = heads_around(source.text, *position(source.text, match.start()))
-            if any(re.search(r"\b__(?:global|device)__\b", head) for head in heads):
+            if source.on_device(match.start()):
                 yield match.start(), match.end(), new
-
-
-def _in_function(source: _Text, offset: int) -> bool:
-    return any("(" in head for head in heads_around(source.text, *position(source.text, offset)))
-
-
-def _declared(declarator: str) -> str:
-    """Return the name that a declarator declares: `tile` of `float tile[32][33]`."""
-    found = re.search(r"(\w+)\s*(?:\[.*\]\s*)?$", declarator)
-    return found[1] if found else ""
 
 
 def _tokens(source: _Text) -> Iterator[_Edit]:
@@ -360,67 +305,42 @@ def _tokens(source: _Text) -> Iterator[_Edit]:
 
 def _named(source: _Text) -> Iterator[_Edit]:
     """Tell the checks which tensor a pointer or accessor is of."""
-    code = source.code
-    for match in _POINTER_CALL.finditer(code):
-        begin = _start_of_expression(code, match.start())
-        if begin < 0:
-            continue
-        tensor = source.text[begin : match.start()]
-        shown = re.sub(r"\s+", "", tensor).replace("\\", "").replace('"', "'")
-        how = "with_accessors" if match[2] else "named"
-        yield begin, begin, f"::cuda_cpu::{how}({'*' * (match[1] == '->')}"
-        yield match.start(), match.end(1), f', "{shown}").'
+    for call in all_calls(source.text):
+        if call.is_member and (
+            _POINTERS.fullmatch(call.name) or (call.name == "data" and source.code[call.opening - 1] == ">")
+        ):
+            tensor, sign = (
+                source.text[call.start : call.dot].rstrip(),
+                "->" if source.code[call.dot :].lstrip()[:1] == "-" else ".",
+            )
+            shown = re.sub(r"\s+", "", tensor).replace("\\", "").replace('"', "'")
+            how = "with_accessors" if call.name in _WITH_ACCESSORS else "named"
+            yield call.start, call.start, f"::cuda_cpu::{how}({'*' * (sign == '->')}"
+            yield call.start + len(tensor), source.code.index(sign, call.dot) + len(sign), f', "{shown}").'
 
 
 def _empty(source: _Text) -> Iterator[_Edit]:
     """Tell the checks which tensors hold nothing. One that is kept between calls may hold nothing in part of it."""
     code = source.code
-    for match in _EMPTY.finditer(code):
-        close = _matching(code, match.end(), ")")
-        dot = code[: match.start()].endswith(".")
-        begin = _start_of_expression(code, match.start() - 1) if dot else match.start()
-        statement = code[max(code.rfind(mark, 0, match.start()) for mark in ";{}") + 1 : match.start()]
-        if close >= 0 and begin >= 0 and not re.search(r"\bstatic\b", statement):
-            yield begin, begin, "::cuda_cpu::unwritten("
-            yield close + 1, close + 1, ")"
+    for call in all_calls(source.text):
+        if call.name == "new_empty" if call.is_member else _EMPTY.fullmatch(code, call.start, call.opening):
+            statement = code[max(code.rfind(mark, 0, call.start) for mark in ";{}") + 1 : call.start]
+            if not re.search(r"\bstatic\b", statement):
+                yield call.start, call.start, "::cuda_cpu::unwritten("
+                yield call.end, call.end, ")"
 
 
 def _calls(source: _Text) -> Iterator[_Edit]:
     """Tell the checks what a function of the host calls the tensors that it is given."""
-    for match in _FUNCTION.finditer(source.code):
-        if match[1] in ("if", "for", "while", "switch", "catch"):
-            continue
-        named = []
-        for part in split_arguments(source.code[match.start(2) : match.end(2)]):
-            form = re.fullmatch(r"\s*(?:const\s+)?(?:(?:at|torch)\s*::\s*)?Tensor\s*(?:const\s*)?&?\s*(\w+)\s*", part)
-            if form:
-                named.append(f'{{"{form[1]}", &{form[1]}}}')
-        if named:
-            told = f'::cuda_cpu::Call cuda_cpu_call_("{match[1]}", {{{", ".join(named)}}});'
-            yield match.end(), match.end(), f" {told}"
-
-
-def _start_of_expression(code: str, end: int) -> int:
-    """Return where the expression begins that ends at `end`: `x`, `f(a).b`, `tensors[0]`, `(a + b)`; -1 where it is none of these."""
-    at = end
-    while True:
-        at = bracket = len(code[:at].rstrip())
-        while at and code[at - 1] in ")]":
-            depth = 0
-            while at > 0:
-                at -= 1
-                depth += (code[at] in ")]") - (code[at] in "([")
-                if depth == 0:
-                    break
-            bracket, at = at, len(code[:at].rstrip())
-        name = re.search(r"[A-Za-z_]\w*$", code[max(0, at - 200) : at])
-        if name is None or name[0] == "return":
-            return bracket if code[bracket] == "(" and (name or code[at - 1] in "=,(;{") else -1
-        at -= len(name[0])
-        before = re.search(r"(?:\.|->|::)\s*$", code[max(0, at - 20) : at])
-        if before is None:
-            return at
-        at -= len(before[0])
+    for one in all_functions(source.text):
+        named = [
+            f'{{"{own}", &{own}}}'
+            for own, type_ in zip(one.names, one.types, strict=True)
+            if own and _TENSOR.fullmatch(type_)
+        ]
+        if named and one.body[0]:
+            told = f'::cuda_cpu::Call cuda_cpu_call_("{one.name}", {{{", ".join(named)}}});'
+            yield one.body[0], one.body[0], f" {told}"
 
 
 #: What is rewritten in every text of tensors.

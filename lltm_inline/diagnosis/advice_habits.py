@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from ..cpp.masks import closing
 from .compiler_log import Record
 from .names import corrected, is_near
 from .rules import Rules
 from .source_text import (
     at_file_scope,
-    closing,
     definition,
     end_of_code_before,
     heads_around,

@@ -14,8 +14,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ..cpp.masks import closing
 from .compiler_log import plain_name
-from .source_text import closing, line_of, mask, offset_of
+from .source_text import line_of, mask, offset_of
 
 _PLACE = re.compile(
     r"(?P<file>[^\n]+?)\((?P<line>\d+)\): (?P<severity>(?:catastrophic |internal )?error|warning|note|remark)"

@@ -13,14 +13,15 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..cpp.functions import squeezed
+from ..cpp.masks import blank, closing, heads, opaque, taken, unquoted, without
+from ..cpp.masks import mask as code_mask
+
 #: How the names of texts end that no user wrote.
 GENERATED = ("(binding)", "(launchers)", "(instances)")
 
-_OPAQUE = re.compile(
-    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|R"([^()\s\\]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"?|(?<!\w)'(?:\\.|[^'\\\n])*'?""",
-    re.S,
-)
-_NOT_NEWLINE = re.compile(r"[^\n]")
+#: What opens and has no end is no code either, nor are words in single quotes.
+_UNENDED = re.compile(r"""/\*.*|"[^\n]*|(?<!\w)'(?:\\.|[^'\\\n])*'?""", re.DOTALL)
 _WORD = re.compile(r"(?<!\w)[A-Za-z_]\w*")
 _PYTHON = re.compile(
     r"\s*(def \w+\(.*:|class \w+.*:|import [\w.]+( as \w+)?|from [\w.]+ import .*|@\w[\w.]*)\s*(#.*)?$"
@@ -46,7 +47,7 @@ def mask(text: str) -> str:
         >>> mask('f("(") // {')
         'f(   )     '
     """
-    return _OPAQUE.sub(lambda match: _NOT_NEWLINE.sub(" ", match[0]), text)
+    return _UNENDED.sub(lambda match: blank(match[0]), unquoted(text))
 
 
 def swallowing_comments(text: str) -> list[tuple[int, int, str]]:
@@ -56,12 +57,8 @@ def swallowing_comments(text: str) -> list[tuple[int, int, str]]:
         >>> swallowing_comments("/* a\\nint f();\\n/* b */")
         [(1, 1, ' a\\nint f();\\n')]
     """
-    found = []
-    for match in _OPAQUE.finditer(text):
-        lost = match[0][2:].partition("/*")
-        if match[0].startswith("/*") and lost[1] and "\n" in lost[0]:
-            found.append((*position(text, match.start()), lost[0]))
-    return found
+    comments = [(start, text[start + 2 : end].partition("/*")) for start, end, opener in opaque(text) if opener == "/*"]
+    return [(*position(text, start), lost) for start, (lost, other, _) in comments if other and "\n" in lost]
 
 
 @lru_cache(maxsize=64)
@@ -83,14 +80,9 @@ def line_of(text: str, number: int) -> str:
 
 def end_of_code_before(text: str, number: int) -> tuple[int, int] | None:
     """Return (line, column) just behind the last code ahead of line `number`: where a missing `;` belongs."""
-    lines = mask(text).split("\n")
-    original = text.split("\n")
-    for index in range(min(number - 1, len(lines)) - 1, -1, -1):
-        # A literal at the end of a line is masked too, so ask the original where the code ends.
-        if original[index].strip() and not original[index].lstrip().startswith(("//", "/*", "*")):
-            code = re.sub(r"\s*(//.*|/\*.*\*/\s*)$", "", original[index]) if lines[index].rstrip() else original[index]
-            return index + 1, len(code.rstrip()) + 1
-    return None
+    code = without(text, ((start, end) for start, end, opener in opaque(text) if opener in ("//", "/*")))
+    ahead = "\n".join(code.split("\n")[: number - 1]).rstrip()
+    return position(ahead, len(ahead)) if ahead else None
 
 
 def strange_character(line: str) -> tuple[int, str] | None:
@@ -174,24 +166,8 @@ def parameters(code: str, name: str) -> str | None:
         'const float* x, int n = f()'
     """
     start = re.search(rf"(?<![\w.>])(?:operator)?{re.escape(name)}\s*(?:<[^;(]*>)?\s*\(", code)
-    if start is None or (end := closing(code, start.end() - 1)) == len(code):
-        return None
-    return " ".join(code[start.end() : end].split())
-
-
-def closing(code: str, opening: int) -> int:
-    """Return the place of the bracket that closes the round one at `opening`; the end of the text where none does.
-
-    Example:
-        >>> closing("f(g(x), 1);", 1), closing("f(g(x)", 1)
-        (9, 6)
-    """
-    depth = 0
-    for at in range(opening, len(code)):
-        depth += (code[at] == "(") - (code[at] == ")")
-        if depth == 0:
-            return at
-    return len(code)
+    end = closing(code, start.end() - 1) if start else len(code)
+    return squeezed(code[start.end() : end]) if start and end < len(code) else None
 
 
 def uses(text: str, name: str) -> list[tuple[int, int]]:
@@ -214,15 +190,7 @@ def heads_around(text: str, line: int, column: int = 1) -> list[str]:
         >>> heads_around("namespace a {\\nvoid f() { g(", 2, 14)
         ['namespace a ', '\\nvoid f() ']
     """
-    code = mask(text)
-    here = offset_of(code, line, column)
-    stack: list[int] = []
-    for match in re.finditer(r"[{}]", code[:here]):
-        if match[0] == "{":
-            stack.append(match.start())
-        elif stack:
-            stack.pop()
-    return [re.split(r"[;{}]", code[:start])[-1] for start in stack]
+    return heads(mask(text), offset_of(text, line, column))
 
 
 def function_around(text: str, line: int, column: int = 1) -> str:
@@ -277,7 +245,7 @@ def bracket_fault(text: str) -> BracketFault | None:
         >>> bracket_fault("int f() {\\n  if (a) {\\n    b();\\n}\\n").line
         2
     """
-    code = _one_branch(mask(text))
+    code = mask(code_mask(taken(text)))  # two branches may open the same bracket
     if _balanced(code):
         return None
     stack: list[int] = []
@@ -311,24 +279,6 @@ def bracket_fault(text: str) -> BracketFault | None:
         else:
             return (early if not stack else None) or _mismatch(code, stack, here, suspect)
     return suspect or (_unclosed(code, stack[-1], len(code.rstrip())) if stack else None)
-
-
-def _one_branch(code: str) -> str:
-    """Blank out directives, and what stands behind `#else` and `#elif`: two branches may open the same bracket."""
-    lines, hidden, continued = code.split("\n"), 0, False
-    for index, line in enumerate(lines):
-        directive = re.match(r"\s*#\s*(\w*)", line)
-        word = directive[1] if directive else ""
-        if hidden and word.startswith("if"):
-            hidden += 1
-        elif word in ("else", "elif") and hidden < 2:
-            hidden = 1
-        elif word == "endif" and hidden:
-            hidden -= 1
-        if directive or continued or hidden:
-            lines[index] = " " * len(line)
-        continued = (directive is not None or continued) and line.endswith("\\")
-    return "\n".join(lines)
 
 
 def _balanced(code: str) -> bool:

@@ -14,7 +14,7 @@ from .. import ops
 from ..base.device import DEVICES
 from ..cpp.functions import Function, find_function
 from ..cpp.lists import split
-from ..cpp.masks import mask
+from ..cpp.masks import directives, headers, mask
 from ..errors import DefinitionError
 from ..model.kernel import Kernel
 from ..model.op import Argument
@@ -447,22 +447,22 @@ _STABLE_PRELUDE = {
 }
 
 
-#: A header with all of torch.
-_WHOLE = re.compile(r"^\s*#\s*include\s*[<\"](torch/(?:extension|torch|all|types)\.h)", re.MULTILINE)
+#: Headers with all of torch.
+_WHOLE = ("torch/extension.h", "torch/torch.h", "torch/all.h", "torch/types.h")
 
 
 def _needed(text: str, part: Part, kind: str) -> list[str]:
     """List the headers that a text relies on and does not include itself."""
-    whole = _WHOLE.search(text)
+    whole = next((one for one in directives(text) if one.header in _WHOLE), None)
     # What stands ahead of it counts on it, as load_inline lets it.
-    found = [f"<{whole[1]}>"] if whole and mask(text[: whole.start()]).strip() else []
+    found = [f"<{whole.header}>"] if whole and mask(text[: whole.start]).strip() else []
     if kind == "cuda":
         return found
     prelude = _STABLE_PRELUDE if part.kernel.api == "stable" else _PRELUDE
     # What is included behind the params has to come ahead of them, too: headers may use the same names.
     place = place_of_params(part.kernel.params, text) if part.kernel.params else text.count("\n") + 1
     ahead = "\n".join(text.split("\n")[:place])
-    included = set(re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", ahead, re.MULTILINE))
+    included = headers(ahead)
     code = mask(text)
     parallel = part.kernel.api == "aten" and re.search(_PRELUDE["ATen/Parallel.h"], code)
     found += ['"parallel.h"'] if parallel else []
@@ -470,7 +470,7 @@ def _needed(text: str, part: Part, kind: str) -> list[str]:
         return found + ["<torch/extension.h>"] * ("torch/extension.h" not in included)
     if included & {"torch/csrc/stable/c/shim.h", "torch/csrc/stable/ops.h"}:
         included.add("torch/csrc/inductor/aoti_torch/c/shim.h")
-    if included & {"ATen/ATen.h", "torch/extension.h", "torch/torch.h", "torch/all.h", "torch/types.h"}:
+    if included & {"ATen/ATen.h", *_WHOLE}:
         included.add("ATen/Dispatch.h")
     found += [f"<{header}>" for header, words in prelude.items() if header not in included and re.search(words, code)]
     return found

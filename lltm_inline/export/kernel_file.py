@@ -25,7 +25,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..cpp.masks import mask
+from ..cpp.masks import directives, mask
 from ..errors import DefinitionError
 from ..source.template import number, place_of_params
 
@@ -168,16 +168,16 @@ def _refuse(file: KernelFile, text: str, what: str) -> None:
 
 def _insertions(file: KernelFile, text: str, lines: list[str]) -> tuple[dict[int, str], bool]:
     """Say what goes ahead of which line, and whether the namespace is still open at the end."""
-    directives = _directives(text)
+    headers = {text.count("\n", 0, one.start) for one in directives(text) if one.name == "include"}
     depths = _depths(text)
     ahead: dict[int, str] = {}
-    start = _end_of_headers(text, directives)
+    start = _end_of_headers(text)
     place = min(place_of_params(file.params, text), len(lines) - 1) if file.params else -1
     while 0 <= place < len(lines) - 1 and not lines[place].strip():
         place += 1
     is_open = False
     for index, line in enumerate(lines):
-        is_header = directives[index] == "include" and depths[index] == 0
+        is_header = index in headers and depths[index] == 0
         if is_header:
             if is_open:
                 ahead[index] = f"{_closing(file.namespace)}\n\n"
@@ -196,13 +196,6 @@ def _block(params: Mapping[str, int | float]) -> str:
     return f"{_PARAMS_BEGIN}\n{defines}{_PARAMS_END}\n\n"
 
 
-def _directives(text: str) -> list[str]:
-    """Name the directive that stands in each line; nothing where there is none."""
-    hidden = mask(text.replace("#", "\x01"))  # so that comments and strings are blank, and directives are not
-    found = (re.match(r"\s*\x01\s*(\w+)", line) for line in hidden.split("\n"))
-    return [match[1] if match else "" for match in found]
-
-
 def _depths(text: str) -> list[int]:
     """Tell for each line how many braces are open where it begins."""
     depths, depth = [], 0
@@ -212,17 +205,16 @@ def _depths(text: str) -> list[int]:
     return depths
 
 
-def _end_of_headers(text: str, directives: list[str]) -> int:
+def _end_of_headers(text: str) -> int:
     """Return the line behind the headers that a text begins with, and behind the conditions that these stand in."""
-    place = depth = 0
-    has_header = False
-    for index, code in enumerate(mask(text).split("\n")):
-        if code.strip():
+    place, depth, has_header, code = 0, 0, False, mask(text)
+    for one in directives(text):
+        if code[: one.start].strip():
             break
-        depth += directives[index].startswith("if") - (directives[index] == "endif")
-        has_header |= directives[index] == "include"
+        depth += one.name.startswith("if") - (one.name == "endif")
+        has_header |= one.name == "include"
         if depth == 0 and has_header:
-            place, has_header = index + 1, False
+            place, has_header = text.count("\n", 0, one.end) + 1, False
     return place
 
 

@@ -29,6 +29,7 @@ from ..export.render import fill
 from ..model.kernel import Kernel
 from ..model.registry import Argument, Op
 from ..source.signature import cpp_type, returned_type, tuple_of
+from ..source.types import NARROW, read_type
 from .matching import Called, Match, bound_of, is_tensor, match_functions, unqualified
 from .reading import find_modules
 from .setup_py import Extension
@@ -164,9 +165,9 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
     lists = [a.name for a in op.signature.inputs if a.is_list and (dense or by_reference.match(own[a.name]))]
 
     def handed(name: str, needed: bool) -> str:
-        numbers = re.search(r"\bvector\s*<\s*(int|float)\s*>", own.get(name, ""))  # from those of 64 bits
-        if numbers:
-            return f"std::vector<{numbers[1]}>({name}.begin(), {name}.end())"
+        type_ = read_type(own.get(name, ""))
+        if type_.kind in ("int[]", "float[]") and type_.of in ("int", "float"):  # from those of 64 bits
+            return f"std::vector<{type_.of}>({name}.begin(), {name}.end())"
         if name in optional and dense:
             return f"{name} ? std::optional<at::Tensor>({name}->contiguous()) : std::nullopt"
         return f"{name}.contiguous()" if needed else name
@@ -178,8 +179,7 @@ def adapter_text(op: Op, match: Match, dense: bool, names: Sequence[str] = ("for
     def declared(argument: Argument) -> str:
         # Of an integer of 32 bits the binding sees whether a number fits.
         plain = own[argument.name].replace("&", "").strip()
-        is_narrow = argument.type == "int" and re.fullmatch(r"(?:const )?int(?:32_t)?", plain)
-        return plain if is_narrow else cpp_type(argument, "aten")
+        return plain if argument.type == "int" and read_type(plain).of in NARROW else cpp_type(argument, "aten")
 
     def given(name: str) -> str:
         if name not in (*variables, *lists):

@@ -21,18 +21,19 @@ from torch import Tensor
 
 from ..base.arguments import did_you_mean, function, plural, refusal, shown, string, strings
 from ..base.files import escaped
-from ..cpp.functions import Function, at_file_scope
-from ..cpp.masks import code_of, mask, taken
+from ..cpp.functions import Function, at_file_scope, laid_open, squeezed
+from ..cpp.masks import mask, taken
 from ..diagnosis.source_text import python_line
 from ..errors import DefinitionError, InputError
 from ..model.kernel import Kernel
-from ..model.op import LIST, fits, is_default
+from ..model.op import LIST, RESULTS, fits, is_default
 from ..model.registry import Op, registry
 from ..model.reserved import is_reserved
 from ..run.cases.drawing import is_label
 from ..run.compare import dtype_name
 from ..run.function import each
 from ..source.signature import aliases_in, meant_function
+from ..source.types import read_type
 from .classic import adapter_text, flags_of
 from .example import (
     Call,
@@ -49,7 +50,7 @@ from .example import (
     words,
 )
 from .matching import is_tensor, match_functions, of_gradient, unqualified
-from .reading import Unclear, body_of, find_modules, laid_open, result_of, used_by, whole_body
+from .reading import Unclear, body_of, find_modules, result_of, used_by, whole_body
 from .trial import COUNT, COUNTS, Trial, seen
 
 #: Arguments of `load_inline` that ask for what does not exist here.
@@ -96,25 +97,14 @@ _OF_EXTENTS = re.compile(r"\b([A-Za-z])\s*=\s*[^;=]*\.\s*(?:sizes?|numel)\s*\(")
 _CAPITAL = re.compile(r"\b[A-Z]\b")
 _DISPATCH = re.compile(r"AT_DISPATCH_(?:FLOATING|ALL)_TYPES(\w*\s*\([^;{\[]*)")
 
-_TENSOR = r"(?:(?:::)?(?:at|torch)::)?Tensor"
-_OPTIONAL = r"(?:std|c10|torch|at)::optional\s*<\s*({})\s*>"
-_NUMBERS = {
-    "int": r"(?:std::)?u?int(?:8|16|32|64)?_t|(?:unsigned )?(?:int|long|short|char)(?: long)?(?: int)?|unsigned|(?:std::)?s(?:ize|size)_t",
-    "float": r"double|float|(?:(?:at|c10|torch)::)?Scalar",
-    "bool": r"bool",
-    "str": r"(?:std::)?string|(?:std::|c10::)?string_view",
-    "ScalarType": r"(?:at|c10|torch)::(?:ScalarType|Dtype)",
+#: The numbers that a list may hold.
+_LISTED = {"int[]": ("int64_t", "int", "long"), "float[]": ("double", "float")}
+#: The types of an op that a function of others may take.
+_ARGUMENTS = {LIST, *_LISTED} | {
+    f"{kind}{mark}" for kind in ("Tensor", "ScalarType", "int", "float", "bool", "str") for mark in ("", "?")
 }
-_LISTS = {
-    LIST: rf"std::vector\s*<\s*{_TENSOR}\s*>|(?:at|c10|torch)::(?:TensorList|ArrayRef\s*<\s*{_TENSOR}\s*>)",
-    "int[]": r"std::vector\s*<\s*(?:int64_t|int|long)\s*>|(?:at|torch|c10)::IntArrayRef",
-    "float[]": r"std::vector\s*<\s*(?:double|float)\s*>",
-}
-
-#: How the type ends that a function returns.
-_RETURNED = re.compile(
-    rf"(?:(?:^|\s)(?:void|auto|double|float|bool|{_TENSOR}|{_NUMBERS['int']})|std::(?:vector|tuple|pair|array)\s*<.*>|_list|List)\Z"
-)
+#: How the type ends that a function returns, where it is neither a tensor nor a number.
+_RETURNED = re.compile(r"(?:(?:^|\s)(?:void|auto)|std::(?:vector|tuple|pair|array)\s*<.*>|_list|List)\Z")
 
 
 def from_load_inline(
@@ -267,7 +257,7 @@ def _unfinished(masked: str) -> str:
 
 def _code(text: str) -> str:
     """Return the code of a text, without its nameless namespaces: what these hold can be called as what stands outside."""
-    return laid_open(code_of(text), "")
+    return laid_open(text, "")
 
 
 def _of(what: str, given: Any, pairs: Mapping[str, str], where: str) -> Callable[[str], Any]:
@@ -488,7 +478,9 @@ def _defined(code: str, name: str, where: str) -> Function:
             f"at::Tensor {name}_float(at::Tensor x) {{ return {name}<float>(x); }}"
         )
     spelled = meant_function(found[0], aliases_in(mask(code)))
-    if not _RETURNED.search(re.sub(r"\bconst\b|&", " ", spelled.returns).strip()):
+    plain = squeezed(re.sub(r"\bconst\b|&", " ", spelled.returns))
+    returned = {_kind_of(one) for one in (plain, plain.rpartition(" ")[2]) if not one.endswith("Scalar")} & {*RESULTS}
+    if not returned and not _RETURNED.search(plain):
         raise DefinitionError(
             f"{where}: {name!r} returns {spelled.returns!r}, want tensors or numbers: one, several in a std::tuple, a std::vector of "
             "tensors, or void. Write a function around it that returns such, and name that one in functions"
@@ -530,15 +522,7 @@ def _arguments(found: Function, where: str) -> list[_Argument]:
     arguments: list[_Argument] = []
     for number, one in enumerate(found.parameters, 1):
         type_, own, default = one.type, one.name, one.default
-        plain = re.sub(r"\s+", " ", re.sub(r"\bconst\b|&", " ", type_)).strip()
-        kind = next((kind for kind, pattern in (_NUMBERS | _LISTS).items() if re.fullmatch(pattern, plain)), "")
-        if re.fullmatch(_TENSOR, plain):
-            kind = "Tensor"
-        optional = re.fullmatch(_OPTIONAL.format(".*"), plain)
-        if optional:
-            inner = optional[1].strip()
-            kind = "Tensor?" if re.fullmatch(_TENSOR, inner) else ""
-            kind = kind or next((f"{kind}?" for kind, pattern in _NUMBERS.items() if re.fullmatch(pattern, inner)), "")
+        kind = _kind_of(type_)
         if not kind:
             raise DefinitionError(
                 f"{where}: argument {number} is {f'{type_} {own}'.strip()!r}, want a tensor, a number, a string, a list of "
@@ -546,7 +530,7 @@ def _arguments(found: Function, where: str) -> list[_Argument]:
                 "one in functions"
             )
         name = _named(own, number, kind, arguments)
-        narrow = kind.startswith("float") and re.search(r"\bfloat\b", plain) is not None
+        narrow = kind.startswith("float") and read_type(type_).of == "float"
         arguments.append(_Argument(own, name, kind, "const" not in type_, narrow, _default(kind, default)))
     if not any(argument.type in ("Tensor", LIST) for argument in arguments):
         raise DefinitionError(
@@ -556,6 +540,13 @@ def _arguments(found: Function, where: str) -> list[_Argument]:
     # As in C++, what stands behind a default has one: where one cannot be read, those ahead of it go, too.
     given = max((number for number, argument in enumerate(arguments) if not argument.default), default=-1)
     return [replace(a, default="") if number < given else a for number, a in enumerate(arguments)]
+
+
+def _kind_of(type_: str) -> str:
+    """Return the type of an op that a type of C++ stands for; nothing where a function of others cannot be called with it."""
+    found = read_type(type_)
+    fits = found.of in _LISTED.get(found.kind, (found.of,)) and "stable" not in found.of
+    return found.kind if fits and found.kind in _ARGUMENTS else ""
 
 
 def _default(kind: str, text: str) -> str:
@@ -771,7 +762,8 @@ def _kind(result: Any, returns: str, where: str) -> str:
         DefinitionError: the reference returns what no op does.
     """
     if result is None:
-        return next((kind for kind in ("float", "int", "bool") if re.fullmatch(_NUMBERS[kind], returns)), "Tensor")
+        declared = read_type(returns).kind
+        return declared if declared in RESULTS else "Tensor"
     kind = "Tensor" if isinstance(result, Tensor) else {bool: "bool", int: "int", float: "float"}.get(type(result))
     if kind is None:
         raise DefinitionError(f"{where}: the reference returns {shown(result)}, want tensors or numbers")

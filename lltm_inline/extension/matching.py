@@ -9,23 +9,22 @@ from functools import partial
 from typing import Any
 
 from ..base.arguments import plural
-from ..cpp.functions import Function, find_function
+from ..cpp.functions import Function, find_function, laid_open
 from ..cpp.lists import split
 from ..cpp.masks import closing, mask
 from ..errors import DefinitionError
+from ..model.op import LIST
 from ..model.registry import Argument, Op
 from ..model.shapes import solve
 from ..source.signature import CPP_DTYPES, aliases_in, meant_function
-from .reading import Result, Unclear, begun, body_of, laid_open, result_of, whole_body
+from ..source.types import CppType, read_type
+from .reading import Result, Unclear, begun, body_of, result_of, whole_body
 
 _GRADIENT = re.compile(r"(?:d|grad|gradient)_(\w+)|(\w+)_grad(?:ient)?")
 #: The same without an underscore: `dx`, `gradInput`. Of many words that begin so it is none.
 _SHORT_GRADIENTS = tuple(map(re.compile, (r"grad(\w+)", r"[dg](\w+)", r"(\w+)Grad")))
 #: How a name begins that is of a gradient, whatever of.
 _BEGUN = tuple(map(re.compile, (r"grad(?:ient)?_?(\w+)", r"d_?(\w+)", r"(\w+)_grad")))
-_LIST = re.compile(r"\b(?:vector\s*<[^<>]*Tensor\s*>|TensorList|ArrayRef\s*<[^<>]*Tensor\s*>)")
-_EXTENTS = re.compile(r"\b(?:vector\s*<\s*int64_t\s*>|IntArrayRef|IntList)")
-_TENSOR = re.compile(r"(?:const )?(?:(?:::)?(?:at|torch)::)?Tensor\b")
 #: What a function returns that leaves its results in tensors that it is given; an integer is how it went.
 _NOTHING = re.compile(r"(?:static |inline )*(?:void|bool|int|long|int64_t)")
 #: What such a tensor is called, where neither the op nor the other arguments say it.
@@ -33,8 +32,6 @@ _FILLED = re.compile(r"_?(?:out\w*|\w+_out|dst|dest|res(?:ult)?s?|y|z)_?")
 #: Calls that make a tensor of a shape, which they take first; and the gradient of a table, whose rows they take third.
 _MAKES = re.compile(r"(?:\w+\s*(?:::|\.)\s*)*(?:new_)?(?:zeros|empty|ones|full)\s*\(")
 _TABLE = re.compile(r"(?:\w+\s*::\s*)*embedding_(?:dense_)?backward\s*\(")
-#: The type of a number that may be a size.
-_WHOLE = re.compile(r"\b(?:int\w*|long|size_t)\b")
 _BY_HAND = "Or write 'forward' and 'backward' by hand, and take the file with li.Kernel.from_files"
 
 
@@ -65,7 +62,7 @@ class Called:
         """Spell one of the returned tensors, where `returned` holds what the function gives; as a number, how many a vector holds."""
         if self.filled:
             return made(self.result.names[index])
-        if kind == "int" and re.search(r"\bvector\s*<[^<>]*Tensor", self.function.returns):
+        if kind == "int" and read_type(self.function.returns).kind == LIST:
             return "static_cast<int64_t>(returned.size())"
         if self.is_single:
             return "returned"
@@ -112,7 +109,7 @@ class Called:
 
 def is_tensor(type_: str) -> bool:
     """Whether a type of C++ is a tensor, and no number and nothing optional."""
-    return _TENSOR.match(type_) is not None
+    return read_type(type_).kind == "Tensor"
 
 
 def made(name: str) -> str:
@@ -384,10 +381,11 @@ class _Matching:
             )
         if unknown := [p for p in others if not handed[p]]:
             name, sized = backward.names[unknown[0]], next(iter(made), self.inputs[0])
+            is_whole = read_type(backward.types[unknown[0]]).kind == "int"
             size = f"If it is the size of a tensor, write there of which, such as const int64_t {name} = {sized}.size(0); else give"
             raise self.error(
                 f"argument {name!r} of {backward.name!r} is none of what {forward.name!r} takes or returns: {', '.join(known)}. "
-                f"{size if _WHOLE.search(backward.types[unknown[0]]) else 'Give'} both the same name"
+                f"{size if is_whole else 'Give'} both the same name"
             )
         exact = {of_gradient(backward.names[position], known): position for position in gradients}
         in_order = [exact[name] for name in self.returned] if set(exact) == set(self.returned) else gradients
@@ -405,7 +403,7 @@ class _Matching:
     ) -> str | tuple[str, ...]:
         """Say what an argument of backward is that forward neither takes nor returns: a list of such, or extents of an input."""
         name, type_ = backward.names[position], backward.types[position]
-        if _LIST.search(type_):
+        if read_type(type_).kind == LIST:
             return self.listed(backward, name, known)
         return "" if backward.takes_tensor(position) else self.extent(forward, backward, name, type_, made)
 
@@ -429,7 +427,7 @@ class _Matching:
     def extent(self, forward: Called, backward: Called, name: str, type_: str, made: Mapping[str, int]) -> str:
         """Say of which input a number is an extent, or a list the extents: that whose gradient is made with it, or as forward says."""
         body = whole_body(self.code, backward.function)
-        is_list = _EXTENTS.search(type_) is not None
+        is_list = read_type(type_) == CppType("int[]", "int64_t")
         for taken, index in made.items():
             words = _sizes(body, next(iter(backward.result.begun[index : index + 1]), backward.result.names[index]))
             if name in words:
@@ -542,7 +540,7 @@ def _sizes(body: str, gradient: str) -> list[str]:
         gradient = found.pop() if len(found) == 1 else ""
     for pattern, place in ((_MAKES, 0), (_TABLE, 2)):
         if call := pattern.match(gradient):
-            given = split(gradient[call.end() : closing(gradient, call.end() - 1) - 1])[place : place + 1]
+            given = split(gradient[call.end() : closing(gradient, call.end() - 1)])[place : place + 1]
             return [word.strip() for one in given for word in split(one.strip().strip("{}"))]
     return []
 

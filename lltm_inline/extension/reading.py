@@ -6,21 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..cpp.bodies import find_calls, find_returns
-from ..cpp.functions import Function, at_file_scope, find_function, find_functions
-from ..cpp.lists import split
-from ..cpp.masks import blank, closing, code_of, mask
+from ..cpp.bodies import Returned, find_calls, find_returns
+from ..cpp.functions import Function, at_file_scope, find_function, find_functions, squeezed
+from ..cpp.masks import blank, code_of, mask
 
 _MODULES = ("PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_IMPL", "TORCH_LIBRARY_FRAGMENT")
 #: Keys of the dispatcher under which a function computes nothing of its own.
 _OTHER_KEY = re.compile(r"Meta|Autograd\w*|Autocast\w*")
 _BOUND = re.compile(r"(?:(?:torch::wrap_pybind_function|TORCH_FN)\s*\(\s*)?&?\s*([\w:]+|[^,()]*)")
-_LIST = re.compile(
-    r"(?:std::(?:vector|tuple|array)\s*<[^{}]*>\s*)?\{(.*)\}\Z"
-    r"|std::(?:make_tuple|tie|tuple\s*<[^(){}]*>)\s*\((.*)\)\Z",
-    re.DOTALL,
-)
-_CALL = re.compile(r"(\w+)\s*\((.*)\)\Z", re.DOTALL)
 #: A line of the preprocessor, with those that it goes on in.
 _MACRO = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 #: So many functions are followed, one into the next.
@@ -29,9 +22,8 @@ _DEEPEST = 3
 _HANDED = re.compile(r"\s*(\w+)(?:\.contiguous\(\s*\))?\s*")
 #: Ways to go on from a tensor that leave its shape as it is: what works in place, but for those that are there to change the shape.
 _KEEPS = re.compile(
-    r"\s*\.\s*(?:(?!resize|set_|t_|transpose|swap|(?:un)?squeeze)\w+_|index_add|index_put|index_copy|scatter_add|contiguous|clone)\s*\("
+    r"(?!resize|set_|t_|transpose|swap|(?:un)?squeeze)\w+_|index_add|index_put|index_copy|scatter_add|contiguous|clone"
 )
-_BEGINS = re.compile(r"\s*(?:std::move\s*\(\s*)?(\w+(?:\s*::\s*\w+)*(?:\s*\.\s*new_\w+)?\s*)")
 _NAME = re.compile(r"(?:std::move\s*\(\s*)?([A-Za-z_]\w*)\s*\)?\Z")
 
 
@@ -82,17 +74,6 @@ def _meant(code: str, name: str, spaces: Sequence[str]) -> str:
     return name
 
 
-def laid_open(code: str, space: str) -> str:
-    """Return a text with the inside of a namespace at file scope, every character of it where it was; of an empty name the nameless."""
-    for part in space.split("::"):
-        masked = mask(code)
-        for match in reversed([*re.finditer(rf"\bnamespace\b\s*(?:\w+\s*::\s*)*{part}\s*\{{", masked)]):
-            end = closing(masked, match.end() - 1)
-            inside = code[match.end() : end - 1]
-            code = f"{code[: match.start()]}{' ' * len(match[0])}{inside} {code[end:]}"
-    return code
-
-
 @dataclass(frozen=True)
 class Result:
     """What a function returns.
@@ -129,7 +110,7 @@ def result_of(code: str, function: Function, name: str, seen: tuple[str, ...] = 
         >>> result_of(text, find_function(text, "g"), "g")
         Result(names=('x', 'y'), aliases={'x': 'a'})
     """
-    results = [_result(code, function, name, text, seen) for text in find_returns(code[slice(*function.body)])]
+    results = [_result(code, function, name, one, seen) for one in find_returns(code[slice(*function.body)])]
     if not results:
         raise Unclear("returns nothing")
     if len({len(result.names) for result in results}) > 1:
@@ -137,22 +118,18 @@ def result_of(code: str, function: Function, name: str, seen: tuple[str, ...] = 
     return results[-1]
 
 
-def _result(code: str, function: Function, name: str, text: str, seen: tuple[str, ...]) -> Result:
-    listed = _LIST.match(text)
-    if listed:
-        parts = split(listed[1] or listed[2] or "")
-        return Result(tuple(map(_name, parts)), begun=tuple(map(begun, parts)))
+def _result(code: str, function: Function, name: str, one: Returned, seen: tuple[str, ...]) -> Result:
+    if one.parts is not None:
+        return Result(tuple(map(_name, one.parts)), begun=tuple(map(begun, one.parts)))
     if re.search(r"\bTensor\Z", function.returns):
-        return Result((_name(text),), begun=(begun(text),))
-    call = _CALL.match(text)
-    called = find_function(code, call[1]) if call and call[1] not in (*seen, name) else None
+        return Result((_name(one.text),), begun=(begun(one.text),))
+    call = one.call
+    called = find_function(code, call.name) if call and call.name not in (*seen, name) else None
     if call is None or called is None:
-        raise Unclear(
-            f"returns '{' '.join(text.split())}', which names no tensors: want return {{new_h, new_cell, ...}}"
-        )
-    inner = result_of(code, called, call[1], (*seen, name))
+        raise Unclear(f"returns '{squeezed(one.text)}', which names no tensors: want return {{new_h, new_cell, ...}}")
+    inner = result_of(code, called, call.name, (*seen, name))
     # What is handed on as `x.contiguous()` is x still.
-    given = [match[0] if (match := re.match(r"[A-Za-z_]\w*", part.strip())) else "" for part in split(call[2])]
+    given = [match[0] if (match := re.match(r"[A-Za-z_]\w*", part)) else "" for part in call.arguments]
     aliases = {taken: one for taken, one in zip(called.names, given, strict=False) if taken != one}
     own = {taken: one or taken for taken, one in aliases.items()}
     return Result(
@@ -174,14 +151,15 @@ def begun(text: str) -> str:
         >>> begun("gw.index_add_(0, i, g)"), begun("at::zeros({n, 3}, o).div_(2);"), begun("gw.sum(0)")
         ('gw', 'at::zeros({n, 3}, o)', '')
     """
-    match = _BEGINS.match(text)
-    if match is None:
+    text = text.strip()
+    chain = [call for call in find_calls(text) if call.start == 0]
+    end = chain[-1].end if chain else len((re.match(r"[\w:]*", text) or [""])[0])
+    begins = bool(chain) and (not chain[0].is_member or chain[0].name.startswith("new_"))
+    if not re.match(r"\s*(?:[;,)]|\Z)", text[end:]) or not all(_KEEPS.fullmatch(call.name) for call in chain[begins:]):
         return ""
-    end = closing(text, match.end()) if text[match.end() : match.end() + 1] == "(" else match.end()
-    place = end
-    while kept := _KEEPS.match(text, place):
-        place = closing(text, kept.end() - 1)
-    return text[match.start(1) : end].strip() if re.match(r"\s*(?:[;,)]|\Z)", text[place:]) else ""
+    if begins and chain[0].name == "move":
+        return chain[0].arguments[0]
+    return text[: chain[0].end if begins else chain[0].dot if chain else end].strip()
 
 
 def body_of(code: str, function: Function) -> str:

@@ -14,7 +14,7 @@ from ..base.arguments import nearest, shown
 from ..base.device import DEVICES
 from ..checking.report import Report
 from ..compiling.compiler import Build
-from ..cpp.masks import mask
+from ..cpp.masks import headers, mask
 from ..diagnosis.source_text import python_line
 from ..errors import BuildError, CheckError, InputError, TemplateError, UnknownKernelError
 from ..measure.counts import can_count
@@ -27,9 +27,6 @@ from ..source.choose import usual_device
 from .live import Notebook, Terminal
 from .options import KINDS, CellOptions, suggestion
 from .pipeline import Order, carry_out
-
-_STABLE = re.compile(r"^\s*#\s*include\s*<torch/(csrc/stable|headeronly)/", re.MULTILINE)
-_NOT_STABLE = re.compile(r"^\s*#\s*include\s*<(ATen/|c10/|torch/(extension|torch|all|types|library)\.h)", re.MULTILINE)
 
 #: A kernel that is known not to work is nothing to be timed against.
 _FAIR = ("new", "built", "right")
@@ -212,8 +209,12 @@ def _blank(name: str, kind: str, text: str) -> Kernel:
         raise InputError(
             f"%%kernel: {name!r} has no text yet that could be bound: make that first, in a cell without --kind"
         )
-    stable = _STABLE.search(text) is not None and _NOT_STABLE.search(text) is None
-    return Kernel(name, **{kind: text}, api="stable" if stable else "aten")  # type: ignore[arg-type]
+    found = [
+        re.match(r"(torch/(?:csrc/stable|headeronly)/)|ATen/|c10/|torch/(?:extension|torch|all|types|library)\.h", one)
+        for one in headers(text)
+    ]
+    kinds = {one[1] is not None for one in found if one}
+    return Kernel(name, **{kind: text}, api="stable" if kinds == {True} else "aten")  # type: ignore[arg-type]
 
 
 def run(options: CellOptions, body: str, screen: Terminal | Notebook, *, lines_ahead: int = 0) -> Kernel:

@@ -1,5 +1,6 @@
 """A kernel's text: read, completed, and made into the file that a compiler takes.
 
+types            which types of C++ stand for those of an op
 signature        the functions in a text, held against the op's schema
 template         slots and parameters filled in: the rendered text, and which of its lines are whose
 binding          the generated lines that register the kernel with PyTorch

@@ -13,6 +13,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..cpp.bodies import Call, find_calls
+from ..cpp.functions import find_functions
+from ..cpp.masks import code_of, heads
 from ..model.op import Op
 
 #: The macro that holds a build's namespace (or module name). `load_inline`, `load` and setuptools all define it.
@@ -22,8 +25,6 @@ _LIBRARY = re.compile(r"\b(?:STABLE_)?TORCH_LIBRARY(?:_FRAGMENT)?\s*\(\s*(\w+)")
 _OPERATORS = re.compile(r"\b(RegisterOperators)\b")
 _CLASS = re.compile(r"(?P<member>\.\s*(?:template\s+)?)?\bclass_\s*<\s*(?:\w+::|::)*(?P<type>\w+)\b")
 _OWN_SCOPE = re.compile(rf"\bnamespace\b[\w\s:]*\b{NAMESPACE}\b")
-_REGISTRATION = re.compile(r"TORCH_LIBRARY(?:_FRAGMENT)?\(\s*(\w+)\s*,|\bclass_\s*<[\w:\s]+>\s*\(\s*\"(\w+)\"\s*\)")
-_DEFINITION = re.compile(r"\.def(?=_pickle\s*\(|_static\s*\(|_property\s*\(|\s*\()")
 _ARGUMENT = re.compile(r"torch::arg\(\s*\"(\w+)\"\s*\)")
 
 
@@ -45,7 +46,7 @@ def shared_names(masked: str) -> Iterator[tuple[int, str, str]]:
     for found in _CLASS.finditer(masked):
         name = found["type"]
         definition = re.search(rf"\b(?:class|struct)\s+(?:final\s+)?({name})\b[^;{{}}()]*\{{", masked)
-        if definition and not any(_OWN_SCOPE.search(head) for head in _scopes(masked, definition.start())):
+        if definition and not any(_OWN_SCOPE.search(head) for head in heads(masked, definition.start())):
             yield (
                 definition.start(1),
                 f"PyTorch knows class '{name}' by its C++ name, and the next revision's by the same: to load both ends the process",
@@ -71,18 +72,6 @@ def shared_names(masked: str) -> Iterator[tuple[int, str, str]]:
                 f"operators are registered {where}, and so are the next revision's: to load both ends the process",
                 f"Leave it out: forward and backward are registered for you. Others go into TORCH_LIBRARY_FRAGMENT({NAMESPACE}, m).",
             )
-
-
-def _scopes(masked: str, place: int) -> Iterator[str]:
-    """List what stands ahead of the braces that are open at a place."""
-    opened: list[str] = []
-    for brace in re.finditer(r"[{}]", masked[:place]):
-        if brace[0] == "}":
-            del opened[-1:]
-        else:
-            begins = max(masked.rfind(letter, 0, brace.start()) for letter in ";{}") + 1
-            opened.append(masked[begins : brace.start()])
-    return iter(opened)
 
 
 @dataclass(frozen=True)
@@ -133,26 +122,20 @@ def custom_class(text: str, op: Op, package: str) -> CustomClass | None:
         >>> custom_class(text, li.registry.ops["lltm"], "lltm_class").held
         ('weights', 'bias')
     """
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
-    namespace = package
-    found = list(_REGISTRATION.finditer(text))
-    ends = [*(match.start() for match in found[1:]), len(text)]
-    for match, end in zip(found, ends, strict=False):
-        if match[1]:
-            namespace = package if match[1] == NAMESPACE else match[1]
+    for module in find_functions(text):
+        if module.name not in ("TORCH_LIBRARY", "TORCH_LIBRARY_FRAGMENT"):
             continue
-        block = text[match.end() : end]
-        held: tuple[str, ...] = ()
-        given: tuple[str, ...] = ()
-        definitions = _DEFINITION.split(block)[1:]
-        for definition in map(str.lstrip, definitions):
-            arguments = tuple(_ARGUMENT.findall(definition))
-            if re.match(r"\(\s*torch::init\b", definition):
-                held = arguments
-            elif re.match(r'\(\s*"forward"', definition):
-                given = arguments
-        methods = {defined[1] for one in definitions if (defined := re.match(r'\(\s*"(\w+)"', one))}
-        saved = methods.issuperset(held) and any(one.startswith("_pickle") for one in definitions)
-        if saved and held and given and sorted(held + given) == sorted(a.name for a in op.signature.inputs):
-            return CustomClass(match[2], namespace, held, given)
+        library, classes = module.parameters[0].text, dict[str, list[Call]]()
+        for call in find_calls(code_of(text)[slice(*module.body)]):
+            if call.name == "class_" and len(call.arguments) == 1:
+                classes[call.arguments[0].strip('"')] = []
+            elif classes and call.is_member and call.arguments:
+                [*classes.values()][-1].append(call)
+        for name, calls in classes.items():
+            named = {call.arguments[0]: tuple(_ARGUMENT.findall(", ".join(call.arguments[1:]))) for call in calls}
+            held = next((names for first, names in named.items() if first.startswith("torch::init")), ())
+            given = named.get('"forward"', ())
+            saved = all(f'"{one}"' in named for one in held) and any(call.name == "def_pickle" for call in calls)
+            if saved and held and given and sorted(held + given) == sorted(a.name for a in op.signature.inputs):
+                return CustomClass(name, package if library == NAMESPACE else library, held, given)
     return None

@@ -39,7 +39,6 @@ SCALAR_TYPES = {
     "int": "at::kInt",
     "bool": "at::kBool",
 }
-_NUMBERS = ("int64_t", "int", "double", "float", "bool")
 _STREAM = "cudaStream_t"
 
 _WANT = "Want pointers (const T*, T*, const int64_t*, ...), numbers (int64_t, int, double, float, bool, T), then cudaStream_t"
@@ -143,7 +142,7 @@ def _template_parameter(text: str, fail: _Refusal) -> str:
 def _parameter(one: cpp.Parameter, template: str, fail: _Refusal) -> Parameter:
     plain = re.sub(r"\b__restrict(?:__)?\b", "", one.type).replace("std::", "").strip()
     match = re.fullmatch(r"(const )?(\w+)( const)?\s*(\*?)(?:\s*const)?", plain)
-    if match is None or match[2] not in (*_NUMBERS, *filter(None, [template])):
+    if match is None or match[2] not in (*SCALAR_TYPES, *filter(None, [template])):
         raise fail(f"takes '{one.text}'. {_WANT}")
     if not one.name:
         raise fail(f"has a parameter without a name, '{one.type}'")

@@ -16,6 +16,7 @@ from ..cpp.masks import mask, taken
 from ..model.op import LIST, RESULTS
 from ..model.registry import Argument, Kernel, Op
 from .custom_classes import shared_names
+from .types import NARROW, WIDE, read_type
 
 _LINE = re.compile(r'^#line (\d+) "([^"]*)"$', re.MULTILINE)
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);|\btypedef\b([^;]+?)\b(\w+)\s*;")
@@ -27,24 +28,9 @@ _DEEPEST = 4
 _CONTAINER = re.compile(
     r"(?:std::(?:vector|pair|array|initializer_list|list)|(?:c10|at|torch)::\w+)<.*>|\w+::TensorList"
 )
-_OPTIONAL = r"(?:std|c10|at|torch)::optional<\s*(?:{})\s*>"
-_INT = r"(?:std::)?int64_t|long(?: long)?(?: int)?"
-#: Narrower than the op's integers: the binding refuses what does not fit.
-_NARROW = r"(?:std::)?int32_t|int"
-#: How C++ may spell the types of an op that are no tensors.
-_PLAIN = {
-    "float": "double",
-    "int": rf"{_INT}|{_NARROW}",
-    "bool": "bool",
-    "str": r"std::string|(?:std|c10)::string_view",
-    "int[]": rf"std::vector<\s*(?:{_INT})\s*>|(?:at|c10|torch)::(?:IntArrayRef|ArrayRef<\s*(?:{_INT})\s*>)",
-    "float[]": r"std::vector<\s*double\s*>|(?:at|c10|torch)::ArrayRef<\s*double\s*>",
-    "ScalarType": r"(?:(?:at|c10|torch)::)?ScalarType|torch::Dtype",
-}
-_PLAIN |= {f"{type_}?": _OPTIONAL.format(_PLAIN[type_]) for type_ in ("float", "bool", "str")} | {
-    "int?": _OPTIONAL.format(_INT)
-}
-#: How the playground spells them.
+#: The numbers of C++ that an op's are handed to; what is optional or in a list is not narrowed.
+_TAKEN = {"float": ("double",), "int": (*WIDE, *NARROW), "int?": WIDE, "int[]": WIDE}
+#: How the playground spells the types of an op that are no tensors.
 _SPELLED = {
     "float": "double",
     "int": "int64_t",
@@ -58,8 +44,6 @@ _SPELLED = {
     "float[]": "const std::vector<double>&",
     "ScalarType": "at::ScalarType",
 }
-_LIST = r"std::vector<\s*{0}\s*>|(?:at|c10|torch)::(?:TensorList|ArrayRef<\s*{0}\s*>)"
-_TENSOR_PATTERN = {"aten": r"(?:(?:::)?(?:at|torch)::)?Tensor", "stable": r"(?:(?:::)?torch::stable::)?Tensor"}
 #: How each API spells a tensor.
 TENSOR = {"aten": "at::Tensor", "stable": "torch::stable::Tensor"}
 
@@ -226,7 +210,6 @@ class _Examination:
 
     def __init__(self, kernel: Kernel, op: Op, text: str) -> None:
         self.kernel, self.op, self.text = kernel, op, text
-        self.tensor = _TENSOR_PATTERN[kernel.api]
         self.aliases = aliases_in(mask(taken(text)))
         self.problems: list[Problem] = []
         self.lists: tuple[str, ...] = ()
@@ -261,10 +244,10 @@ class _Examination:
             returned is None
             or (outputs and not returned)
             or any(
-                not re.fullmatch(self.tensor if output.is_tensor else _PLAIN[output.type], type_)
+                not self._is(type_, "Tensor" if output.is_tensor else output.type)
                 for output, type_ in zip(outputs, returned, strict=False)
             )
-            or any(not re.fullmatch(self.tensor, type_) for type_ in returned[len(outputs) :])
+            or any(not self._is(type_, "Tensor") for type_ in returned[len(outputs) :])
         ):
             longer = ", or a longer tuple" if outputs else ""
             self.problem(
@@ -295,9 +278,7 @@ class _Examination:
     def narrow(self, function: Function) -> tuple[str, ...]:
         """Name the integers that `forward` takes with 32 bits."""
         pairs = zip(self.op.signature.inputs, function.types, strict=False)
-        return tuple(
-            a.name for a, type_ in pairs if a.type == "int" and re.fullmatch(_NARROW, _plain(self._meant(type_)))
-        )
+        return tuple(a.name for a, type_ in pairs if a.type == "int" and read_type(self._meant(type_)).of in NARROW)
 
     def registered(self, masked: str) -> None:
         """Refuse classes and operators that a second revision could not register again."""
@@ -344,7 +325,7 @@ class _Examination:
             self.lists = (*self.lists, "backward")
             return
         returned = self._returned(function)
-        tensors = returned is not None and all(re.fullmatch(self.tensor, type_) for type_ in returned)
+        tensors = returned is not None and all(self._is(type_, "Tensor") for type_ in returned)
         if returned is None or not tensors or len(returned) != gradients:
             self.problem(
                 function,
@@ -376,16 +357,20 @@ class _Examination:
     def _type(self, function: Function, where: str, argument: Argument, type_: str) -> None:
         spelled = self._meant(type_)
         by_reference = "&" in spelled and not spelled.startswith("const ") and " const" not in spelled
-        tensors = {"Tensor": self.tensor, "Tensor?": _OPTIONAL.format(self.tensor), LIST: _LIST.format(self.tensor)}
-        pattern = (tensors | _PLAIN)[argument.type]
-        if argument.type == "float" and "float64" not in self.op.dtypes:
-            pattern += "|float"  # the op has no more digits
-        if (by_reference and argument.type != "Tensor") or not re.fullmatch(pattern, _plain(spelled)):
+        # The op may have no more digits than a float.
+        is_float = argument.type == "float" and "float64" not in self.op.dtypes and read_type(spelled).of == "float"
+        if (by_reference and argument.type != "Tensor") or not (is_float or self._is(spelled, argument.type)):
             self.problem(
                 function,
                 f"{where} ({argument.name}) is '{spelled}', want {cpp_type(argument, self.kernel.api)}",
                 f"The op declares it as '{argument}'.",
             )
+
+    def _is(self, spelled: str, kind: str) -> bool:
+        """Tell whether a type of C++ takes all that a type of the op may be."""
+        type_, tensors = read_type(spelled), {TENSOR[self.kernel.api], "Tensor"}
+        taken = tensors if kind.startswith("Tensor") else _TAKEN.get(kind) or _TAKEN.get(kind.rstrip("?[]"))
+        return type_.kind == kind and (taken is None or type_.of in taken)
 
     def _meant(self, type_: str) -> str:
         return meant(type_, self.aliases)
@@ -403,22 +388,18 @@ class _Examination:
 
     def _is_list(self, function: Function) -> bool:
         """Tell whether a function returns a list of tensors."""
-        return re.fullmatch(rf"std::vector<\s*{self.tensor}\s*>", self._meant(function.returns)) is not None
+        returns = self._meant(function.returns)
+        return returns.startswith("std::vector") and self._is(returns, LIST)
 
     def _returned(self, function: Function) -> list[str] | None:
         """List the types of what a function returns; None when the return type does not tell."""
-        returns = _plain(self._meant(function.returns))
+        returns = squeezed(re.sub(r"\bconst\b|&", "", self._meant(function.returns)))
         if returns == "void":
             return []
         inner = re.fullmatch(r"std::(?:tuple|pair)<(.*)>", returns)
         parts = [squeezed(part) for part in split(inner[1])] if inner else [returns]
-        known = "|".join([self.tensor, *(_PLAIN[type_] for type_ in RESULTS[1:])])
-        return parts if (len(parts) > 1 or not inner) and all(re.fullmatch(known, part) for part in parts) else None
-
-
-def _plain(type_: str) -> str:
-    """Take `const` and the reference off a type."""
-    return re.sub(r"\bconst\b", "", type_).replace("&", "").strip()
+        known = all(any(self._is(part, kind) for kind in RESULTS) for part in parts)
+        return parts if known and (len(parts) > 1 or not inner) else None
 
 
 def aliases_in(masked: str) -> dict[str, str]:

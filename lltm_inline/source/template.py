@@ -23,7 +23,7 @@ from string import Template
 
 from ..base.device import DEVICES
 from ..cpp.functions import Function, find_function
-from ..cpp.masks import mask
+from ..cpp.masks import directives, headers, mask, unquoted
 from ..cuda_cpu import header as cuda_names
 from ..cuda_cpu import on_cpu, rewrite
 from ..cuda_cpu import runtime as cuda_runtime
@@ -120,8 +120,8 @@ def prelude_text(prelude: str, apart: bool = False) -> str:
     """
     if prelude == CUDA_PRELUDE:
         return cuda_names(tensors=False)
-    headers = PRELUDE[prelude.removesuffix(_ON_CPU)]
-    return headers + _DEVICE_GUARD + _OF_OPS + cuda_names(apart=apart) if prelude.endswith(_ON_CPU) else headers
+    first = PRELUDE[prelude.removesuffix(_ON_CPU)]
+    return first + _DEVICE_GUARD + _OF_OPS + cuda_names(apart=apart) if prelude.endswith(_ON_CPU) else first
 
 
 def runtime_text(prelude: str) -> str:
@@ -357,11 +357,11 @@ def _torch_free_body(kernel: Kernel, op: Op, rewritten: Callable[[str], str] = s
     )
 
 
-def _cuda_file(kernel: Kernel, headers: tuple[str, ...], *texts: str) -> str:
+def _cuda_file(kernel: Kernel, needed: tuple[str, ...], *texts: str) -> str:
     first = f"// Kernel {kernel.name}, the CUDA file, rendered by lltm_inline: complete, compile it as it is."
-    if re.search(r"#include <torch/(?:types|extension)\.h>", texts[0]):  # load_inline puts it ahead of every text
-        headers = (*headers, "torch/types.h")
-    lines = [first, _includes(*headers).rstrip("\n"), *(text.rstrip("\n") for text in texts), ""]
+    if headers(texts[0]) & {"torch/types.h", "torch/extension.h"}:  # load_inline puts it ahead of every text
+        needed = (*needed, "torch/types.h")
+    lines = [first, _includes(*needed).rstrip("\n"), *(text.rstrip("\n") for text in texts), ""]
     return "\n".join(lines)
 
 
@@ -375,15 +375,14 @@ def _define_behind_headers(kernel: Kernel, text: str, name: str) -> str:
 
 def place_of_params(params: Mapping[str, int | float], text: str) -> int:
     """Return the line ahead of which params are defined: behind the headers that a text includes before it uses one."""
-    code = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.DOTALL).split("\n")
-    used = re.compile(rf"\b(?:{'|'.join(params)})\b") if params else None
+    used = re.search(rf"\b(?:{'|'.join(params)})\b", unquoted(text)) if params else None
     place = depth = 0
-    for index, line in enumerate(code):
-        if used and used.search(line):
+    for one in directives(text):
+        if used and used.start() < one.end:
             break
-        depth += bool(re.match(r"\s*#\s*if", line)) - bool(re.match(r"\s*#\s*endif", line))
-        if depth == 0 and re.match(r"\s*#\s*include\b", line):
-            place = index + 1
+        depth += one.name.startswith("if") - (one.name == "endif")
+        if depth == 0 and one.name == "include":
+            place = text.count("\n", 0, one.end) + 1
     return place
 
 
@@ -413,7 +412,7 @@ def _defines(kernel: Kernel) -> list[str]:
 def _prelude_of(kernel: Kernel, host: str) -> str:
     """Choose what the C++ file starts with, from the headers that its texts name."""
     texts = f"{host}\n{kernel.sources.get('binding', '')}"
-    included = set(re.findall(r"^\s*#\s*include\s*[<\"]([^>\"]+)", texts, re.MULTILINE))
+    included = headers(texts)
     if kernel.api == "stable":
         return "stable"
     if kernel.binding == "pybind11" or included & {"torch/extension.h", "torch/torch.h", "torch/all.h"}:
