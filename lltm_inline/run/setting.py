@@ -67,8 +67,9 @@ class Setting:
             InputError: one of them makes no sense.
 
         Example:
-            >>> def verb(**options: Any) -> Setting:
-            ...     return Setting.of(takes(Options)(verb), options)
+            >>> @takes(Options)
+            ... def verb(**options: Any) -> Setting:
+            ...     return Setting.of(verb, options)
             >>> verb(setting=Setting("cuda-cpu", trust=True), trust=False)
             Setting(device='cuda-cpu', compiler=None, cflags=None, progress=None, trust=False, limits=None)
             >>> verb(devices="cpu")
