@@ -59,7 +59,7 @@ class Setting:
             object.__setattr__(self, "cflags", tuple(self.cflags))
 
     @classmethod
-    def of(cls, function: Callable[..., Any], options: CallOptions) -> Setting:
+    def of(cls, function: Callable[..., Any], options: CallOptions | CountOptions) -> Setting:
         """Make one of what a function was given by name: the `setting`, and what is to be otherwise.
 
         Raises:
@@ -93,21 +93,28 @@ class Setting:
         return self.trust or steps.in_worker()
 
 
-class CallOptions(TypedDict, total=False):
-    """What a function takes by name that always runs kernels in the worker; see `Setting`."""
-
-    device: str
+class _AllOptions(TypedDict, total=False):
     compiler: str | None
-    cflags: Sequence[str] | None
     progress: Callable[..., Any] | bool | None
     limits: Limits | None
     setting: Setting | None
 
 
-class Options(CallOptions, total=False):
-    """What a function takes by name of which its `Setting` is made."""
+class CallOptions(_AllOptions, total=False):
+    """What a function takes by name that always runs kernels in the worker; see `Setting`."""
+
+    device: str
+    cflags: Sequence[str] | None
+
+
+class CountOptions(_AllOptions, total=False):
+    """What a function takes by name that itself knows the device and the flags."""
 
     trust: bool
+
+
+class Options(CallOptions, CountOptions, total=False):
+    """What a function takes by name of which its `Setting` is made."""
 
 
 _BY_NAME = inspect.Parameter.KEYWORD_ONLY
@@ -115,7 +122,7 @@ _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 _LINE = "        options: of `Setting`, by name.\n"
 
 
-def takes(options: type[CallOptions]) -> Callable[[_Verb], _Verb]:
+def takes(options: type[CallOptions] | type[CountOptions]) -> Callable[[_Verb], _Verb]:
     """Let `help`, completion and `inspect.signature` show what a function takes as `**options`, name by name.
 
     Example:

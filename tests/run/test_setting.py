@@ -12,18 +12,21 @@ import torch
 import lltm_inline as li
 from lltm_inline.errors import InputError
 
-VERBS = (li.check, li.gradcheck, li.benchmark, li.memory, li.sweep, li.load, li.call, li.self_check)
+VERBS = (li.check, li.gradcheck, li.benchmark, li.memory, li.sweep, li.load, li.call, li.counts, li.self_check)
+#: What a function has no choice of.
+FIXED = {li.call: {"trust"}, li.counts: {"device", "cflags"}}
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
 def test_options_are_shown_by_name(verb: Callable[..., Any]) -> None:
-    """Signature and help have each option with its meaning, and no `**options`; a call that always goes to the worker has no trust."""
+    """Signature and help have each option that there is a choice of with its meaning, and no `**options`."""
+    fixed = FIXED.get(verb, set())
+    every = ["device", "compiler", "cflags", "progress", "trust", "limits", "setting"]
     names = list(inspect.signature(verb).parameters)
-    wanted = ["device", "compiler", "cflags", "progress", *["trust"] * (verb is not li.call), "limits", "setting"]
-    assert names[-len(wanted) :] == wanted and "options" not in names
+    assert [name for name in names if name in every] == [name for name in every if name not in fixed]
     said = inspect.getdoc(verb) or ""
-    assert all(f"\n    {name}: " in said for name in wanted) and "of `Setting`, by name" not in said
-    assert ("\n    trust: " in said) is (verb is not li.call)
+    assert {name for name in every if f"\n    {name}: " in said} == set(every) - fixed
+    assert "options" not in names and "of `Setting`, by name" not in said
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
@@ -32,7 +35,7 @@ def test_shell_completes_options(verb: Callable[..., Any]) -> None:
     from IPython.core.interactiveshell import InteractiveShell
 
     completer = InteractiveShell().Completer
-    assert {"device", "cflags", "setting"} <= {name.rstrip("=") for name in completer._default_arguments(verb)}
+    assert {"compiler", "progress", "setting"} <= {name.rstrip("=") for name in completer._default_arguments(verb)}
 
 
 def test_setting_and_names_are_one() -> None:
