@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from .notebook.panel import playground
     from .notebook.plot import plot
     from .run.function import Function
+    from .run.setting import Setting
     from .tables.counts import Counts
     from .tables.memory import Memory
     from .tables.sweep import Sweep
@@ -90,6 +91,7 @@ _LAZY = {
     "Memory": "tables.memory",
     "memory": "measure.memory",
     "Report": "checking.report",
+    "Setting": "run.setting",
     "Sweep": "tables.sweep",
     "sweep": "measure.sweep",
     "Timings": "tables.timings",
@@ -111,6 +113,7 @@ __all__ = [
     "Op",
     "Report",
     "Roofline",
+    "Setting",
     "Sweep",
     "Timings",
     "assembly",

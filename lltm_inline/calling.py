@@ -6,13 +6,13 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 
 from .base.device import DEVICES
-from .base.progress import Progress, showing
+from .base.progress import showing
 from .checking.postmortem import run_or_raise
 from .checking.runner import Runner, runner_of, threads
 from .errors import CrashError, DefinitionError, InputError
@@ -27,10 +27,9 @@ from .run.cases.tried import LONG_AXIS, size_cases
 from .run.executor import Task, echo, prepare
 from .run.function import Function, as_tuple, each, gradients_of
 from .run.library import is_loaded, load_built
-from .run.setting import Setting
+from .run.setting import CallOptions, Options, Setting, takes
 from .workers import steps
 from .workers.client import worker
-from .workers.limits import Limits
 from .workers.worker import Modes, Tensors
 
 #: What tells wrong from right, and crashes no more than the sizes around it do.
@@ -38,26 +37,16 @@ _LEFT_OUT = ("remainders", LONG_AXIS, THREADS)
 _trying = threading.RLock()  # what two threads load is tried out once
 
 
-def load(
-    kernel: Kernel | str,
-    *,
-    device: str = "cpu",
-    compiler: str | None = None,
-    cflags: Sequence[str] | None = None,
-    progress: Progress | bool | None = None,
-    trust: bool = False,
-    limits: Limits | None = None,
-) -> Function:
+@takes(Options)
+def load(kernel: Kernel | str, **options: Unpack[Options]) -> Function:
     """Build a kernel if necessary, try it in the worker, and make it callable in this process.
 
     The worker runs a library once, at small sizes. If it survives, the cache remembers that with the library.
+    With `trust=True` it is loaded without being tried.
 
     Args:
         kernel: a kernel or its label.
-        device: `"cpu"`, or `"cuda"` for a kernel with CUDA source.
-        compiler, cflags, progress: as for `build`.
-        trust: load it without trying it first.
-        limits: of the worker.
+        options: of `Setting`, by name.
 
     Returns:
         A differentiable function with the op's signature.
@@ -74,9 +63,9 @@ def load(
         >>> h.shape
         torch.Size([3, 5])
     """
-    setting = Setting(device, compiler, cflags, progress, trust, limits)
+    setting = Setting.of(load, options)
     kernel = resolve(kernel)
-    require_device(device, kernel)
+    require_device(setting.device, kernel)
     with noting([kernel]):
         # The worker imports torch, which takes about as long as a compiler.
         (built,) = build_all([kernel], setting, None if setting.here else worker.warm)
@@ -168,15 +157,8 @@ def _run_case(runner: Runner, case: Case, inputs: Sequence[Any]) -> None:
             gradients_of(outputs, grads, wanted)
 
 
-def call(
-    kernel: Kernel | str,
-    *inputs: Any,
-    device: str = "cpu",
-    compiler: str | None = None,
-    cflags: Sequence[str] | None = None,
-    progress: Progress | bool | None = None,
-    limits: Limits | None = None,
-) -> Any:
+@takes(CallOptions)
+def call(kernel: Kernel | str, *inputs: Any, **options: Unpack[CallOptions]) -> Any:
     """Call a kernel once in the worker: whatever it does to that process, this one survives.
 
     The tensors are copied into memory that both processes share, and the results come back the same way. Gradients flow:
@@ -185,8 +167,7 @@ def call(
     Args:
         kernel: a kernel or its label.
         inputs: as for the op's reference; tensors on the CPU, or on a GPU for device `"cuda"`. Each stays on its device.
-        device, compiler, cflags, progress: as for `load`.
-        limits: of time, memory and output.
+        options: of `Setting`, by name.
 
     Returns:
         What the kernel returns: a tensor, or a tuple of several.
@@ -201,9 +182,9 @@ def call(
         >>> call("axpy/python", torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]))
         tensor([3., 5.])
     """
-    setting = Setting(device, compiler, cflags, progress, limits=limits)
+    setting = Setting.of(call, options)
     kernel = resolve(kernel)
-    require_device(device, kernel)
+    require_device(setting.device, kernel)
     wanted = registry.op_of(kernel).signature.inputs
     least = sum(argument.default is None for argument in wanted)
     if not least <= len(inputs) <= len(wanted):

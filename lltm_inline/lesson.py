@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -31,7 +31,7 @@ from .errors import (
 )
 from .model.registry import Kernel, registry, resolve
 from .run.cases.case import Size
-from .workers.limits import Limits
+from .run.setting import Options, Setting, takes
 
 #: What an exercise may want of a kernel: that it is right, is wrong, crashes, does not compile, or is not looked at but for that.
 EXPECTED = ("right", "wrong", "crash", "error", "builds")
@@ -88,6 +88,7 @@ class _Tried(_NotYet):
     """What is wrong with an answer: advice follows. Before an attempt it would give the solution away."""
 
 
+@takes(Options)
 def self_check(
     exercise: str,
     *,
@@ -99,9 +100,8 @@ def self_check(
     expect: str = "right",
     finds: str = "",
     also: Conditions = (),
-    device: str = "cpu",
     sizes: Sequence[Size] | None = None,
-    limits: Limits | None = None,
+    **options: Unpack[Options],
 ) -> Verdict:
     """Say whether an exercise of a lesson is solved, in a sentence of praise or advice.
 
@@ -120,9 +120,8 @@ def self_check(
         finds: a string that must occur in the report, or in the compiler's message.
         also: pairs of a sentence and a condition; the sentence is shown if the condition does not hold. A function is called
             with the kernel or the value.
-        device: as for `check`.
         sizes: as for `check`.
-        limits: as for `check`.
+        options: of `Setting`, by name.
 
     Returns:
         A Verdict, whose `ok` is True if all of this holds.
@@ -142,7 +141,7 @@ def self_check(
         if is_kernel:
             answer: Any = _answered(kernel)
             _require_change(answer, changed_from)
-            evidence = _look(answer, expect, device, sizes, limits)
+            evidence = _look(answer, expect, sizes, options)
             _require_found(finds, answer, evidence)
         else:
             answer, evidence = value, None
@@ -218,15 +217,22 @@ def _substance(kernel: Kernel) -> tuple[Any, ...]:
     return texts, settings, kernel.double_backward, kernel.python
 
 
-def _look(kernel: Kernel, expect: str, device: str, sizes: Sequence[Size] | None, limits: Limits | None) -> Evidence:
+def _look(kernel: Kernel, expect: str, sizes: Sequence[Size] | None, options: Options) -> Evidence:
     """Build and check the kernel, and compare what comes of it with what the exercise wants."""
     try:
         if expect in ("error", "builds"):
-            build(kernel, device=device)
+            setting = Setting.of(self_check, options)
+            build(
+                kernel,
+                device=setting.device,
+                compiler=setting.compiler,
+                cflags=setting.cflags,
+                progress=setting.progress,
+            )
             if expect == "builds":
                 return None
             raise _Tried(f"{kernel.label!r} compiles, and this exercise wants one that does not.")
-        report = check(kernel, device=device, sizes=sizes, limits=limits)
+        report = check(kernel, sizes=sizes, **options)
     except BuildError as error:
         if expect == "error":
             return error

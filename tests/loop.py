@@ -65,6 +65,7 @@ base/progress.py       run/test_watch* compiling/test_killed run/worker/test_cli
 base/shell.py          test_shell notebook/test_magics_parts test_doctor
 base/stop.py           test_stop run/worker/test_client compiling/test_killed
 base/trace.py          run/worker/test_surroundings run/worker/test_client notebook/test_magics
+base/verbs.py          test_cli notebook/test_magics_parts lab/test_lab_folder
 errors.py              test_values properties/test_definitions compiling/test_diagnostics test_html
 model                  test_registry properties/test_definitions test_shapes test_values
 model/op.py            properties/test_definitions test_registry test_signature run/test_contract run/test_sizes

@@ -402,6 +402,73 @@ def test_benchmark_writes_its_files(tmp_path: Path) -> None:
     assert files["png"].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("line", "arguments", "options"),
+    [
+        ("check axpy/cpp --device cuda-cpu", (registry["axpy/cpp"],), {"device": "cuda-cpu"}),
+        (
+            "benchmark axpy/python axpy/cpp --sizes 64 128 --seconds 0.5",
+            ([registry["axpy/python"], registry["axpy/cpp"]],),
+            {"sizes": [(64,), (128,)], "device": "cpu", "seconds": 0.5},
+        ),
+        (
+            "memory axpy/cpp --sizes 64 --depth 2",
+            ([registry["axpy/cpp"]],),
+            {"sizes": [(64,)], "device": "cpu", "depth": 2},
+        ),
+        (
+            "sweep axpy/cpp --params GRAIN=512,2048 A=0.5 --size 64 --seconds=1",
+            ("axpy/cpp", {"GRAIN": [512, 2048], "A": [0.5]}, (64,)),
+            {"direction": None, "device": "cpu", "seconds": 1.0},
+        ),
+        ("counts axpy/cuda", ([registry["axpy/cuda"]],), {"sizes": None}),
+        ("asm axpy/cpp --hot", ("axpy/cpp", None), {"device": None, "remarks": False, "hot": True}),
+        (
+            "export axpy/cpp --to there --no-check",
+            ("axpy/cpp", "there", "setuptools"),
+            {"name": None, "extras": None, "device": None, "force": False, "header": "", "check": False},
+        ),
+    ],
+)
+def test_a_verb_is_the_same_in_command_and_magic(
+    line: str, arguments: tuple[Any, ...], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both call the public function with the same arguments."""
+    import lltm_inline as li
+    from lltm_inline.notebook.verbs import perform
+
+    calls: list[Any] = []
+    name = {"asm": "assembly"}.get(line.split()[0], line.split()[0])
+    monkeypatch.setattr(li, name, lambda *given, **named: calls.append((given, named)))
+    assert main(line.split()) == 0
+    perform(line, print)
+    assert calls == [(arguments, options)] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("sweep axpy/cpp", "%kernel sweep: it needs --params NAME=N,N ..."),
+        ("sweep axpy/cpp --params A", "%kernel sweep: --params: 'A' is no param with its values; write GRAIN=512,2048"),
+        ("memory axpy/cpp --depth two", "%kernel memory: --depth: 'two' is no whole number"),
+        ("benchmark axpy/cpp --plot x.xls", "%kernel benchmark: --plot: 'x.xls' ends in none of .png, .svg, .pdf"),
+        ("check", "the following arguments are required: OP/VARIANT, or --all in its place"),
+        (
+            "export axpy/cpp --to x --how cmaek",
+            "--how 'cmaek', want one of setuptools, cmake, load, stable. Did you mean cmake?",
+        ),
+    ],
+)
+def test_mistakes_in_a_magic(line: str, message: str) -> None:
+    """What the command refuses is refused behind `%kernel` too, in its own words."""
+    from lltm_inline.errors import InputError
+    from lltm_inline.notebook.verbs import perform
+
+    with pytest.raises(InputError) as error:
+        perform(line, print)
+    assert message in str(error.value)
+
+
 def test_doctor() -> None:
     """`doctor` is ready here, and prints no colour codes into a pipe."""
     result = run("doctor")

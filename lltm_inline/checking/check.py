@@ -8,18 +8,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Unpack
 
 from ..autopsy.crash import Crash
 from ..autopsy.facts import signal_name
 from ..base.device import DEVICES
-from ..base.progress import Event, Progress, Show, showing
+from ..base.progress import Event, Show, showing
 from ..errors import CheckError, DefinitionError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, registry, resolve
 from ..run.built import Built, mark_tried, require_device
 from ..run.cases.case import Case, Size, prime_size
 from ..run.executor import REPEATED, Task, prepare, run
-from ..run.setting import Setting, choose_check_sizes
+from ..run.setting import Options, Setting, choose_check_sizes, takes
 from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
@@ -44,29 +45,17 @@ _ENDINGS = {
 }
 
 
-def check(
-    kernel: Kernel | str,
-    *,
-    device: str = "cpu",
-    sizes: Sequence[Size] | None = None,
-    compiler: str | None = None,
-    cflags: Sequence[str] | None = None,
-    progress: Progress | bool | None = None,
-    trust: bool = False,
-    limits: Limits | None = None,
-) -> Report:
+@takes(Options)
+def check(kernel: Kernel | str, *, sizes: Sequence[Size] | None = None, **options: Unpack[Options]) -> Report:
     """Check a kernel against the reference of its op.
+
+    With `device="cuda-cpu"` it also tracks each step of a launch for indices out of bounds, races and barriers that not all
+    threads reach.
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        device: `"cpu"`, `"cuda"`, or `"cuda-cpu"`, which also tracks each step of a launch for indices out of bounds, races
-            and barriers that not all threads reach.
         sizes: sizes to check at, instead of the corner sizes: zero, one, primes, block edges.
-        compiler: as for `build`.
-        cflags: as for `build`.
-        progress: called with a string for each step; None shows a live line after a second, False nothing.
-        trust: run it in this process, not in the worker. A crash then ends this process.
-        limits: of time, memory and output in the worker.
+        options: of `Setting`, by name.
 
     Returns:
         A Report with the sections `interface`, `parity`, `purity`, `gradcheck` and `safety`, and `opcheck` if the kernel is
@@ -81,31 +70,17 @@ def check(
         >>> check("lltm/python").ok
         True
     """
-    return _check(kernel, sizes, Setting(device, compiler, cflags, progress, trust, limits), gradients_only=False)
+    return _check(kernel, sizes, Setting.of(check, options), gradients_only=False)
 
 
-def gradcheck(
-    kernel: Kernel | str,
-    *,
-    device: str = "cpu",
-    sizes: Sequence[Size] | None = None,
-    compiler: str | None = None,
-    cflags: Sequence[str] | None = None,
-    progress: Progress | bool | None = None,
-    trust: bool = False,
-    limits: Limits | None = None,
-) -> Report:
+@takes(Options)
+def gradcheck(kernel: Kernel | str, *, sizes: Sequence[Size] | None = None, **options: Unpack[Options]) -> Report:
     """Check the gradients of a kernel in float64: against the reference and finite differences, and the second derivative.
 
     Args:
         kernel: a `Kernel` or the name of one in the registry.
-        device: as for `check`.
         sizes: sizes instead of the primes; every input element costs two calls of forward.
-        compiler: as for `build`.
-        cflags: as for `build`.
-        progress: as for `check`.
-        trust: as for `check`.
-        limits: as for `check`.
+        options: of `Setting`, by name.
 
     Returns:
         A Report with only the section `gradcheck`, and `crash` if the kernel crashed.
@@ -119,7 +94,7 @@ def gradcheck(
         >>> gradcheck("lltm/python").ok
         True
     """
-    return _check(kernel, sizes, Setting(device, compiler, cflags, progress, trust, limits), gradients_only=True)
+    return _check(kernel, sizes, Setting.of(gradcheck, options), gradients_only=True)
 
 
 def _check(kernel: Kernel | str, sizes: Sequence[Size] | None, setting: Setting, *, gradients_only: bool) -> Report:

@@ -46,6 +46,23 @@ class Checked:
         return self.verdict == "right"
 
 
+@dataclass(frozen=True)
+class Checks:
+    """What came of all of them; shows itself as a table."""
+
+    rows: tuple[Checked, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all are right."""
+        return all(row.ok for row in self.rows)
+
+    def __str__(self) -> str:
+        return table(self.rows)
+
+    __repr__ = __str__
+
+
 def check_many(kernels: Sequence[Kernel], device: str = "cpu") -> Iterator[Checked]:
     """Check kernels, all of them before it is said which are wrong.
 

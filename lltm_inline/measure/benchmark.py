@@ -15,11 +15,11 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
-from ..base.progress import CountedProgress, Event, Show, emit, say, showing
+from ..base.progress import Event, Show, emit, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import CheckError, CrashError, DefinitionError, InputError
@@ -30,10 +30,9 @@ from ..run.cases.case import dtypes_of, size_text
 from ..run.executor import Task, echo, prepare
 from ..run.function import Function
 from ..run.library import load_all
-from ..run.setting import Setting, choose_baseline, choose_kernels, choose_sizes, require_timing
+from ..run.setting import Options, Setting, choose_baseline, choose_kernels, choose_sizes, require_timing, takes
 from ..tables.partial import SECONDS_BETWEEN, Pace, Partial, Running, Watch, watch_of
 from ..tables.timings import DIRECTIONS, Row, Timings
-from ..workers.limits import Limits
 from . import machine, sample
 from .audit import Auditor
 from .inputs import SEED, Ring
@@ -50,6 +49,7 @@ _SETTLED = 10e-3
 _SAID_SECONDS = 0.1
 
 
+@takes(Options)
 def benchmark(
     kernels: Sequence[Kernel | str] | Kernel | str,
     sizes: Sequence[Sequence[int] | Mapping[str, int]] | None = None,
@@ -57,16 +57,11 @@ def benchmark(
     baseline: Kernel | str | None = None,
     directions: Sequence[str] = DIRECTIONS,
     dtype: torch.dtype = torch.float32,
-    device: str = "cpu",
     seconds: float = 1.0,
     rounds: int = 400,
     check: bool = True,
-    progress: CountedProgress | bool | None = None,
     watch: Watch | None = None,
-    compiler: str | None = None,
-    cflags: Sequence[str] | None = None,
-    trust: bool = False,
-    limits: Limits | None = None,
+    **options: Unpack[Options],
 ) -> Timings:
     """Time kernels of one op against each other.
 
@@ -81,19 +76,14 @@ def benchmark(
         baseline: what speed-ups are counted against; default: the reference if it is among the kernels, else the first.
         directions: some of `forward`, `backward`, `both`.
         dtype: of the floating-point inputs; the default is the op's own where it does not take float32.
-        device: `cpu`, `cuda` or `cuda-cpu`.
         seconds: to spend on each kernel at each size, about; rounds stop sooner when the answer is clear.
         rounds: at most, for each size and direction; an interval needs 8.
         check: run the full `check` of every kernel first. Without it, only a quick comparison at every size remains, of
             gradients too unless only forward is timed. A kernel from `from_load_inline` without a reference is then compared
             with nothing.
-        progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
-            False nothing.
         watch: function called with the `Partial` timings between rounds, at most four times a second. Neither the samples
             nor the end of the rounds depend on it.
-        compiler: see `build`; so is `cflags`.
-        trust: run the kernels in this process, not in the worker.
-        limits: of time for one sample, memory and output in the worker.
+        options: of `Setting`, by name.
 
     Returns:
         Timings with one row for each size, direction and kernel.
@@ -112,7 +102,8 @@ def benchmark(
         >>> [(row.kernel, row.direction) for row in t.rows]
         [('lltm/python', 'forward'), ('lltm/python', 'backward'), ('lltm/python', 'both')]
     """
-    setting = Setting(device, compiler, cflags, progress, trust, limits)
+    setting = Setting.of(benchmark, options)
+    device = setting.device
     watch = watch_of(watch)
     require_timing(dtype=dtype, check=check, seconds=seconds, rounds=rounds, directions=directions)
     require_device(device)
@@ -126,7 +117,7 @@ def benchmark(
     wanted = possible_directions(op, directions, cases[0], dtype, device)
     plan = Plan(cases, choose_baseline(chosen, baseline), wanted, dtype, seconds, rounds)
     total = len(chosen) * (1 + check) + len(cases) * len(wanted) * TICKS
-    with showing(f"benchmark of {op.name}", progress, total) as show:
+    with showing(f"benchmark of {op.name}", setting.progress, total) as show:
         with noting(chosen):
             built = prepare(chosen, replace(setting, progress=show))
         with noting(chosen):

@@ -12,13 +12,13 @@ import ctypes
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
 from ..autopsy.symbolize import lines_of
 from ..base.device import DEVICES
-from ..base.progress import CountedProgress, say, showing
+from ..base.progress import say, showing
 from ..checking.postmortem import run_or_raise
 from ..compiling.toolchain import branches_untold, find_toolchain
 from ..errors import ToolchainError
@@ -30,7 +30,7 @@ from ..run.compare import dtype_name
 from ..run.executor import Task, echo, prepare
 from ..run.function import Function, as_tuple
 from ..run.library import load_all
-from ..run.setting import Setting, choose_baseline, choose_kernels, choose_sizes, require_timing
+from ..run.setting import CountOptions, Setting, choose_baseline, choose_kernels, choose_sizes, require_timing, takes
 from ..source.template import devices_of, require_text
 from ..tables.counts import Counts, CountsRow
 from ..workers import steps
@@ -44,16 +44,14 @@ _DEVICE = next(name for name, device in DEVICES.items() if device.count_flags)
 _CLANG = ("-fsanitize-coverage=no-prune",)
 
 
+@takes(CountOptions)
 def counts(
     kernels: Sequence[Kernel | str] | Kernel | str,
     sizes: Sequence[Sequence[int] | Mapping[str, int]] | None = None,
     *,
     baseline: Kernel | str | None = None,
     dtype: torch.dtype = torch.float32,
-    progress: CountedProgress | bool | None = None,
-    compiler: str | None = None,
-    trust: bool = False,
-    limits: Limits | None = None,
+    **options: Unpack[CountOptions],
 ) -> Counts:
     """Count the memory accesses of CUDA launches: no GPU is needed, and no time is measured.
 
@@ -66,18 +64,14 @@ def counts(
     - branches at which lanes of a warp diverge; each `&&`, `||` and `?:` is its own branch.
 
     Every load in the source counts; nvcc may make fewer. Caches are not modelled. Constant memory, local arrays and ATen's
-    own functions do not count.
+    own functions do not count. The counts are the same with any compiler.
 
     Args:
         kernels: labels or kernels, all of one op, with CUDA source.
         sizes: tuples in the order of the op's letters, or dicts by letter; default: the first of the op's own.
         baseline: what ratios are counted against; default: the first kernel.
         dtype: of the floating-point inputs.
-        progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
-            False nothing.
-        compiler: see `build`; the counts are the same with any.
-        trust: run the kernels in this process, not in the worker.
-        limits: of time, memory and output in the worker.
+        options: of `Setting`, by name.
 
     Returns:
         Counts with one row for each line that does something in a launch.
@@ -95,8 +89,9 @@ def counts(
         >>> forward.total("load", "accesses"), forward.total("load", "requests"), forward.total("load")
         (2048, 64, 256)
     """
-    limits = limits or Limits(seconds=DEVICES[_DEVICE].watched_seconds)
-    setting = Setting(_DEVICE, compiler, DEVICES[_DEVICE].count_flags, progress, trust, limits)
+    setting = Setting.of(counts, options)
+    limits = setting.limits or Limits(seconds=DEVICES[_DEVICE].watched_seconds)
+    setting = replace(setting, device=_DEVICE, cflags=DEVICES[_DEVICE].count_flags, limits=limits)
     require_timing(dtype=dtype, check=True)
     chosen = choose_kernels(kernels, verb="count", done="counted")
     op = registry.op_of(chosen[0])
@@ -104,7 +99,7 @@ def counts(
     for kernel in chosen:
         require_text(kernel, _DEVICE, cure=False)  # there is no other device that counts
     against = chosen[0].label if baseline is None else choose_baseline(chosen, baseline)
-    toolchain = find_toolchain(compiler)
+    toolchain = find_toolchain(setting.compiler)
     if branches_untold(toolchain.kind, toolchain.version):
         raise ToolchainError(
             f"li.counts needs g++ 12 or newer, or clang++: {toolchain.version} does not tell which branches are taken. Install one, "
@@ -112,7 +107,7 @@ def counts(
         )
     if toolchain.kind == "clang":
         setting = replace(setting, cflags=(*DEVICES[_DEVICE].count_flags, *_CLANG))
-    with showing(f"counts of {op.name}", progress, len(chosen) * (1 + len(cases))) as show:
+    with showing(f"counts of {op.name}", setting.progress, len(chosen) * (1 + len(cases))) as show:
         with noting(chosen):
             built = prepare(chosen, replace(setting, progress=show))
         result = run_or_raise(

@@ -13,11 +13,12 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
+from typing import Unpack
 
 import torch
 
 from ..base.device import DEVICES
-from ..base.progress import CountedProgress, Progress, say, showing
+from ..base.progress import Progress, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..compiling.compiler import Build
@@ -29,10 +30,9 @@ from ..run.cases.case import size_text
 from ..run.executor import Task, echo, prepare
 from ..run.function import Function
 from ..run.library import load_all, load_helper
-from ..run.setting import Setting, choose_baseline, choose_kernels, choose_sizes, require_timing
+from ..run.setting import Options, Setting, choose_baseline, choose_kernels, choose_sizes, require_timing, takes
 from ..tables.memory import Memory, MemoryRow
 from ..workers import steps
-from ..workers.limits import Limits
 from . import machine
 from .audit import Auditor
 from .inputs import Ring, Stack, layer_sizes
@@ -47,20 +47,16 @@ _FUNCTIONS = {
 }
 
 
+@takes(Options)
 def memory(
     kernels: Sequence[Kernel | str] | Kernel | str,
     sizes: Sequence[Sequence[int] | Mapping[str, int]] | None = None,
     *,
     baseline: Kernel | str | None = None,
     dtype: torch.dtype = torch.float32,
-    device: str = "cpu",
     depth: int = 1,
     check: bool = True,
-    progress: CountedProgress | bool | None = None,
-    compiler: str | None = None,
-    cflags: Sequence[str] | None = None,
-    trust: bool = False,
-    limits: Limits | None = None,
+    **options: Unpack[Options],
 ) -> Memory:
     """Measure the memory of kernels of one op, and compare them.
 
@@ -77,15 +73,10 @@ def memory(
         sizes: tuples in the order of the op's letters, or dicts by letter; default: the op's own.
         baseline: what ratios are counted against; default: the reference if it is among the kernels, else the first.
         dtype: of the floating-point inputs.
-        device: `cpu`, `cuda` or `cuda-cpu`.
         depth: number of layers. The first output of each is the first input of the next; each has its own parameters.
             `sizes` are those of the first layer.
         check: run the full `check` of every kernel first. Without it, only a quick comparison at every size remains.
-        progress: function called as `progress(done, total, text)`; None shows a line when it takes over a second,
-            False nothing.
-        compiler: see `build`; so is `cflags`.
-        trust: run the kernels in this process, not in the worker.
-        limits: of time, memory and output in the worker.
+        options: of `Setting`, by name.
 
     Returns:
         Memory with one row for each size and kernel, in bytes.
@@ -101,7 +92,7 @@ def memory(
         >>> [(row.kernel, row.outputs, row.left) for row in m.rows]  # new_h and new_cell: 2 * 2 * 5 floats
         [('lltm/python', 80, 0)]
     """
-    setting = Setting(device, compiler, cflags, progress, trust, limits)
+    setting = Setting.of(memory, options)
     require_timing(dtype=dtype, check=check)
     chosen = choose_kernels(kernels, verb="measure", done="measured")
     op = registry.op_of(chosen[0])
@@ -110,10 +101,10 @@ def memory(
         layer_sizes(op, size, depth)
     against = choose_baseline(chosen, baseline)
     total = len(chosen) * (1 + check) + len(cases) * len(chosen)
-    with showing(f"memory of {op.name}", progress, total) as show:
+    with showing(f"memory of {op.name}", setting.progress, total) as show:
         with noting(chosen):
             built = prepare(chosen, replace(setting, progress=show))
-        meter = None if DEVICES[device].needs_gpu else build_helper("meter", compiler, show)
+        meter = None if DEVICES[setting.device].needs_gpu else build_helper("meter", setting.compiler, show)
         if check:
             require_right(chosen, setting, show, done="measured")
         result = run_or_raise(

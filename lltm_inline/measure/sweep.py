@@ -14,12 +14,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
 from ..base.arguments import boolean, did_you_mean, mapping, number, one_of, refusal, shown
-from ..base.progress import CountedProgress, Show, showing
+from ..base.progress import Show, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
 from ..errors import BuildError, CheckError, CrashError, InputError
@@ -28,11 +28,10 @@ from ..run.built import Built, require_device
 from ..run.cases.case import size_text
 from ..run.executor import Task, prepare
 from ..run.library import load_built
-from ..run.setting import Setting, choose_sizes, require_timing
+from ..run.setting import Options, Setting, choose_sizes, require_timing, takes
 from ..tables.partial import Watch, watch_of
 from ..tables.sweep import Point, Sweep
 from ..tables.timings import DIRECTIONS, Row, Timings
-from ..workers.limits import Limits
 from .audit import Auditor
 from .benchmark import TICKS as _TICKS_OF_A_CASE
 from .benchmark import Plan, possible_directions, time_built
@@ -43,6 +42,7 @@ MOST_POINTS = 64
 _TICKS, _CONFIRM_TICKS = 100, 25
 
 
+@takes(Options)
 def sweep(
     kernel: Kernel | str,
     params: Mapping[str, Sequence[int | float]],
@@ -50,16 +50,11 @@ def sweep(
     *,
     direction: str | None = None,
     dtype: torch.dtype = torch.float32,
-    device: str = "cpu",
     seconds: float = 0.3,
     rounds: int = 400,
     check: bool = False,
-    progress: CountedProgress | bool | None = None,
     watch: Watch | None = None,
-    compiler: str | None = None,
-    cflags: Sequence[str] | None = None,
-    trust: bool = False,
-    limits: Limits | None = None,
+    **options: Unpack[Options],
 ) -> Sweep:
     """Time a kernel with every combination of values of one or two of its params.
 
@@ -70,9 +65,10 @@ def sweep(
         params: the values to try, by name: `{"GRAIN": [512, 2048], "SPLIT": [64, 256]}`; 64 combinations at most.
         size: a tuple in the order of the op's letters, or a dict by letter; default: the first of the op's own.
         direction: `forward`, `backward` or `both`; default: both, or forward for an op without gradients.
-        dtype, device, seconds, rounds: as for `benchmark`; `seconds` for each point.
+        dtype, seconds, rounds: as for `benchmark`; `seconds` for each point.
         check: run the full `check` of every point. Without it, each point is only compared with the reference at this size.
-        progress, watch, compiler, cflags, trust, limits: as for `benchmark`.
+        watch: as for `benchmark`.
+        options: of `Setting`, by name.
 
     Returns:
         A Sweep: `.best` is the point that is clearly faster than the kernel as it stands, if there is one.
@@ -87,19 +83,19 @@ def sweep(
         >>> [point.text for point in swept.rows], swept.rows[1].kernel
         (['GRAIN=1024', 'GRAIN=2048'], 'lltm/fused')
     """
-    setting = Setting(device, compiler, cflags, progress, trust, limits)
+    setting = Setting.of(sweep, options)
     watch, base = watch_of(watch), resolve(kernel)
     wanted = list(DIRECTIONS) if direction is None else [one_of("direction", direction, DIRECTIONS)]
     require_timing(dtype=dtype, check=boolean("check", check), seconds=seconds, rounds=rounds, directions=wanted)
     values = _values_of(base, params)
-    require_device(device, base)
+    require_device(setting.device, base)
     op = registry.op_of(base)
     at = choose_sizes(op, None if size is None else [size])[0]
-    possible = possible_directions(op, wanted, at, dtype, device)
+    possible = possible_directions(op, wanted, at, dtype, setting.device)
     plan = Plan((at,), base.label, possible[-1:], dtype, seconds, rounds)
     kernels = _kernels_of(base, values)
     total = 1 + len(kernels) + _TICKS + _CONFIRM_TICKS
-    with showing(f"sweep of {base.label}", progress, total) as show, registry.no_notes():
+    with showing(f"sweep of {base.label}", setting.progress, total) as show, registry.no_notes():
         setting = replace(setting, progress=False)
         built, problems = _build([base, *kernels], setting, show)
         for one in built:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..base.arguments import nearest, shown
 from ..base.device import DEVICES
+from ..base.verbs import suggestion
 from ..checking.report import Report
 from ..compiling.compiler import Build
 from ..cpp.masks import headers, mask
@@ -25,7 +26,7 @@ from ..run.setting import Setting, choose_sizes
 from ..show import diff_source, fold, page, paragraph, tick
 from ..source.choose import usual_device
 from .live import Notebook, Terminal
-from .options import KINDS, CellOptions, suggestion
+from .options import KINDS, CellOptions
 from .pipeline import Order, carry_out
 
 #: A kernel that is known not to work is nothing to be timed against.

@@ -6,10 +6,12 @@ What can follow is found without IPython (`complete`); the rest hands it to IPyt
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.device import DEVICES
+from ..base.verbs import Option
 from ..model.kernel import Kernel
 from ..model.registry import registry
 from .options import BY_NAME
@@ -68,15 +70,23 @@ def _of_cell_line(ahead: str) -> Completion | None:
     if not ahead[len("%%kernel") :].startswith((" ", "\t")) and not words:
         return None
     fragment = "" if ahead[-1:].isspace() else words.pop()
-    asked = next((word for word in reversed(words) if word.startswith("--")), "")
-    option = BY_NAME.get(asked)
-    if fragment.startswith("-"):
-        return _from(fragment, [name for name in BY_NAME if name not in words], "option")
-    if option is not None and option.takes and (option.many or words[-1] == asked):
-        return _of_value(option.takes.split()[0], option.choices, words, fragment)
+    found = _of_options(BY_NAME, words, fragment)
+    if found is not None:
+        return found
     if any("/" in word for word in words):
         return _from(fragment, [name for name in BY_NAME if name not in words], "option")
     return _from(fragment, [*_labels(fragment), *(f"{op}/" for op in registry.ops)], "kernel")
+
+
+def _of_options(options: Mapping[str, Option], words: Sequence[str], fragment: str) -> Completion | None:
+    """Complete an option that is not given yet, or a value of the last one."""
+    asked = next((word for word in reversed(words) if word.startswith("--")), "")
+    option = options.get(asked)
+    if fragment.startswith("-"):
+        return _from(fragment, [name for name in options if name not in words], "option")
+    if option is not None and option.takes and (option.many or words[-1] == asked):
+        return _of_value(option.takes.split()[0], option.choices, words, fragment)
+    return None
 
 
 def _of_value(takes: str, choices: Sequence[str], words: Sequence[str], fragment: str) -> Completion:
@@ -96,7 +106,7 @@ def _of_value(takes: str, choices: Sequence[str], words: Sequence[str], fragment
     if takes == "SIZE" and words and words[0].partition("/")[0] in registry.ops:
         sizes = registry.ops[words[0].partition("/")[0]].benchmark_sizes
         return _from(fragment, [",".join(map(str, size)) for size in sizes], "size")
-    return _from(fragment, choices, "choice")
+    return _from(fragment, choices or (DEVICES if takes == "DEVICE" else ()), "choice")
 
 
 def _of_verb_line(rest: str) -> Completion:
@@ -108,8 +118,9 @@ def _of_verb_line(rest: str) -> Completion:
     verb = VERBS.get(words[0])
     if verb is None:
         return Completion(fragment, (), "verb")
-    if fragment.startswith("-"):
-        return _from(fragment, verb.options, "option")
+    found = _of_options(verb.known, words[1:], fragment)
+    if found is not None:
+        return found
     if verb.name == "list":
         return _from(fragment, registry.ops, "op")
     more = registry.ops if verb.name == "recover" else ()

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base.arguments import shown
 from ..base.command_line import as_typed
+from ..base.verbs import Option, by_argument, laid_out, suggestion
 from ..cpp.functions import at_file_scope
 from ..errors import InputError
 from ..extension.inline import from_load_inline
@@ -19,7 +20,6 @@ from ..run.setting import Setting
 from ..source.choose import usual_device
 from .cell import Outcome, is_cuda, show_all, text_of
 from .live import Notebook, Terminal
-from .options import Option, by_argument, laid_out, suggestion
 from .pipeline import Order
 
 OPTIONS = (
@@ -42,7 +42,7 @@ the lines of the cell.
 To make a kernel in the playground's own form of it: %kernel adopt FUNCTION/inline"""
 
 
-@as_typed(by_argument(option.name for option in OPTIONS))
+@as_typed(by_argument(OPTIONS))
 def run(
     line: str, body: str, evaluate: Callable[[str], Any], screen: Terminal | Notebook, *, lines_ahead: int = 0
 ) -> tuple[Kernel, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +127,7 @@ def live_benchmark(
 
 def _benchmark(kernels: Any, sizes: Any, options: dict[str, Any]) -> Timings:
     """Call `benchmark`, and refuse an option that it does not have."""
-    known = benchmark.__kwdefaults__ or {}
+    known = [name for name in inspect.signature(benchmark).parameters if name not in ("kernels", "sizes")]
     for name in options:
         if name not in known:
             raise InputError(f"live_benchmark has no argument {name!r}; it takes kernels, sizes and {', '.join(known)}")

@@ -9,13 +9,14 @@ from typing import Any
 from .. import journal
 from ..base.command_line import as_typed
 from ..base.shell import in_notebook
+from ..base.verbs import by_argument
 from ..errors import BuildError, CheckError, CrashError, LltmInlineError
 from ..journal.recovery import waiting
 from ..model.outcomes import headline
 from . import completion, inline_cell
 from .cell import run
 from .live import Notebook, Terminal
-from .options import BY_NAME, by_argument, help_of_options, parse
+from .options import OPTIONS, help_of_options, parse
 from .verbs import help_of_verbs, perform
 
 _RED, _END = "\033[31m", "\033[0m"
@@ -102,7 +103,7 @@ def _magics(shell: Any) -> tuple[Any, Any, Any]:
     """Make the functions that a shell registers."""
 
     def kernel_cell(line: str, cell: str) -> None:
-        with _shortened(shell) as screen, as_typed(by_argument(BY_NAME)):
+        with _shortened(shell) as screen, as_typed(by_argument(OPTIONS)):
             run(parse(line), cell, screen, lines_ahead=_lines_ahead(shell, "%%kernel"))
 
     def inline_cell_(line: str, cell: str) -> None:

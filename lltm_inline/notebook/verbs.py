@@ -1,58 +1,60 @@
-"""What `%kernel VERB` does, without IPython: each verb is a thin twin of a public function or two."""
+"""The table of verbs: what `python -m lltm_inline VERB` and `%kernel VERB` do. Each is a thin twin of a public function or two."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
-from ..base.arguments import shown
+from ..base.arguments import offer, shown
 from ..base.command_line import as_typed
+from ..base.device import DEVICES
+from ..base.verbs import (
+    COMMAND,
+    MAGIC,
+    Option,
+    Verb,
+    amount,
+    by_argument,
+    content,
+    count,
+    laid_out,
+    output,
+    picture,
+    require_plain,
+    size,
+    suggestion,
+)
 from ..errors import InputError, UnknownKernelError
+from ..export.plan import HOWS
 from ..model.kernel import Kernel
 from ..model.op import Argument, Op, Schema
+from ..model.own_file import kernels_of
 from ..model.registry import diff, registry
-from .options import KINDS, by_argument, laid_out, require_plain, suggestion
+from ..source.template import devices_of, render
+from ..tables.timings import DIRECTIONS
+from .options import KINDS
 
 #: Puts a text into the next cell.
 NextCell = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Verb:
-    """One verb of `%kernel`.
-
-    Attributes:
-        name: the word.
-        takes: what stands behind it.
-        help: what it does, in one line.
-        run: called with the words behind it and with what fills the next cell; returns what is shown.
-        fewest, most: how many words it takes.
-        options: those that it knows.
-    """
-
-    name: str
-    takes: str
-    help: str
-    run: Callable[[Sequence[str], NextCell], Any]
-    fewest: int = 1
-    most: int = 1
-    options: tuple[str, ...] = ()
 
 
 def perform(line: str, next_cell: NextCell) -> Any:
     """Run one line behind `%kernel`.
 
     Args:
-        line: verb and names.
+        line: verb, names and options.
         next_cell: puts a text into the next cell.
 
     Returns:
         What is to be shown, or None.
 
     Raises:
-        InputError: no such verb, or names missing or too many.
+        InputError: no such verb or option, or names missing or too many.
         UnknownKernelError: a name that the registry does not have.
 
     Example:
@@ -62,21 +64,32 @@ def perform(line: str, next_cell: NextCell) -> Any:
     words = [require_plain(word, "%kernel") for word in line.split()]
     if not words:
         return Help()
-    name, rest = words[0], words[1:]
-    verb = VERBS.get(name)
+    verb = VERBS.get(words[0])
     if verb is None:
-        raise InputError(f"%kernel: no verb {shown(name)}.{suggestion(name, VERBS)} Verbs: {', '.join(VERBS)}")
-    unknown = [word for word in rest if word.startswith("-") and word not in verb.options]
-    if unknown:
-        known = f" Options: {', '.join(verb.options)}" if verb.options else " It has none"
-        raise InputError(f"%kernel {name}: no option {shown(unknown[0])}.{suggestion(unknown[0], verb.options)}{known}")
-    count = sum(not word.startswith("-") for word in rest)
-    if not verb.fewest <= count <= verb.most:
-        raise InputError(
-            f"%kernel {name}: {'too many' if count > verb.most else 'no'} names: %kernel {name} {verb.takes}"
-        )
-    with as_typed(by_argument(verb.options)):
-        return verb.run(rest, next_cell)
+        raise InputError(f"%kernel: no verb {shown(words[0])}.{suggestion(words[0], VERBS)} Verbs: {', '.join(VERBS)}")
+    given = verb.read(words[1:], "%kernel")
+    given.next_cell = next_cell
+    with as_typed(by_argument(verb.known.values())):
+        found = verb.run(given)
+        if isinstance(found, Iterator):
+            several = list(found)
+            found = several[0] if len(several) == 1 else several
+    save(found, given)
+    return found
+
+
+def save(found: Any, given: Namespace) -> None:
+    """Write what was found into the files that a command or a magic names."""
+    for kind in ("json", "csv"):
+        if getattr(given, kind, None):
+            getattr(found, f"to_{kind}")(getattr(given, kind))
+    if getattr(given, "plot", None):
+        _public("plot")(found).savefig(given.plot)
+
+
+def _public(name: str) -> Any:
+    """Find a function by its public name: the rooms behind it are imported when it is used."""
+    return getattr(import_module(__package__.partition(".")[0]), name)
 
 
 class Help:
@@ -86,37 +99,45 @@ class Help:
         return f"%kernel VERB ...\n{help_of_verbs()}"
 
 
-def _list(words: Sequence[str], _: NextCell) -> Any:
-    if not words:
+def _list(given: Namespace) -> Any:
+    if given.op is None:
         return registry
-    if words[0] not in registry.ops:
-        names = ", ".join(registry.ops)
-        raise UnknownKernelError(f"no op {shown(words[0])}.{suggestion(words[0], registry.ops)} Ops: {names}")
-    return registry.ops[words[0]]
+    if given.op not in registry.ops:
+        raise UnknownKernelError(f"no op {given.op!r}.{offer(given.op, registry.ops)}")
+    return registry.ops[given.op]
 
 
-def _show(words: Sequence[str], _: NextCell) -> Any:
-    return registry[words[0]]
-
-
-def _diff(words: Sequence[str], _: NextCell) -> Any:
-    if len(words) == 2:
-        return diff(words[0], words[1])
-    kernel = registry[words[0]]
+def _diff(given: Namespace) -> Any:
+    if given.other:
+        return diff(given.kernel, given.other)
+    kernel = registry[given.kernel]
     parent = registry.parent_of(kernel)
     if parent is None:
         raise InputError(f"%kernel diff: {kernel.label} was edited from nothing; name two kernels to compare them")
     return diff(parent, kernel)
 
 
-def _history(words: Sequence[str], _: NextCell) -> Any:
-    return registry.history(words[0])
+def files_of(given: Namespace) -> list[tuple[str, str]]:
+    """Write a kernel's source, its binding or what is compiled of it: texts, each with its language."""
+    kernel = registry[given.kernel]
+    if kernel.python is not None:
+        if given.binding or given.rendered:
+            raise InputError(f"kernel {kernel.label!r} is a Python function: it has no binding and nothing is rendered")
+        return [(inspect.getsource(kernel.python), "python")]
+    if not (given.binding or given.rendered):
+        # One text is printed as it is; of several each needs its name.
+        names = {kind: f"// {kernel.label} ({kind})\n" * (len(kernel.sources) > 1) for kind in kernel.sources}
+        return [(names[kind] + text.strip("\n"), "cpp") for kind, text in kernel.sources.items()]
+    rendered = render(kernel, registry.op_of(kernel), given.device or devices_of(kernel)[0])
+    if given.binding:
+        return [(rendered.sources[f"{kernel.name} (binding)"], "cpp")]
+    return [(rendered.text, "cpp"), *([(rendered.cuda, "cuda")] * bool(rendered.cuda))]
 
 
-def _revert(words: Sequence[str], _: NextCell) -> Any:
+def _revert(given: Namespace) -> Any:
     """Make an earlier revision the current one: the one that is named, or what the current one was edited from."""
-    kernel = registry[words[0]]
-    if "@" not in words[0]:
+    kernel = registry[given.kernel]
+    if "@" not in given.kernel:
         before = registry.before(kernel)
         if before is None:
             raise InputError(f"%kernel revert: {kernel.label} is the first revision; there is nothing to go back to")
@@ -125,21 +146,20 @@ def _revert(words: Sequence[str], _: NextCell) -> Any:
     return registry.history(kernel.name)
 
 
-def _source(words: Sequence[str], next_cell: NextCell) -> None:
+def _source(given: Namespace) -> None:
     """Put `%%kernel` and the text of a kernel into the next cell."""
-    names = [word for word in words if not word.startswith("--")]
-    kernel = registry[names[0]]
+    kernel = registry[given.kernel]
     if kernel.python is not None:
         others = [other.label for other in registry.values() if other.op == kernel.op and other.python is None]
         raise InputError(
             f"%kernel source: {kernel.label} is a Python function and has no C++ text. Others: {', '.join(others)}"
         )
-    kind = next((word.removeprefix("--") for word in words if word.startswith("--")), next(iter(kernel.sources)))
+    kind = next((kind for kind in KINDS if getattr(given, kind)), next(iter(kernel.sources)))
     if kind not in kernel.sources:
         raise InputError(f"%kernel source: {kernel.label} has no {kind} text, only {', '.join(kernel.sources)}")
     # The cell starts from this very revision: with the params of the current one it would be another kernel.
     name = kernel.name if kernel is registry[kernel.name] else f"{kernel.name}@{kernel.revision}"
-    next_cell(cell_of(kernel, kind, name))
+    given.next_cell(cell_of(kernel, kind, name))
 
 
 def cell_of(kernel: Kernel, kind: str, line: str) -> str:
@@ -232,9 +252,9 @@ li.playground("{name}")
 '''
 
 
-def _adopt(words: Sequence[str], next_cell: NextCell) -> None:
+def _adopt(given: Namespace) -> None:
     """Put a kernel that came in by `from_load_inline` into the next cell, as one of our own form under another name."""
-    kernel = registry[words[0]]
+    kernel = registry[given.kernel]
     if kernel.variant != "inline":
         raise InputError(
             f"%kernel adopt: {kernel.label} is no kernel of %%load_inline or li.from_load_inline. "
@@ -242,57 +262,141 @@ def _adopt(words: Sequence[str], next_cell: NextCell) -> None:
         )
     (text,) = kernel.sources.values()
     device = " --device cuda-cpu" * bool(kernel.cuda)
-    next_cell(f"%%kernel {kernel.op}/mine --from {kernel.name}{device}\n{text.strip(chr(10))}\n")
+    given.next_cell(f"%%kernel {kernel.op}/mine --from {kernel.name}{device}\n{text.strip(chr(10))}\n")
 
 
-def _asm(words: Sequence[str], _: NextCell) -> Any:
-    from ..analysis.assembly import assembly
+def _check(given: Namespace) -> Iterator[Any]:
+    """Check one after the other. All names first: a typing mistake in the last one should not show after a minute."""
+    if bool(given.kernels) == given.all:
+        raise InputError("the following arguments are required: OP/VARIANT, or --all in its place")
+    if given.all:
+        from ..checking.check_many import Checks, check_many
 
-    names = [word for word in words if not word.startswith("--")]
-    return assembly(*(registry[name] for name in names), remarks="--remarks" in words, hot="--hot" in words)
+        rows = []
+        for row in check_many(list(registry.values()), given.device):
+            rows.append(row)
+            if not row.ok:
+                yield row.details
+        yield Checks(tuple(rows))
+        return
+    for kernel in [kernel for word in given.kernels for kernel in kernels_of(word)]:
+        yield _public("check")(kernel, device=given.device)
 
 
-def _roofline(words: Sequence[str], _: NextCell) -> Any:
-    from ..analysis.roofline import roofline
-    from ..measure.benchmark import benchmark
+def _measure(name: str, *options: str) -> Callable[[Namespace], Any]:
+    """Return what calls a function that measures several kernels, with these options."""
 
-    return roofline(benchmark([registry[word] for word in words]))
+    def run(given: Namespace) -> Any:
+        kernels = [registry[label] for label in given.kernels]
+        return _public(name)(kernels, **{option: getattr(given, option) for option in options})
 
-
-def _recover(words: Sequence[str], _: NextCell) -> Any:
-    names = [word for word in words if not word.startswith("--")]
-    return registry.recover(names[0] if names else None, every="--every" in words)
+    return run
 
 
-_TEXTS = tuple(f"--{kind}" for kind in KINDS)
-_ASM = "show the machine code of its loops, or how those of two differ; --remarks: what the compiler did; --hot: where time goes"
-_ALL = (
-    Verb("list", "[OP]", "list the kernels, or those of an op", _list, 0),
-    Verb("show", "KERNEL", "show the source", _show),
-    Verb("source", "KERNEL [--cuda]", "put the source into the next cell, for editing", _source, options=_TEXTS),
-    Verb("adopt", "KERNEL", "put one that came in by %%load_inline into the next cell, as a kernel of our own", _adopt),
-    Verb("diff", "KERNEL [KERNEL]", "compare two, or one with what it was edited from", _diff, 1, 2),
-    Verb("asm", "KERNEL [KERNEL] [--remarks] [--hot]", _ASM, _asm, 1, 2, ("--remarks", "--hot")),
-    Verb(
-        "roofline",
-        "KERNEL [KERNEL]",
-        "time them, and say how far that is from what this machine can do",
-        _roofline,
-        1,
-        2,
-    ),
-    Verb("history", "KERNEL", "list its revisions, what became of each, and how fast each was", _history),
-    Verb("revert", "KERNEL[@N]", "go back to what it was edited from, or to revision N", _revert),
-    Verb(
-        *("recover", "[OP or KERNEL] [--every]"),
-        "bring back what this notebook made before a restart; --every: also what others made",
-        *(_recover, 0),
-        options=("--every",),
-    ),
+def _sweep(given: Namespace) -> Any:
+    how = {"direction": given.direction, "device": given.device, "seconds": given.seconds}
+    return _public("sweep")(given.kernel, dict(given.params), given.size, **how)
+
+
+def _asm(given: Namespace) -> Any:
+    how = {"device": given.device, "remarks": given.remarks, "hot": given.hot}
+    return _public("assembly")(given.kernel, given.other, **how)
+
+
+_benchmark = _measure("benchmark", "sizes", "device", "seconds")
+
+
+def _export(given: Namespace) -> Any:
+    how = {name: getattr(given, name) for name in ("name", "extras", "device", "force")}
+    return _public("export")(
+        given.kernel, given.to, given.how, header=given.header or "", check=not given.no_check, **how
+    )
+
+
+def _values(text: str) -> tuple[str, list[int | float]]:
+    """Read the values of a param, `GRAIN=512,2048`."""
+    name, _, values = text.partition("=")
+    try:
+        return name, [float(each) if set(each) & set(".en") else int(each) for each in values.split(",")]
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no param with its values; write GRAIN=512,2048") from None
+
+
+_KERNEL = Option("kernel", "OP/VARIANT", "", needed=True)
+_OTHER = Option("other", "OP/VARIANT", "one whose loops to compare with")
+_KERNELS = Option("kernels", "OP/VARIANT ...", "", needed=True)
+_BASELINE = replace(_KERNELS, help="baseline: OP/python, else the first")
+_DEVICE = Option("--device", "DEVICE", "cpu (default), cuda, or cuda-cpu: CUDA source on the CPU", default="cpu")
+_ONE_OF = Option("--device", "DEVICE", "of its texts; default: the first that it has one for", tuple(DEVICES))
+_SIZES = Option("--sizes", "SIZE ...", "such as 16,32,128 64,1024,128", read=size)
+_SECONDS = Option("--seconds", "N", "for each kernel and size (default 1)", read=amount, default=1.0)
+_PLOT = Option("--plot", "FILE", "save the picture there (.png, .svg, .pdf)", read=picture)
+_FILES = (
+    Option("--json", "FILE", "write what was measured there", read=output),
+    Option("--csv", "FILE", "write the rows there", read=output),
+    _PLOT,
 )
-VERBS = {verb.name: verb for verb in _ALL}
+
+#: All verbs, in the order of the help.
+TABLE = (
+    Verb("list", "list ops and their kernels", _list, (Option("op", "OP", "only the kernels of this op"),)),
+    Verb("show", "show the source of a kernel", lambda given: registry[given.kernel], (_KERNEL,), (
+        Option("--binding", "", "the C++ that binds it to PyTorch instead", apart="what", only=COMMAND),
+        Option("--rendered", "", "the complete files that are compiled instead", apart="what", only=COMMAND),
+        replace(_ONE_OF, help="for --binding and --rendered, where a kernel has texts for both", only=COMMAND),
+    )),
+    Verb("source", "put the source into the next cell, for editing", _source, (_KERNEL,),
+         tuple(Option(f"--{kind}", "", f"its {kind} text") for kind in KINDS), MAGIC),
+    Verb("adopt", "put one that came in by %%load_inline into the next cell, as a kernel of our own", _adopt, (_KERNEL,), only=MAGIC),
+    Verb("diff", "compare two, or one with what it was edited from", _diff, (_KERNEL, _OTHER), only=MAGIC),
+    Verb("check", "compare kernels and their gradients with the reference", _check, (
+        replace(_KERNELS, help="or FILE.py:OP/VARIANT, or FILE.py for all that it registers", needed=False),
+    ), (Option("--all", "", "every kernel, each as far as this machine goes, and a table"), _DEVICE)),
+    Verb("benchmark", "check kernels, time them against each other, and plot", _benchmark, (_BASELINE,),
+         (_SIZES, _DEVICE, _SECONDS, *_FILES)),
+    Verb("sweep", "time a kernel with many choices of its params", _sweep, (_KERNEL,), (
+        Option("--params", "NAME=N,N ...", "the values to try", read=_values, needed=True),
+        Option("--size", "SIZE", "such as 16,32,128; default: the first of the op's own", read=size),
+        Option("--direction", "DIRECTION", "what to time; default: both", DIRECTIONS),
+        *(_DEVICE, replace(_SECONDS, help="for each point (default 0.3)", default=0.3), *_FILES),
+    )),
+    Verb("memory", "measure what kernels hold for backward, and their peak", _measure("memory", "sizes", "device", "depth"),
+         (_BASELINE,), (_SIZES, _DEVICE, Option("--depth", "N", "number of layers (default 1)", read=count, default=1), *_FILES)),
+    Verb("counts", "count what the launches of CUDA kernels ask of the memory; no GPU is needed", _measure("counts", "sizes"),
+         (replace(_KERNELS, help="baseline: the first"),), (_SIZES, *_FILES)),
+    Verb("asm", "show the machine code of its loops, or how those of two differ; --remarks: what the compiler did; "
+         "--hot: where time goes", _asm, (_KERNEL, _OTHER), (
+        _ONE_OF,
+        Option("--remarks", "", "also what the compiler did with each line, or why not"),
+        Option("--hot", "", "also to which lines the time goes, by samples of perf"),
+    )),
+    Verb("roofline", "time kernels, and say how far that is from what this machine can do",
+         lambda given: _public("roofline")(_benchmark(given)), (_KERNELS,),
+         (_SIZES, replace(_DEVICE, help="cpu (default) or cuda"), _SECONDS, _PLOT)),
+    Verb("history", "list the revisions of a kernel, what became of each, and how fast each was",
+         lambda given: registry.history(given.kernel), (_KERNEL,), (_PLOT,)),
+    Verb("revert", "go back to what it was edited from, or to revision N", _revert,
+         (replace(_KERNEL, takes="KERNEL[@N]"),), only=MAGIC),
+    Verb("recover", "bring back what this notebook made before a restart; --every: also what others made",
+         lambda given: registry.recover(given.name, every=given.every), (Option("name", "OP or KERNEL", ""),),
+         (Option("--every", "", "also what others made"),), MAGIC),
+    Verb("export", "write a kernel out as a project that needs no lltm_inline", _export,
+         (replace(_KERNEL, help="or an op, for its fused or C++ variant"),), (
+        Option("--to", "DIR", "a directory that does not exist or is empty", needed=True),
+        Option("--how", "HOW", f"what builds it (default {HOWS[0]})", HOWS, default=HOWS[0]),
+        Option("--name", "NAME", "of the package (default OP_VARIANT)"),
+        Option("--header", "FILE", "for the top of every file; comment signs are added", read=content),
+        replace(_ONE_OF, help="only this one, where a kernel has texts for both"),
+        Option("--extras", "SHAPE ...", "of the extra tensors, such as 'B 3S', where no GPU can tell", only=COMMAND),
+        Option("--no-check", "", "export it unchecked, or wrong"),
+        Option("--force", "", "move what is in DIR to a directory beside it"),
+    )),
+    Verb("doctor", "say what this machine can do, and what mends the gaps", lambda given: _public("doctor")()),
+)  # fmt: skip
+#: Those of `%kernel`.
+VERBS = {verb.name: verb for verb in TABLE if verb.only != COMMAND}
 
 
 def help_of_verbs() -> str:
     """Lay the verbs out as the rows of a help text."""
-    return laid_out([(f"{verb.name} {verb.takes}", verb.help) for verb in VERBS.values()])
+    return laid_out([(f"{verb.name} {verb.takes}".strip(), verb.help) for verb in VERBS.values()])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypedDict, TypeVar
 
 import psutil
 
-from ..base.arguments import LARGEST, boolean, number, real_dtype, refusal, require_choices, shown
+from ..base.arguments import LARGEST, boolean, did_you_mean, number, real_dtype, refusal, require_choices, shown
 from ..errors import InputError
 from ..model.registry import Kernel, Op, resolve
 from ..tables.timings import DIRECTIONS
@@ -19,14 +21,16 @@ from ..workers.limits import Limits, require_limits
 
 @dataclass(frozen=True)
 class Setting:
-    """How a kernel is built and run.
+    """How kernels are built and run: what `check`, `benchmark` and the others take by name, or as `setting`.
 
     Attributes:
-        device: `"cpu"`, `"cuda"` or `"cuda-cpu"`.
-        compiler, cflags: as for `build`.
-        progress: a function, None for a live line after a second, False for nothing.
-        trust: run it in this process and not in the worker.
-        limits: of the worker; None for the usual ones.
+        device: `"cpu"`, `"cuda"`, or `"cuda-cpu"`: CUDA source on the CPU.
+        compiler: name or path, else the environment's CXX, else g++.
+        cflags: instead of the default optimisation flags, one item per flag.
+        progress: called with a text for each step, by what measures as `progress(done, total, text)`; None shows a live
+            line after a second, False nothing.
+        trust: run kernels in this process, not in the worker. A crash then ends this process.
+        limits: of time, memory and output in the worker; None for the usual ones.
 
     Raises:
         InputError: one of them makes no sense.
@@ -54,10 +58,96 @@ class Setting:
         if self.cflags is not None:
             object.__setattr__(self, "cflags", tuple(self.cflags))
 
+    @classmethod
+    def of(cls, function: Callable[..., Any], options: CallOptions | CountOptions) -> Setting:
+        """Make one of what a function was given by name: the `setting`, and what is to be otherwise.
+
+        Raises:
+            TypeError: the function takes no argument of that name.
+            InputError: one of them makes no sense.
+
+        Example:
+            >>> @takes(Options)
+            ... def verb(**options: Any) -> Setting:
+            ...     return Setting.of(verb, options)
+            >>> verb(setting=Setting("cuda-cpu", trust=True), trust=False)
+            Setting(device='cuda-cpu', compiler=None, cflags=None, progress=None, trust=False, limits=None)
+            >>> verb(devices="cpu")
+            Traceback (most recent call last):
+            TypeError: verb() got an unexpected keyword argument 'devices'. Did you mean 'device'?
+        """
+        known = inspect.signature(function).parameters
+        for name in options:
+            if name not in known:
+                said = f"{function.__name__}() got an unexpected keyword argument {name!r}"
+                raise TypeError(f"{said}.{near}" if (near := did_you_mean(name, known)) else said)
+        given: dict[str, Any] = dict(options)
+        setting = given.pop("setting", None)
+        if not isinstance(setting, Setting | None):
+            raise refusal("setting", setting, "a Setting")
+        return replace(setting or cls(), **given)
+
     @property
     def here(self) -> bool:
         """Whether kernels run in this process. In the worker they do: it may die of them."""
         return self.trust or steps.in_worker()
+
+
+class _AllOptions(TypedDict, total=False):
+    compiler: str | None
+    progress: Callable[..., Any] | bool | None
+    limits: Limits | None
+    setting: Setting | None
+
+
+class CallOptions(_AllOptions, total=False):
+    """What a function takes by name that always runs kernels in the worker; see `Setting`."""
+
+    device: str
+    cflags: Sequence[str] | None
+
+
+class CountOptions(_AllOptions, total=False):
+    """What a function takes by name that itself knows the device and the flags."""
+
+    trust: bool
+
+
+class Options(CallOptions, CountOptions, total=False):
+    """What a function takes by name of which its `Setting` is made."""
+
+
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+_LINE = "        options: of `Setting`, by name.\n"
+
+
+def takes(options: type[CallOptions] | type[CountOptions]) -> Callable[[_Verb], _Verb]:
+    """Let `help`, completion and `inspect.signature` show what a function takes as `**options`, name by name.
+
+    Example:
+        >>> @takes(Options)
+        ... def verb(kernel: str, **options: Any) -> None: ...
+        >>> list(inspect.signature(verb).parameters)
+        ['kernel', 'device', 'compiler', 'cflags', 'progress', 'trust', 'limits', 'setting']
+    """
+    known = {one.name: (one.type, one.default) for one in fields(Setting)} | {"setting": ("Setting | None", None)}
+    named = {name: how for name, how in known.items() if name in options.__annotations__}
+    more = [inspect.Parameter(name, _BY_NAME, default=how[1], annotation=how[0]) for name, how in named.items()]
+    listed = re.split(
+        r"(?m)^(?= {8}\w)", (Setting.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0] + "\n"
+    )
+    meanings = [one for one in listed if one.partition(":")[0].strip() in named]
+    meanings.append("        setting: a `Setting` with all of these; what is given beside it goes first.\n")
+
+    def with_names(function: _Verb) -> _Verb:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        function.__doc__ = function.__doc__ and function.__doc__.replace(_LINE, "".join(meanings))
+        return function
+
+    return with_names
 
 
 def choose_sizes(op: Op, sizes: Sequence[Sequence[int] | Mapping[str, int]] | None) -> list[tuple[int, ...]]:

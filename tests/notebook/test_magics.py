@@ -215,7 +215,7 @@ BAD = {
     "%kernel source --cuda tiny/stable": "InputError: %kernel source: tiny/stable has no cuda text, only cpp",
     "%kernel revert tiny/stable": "InputError: %kernel revert: tiny/stable is the first revision; there is nothing to go back to",
     "%kernel diff tiny/stable": "InputError: %kernel diff: tiny/stable was edited from nothing; name two kernels",
-    "%kernel list tinny": "UnknownKernelError: no op 'tinny'. Did you mean tiny? Ops: ",
+    "%kernel list tinny": "UnknownKernelError: no op 'tinny'. Did you mean 'tiny'? Ops: ",
     "%kernel recover tinny": "UnknownKernelError: nothing to recover of 'tinny': no op or kernel of that name. Did you mean",
 }
 

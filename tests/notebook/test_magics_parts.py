@@ -15,6 +15,7 @@ import pytest
 
 import lltm_inline as li
 from lltm_inline import journal
+from lltm_inline.base.verbs import HELP_WIDTH
 from lltm_inline.errors import BuildError, DefinitionError, InputError, TemplateError, UnknownKernelError
 from lltm_inline.model.kernel import Kernel
 from lltm_inline.model.outcomes import is_about
@@ -23,7 +24,7 @@ from lltm_inline.notebook.cell import kernel_of, run, text_of
 from lltm_inline.notebook.completion import complete
 from lltm_inline.notebook.live import Terminal
 from lltm_inline.notebook.magics import _CELL_HELP, _LINE_HELP
-from lltm_inline.notebook.options import HELP_WIDTH, OPTIONS, CellOptions, parse
+from lltm_inline.notebook.options import OPTIONS, CellOptions, parse
 from lltm_inline.notebook.verbs import VERBS, perform
 from lltm_inline.tables.history import courses_of, revisions_of
 from tests.tiny import BROKEN, STABLE, registry_as_before
@@ -115,8 +116,8 @@ def test_bad_line_is_refused(line: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("%kernel asm axpy/cuda --hot", "--hot with device="),
-        ("%kernel asm axpy/cuda --remarks", "--remarks with device="),
+        ("%kernel asm axpy/cuda --hot", "--hot with --device cuda: "),
+        ("%kernel asm axpy/cuda --remarks", "--remarks with --device cuda: "),
         ("%%load_inline square --reference 3", "from_load_inline(), 'square': --reference 3, want a function"),
         ("%%load_inline square --inputs 3", "from_load_inline(), 'square': --inputs 3, want the arguments of one call"),
         ("%%load_inline square --device cuda", "It runs on 'cpu': say --device cpu"),

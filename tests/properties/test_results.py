@@ -61,7 +61,7 @@ COVERED = {
     "results": {"Memory", "Timings", "Report", "doctor", "nn", "plot"},
     "made by the others, or takes nothing": {
         "Build", "BuildError", "CheckError", "Crash", "CrashError", "Function", "Limits", "Sweep", "TimeoutError", "WorkerError",
-        "errors", "lab", "live_benchmark", "ops", "worker",
+        "Setting", "errors", "lab", "live_benchmark", "ops", "worker",
     },
 }  # fmt: skip
 
