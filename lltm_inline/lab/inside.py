@@ -38,6 +38,7 @@ from ..compiling.compiler import Build
 from ..compiling.failures import failure_of, passing_failure
 from ..compiling.job import Job, _platform_identity, make_job
 from ..compiling.toolchain import Toolchain
+from ..cpp.functions import find_functions
 from ..errors import BuildError, LltmInlineError, SignatureError
 from ..model.registry import Kernel, Op, registry
 from ..run.built import Built
@@ -144,6 +145,7 @@ def main(control: int) -> None:
     import torch.utils.cpp_extension
 
     _platform_identity()  # remembered: behind the locks nobody may ask for it
+    find_functions("void f() {}")  # the grammar is imported when it is first used, and behind the locks nothing is imported
     torch.get_num_threads()
     LabServer(socket.socket(fileno=control)).run()
 
