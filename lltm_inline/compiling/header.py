@@ -21,6 +21,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from ..base.files import UTF8
 from ..base.flags import STANDARD
 from ..source.template import prelude_text, runtime_text
 from . import cache, environment, stubs
@@ -50,7 +51,9 @@ PASSING_FAILURES = (
 )
 
 _NAMES = {"gcc": "prelude.h.gch", "clang": "prelude.h.pch"}
-_RUNTIME = "runtime.o"
+_RUNTIME, _MACROS = "runtime.o", "macros.txt"
+#: A macro that stands for more than its own name.
+_MACRO = re.compile(r"^#define (\w+)(?! \1$)", re.MULTILINE)
 
 
 def torch_cflags() -> tuple[str, ...]:
@@ -76,7 +79,7 @@ def header_key(toolchain: Toolchain, prelude: str) -> str:
     stamp = f"{torch.__version__} {version_file} {version_file.stat().st_mtime_ns}"
     texts = prelude_text(prelude, apart=True), runtime_text(prelude)
     flags = toolchain.cflags, torch_cflags(), environment.of_compilers()
-    return cache.digest("header", toolchain.identity, *flags, stubs.LIBRARIES, *texts, stamp)
+    return cache.digest("header", toolchain.identity, *flags, stubs.LIBRARIES, _MACROS, *texts, stamp)
 
 
 def _directory(toolchain: Toolchain, prelude: str) -> Path:
@@ -123,6 +126,13 @@ def header_objects(toolchain: Toolchain, prelude: str) -> tuple[Path, ...]:
     return (_directory(toolchain, prelude) / _RUNTIME,)
 
 
+def macros(toolchain: Toolchain, prelude: str) -> frozenset[str]:
+    """Name the macros that a text has of the precompiled header; nothing where they are not known."""
+    with suppress(FileNotFoundError):
+        return frozenset(_MACRO.findall((_directory(toolchain, prelude) / _MACROS).read_text(**UTF8)))
+    return frozenset()
+
+
 def stub_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
     """Return the flags that link with the empty libraries beside the precompiled header."""
     return stubs.flags(_directory(toolchain, prelude))
@@ -147,7 +157,10 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
         "command": [*command, *pch, "-x", "c++-header", source, "-o", name],
         "text": prelude_text(prelude, apart=True),
         "runtime": (runtime, runtime_text(prelude)),
-        "stubs": stubs.commands(toolchain.compiler),
+        "stubs": [
+            *stubs.commands(toolchain.compiler),
+            [*command, "-E", "-dM", "-x", "c++", "prelude.h", "-o", _MACROS],
+        ],
         "cache": str(cache.cache_dir()),
         "passing_failures": PASSING_FAILURES,
         "key": key,

@@ -76,6 +76,19 @@ def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tupl
     return namespace, command
 
 
+def preprocess(job: Job, directory: Path, result: str) -> str:
+    """Write down a C++ text as its compiler has it; return the namespace of a library that is made of that.
+
+    Raises:
+        RuntimeError: as for `compile_job`.
+    """
+    namespace = _fresh_namespace(job.key)
+    _write(directory / "main.cpp", job.text)
+    flags = [*header.torch_cflags(), f"-DTORCH_EXTENSION_NAME={namespace}", *job.cflags]
+    _run([job.toolchain.compiler, *flags, "-E", "main.cpp", "-o", result], directory)
+    return namespace
+
+
 def _runtime(job: Job, precompiled: Sequence[str]) -> tuple[Path, ...]:
     """Return the objects without which what was compiled with a precompiled header is not whole."""
     return header.header_objects(job.toolchain, job.prelude) if job.prelude and precompiled else ()

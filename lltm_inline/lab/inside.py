@@ -33,11 +33,12 @@ from torch import Tensor
 from ..base.files import UTF8
 from ..checking.guard import Guard
 from ..checking.runner import one_line, threads
-from ..compiling import inline
+from ..compiling import header, inline
 from ..compiling.compiler import Build
 from ..compiling.failures import failure_of, passing_failure
 from ..compiling.job import Job, _platform_identity, make_job
 from ..compiling.toolchain import Toolchain
+from ..cpp.functions import find_functions
 from ..errors import BuildError, LltmInlineError, SignatureError
 from ..model.registry import Kernel, Op, registry
 from ..run.built import Built
@@ -144,6 +145,9 @@ def main(control: int) -> None:
     import torch.utils.cpp_extension
 
     _platform_identity()  # remembered: behind the locks nobody may ask for it
+    find_functions(
+        "void f() {}"
+    )  # the grammar is imported when it is first used, and behind the locks nothing is imported
     torch.get_num_threads()
     LabServer(socket.socket(fileno=control)).run()
 
@@ -168,6 +172,9 @@ def answer(
         link.sendall(message)
 
 
+#: What the preprocessor has made of a text; names in it; and what is a directive, or no end of a line, to who reads it again.
+_PREPROCESSED, _NAME = "main.ii", re.compile(r"[^\W\d]\w*")
+_DIRECTIVE = re.compile(r"""^(?!# \d+ "|\#pragma\b)[ \t\f\v]*(?:\#|%:)|\\[ \t\f\v]*$""", re.MULTILINE)
 #: What compilers, and their drivers at the start of a line, say when they have reached a limit that was set for them.
 _LIMITS = (
     (r"CPU time limit exceeded", "is still being compiled after minutes of the processor"),
@@ -245,11 +252,8 @@ class BuildTask:
         except LltmInlineError as error:
             stage = "signature" if isinstance(error, SignatureError) else "builds"
             return {"stage": stage, "reason": _first_of(error)}
-        # What is compiled is what is looked at, word by word: compilers write it down. clang++ does so without a header of ours.
-        header = job.prelude if self.toolchain.kind == "gcc" else None
-        saving = replace(job, flags=(*job.flags, "-save-temps"), prelude=header)
         try:
-            namespace, _ = inline.compile_job(saving, Path(self.directory))
+            namespace = self._compiled(job)
         except (RuntimeError, OSError) as error:
             if complaint := self._complaint():
                 return {"stage": "forbidden", "reason": complaint}
@@ -257,6 +261,38 @@ class BuildTask:
         if complaint := self._complaint():
             return {"stage": "forbidden", "reason": complaint}
         return {"namespace": namespace, "prelude": job.prelude or ""}
+
+    def _compiled(self, job: Job) -> str:
+        """Compile what is looked at, word by word: what the preprocessor has written down. Return the namespace.
+
+        With g++ nothing of that is a macro again. With clang++ all is that a header of ours defines: a text that still has a name
+        of these is compiled without.
+        """
+        directory = Path(self.directory)
+        if job.toolchain.kind == "gcc":
+            return inline.compile_job(replace(job, flags=(*job.flags, "-save-temps")), directory)[0]
+        namespace = inline.preprocess(job, directory, _PREPROCESSED)
+        if self._complaint():
+            return ""
+        text, own = self._preprocessed()
+        flags = (*job.flags, "-x", "c++-cpp-output", "-Qunused-arguments")
+        precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
+        names = header.macros(job.toolchain, job.prelude) if job.prelude else frozenset()
+        if precompiled and names and names.isdisjoint(_NAME.findall(own)):
+            given = tuple(word for flag in precompiled for word in ("-Xclang", flag))
+            try:
+                inline.compile_job(replace(job, text=own, flags=(*flags, *given)), directory)
+                return namespace
+            except RuntimeError as error:
+                if not header.is_cause_of(str(error)):
+                    raise
+        inline.compile_job(replace(job, text=text, flags=flags, prelude=None), directory)
+        return namespace
+
+    def _preprocessed(self) -> tuple[str, str]:
+        """Return what the preprocessor has written down, and of that what stands behind our own headers."""
+        text = Path(self.directory, _PREPROCESSED).read_bytes().decode(**UTF8)
+        return text, text[max(0, text.find(f'\n# 1 "{self.kernel.name}"') + 1) :]
 
     def _blamed(self, job: Job, log: str) -> dict[str, str]:
         """Say whose fault a failed build is: the text's own only where a compiler names a line of it, or a limit was reached."""
@@ -274,9 +310,13 @@ class BuildTask:
         """Look at what is no header's as the compiler has had it, if it has come that far."""
         read = [Path(place).resolve() for place in self.read]
         is_header = lru_cache(maxsize=None)(lambda path: any(map(Path(path).resolve().is_relative_to, read)))
-        texts = list[str]()
-        with suppress(FileNotFoundError), open(Path(self.directory, "main.ii"), newline="\n", **UTF8) as file:
-            texts = own_texts((line.rstrip("\n") for line in file), is_header)
+        try:
+            _, own = self._preprocessed()
+        except FileNotFoundError:
+            return ""
+        if _DIRECTIVE.search(own):
+            return "a directive, or a line that goes on, which is none before macros are expanded, is closed in a lab: leave it out"
+        texts = own_texts(own.split("\n"), is_header)
         return next(filter(None, map(complaint_of_code, texts)), "")
 
 

@@ -1,0 +1,90 @@
+"""What is looked at is what is compiled: nothing that a text says is one thing to who looks and another to its compiler."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from lltm_inline.compiling import header
+from lltm_inline.lab.builder import Refused, build, toolchain_of
+from lltm_inline.model.registry import Kernel, registry
+from tests.needs import need, needs
+from tests.planted.cheats import RIGHT
+
+pytestmark = needs("Landlock and seccomp")
+
+_PLANTED = b"lltm_inline_planted"
+_ASM = f'("{f".ascii ~{_PLANTED.decode()}~".replace("~", chr(92) + chr(34))}");'
+_PASTE = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
+#: Assembly, to who preprocesses again what was preprocessed before.
+AGAIN = {
+    "a directive by a macro": f"#define HASH #\nHASH define LATER(a, b) a##b\nint f_() {{ LATER(as, m){_ASM} return 1; }}",
+    "a directive by other letters": f"#define HASH %:\nHASH define LATER(a, b) a##b\nint f_() {{ LATER(as, m){_ASM} return 1; }}",
+    "a name over two lines": f"int f_() {{ a\\/**/\nsm{_ASM} return 1; }}",
+}
+#: What may differ between two runs of a preprocessor, as one of them is made behind the other, or has another header.
+SWITCHES = (
+    *(f'__has_include("{file}")' for file in ("main.ii", "main.o", "main.o.d", "prelude.h", "build.ninja", ".ninja_log")),
+    *(f"!defined({name})" for name in ("__OPTIMIZE__", "__PIC__", "TORCH_CHECK", "C10_STRINGIZE", "CPU_CAPABILITY")),
+    *("!defined(TORCH_EXTENSION_NAME)", "__COUNTER__ > 1000000", "__INCLUDE_LEVEL__ > 0", "__LINE__ > 1000000"),
+)  # fmt: skip
+
+
+def _library(text: str, compiler: str) -> bytes:
+    """Build what a student may have written, and return its library."""
+    kernel = Kernel("axpy/cheat", cpp=f"{RIGHT}\n{text}\n// {time.time_ns()}")
+    return build(kernel, registry.ops["axpy"], toolchain_of(compiler), ("aten",)).build.path.read_bytes()
+
+
+@pytest.mark.parametrize("compiler", ["clang++", "g++"])
+@pytest.mark.parametrize("text", AGAIN.values(), ids=AGAIN)
+def test_what_is_read_again(text: str, compiler: str) -> None:
+    """It is refused, or is an error; nothing of it is compiled."""
+    need(compiler)
+    with pytest.raises(Refused):
+        _library(text, compiler)
+
+
+@pytest.mark.parametrize("text", AGAIN.values(), ids=AGAIN)
+def test_clang_does_read_again(tmp_path: Path, text: str) -> None:
+    """Without that, the test above would show nothing."""
+    need("clang++")
+    (tmp_path / "a.cpp").write_text(text)
+    for command in (("-E", "a.cpp", "-o", "a.ii"), ("-c", "a.ii", "-o", "a.o")):
+        subprocess.run(["clang++", "-std=c++20", *command], cwd=tmp_path, check=True)
+    assert _PLANTED in (tmp_path / "a.o").read_bytes()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("compiler", ["clang++", "g++"])
+def test_no_switch_is_another(compiler: str) -> None:
+    """With a precompiled header: what is off to who looks is off to the compiler, and what is on is seen."""
+    need(compiler)
+    header.wait(toolchain_of(compiler), "light")
+    # One command of ninja has g++ preprocess and compile: these files are there, and so it is seen what they switch.
+    there = ("main.ii", "ninja") if compiler == "g++" else ()
+    off = [one for one in SWITCHES if not any(file in one for file in there)]
+    parts = [f"#if {one}\nint f{i}_() {{ PASTE(as, m){_ASM} return 1; }}\n#endif" for i, one in enumerate(off)]
+    assert _PLANTED not in _library("\n".join([_PASTE, *parts]), compiler)
+    for switch in ("__COUNTER__ >= 0", "defined(TORCH_CHECK)", '__has_include("main.cpp")', "defined(__OPTIMIZE__)"):
+        with pytest.raises(Refused, match="inline assembly is closed"):
+            _library(f"{_PASTE}\n#if {switch}\nint f_() {{ PASTE(as, m){_ASM} return 1; }}\n#endif", compiler)
+    for pragma in ('_Pragma("GCC dependency \\"x\\"")', "#include_next __FILE__"):
+        with pytest.raises(Refused):
+            _library(pragma, compiler)
+
+
+@pytest.mark.full
+def test_a_macro_of_our_own_header() -> None:
+    """One that is no macro call until it is read again is compiled without the header that defines it: an error."""
+    need("clang++")
+    header.wait(toolchain_of("clang++"), "light")
+    assert "C10_CONCATENATE" in header.macros(toolchain_of("clang++"), "light")
+    with pytest.raises(Refused) as refused:
+        _library(f"#define NONE\nint f_() {{ C10_CONCATENATE NONE (as, m){_ASM} return 1; }}", "clang++")
+    assert refused.value.stage == "builds" and "undeclared identifier 'as'" in refused.value.reason
+    # And what stands for nothing else is compiled all the same.
+    assert _library("int f_() { const int TORCH_VERSION_ = 1; return TORCH_VERSION_; }", "clang++")
