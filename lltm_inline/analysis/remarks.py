@@ -15,24 +15,8 @@ from ..compiling.compiler import run_jobs
 from ..cpp.masks import mask
 from ..run.built import Built
 from ..source.signature import own_text
-from .reasons import (
-    ANY_CALL,
-    BRANCHES,
-    CALLS,
-    CARRIED,
-    COMPUTED,
-    DEFINED,
-    DIVISION,
-    FAR,
-    HANDS,
-    LOOP,
-    MAY_NEED,
-    UNCLEAR,
-    UNCLEAR_PLACES,
-    UNCOUNTED,
-    Remark,
-    extents,
-)
+from .reasons import DEFINED, HANDS, LOOP, Remark, extents
+from .why import Why
 
 _REMARK = re.compile(r"(.+?):(\d+):\d+: (optimized|missed|remark): +(.+?)(?: \[-Rpass.*\])?")
 #: clang++ has the place of a remark behind it, where it does not find it among the files that it has read.
@@ -62,42 +46,45 @@ _DECISIVE = (
      "it reads or writes a `volatile` variable, one at a time and in order",
      "Take `volatile` away, or work on a local copy: it is no help against other threads either."),
     (r"involving gather/scatter",
-     COMPUTED,
+     Why.COMPUTED,
      "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`; copy pointers and sizes into locals ahead of "
      "the loop."),
-    (r"relevant stmt not supported: \S+ = \S+ [/%] ", *DIVISION),
+    (r"relevant stmt not supported: \S+ = \S+ [/%] ", Why.DIVISION,
+     Why.DIVISION.help),
 )  # fmt: skip
 #: Why a loop was not vectorised, in our words, and what helps.
 _REASONS = (
     (r"function calls or data references",
-     UNCLEAR,
+     Why.UNCLEAR,
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
     (r"call instruction cannot be vectorized",
-     CALLS,
-     ANY_CALL),
+     Why.CALLS,
+     Why.CALLS.help),
     (r"identified as reduction|reduction used in loop|complicated access pattern",
-     CARRIED[0],
+     Why.CARRIED,
      ""),
     (r"reorder floating-point|reduc op",
-     CARRIED[1],
+     Why.SUM,
      ""),
     (r"unsafe dependent memory|reorder memory|possible dependence between",
-     MAY_NEED,
+     Why.MAY_NEED,
      "Where no turn does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"dependence|alias",
-     MAY_NEED,
+     Why.MAY_NEED,
      "Where that is not so, say it: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"bad data ref|data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
-     UNCLEAR_PLACES,
+     Why.UNCLEAR_PLACES,
      "Copy pointers and sizes into locals before the loop, and step through memory one element at a time."),
-    (r"strided load", FAR, ""),
+    (r"strided load", Why.FAR, ""),
     (r"consecutive inner loops|inner-loop|nested",
      "it has other loops in it",
      "It is these that are to be vectorised."),
     (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit|bad loop form",
-     *BRANCHES),
+     Why.BRANCHES,
+     Why.BRANCHES.help),
     (r"number of (?:loop )?iterations",
-     *UNCOUNTED),
+     Why.UNCOUNTED,
+     Why.UNCOUNTED.help),
     (r"not profitable|not beneficial|cost-model",
      "the compiler reckons that it would gain nothing",
      "Let each turn use neighbours in memory, and more arithmetic for each number that is read."),
@@ -160,7 +147,10 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
     hows: dict[tuple[int, str, str], list[str]] = {}
     for one in sorted(filter(is_news, found), key=lambda one: one.line):
         hows.setdefault((one.line, one.what, one.help), []).append(one.how)
-    return tuple(Remark(line, what, "; ".join(how), help) for (line, what, help), how in hows.items())
+    return tuple(
+        Remark(line, what, how[0] if len(how) == 1 else "; ".join(how), help)
+        for (line, what, help), how in hows.items()
+    )
 
 
 def _number(one: Remark) -> int:
