@@ -39,8 +39,6 @@ rules.table(r"""
 \bconver(?:t|sion)\b|^no matching function|^no instance of|^too many arguments
   in \bat::(cat|stack)\s*\(\s*(\w+(?:\.\w+\(\w*\))*)\s*,\s*([A-Za-z_]\w*(?:\.\w+\(\w*\))*)\s*[,)]
     The tensors stand in braces, the axis behind them: at::\1({\2, \3}, 0).
-  in \bat::(hstack|vstack|block_diag)\s*\(\s*(\w+(?:\.\w+\(\w*\))*)\s*,\s*([A-Za-z_]\w*(?:\.\w+\(\w*\))*)\s*[,)]
-    The tensors stand in braces: at::\1({\2, \3}).
   in \b(at::einsum)\s*\([^,{}]*,\s*(\w+(?:\s*,\s*\w+)*)\s*\)
     The tensors stand in braces: \1("...", {\2}).
   in \b(save_for_backward|mark_dirty|mark_non_differentiable)\s*\(\s*(\w+(?:\s*,\s*\w+)+)\s*\)
@@ -114,13 +112,13 @@ no match for 'operator\*' \(operand type is {_TENSOR}\)|indirection requires poi
 """)
 
 
-@rules.rule(r"TensorAccessor<")
-def _accessor(match: re.Match[str], record: Record) -> str:
-    if re.search(r"\w\s*\[[^\[\]]*,", record.code):
-        return "Each index stands in brackets of its own: a[i][j], not a[i, j]."
-    if STD.get(record.called) in ("cmath", "algorithm"):
-        return "The accessor has more dimensions than there are indices here: write one [ ] for each."
-    return ""
+rules.table(r"""
+TensorAccessor<
+  in \w\s*\[[^\[\]]*,
+    Each index stands in brackets of its own: a[i][j], not a[i, j].
+  in \bstd::\w+\s*\(
+    The accessor has more dimensions than there are indices here: write one [ ] for each.
+""")
 
 
 # Calls
@@ -198,18 +196,15 @@ rules.table(r"""
 at::Tensor::\w+\(|without (?:an )?object
   in \bat::Tensor::(\w+)\s*\(
     '\1' is a method, and needs its tensor and a dot: x.\1(...).
-without (?:an )?object
-  in .
-    A method needs its object, and a dot behind that, as in x.sum().
 """)
 
 
-@rules.rule(r"^taking (?:the )?address of (?:an? )?(?:rvalue|temporary)")
-def _address(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"&\s*(\w+)\s*\[", record.code)
-    if found and re.search(rf"\bTensor&?\s+{found[1]}\b", mask(record.text)):
-        return f"An element of a tensor is a tensor too: its first number is at {found[1]}.const_data_ptr<float>()."
-    return ""
+rules.table(r"""
+^taking (?:the )?address of (?:an? )?(?:rvalue|temporary)
+  in &\s*(\w+)\s*\[
+  text \bTensor&?\s+%1\b
+    An element of a tensor is a tensor too: its first number is at \1.const_data_ptr<float>().
+""")
 
 
 @rules.rule(r"no match for 'operator!'|^invalid argument type .* to unary expression")
@@ -232,8 +227,6 @@ no matching function for call to '(?:at::)?parallel_for\b
 caffe2::TypeMeta'.*ScalarType'
   in (\w+)\.dtype\(\)
     Write \1.scalar_type() in place of \1.dtype().
-  in .
-    Write x.scalar_type() in place of x.dtype().
 """)
 
 

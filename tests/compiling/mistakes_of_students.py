@@ -1196,20 +1196,6 @@ float forward(int n) {
         "std::vector<float> v(n)",
     ),
     light(
-        "goto over a declaration",
-        """
-int forward(int n) {
-  if (n < 0) goto done;
-  int twice = 2 * n;
-  return twice;
-done:
-  return 0;
-}
-""",
-        "goto done",
-        "ahead of the goto",
-    ),
-    light(
         "f-string",
         """#include <iostream>
 void forward(float x) {
@@ -1772,16 +1758,6 @@ int forward(int n) {
 """,
         "if (n",
         "Write >=",
-    ),
-    light(
-        "a backslash that divides",
-        """
-float forward(float x) {
-  return x \\ 2;
-}
-""",
-        "return x",
-        "/ divides",
     ),
     light(
         "half a choice",
@@ -2640,19 +2616,6 @@ float forward(const float* x, int n) {
         "[&]",
     ),
     light(
-        "delete with the brackets behind",
-        """
-void forward(const float* x, float* y, int n) {
-  float* tmp = new float[n];
-  for (int i = 0; i < n; ++i) tmp[i] = x[i] * x[i];
-  for (int i = 0; i < n; ++i) y[i] = tmp[i];
-  delete tmp[];
-}
-""",
-        "delete tmp[]",
-        "delete[] tmp",
-    ),
-    light(
         "vector of vectors from two numbers",
         """
 #include <vector>
@@ -2675,17 +2638,6 @@ void forward(const float* x, float* y, int n) {
 """,
         "for (int i = 0, int",
         "int i = 0, j",
-    ),
-    light(
-        "arrow without auto",
-        """
-float relu(float x) -> float {
-  return x > 0 ? x : 0;
-}
-float forward(float x) { return relu(x); }
-""",
-        "float relu",
-        "auto f(float x) -> float",
     ),
     aten(
         "softmax without its axis, again",
@@ -2750,17 +2702,6 @@ at::Tensor forward(const at::Tensor& x) {
         "at::IntArrayRef",
     ),
     light(
-        "arrow without a type",
-        """
-float forward(const float* x, int n) {
-  auto relu = [&](float v) -> { return v > 0 ? v : 0; };
-  return relu(x[0]);
-}
-""",
-        "-> {",
-        "leave the -> away",
-    ),
-    light(
         "name that std has too",
         """
 #include <algorithm>
@@ -2810,20 +2751,6 @@ float forward(const float* x, int n) {
 """,
         "tmp = new",
         "tmp(new float[n])",
-    ),
-    light(
-        "extern C template",
-        """
-extern "C" {
-template <typename T>
-void twice(const T* x, T* y, int n) {
-  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
-}
-}
-void forward(const float* x, float* y, int n) { twice(x, y, n); }
-""",
-        "template <typename T>",
-        "outside",
     ),
     light(
         "lambda with two kinds of result",
@@ -3106,18 +3033,6 @@ at::Tensor forward(const at::Tensor& x) {
         "AT_DISPATCH_FLOATING_TYPES(x.scalar_type()",
     ),
     light(
-        "typedef the wrong way round",
-        """
-typedef real float;
-float forward(const float* x) {
-  real v = x[0];
-  return v;
-}
-""",
-        "typedef real float",
-        "typedef float real",
-    ),
-    light(
         "method of a number, again",
         """
 float forward(const float* x, int n) {
@@ -3128,18 +3043,6 @@ float forward(const float* x, int n) {
 """,
         "sum.add(",
         "sum += v",
-    ),
-    aten(
-        "values between the < > of make_tuple",
-        """
-#include <tuple>
-std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& x) {
-  at::Tensor a = x.abs(), b = x.exp();
-  return std::make_tuple<a, b>();
-}
-""",
-        "std::make_tuple<a, b>",
-        "std::make_tuple(a, b)",
     ),
     light(
         "type inside a template's type",
