@@ -60,7 +60,7 @@ class Fires:
 
             def listen(frame: FrameType, event: str, returned: Any) -> None:
                 room = Path(frame.f_code.co_filename).stem
-                if event == "return" and returned and isinstance(returned, str) and room in self.returns:
+                if event == "return" and isinstance(returned, str) and returned and room in self.returns:
                     spoke.append((room, frame.f_lineno))
 
             before = sys.getprofile()

@@ -219,9 +219,7 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
     around = heads_around(record.text, record.line, record.column)
     if "field" in record.message and around and re.search(rf"\b(?:struct|class)\s+{name}\b", around[-1]):
         return f"A struct cannot hold one of itself: hold a pointer, {name}*, or a std::vector<{name}>."
-    if not re.search(rf"\b(?:struct|class)\s+{name}\s*;", mask(record.text)):
-        return ""
-    return f"So far '{name}' is only declared: its body, with all members, must stand ahead of this line."
+    return ""
 
 
 @rules.rule(
@@ -242,8 +240,6 @@ def _in_at(match: re.Match[str], record: Record) -> str:
         return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
     if name in AT_HEADERS:
         return f"Add #include <{AT_HEADERS[name]}> at the top."
-    if name in STD and STD[name] == "cmath":
-        return f"at:: has functions of tensors; for a number write std::{name}."
     guess = record.guess.removeprefix(f"{space}::")
     known = (
         aten_functions() | AT_TYPES | AT_HEADERS.keys() if space == "at" else {"irange", "Half", "BFloat16", "Scalar"}

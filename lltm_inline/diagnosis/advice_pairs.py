@@ -136,9 +136,6 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         if re.search(r"\.item\(\)", line):
             return f".item() without a type gives a c10::Scalar: write .item<{plain}>()."
         return f"A Scalar may hold any kind of number: s.to<{plain}>() takes it out."
-    declared = re.match(r"\s*(?:const\s+)?[\w:]+\s+\w+\s*=[^=]", line)
-    if given.endswith("*") and declared and "data_ptr" in line and re.fullmatch(NUMBER, plain):
-        return f"A pointer is given here: write the * of a pointer on the left too, {wanted}*."
     if "static_cast<" in line and given.endswith("*") != wanted.endswith("*"):
         return ""
     if re.search(r"[*\]]$", given) and _pointee(given) == plain:
@@ -268,8 +265,6 @@ def _braces(wanted: str, record: Record) -> str:
     if wanted.endswith("at::Tensor"):
         if re.search(r"\breturn\s*(?:at::Tensor\s*)?\{", code):
             return "One tensor is returned: for several the function returns std::tuple<at::Tensor, at::Tensor>."
-        if values and re.search(r"(?:[=\w]|return)\s*\{\s*-?[\d.]", code):
-            return f"A tensor of these numbers is at::tensor({{{values[1]}}}), with #include <ATen/ATen.h>."
         if re.search(r"at::Tensor(?:\s+\w+)?\s*\(\s*\w+\s*,\s*\w+\s*\)", code):
             return "A tensor of these extents is made by a function: at::empty({rows, columns}, x.options())."
         if re.search(r"at::Tensor\s+\w+\s*[({]\s*[^\s)}]", code) and "size" in code:

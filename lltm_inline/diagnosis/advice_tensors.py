@@ -81,10 +81,6 @@ def in_place_of_tensor(target: str, record: Record) -> str:
         return (
             f"A tensor is no pointer: take x.const_data_ptr<{plain}>() to read, x.mutable_data_ptr<{plain}>() to write."
         )
-    if plain.endswith("TensorOptions"):
-        return "Dtype and device are wanted, and this is a tensor: x.options() has both."
-    if plain.endswith("Scalar"):
-        return "A number is wanted, and this is a tensor: .item() takes the number out of one that holds one."
     if not re.fullmatch(r"float|double|int|long|(?:std::)?u?int\d+_t|bool|scalar_t", plain):
         return ""
     if plain == "bool" and "?" in record.code:
@@ -142,8 +138,6 @@ def _of_numbers(match: re.Match[str], record: Record) -> str:
         and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{vector[1]}\b", mask(record.text))
     ):
         return f"'{name}' takes one number: go through the elements, for (auto& one : {vector[1]}) one = std::{name}(one);."
-    if STD.get(name) == "cmath" and re.search(r"\w\*&?[,)]", record.message):
-        return "A pointer is handed over: one value of it is taken with [ ], as in p[i]."
     if "at::Tensor" not in said or re.search(rf"\bat::{name}\b", record.code):
         return ""
     return for_tensors(name, record)
@@ -251,8 +245,6 @@ def _not_called(match: re.Match[str], record: Record) -> str:
     near = [item for item in found if item.start() < record.column <= item.end() + 1] or found
     if not near:
         plain = re.search(r"(?<!\w)((?:std|at)::\w+(?:<[^<>]*>::\w+)?)\s*[-+*/;,)]", record.code)
-        if plain and re.search(rf"\bfunction<[^;]*=\s*{plain[1]}\s*;|\bauto\s+\w+\s*=\s*{plain[1]}\s*;", record.code):
-            return f"'{plain[1]}' is several functions of one name: choose one by a lambda, [](float v) {{ return {plain[1]}(v); }}."
         return f"'{plain[1]}' is a function that is not called: write {plain[1]}(...)." if plain else ""
     what = near[0]
     tensor = re.search(rf"\bTensor&?\s+{re.escape(what[1])}\b", mask(record.text))

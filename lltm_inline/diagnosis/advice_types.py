@@ -9,7 +9,7 @@ from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, 
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, aten_functions, corrected, count_arguments, is_near, split_arguments
 from .rules import Rules, without_aka
-from .source_text import declarations, definition, heads_around, is_pointer, line_of, mask, offset_of, position
+from .source_text import declarations, definition, heads_around, is_pointer, mask, offset_of, position
 
 rules = Rules()
 
@@ -19,8 +19,6 @@ rules = Rules()
 
 rules.table(r"""
 lambda.* to 'const char ?\*
-  in \b(AT_DISPATCH_\w+_AND\d?)\s*\(
-    This dispatch takes its extra dtypes first: \1(at::kHalf, x.scalar_type(), ...).
   in .
     AT_DISPATCH_... takes a name between dtype and lambda: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).
 """)
@@ -180,9 +178,6 @@ no matching (?:member )?function for call to '.*\b(?:erase|insert)\b
   in \b(\w+)\.insert\(\s*([\w.+-]+)\s*\)
   text \bstd::vector<[^;(){}]*>&?\s+%1\b
     A place in a vector is told by an iterator: \1.insert(\1.begin() + i, \2); push_back adds at the end.
-  in \b(\w+)\.insert\(\s*[\w.+-]+\s*(,[^;]*)\)
-  text \bstd::vector<[^;(){}]*>&?\s+%1\b
-    A place in a vector is told by an iterator: \1.insert(\1.begin() + i\2); push_back adds at the end.
 """)
 
 
@@ -197,12 +192,6 @@ def _no_match(match: re.Match[str], record: Record) -> str:
     said = " ; ".join(note.message for note in record.notes)
     if name.startswith("AT_DISPATCH") or ("no arguments were provided" in said and "AT_DISPATCH" in record.row):
         return _in_dispatch(record)
-    if name in ("max", "min") and (
-        several := re.search(
-            rf"\bstd::{name}\(((?:[^()\[,]|\([^()]*\))+(?:,(?:[^()\[,]|\([^()]*\))+){{2,}})\)", record.code
-        )
-    ):
-        return f"std::{name} compares two values; more of them stand in braces, all of one type: std::{name}({{{several[1]}}})."
     pairs = re.findall(
         r"conflicting types for parameter '[^']*' \('([^']*)'(?: vs\.| and) '([^']*)'\)", without_aka(said)
     )
@@ -248,8 +237,7 @@ def _in_dispatch(record: Record) -> str:
     record.line, record.column = note.line, note.column
     if "parallel_for" in record.row:
         return _PARALLEL_FOR
-    counts = re.search(r"expects (\d+) arguments?, (\d+) provided", " ".join(note.message for note in record.notes))
-    return f"What is handed over here must take {arguments(int(counts[2]))}, not {counts[1]}." if counts else ""
+    return ""
 
 
 @rules.rule(r"'(\w+)' cannot be used as a function|called object type")
@@ -360,11 +348,8 @@ def _constant(match: re.Match[str], record: Record) -> str:
         return "A const at::Tensor& cannot be made another tensor: give the result a name of its own."
     if "overloaded '" in record.message:
         return ""
-    if "overloaded operator[]" in record.message and "not marked const" in said:
-        return "The object is const, and its operator[] may change it: if it does not, write const behind its ( )."
     if "overloaded operator[]" in record.message:
-        tensor = re.search(r"no known conversion from '(?:const )?at::Tensor' to '.*size_type'", said)
-        return "An index is a whole number: i.item<int64_t>() makes one of a tensor." if tensor else ""
+        return ""
     head = next((head for head in reversed(heads) if re.search(r"\)\s*const\s*$", head)), "")
     if head and ("member" in record.message or "this" in record.message):
         return "The const behind the ( ) of this method promises that it changes nothing: take that const away."
@@ -523,10 +508,6 @@ def _twice(match: re.Match[str], record: Record) -> str:
     where = f" in line {earlier}" if earlier else " before"
     if re.match(r"[^=;]*\([^=]*\)\s*(?:const\s*)?\{|\s*(?:struct|class|enum)\b", record.code):
         return f"This name is declared{where} already: choose another name, or take one of the two away."
-    name = re.search(r"'(?:[^']*\W)?(\w+)(?:\[[^']*)?'", record.message)
-    before = line_of(mask(record.text), earlier)
-    if name and re.search(rf"\bconst\b[^,()]*\b{name[1]}\b", before):
-        return f"This name is declared{where} already: choose another name."
     return f"This name is declared{where} already: choose another name, or leave out the type to assign to it."
 
 
