@@ -91,10 +91,6 @@ unsupported GNU version|unsupported clang version
     Choose an older compiler: compiler='g++-12', say.
 Unsupported gpu architecture
     Change TORCH_CUDA_ARCH_LIST: this nvcc knows the ones that `nvcc --list-gpu-arch` names.
-""")
-
-
-rules.table(r"""
 DefaultPtrTraits
   text \b(packed_accessor(?:32|64))<([^<>,]+),([^<>,]+)>
   text \bRestrictPtrTraits\b
@@ -227,10 +223,6 @@ initializer not allowed for __shared__
     A __shared__ array begins without values: let its threads set it, then call __syncthreads().
 return value type does not match the function type
     This is not of the type that the function returns; a void function, as every kernel is, returns nothing.
-""")
-
-
-rules.table(r"""
 expected an expression|must have (?:arithmetic|integral)|cannot determine which instance|expected '\('
   in (\w+)\s*(?:<[^<>]*>)?\s*<<
   text __global__[^;{}]*\b%1\b

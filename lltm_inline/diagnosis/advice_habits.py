@@ -173,10 +173,6 @@ expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an arr
   in (\w+)\s*\[[^\[\]:?]*(?<!:):(?!:)[^\[\]:]*\]
   text \b(std::vector<[^;(){}]*>)&?\s+%1\b
     C++ has no slices in [ ]: \2(\1.begin() + a, \1.begin() + b) copies a part.
-""")
-
-
-rules.table(r"""
 expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'
   in (\w+)\s*\[([^\[\]:?]*)(?<!:):(?!:)([^\[\]:]*)\]
     C++ has no slices in [ ]: rows a to b of a tensor are \1.slice(0, a, b), column j is \1.select(1, j).
@@ -282,10 +278,6 @@ rules.table(r"""
     The body of a lambda stands in { }: [&](...) { return ...; }.
   in ^\s*(?!return\b|else\b|struct\b|class\b|enum\b|union\b|namespace\b)[\w:<>]+[*&]*\s+[*&]*(\w+)\s*\{\s*return\b
     A function has ( ) behind its name, even without parameters: \1() { ... }.
-""")
-
-
-rules.table(r"""
 ^expected (?:primary-)?expression(?: before '\.'|$)|^unexpected namespace name '\w+'|type name is not allowed
 does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot operator on a type
   in (?<![\w.:>])torch\.(\w+)
@@ -298,10 +290,6 @@ does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot o
   in (?<![\w.:>])([A-Za-z_]\w*)\.(\w+)
   text \b(?:enum|namespace)\s+(?:class\s+|struct\s+)?%1\b
     Use '::' after '\1', not a dot: \1::\2.
-""")
-
-
-rules.table(r"""
 ^(?!treating)
   in (?<![\w:?])\b(std|at|torch|c10):(?!:)\s*(\w+)
     A namespace takes two colons, '::': write \1::\2.
@@ -674,19 +662,11 @@ user defined reduction not found for '(\w+)'|not valid for specified reduction o
     Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 lvalue required as unary '&'|^cannot take the address of an rvalue
     & gives the address of a variable, and this is a value: leave the & away, or put the value into a variable first.
-""")
-
-
-rules.table(r"""
 '([\w:]+)' is not a class, namespace, or enumeration|(?:class|struct) std::(\w+)' used without template arg
   in \b(std::\w+)::(\w+)
     This is a template: its type stands between < and >, as in \1<float>::\2.
   in (?<![\w:])(NAME)::(\w+)
     Behind an object stands a dot, not '::': \1.\2.
-""")
-
-
-rules.table(r"""
 tuple index (?:must be in range|is out of)|index out of range in std::tuple
   in .
     The values of a tuple are counted from 0, and it has none of this number.

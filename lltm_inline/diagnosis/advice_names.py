@@ -304,6 +304,10 @@ UNKNOWN
     Each parameter of a lambda has a type of its own in front: int64_t NAME, say.
   line #\s*pragma\s+omp\b.*\b(\w*private)\s*\([^()]*\bNAME\b
     What a loop declares is private by itself: leave 'NAME' out of \1(...), or declare it ahead.
+  in ^(?!.*\b(?:for|if|while)\b).*\w\s*\((?:[^;]*,)?\s*NAME\s*(?:=[^=]|:[^:])
+    C++ has no named arguments: pass the value alone, at its place.
+  text \benum\s+(?:class|struct)\s+(\w+)[^{;]*\{[^}]*\bNAME\b
+    'NAME' belongs to the enum class \1: write \1::NAME.
 """.replace("UNKNOWN", _UNKNOWN)
 )
 
@@ -317,28 +321,10 @@ def _of_header(match: re.Match[str], record: Record) -> str:
     return f"Add #include <{header}> at the top." if header else ""
 
 
-rules.table(
-    r"""
-UNKNOWN
-  in ^(?!.*\b(?:for|if|while)\b).*\w\s*\((?:[^;]*,)?\s*NAME\s*(?:=[^=]|:[^:])
-    C++ has no named arguments: pass the value alone, at its place.
-""".replace("UNKNOWN", _UNKNOWN)
-)
-
-
 @rules.rule(_UNKNOWN)
 def _declared(match: re.Match[str], record: Record) -> str:
     name, text = _name(match), record.text
     return _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
-
-
-rules.table(
-    r"""
-UNKNOWN
-  text \benum\s+(?:class|struct)\s+(\w+)[^{;]*\{[^}]*\bNAME\b
-    'NAME' belongs to the enum class \1: write \1::NAME.
-""".replace("UNKNOWN", _UNKNOWN)
-)
 
 
 @rules.rule(_UNKNOWN)

@@ -105,10 +105,6 @@ def in_place_of_tensor(target: str, record: Record) -> str:
 rules.table(rf"""
 no match for 'operator\*' \(operand type is {_TENSOR}\)|indirection requires pointer operand \({_TENSOR}
     A tensor is no pointer: *x.const_data_ptr<float>() is its first number, where it holds float.
-""")
-
-
-rules.table(r"""
 TensorAccessor<
   in \w\s*\[[^\[\]]*,
     Each index stands in brackets of its own: a[i][j], not a[i, j].
@@ -190,10 +186,6 @@ rules.table(r"""
 at::Tensor::\w+\(|without (?:an )?object
   in \bat::Tensor::(\w+)\s*\(
     '\1' is a method, and needs its tensor and a dot: x.\1(...).
-""")
-
-
-rules.table(r"""
 ^taking (?:the )?address of (?:an? )?(?:rvalue|temporary)
   in &\s*(\w+)\s*\[
   text \bTensor&?\s+%1\b
