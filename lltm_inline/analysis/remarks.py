@@ -41,7 +41,7 @@ _WHY_OF_CLANG = "loop not vectorized: "
 _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
 
 #: What decides wherever g++ has found it out: of an index that it cannot follow, it says first that arrays may overlap.
-_DECISIVE = (
+_DECISIVE: tuple[tuple[str, ...], ...] = (
     (r"volatile",
      "it reads or writes a `volatile` variable, one at a time and in order",
      "Take `volatile` away, or work on a local copy: it is no help against other threads either."),
@@ -49,23 +49,16 @@ _DECISIVE = (
      Why.COMPUTED,
      "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`; copy pointers and sizes into locals ahead of "
      "the loop."),
-    (r"relevant stmt not supported: \S+ = \S+ [/%] ", Why.DIVISION,
-     Why.DIVISION.help),
+    (r"relevant stmt not supported: \S+ = \S+ [/%] ", Why.DIVISION),
 )  # fmt: skip
-#: Why a loop was not vectorised, in our words, and what helps.
-_REASONS = (
+#: Why a loop was not vectorised, in our words, and what helps, where it is not what the reason itself says.
+_REASONS: tuple[tuple[str, ...], ...] = (
     (r"function calls or data references",
      Why.UNCLEAR,
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
-    (r"call instruction cannot be vectorized",
-     Why.CALLS,
-     Why.CALLS.help),
-    (r"identified as reduction|reduction used in loop|complicated access pattern",
-     Why.CARRIED,
-     ""),
-    (r"reorder floating-point|reduc op",
-     Why.SUM,
-     ""),
+    (r"call instruction cannot be vectorized", Why.CALLS),
+    (r"identified as reduction|reduction used in loop|complicated access pattern", Why.CARRIED),
+    (r"reorder floating-point|reduc op", Why.SUM),
     (r"unsafe dependent memory|reorder memory|possible dependence between",
      Why.MAY_NEED,
      "Where no turn does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
@@ -75,16 +68,12 @@ _REASONS = (
     (r"bad data ref|data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
      Why.UNCLEAR_PLACES,
      "Copy pointers and sizes into locals before the loop, and step through memory one element at a time."),
-    (r"strided load", Why.FAR, ""),
+    (r"strided load", Why.FAR),
     (r"consecutive inner loops|inner-loop|nested",
      "it has other loops in it",
      "It is these that are to be vectorised."),
-    (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit|bad loop form",
-     Why.BRANCHES,
-     Why.BRANCHES.help),
-    (r"number of (?:loop )?iterations",
-     Why.UNCOUNTED,
-     Why.UNCOUNTED.help),
+    (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit|bad loop form", Why.BRANCHES),
+    (r"number of (?:loop )?iterations", Why.UNCOUNTED),
     (r"not profitable|not beneficial|cost-model",
      "the compiler reckons that it would gain nothing",
      "Let each turn use neighbours in memory, and more arithmetic for each number that is read."),
@@ -184,13 +173,11 @@ def _remarks(printed: str, name: str, own: set[str]) -> Iterator[Remark]:
 
 def _not_vectorised(line: int, found_out: Sequence[str]) -> Remark:
     """Give the first thing that a compiler has found out which is a reason, in our words; else the last one in its own."""
-    for pattern, how, help in _DECISIVE:
-        if any(re.search(pattern, said) for said in found_out):
-            return Remark(line, "not vectorised", how, help)
-    for said in found_out:
-        for pattern, how, help in _REASONS:
-            if re.search(pattern, said):
-                return Remark(line, "not vectorised", how, help)
+    told = [row for row in _DECISIVE if any(re.search(row[0], said) for said in found_out)]
+    told += [row for said in found_out for row in _REASONS if re.search(row[0], said)]
+    if told:
+        _, how, *help = told[0]
+        return Remark(line, "not vectorised", how, help[0] if help else Why(how).help)
     last = found_out[-1] if found_out else "the compiler does not say why"
     return Remark(line, "not vectorised", last.removeprefix("loop ").removeprefix("not vectorized: ").rstrip("."))
 
