@@ -439,7 +439,7 @@ def _else_alone(match: re.Match[str], record: Record) -> str:
             record.line, record.column = position(code, code.index(";", end))
             return "Take this ';' away: it ends the if, which then guards nothing, and the else behind it has none."
         break
-    return ""
+    return "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }."
 
 
 @rules.rule(

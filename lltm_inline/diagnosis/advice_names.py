@@ -593,19 +593,9 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
     return "A ';' is missing at the end of this statement."
 
 
-rules.table(r"""
-'else' without a previous 'if'
-    There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }.
-""")
-
-
 @rules.rule(r"^expected (?:primary-)?expression")
 def _expression(match: re.Match[str], record: Record) -> str:
     here = record.row[max(record.column - 1, 0) :].lstrip()
-    if here.startswith("else"):
-        return (
-            "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }."
-        )
     if re.search(r"\"\s*\[[&=]\]", record.row):
         return "Ahead of the lambda a ',' is missing."
     text = mask(record.text)
