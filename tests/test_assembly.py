@@ -21,19 +21,7 @@ from lltm_inline.analysis.assembly import Assembly, Routine, _by_time, _remarks_
 from lltm_inline.analysis.hot import Hot, _counted
 from lltm_inline.analysis.loops import Instruction, Loop, loops_of
 from lltm_inline.analysis.reasons import (
-    ATOMIC,
-    BRANCHES,
-    CARRIED,
-    CHASES,
-    COMPUTED,
-    DIVISION,
-    FAR,
-    MAY_NEED,
-    ONE_PLACE,
     STARTS,
-    UNCLEAR,
-    UNCLEAR_PLACES,
-    UNCOUNTED,
     Remark,
     because_of_branches,
     because_of_calls,
@@ -43,6 +31,7 @@ from lltm_inline.analysis.reasons import (
     has_threads,
 )
 from lltm_inline.analysis.remarks import told_in
+from lltm_inline.analysis.why import Why
 from lltm_inline.base.packages import pip_command
 from lltm_inline.compiling.nvcc import find_cuda, find_nvcc
 from lltm_inline.errors import BuildError, DefinitionError, ToolchainError, UnknownPartError
@@ -539,21 +528,23 @@ FAR_APART = "vmovss xmm1,DWORD PTR [rcx]|vfmadd231ss xmm0,xmm1,DWORD PTR [rax]|a
 
 
 @pytest.mark.parametrize(
-    "told", [Remark(2, "not vectorised", CARRIED[1]), Remark(1, "vectorised", "16 numbers at a time")]
+    "told", [Remark(2, "not vectorised", Why.SUM), Remark(1, "vectorised", "16 numbers at a time")]
 )
 def test_a_walk_along_a_column_goes_before_the_order_of_a_sum(told: Remark) -> None:
     """As in a product of matrices; also where a compiler says that it made a loop of vectors, for steps of one, beside this one."""
     [said] = _remarks_of(of_loop(COLUMNS, FAR_APART), [told])
-    assert said.how.endswith(FAR) and said.help.startswith("Let the loop over `j` be the inner one: then neighbours")
+    assert said.how.endswith(Why.FAR) and said.help.startswith(
+        "Let the loop over `j` be the inner one: then neighbours"
+    )
     turned = FAR_APART.replace("xmm0,xmm1,DWORD PTR [rax]", "xmm1,xmm1,xmm0|vmovss DWORD PTR [rax],xmm1")
     over = COLUMNS.replace("s += a[k] *", "a[j * n + k] =")
-    [other_way] = _remarks_of(of_loop(over, turned), [replace(told, how=UNCLEAR)])
-    assert FAR in other_way.how and other_way.help.startswith(
+    [other_way] = _remarks_of(of_loop(over, turned), [replace(told, how=Why.UNCLEAR)])
+    assert Why.FAR in other_way.how and other_way.help.startswith(
         "Where `j` and `k` change places, one side goes far whichever"
     )
     along = COLUMNS.replace("k * m + j", "j * m + k")
     [side_by_side] = _remarks_of(of_loop(along, FAR_APART.replace("add rcx,r15", "add rcx,0x4")), [told])
-    assert FAR not in side_by_side.how and "the inner one" not in side_by_side.help
+    assert Why.FAR not in side_by_side.how and "the inner one" not in side_by_side.help
 
 
 ROWS = "for (int64_t c = 0; c < C; ++c) {{ float s = 0; for (int64_t r = 0; r < R; ++r)\n  {{ {} }} y[c] = s; }}"
@@ -566,7 +557,7 @@ SWAP, TILES = (
 )
 
 
-@pytest.mark.parametrize("told", [CARRIED[1], UNCLEAR, "vectorised"])
+@pytest.mark.parametrize("told", [Why.SUM, Why.UNCLEAR, "vectorised"])
 @pytest.mark.parametrize(
     ("turn", "helps"),
     [
@@ -602,7 +593,7 @@ def test_another_inner_loop_is_named_where_it_leads_nowhere_far(turn: str, helps
     if told != "vectorised" and helps == SWAP:
         assert _remarks_of(of_loop(text, known), [one])[0].help.startswith("Let the loop over `c`")
     [said] = _remarks_of(of_loop(text, FAR_APART), [one])
-    assert said.how.endswith(FAR) and said.help.startswith(helps) and bool(said.help) == bool(helps)
+    assert said.how.endswith(Why.FAR) and said.help.startswith(helps) and bool(said.help) == bool(helps)
     assert ("is then an array, with one for each `c`" in said.help) == (helps == SWAP and turn.startswith("s "))
 
 
@@ -611,10 +602,10 @@ def test_a_sum_of_which_g_plus_plus_says_that_it_does_not_see_its_places() -> No
     text = "for (int i = 0; i < n; ++i) { double s = 0;\n  for (int j = 0; j < w; ++j) s += v[j] * x[i + j];\n  y[i] = s; }"
     told = [
         Remark(1, "vectorised", "16 numbers at a time"),
-        Remark(2, "not vectorised", UNCLEAR_PLACES, "Copy pointers."),
+        Remark(2, "not vectorised", Why.UNCLEAR_PLACES, "Copy pointers."),
     ]
     [said] = _remarks_of(of_loop(text, TURN), told)
-    assert said.how == CARRIED[1] and "`#pragma omp simd reduction(+:s)`" in said.help
+    assert said.how == Why.SUM and "`#pragma omp simd reduction(+:s)`" in said.help
     assert said.help.endswith("lets it be wide, which pays where turns are many: time both.")
 
 
@@ -630,7 +621,7 @@ def test_a_sum_of_which_g_plus_plus_says_that_it_does_not_see_its_places() -> No
         ("int j = 0; j < w; ++j", "s = std::max(s, x[i + j]);", False),
     ],
 )
-@pytest.mark.parametrize("told", [UNCLEAR_PLACES, CARRIED[1]])
+@pytest.mark.parametrize("told", [Why.UNCLEAR_PLACES, Why.SUM])
 def test_a_window_that_moves_is_not_added_up_anew(inner: str, turn: str, is_told: bool, told: str) -> None:
     """Of 64 numbers it took 34 times as long; a sum with weights, or of another row, is no such window."""
     text = f"for (int i = 0; i + w <= n; ++i) {{ double s = 0; for ({inner})\n  {{ {turn} }} y[i] = s / w; }}"
@@ -657,7 +648,7 @@ def test_a_window_that_moves_is_not_added_up_anew(inner: str, turn: str, is_told
 def test_a_histogram_waits_for_itself(turn: str, place: str) -> None:
     """Of grey levels most of which are the same, four tables took a third of the time, by both compilers; nothing else helped."""
     text = f"for (int64_t i = 0; i < n; ++i)\n  {{ {turn} }}"
-    [said] = _remarks_of(of_loop(text, TURN), [Remark(2, "not vectorised", COMPUTED, "Take `int64_t`.")])
+    [said] = _remarks_of(of_loop(text, TURN), [Remark(2, "not vectorised", Why.COMPUTED, "Take `int64_t`.")])
     if place:
         assert said.how == (
             f"each turn adds to a place that numbers give, as in `{place}`: where neighbours give the same one, each waits for the one "
@@ -665,10 +656,10 @@ def test_a_histogram_waits_for_itself(turn: str, place: str) -> None:
         )
         assert said.help == "Where that is so, add to four tables in turn, and add these up at the end."
     else:
-        assert (said.how, said.help) == (COMPUTED, ""), "no number may wrap"
+        assert (said.how, said.help) == (Why.COMPUTED, ""), "no number may wrap"
         [wraps] = _remarks_of(
             of_loop(text.replace("int64_t i", "int i"), TURN),
-            [Remark(2, "not vectorised", COMPUTED, "Take `int64_t`.")],
+            [Remark(2, "not vectorised", Why.COMPUTED, "Take `int64_t`.")],
         )
         assert wraps.help == ("Take `int64_t`." if turn.startswith("count[i]") else "")
 
@@ -696,7 +687,7 @@ def test_what_is_copied_in_each_turn_is_named(function: str, line: str, how: str
     called = replace(called, routines=(Routine("f", rows, tuple(loops_of(rows))),))
     told = _remarks_of(called, [])
     assert [(one.line, one.how, one.help) for one in told if one.what == "allocates"] == [(4, how, help)]
-    slow = replace(called, remarks=(Remark(3, "not vectorised", CARRIED[1], "No order."), *told))
+    slow = replace(called, remarks=(Remark(3, "not vectorised", Why.SUM, "No order."), *told))
     for function_, is_first in (("operator new", True), ("expf", False)):
         timed = Hot("N=1", 9, ((3, 0.8),), (), ((4, function_, "libc.so.6", 0.2),))
         shown = _by_time(replace(slow, hot=timed))
@@ -721,7 +712,7 @@ def test_what_is_copied_in_each_turn_is_named(function: str, line: str, how: str
 def test_what_is_kept_is_counted_by_the_comparison(turn: str, is_told: bool) -> None:
     """However the count is written: 7 to 12 times as fast, where the `if` goes either way at random."""
     text = f"for (int64_t i = 0; i < n; ++i)\n  {{ {turn} }}"
-    [said] = _remarks_of(of_loop(text, TURN), [Remark(2, "not vectorised", CARRIED[0])])
+    [said] = _remarks_of(of_loop(text, TURN), [Remark(2, "not vectorised", Why.CARRIED)])
     assert is_told == (
         "write in each turn and count by the comparison, as in `y[kept] = x; kept += x > 0;`; `y` needs room for one more than are kept"
         in said.help
@@ -761,16 +752,18 @@ def test_what_is_computed_again_for_each_element_is_named(body: str, call: str, 
     assert all(one.line == 3 for one in told)
 
 
-@pytest.mark.parametrize("how", [UNCLEAR_PLACES, BRANCHES[0]])
+@pytest.mark.parametrize("how", [Why.UNCLEAR_PLACES, Why.BRANCHES])
 def test_a_store_to_one_place_goes_before_what_a_compiler_does_not_see(how: str) -> None:
     """A sum in memory is one whether or not the compiler knows that it is."""
     text = "for (int i = 0; i < n; ++i)\n  if (x[i] > 0) y[0] += x[i];"
     loop = "vaddss xmm0,xmm0,DWORD PTR [rcx+rax*4]|vmovss DWORD PTR [rdx],xmm0|inc rax|jne 0"
     told = Remark(2, "not vectorised", how, "another cure")
     [said] = _remarks_of(of_loop(text, loop), [told])
-    assert said.how == ONE_PLACE[0] and said.help.startswith(f"{IN_A_LOCAL} with `#pragma omp simd reduction(+:s)`")
+    assert said.how == Why.ONE_PLACE and said.help.startswith(f"{IN_A_LOCAL} with `#pragma omp simd reduction(+:s)`")
     [largest] = _remarks_of(of_loop(text.replace("y[0] += x[i]", "y[0] = x[i]"), loop), [told])
-    assert (largest.how, largest.help) == ONE_PLACE, "of what is no sum, no name of an operation is known"
+    assert (largest.how, largest.help) == (Why.ONE_PLACE, Why.ONE_PLACE.help), (
+        "of what is no sum, no name of an operation is known"
+    )
     [along] = _remarks_of(of_loop(text, loop.replace("[rdx]", "[rdx+rax*4]")), [told])
     assert along.how == how
 
@@ -779,7 +772,7 @@ def test_a_histogram_has_no_cure_for_its_index() -> None:
     """Its turns do share elements, in whichever type the index is computed."""
     text = "for (int i = 0; i < n; ++i) {\n  const int k = x[i]; y[k] += 1;\n}"
     loop = "movsxd rdx,DWORD PTR [rax]|add DWORD PTR [rcx+rdx*4],0x1|add rax,0x4|jne 0"
-    told = Remark(2, "not vectorised", COMPUTED, "take `int64_t`")
+    told = Remark(2, "not vectorised", Why.COMPUTED, "take `int64_t`")
     [said] = _remarks_of(of_loop(text, loop), [told])
     assert "as in `y[k]`" in said.how and "int64_t" not in said.help
     assert _remarks_of(of_loop(text.replace("+=", "="), loop), [told]) == (told,)
@@ -789,8 +782,8 @@ def test_an_atomic_variable_is_no_sum_for_simd() -> None:
     """clang++ says that it goes on from turn to turn, and it is no matter of that."""
     loop = "vcomiss xmm0,xmm1|mov rdx,QWORD PTR [rcx]|lock add QWORD PTR [rdx],0x1|inc rax|jne 0"
     text = "for (int i = 0; i < n; ++i)\n  k++;"
-    [said] = _remarks_of(of_loop(text, loop), [Remark(2, "not vectorised", CARRIED[0])])
-    assert (said.how, said.help) == ATOMIC
+    [said] = _remarks_of(of_loop(text, loop), [Remark(2, "not vectorised", Why.CARRIED)])
+    assert (said.how, said.help) == (Why.ATOMIC, Why.ATOMIC.help)
 
 
 def test_threads_that_are_started_in_a_loop_around_others() -> None:
@@ -821,8 +814,8 @@ def test_of_two_versions_the_one_that_takes_the_time_counts(at: int) -> None:
     assert [one.how for one in remarks] == ["16 numbers at a time"]
     hot = Hot("N=1, forward", 9, ((2, 1.0),), at=((at, 0.9), (at + 1, 0.1)))
     [said] = _by_time(replace(shown, remarks=remarks, hot=hot)).remarks or ()
-    assert (FAR in said.how) == ("over `j`" in said.help) == (at == 0)
-    steps = Remark(1, "not vectorised", f"with steps longer than one, {FAR}", said.help)
+    assert (Why.FAR in said.how) == ("over `j`" in said.help) == (at == 0)
+    steps = Remark(1, "not vectorised", f"with steps longer than one, {Why.FAR}", said.help)
     assert said == (remarks[0] if at else steps)
 
 
@@ -841,7 +834,7 @@ def test_vectors_of_numbers_that_lie_far_apart(read: str) -> None:
     told = Remark(1, "vectorised", "32 bytes at a time")
     for remarks in ((told,), _remarks_of(shown, [told])):
         [said] = _by_time(replace(shown, remarks=remarks, hot=hot)).remarks or ()
-        assert said.how.count(FAR) == bool(read) and said.is_good == (not read)
+        assert said.how.count(Why.FAR) == bool(read) and said.is_good == (not read)
 
 
 def test_what_is_true_of_two_statements_of_a_loop_is_said_once() -> None:
@@ -927,7 +920,7 @@ IN_A_LOCAL = (
 )
 def test_another_order_is_for_what_only_its_end_counts_of(loop: str, help: str) -> None:
     """A sum, a product or a maximum that nothing in the loop reads; no filter, no counter by which it writes, no place of a maximum."""
-    said = because_of_order(Remark(1, "not vectorised", CARRIED[0]), loop).help
+    said = because_of_order(Remark(1, "not vectorised", Why.CARRIED), loop).help
     assert help in said and bool(help) == bool(said)
 
 
@@ -946,7 +939,7 @@ def test_another_order_is_for_what_only_its_end_counts_of(loop: str, help: str) 
 )
 def test_turns_are_said_apart_only_where_they_can_be(loop: str, help: str) -> None:
     """No `__restrict` and no `simd` where a turn reads what the one before it has written, or where two may write one element."""
-    one = Remark(1, "not vectorised", MAY_NEED, "Where that is not so, say it")
+    one = Remark(1, "not vectorised", Why.MAY_NEED, "Where that is not so, say it")
     said = because_of_memory(one, loop).help
     assert help in said and bool(help) == bool(said)
 
@@ -956,33 +949,33 @@ def test_turns_are_said_apart_only_where_they_can_be(loop: str, help: str) -> No
     [
         ("for (int i = 0; i < n && e > 0; ++i) {\n y[i] = e;\n}", "the loop may end early", False),
         ("for (int i = 0; i < n; ++i) {\n if (x[i] > 3) break;\n}", "the loop may end early", False),
-        ("for (int i = 0; i < n; ++i) {\n if (x[i] > 3) y[i] = 3;\n}", BRANCHES[0], True),
-        ("for (int i = 0; i < n; ++i) {\n y[i] = x[i];\n}", BRANCHES[0], False),
+        ("for (int i = 0; i < n; ++i) {\n if (x[i] > 3) y[i] = 3;\n}", Why.BRANCHES, True),
+        ("for (int i = 0; i < n; ++i) {\n y[i] = x[i];\n}", Why.BRANCHES, False),
         (
             "for (int i = 0; i < n; ++i) {\n if (x[i]) for (j = 0; j < m; ++j) for (k = 0; k < m; ++k) y[i] = 3;\n}",
-            BRANCHES[0],
+            Why.BRANCHES,
             True,
         ),
         (
             "for (int i = 0; i < n; ++i) {\n y[i] = 0; for (j = 0; j < m; ++j) if (x[j] > 3) y[i] = 3;\n}",
-            BRANCHES[0],
+            Why.BRANCHES,
             False,
         ),
     ],
 )
 def test_a_loop_that_may_end_early_has_no_if_to_take_out(loop: str, how: str, help: bool) -> None:
     """That it ends early may be what makes it fast."""
-    said = because_of_branches(Remark(1, "not vectorised", *BRANCHES), loop)
+    said = because_of_branches(Remark(1, "not vectorised", Why.BRANCHES, Why.BRANCHES.help), loop)
     assert said.how == how and bool(said.help) == help
     assert "?" in said.help or not help
-    uncounted = because_of_branches(Remark(1, "not vectorised", *UNCOUNTED), loop)
-    assert bool(uncounted.help) == (how == BRANCHES[0])
+    uncounted = because_of_branches(Remark(1, "not vectorised", Why.UNCOUNTED, Why.UNCOUNTED.help), loop)
+    assert bool(uncounted.help) == (how == Why.BRANCHES)
 
 
 def test_what_is_kept_behind_an_if_is_counted_by_the_comparison() -> None:
     """No `?:` takes the place of an `if` behind which a vector grows, with room or without."""
     text = "std::vector<float> kept;\nfor (int i = 0; i < n; ++i)\n  if (x[i] > 0) kept.push_back(x[i]);"
-    said = [because_of_branches(Remark(3, "not vectorised", *BRANCHES), text)]
+    said = [because_of_branches(Remark(3, "not vectorised", Why.BRANCHES, Why.BRANCHES.help), text)]
     with_room = text.replace("kept;", "kept; kept.reserve(n);")
     said.append(because_of_calls(Remark(3, "not vectorised", "why"), ("memmove", "operator new"), with_room))
     for one in said:
@@ -991,7 +984,7 @@ def test_what_is_kept_behind_an_if_is_counted_by_the_comparison() -> None:
         )
 
 
-@pytest.mark.parametrize("how", [MAY_NEED, UNCLEAR_PLACES, CARRIED[0]])
+@pytest.mark.parametrize("how", [Why.MAY_NEED, Why.UNCLEAR_PLACES, Why.CARRIED])
 def test_eight_numbers_in_a_byte(how: str) -> None:
     """Turns of a loop over a std::vector<bool> do share memory, so no pragma may say that they do not."""
     text = "std::vector<bool> keep(n);\nfor (int i = 0; i < n; ++i) keep[i] = x[i] > 0;"
@@ -1008,9 +1001,9 @@ def test_a_ring_goes_round_without_a_division() -> None:
     """The place in it goes on from turn to turn, and it is the division that takes the time."""
     text = "for (int i = 0; i < n; ++i)\n  at = (at + 1) % k, y[i] = buf[at];"
     [said] = _remarks_of(
-        of_loop(text, "cqo|idiv rcx|mov rdx,rax|inc rbx|jne 0"), [Remark(2, "not vectorised", CARRIED[0])]
+        of_loop(text, "cqo|idiv rcx|mov rdx,rax|inc rbx|jne 0"), [Remark(2, "not vectorised", Why.CARRIED)]
     )
-    assert said.how == DIVISION[0] and said.help.endswith("for `at = (at + 1) % n`, `if (++at == n) at = 0;`.")
+    assert said.how == Why.DIVISION and said.help.endswith("for `at = (at + 1) % n`, `if (++at == n) at = 0;`.")
 
 
 def test_a_look_up_takes_no_memory_in_each_turn() -> None:
@@ -1021,7 +1014,7 @@ def test_a_look_up_takes_no_memory_in_each_turn() -> None:
         Instruction(at, each, 2) for at, each in enumerate([*loop.split("|"), "call 9 <operator new>", "jne 0"])
     )
     shown = Assembly("k", "a compiler", text, (Routine("f", rows, (Loop(rows[:5]),)),))
-    assert [one.how for one in _remarks_of(shown, [])] == [CHASES[0]]
+    assert [one.how for one in _remarks_of(shown, [])] == [Why.CHASES]
 
 
 @pytest.mark.parametrize("what", ["vectorised", "not vectorised"])
@@ -1051,14 +1044,14 @@ def test_a_look_up_takes_no_memory_in_each_turn() -> None:
 def test_a_sum_that_begins_again(inner: str, says: str, helps: str, what: str) -> None:
     """What each turn of the loop around it computes anew, though it is the same, or all but one number is; and nothing else."""
     text = f"for (int i = 0; i < n; ++i) {{\n float s = 0; k += 2; g = i;\n for {inner}\n y[i] = s;\n}}"
-    [said] = _remarks_of(of_loop("\n" + text, "inc rax|jne 0"), [Remark(4, what, CARRIED[0])])
+    [said] = _remarks_of(of_loop("\n" + text, "inc rax|jne 0"), [Remark(4, what, Why.CARRIED)])
     assert (", but " in said.how) == (bool(says) and what == "vectorised") and says in said.how and helps in said.help
     [alone] = _remarks_of(
-        of_loop("\n" + text.replace("float s = 0;", ""), "inc rax|jne 0"), [Remark(4, what, CARRIED[0])]
+        of_loop("\n" + text.replace("float s = 0;", ""), "inc rax|jne 0"), [Remark(4, what, Why.CARRIED)]
     )
     for more in ("y[i] = s; step(x);", "y[i] = s; *(x + i) = s;", "y[i] = s; row.add(1);"):
         [unknown] = _remarks_of(
-            of_loop("\n" + text.replace("y[i] = s;", more), "inc rax|jne 0"), [Remark(4, what, CARRIED[0])]
+            of_loop("\n" + text.replace("y[i] = s;", more), "inc rax|jne 0"), [Remark(4, what, Why.CARRIED)]
         )
         assert ", but " not in unknown.how, "what it adds up may change meanwhile"
     assert ", but " not in alone.how, "a sum over both loops begins but once"
@@ -1072,7 +1065,7 @@ def test_what_is_in_locals_need_not_be_copied_into_locals() -> None:
         ("y[i] = s.x[i]", True),
         ("y[i] = int(x[i])", False),
     ):
-        one = Remark(1, "not vectorised", UNCLEAR_PLACES, "Copy pointers and sizes into locals before the loop.")
+        one = Remark(1, "not vectorised", Why.UNCLEAR_PLACES, "Copy pointers and sizes into locals before the loop.")
         assert bool(because_of_branches(one, f"for (int i = 0; i < k; ++i) {{ {body}; }}").help) == helps
 
 

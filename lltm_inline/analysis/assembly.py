@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, groupby, repeat, starmap
@@ -41,28 +41,11 @@ from . import ptx, sass
 from .hot import Hot, hot_of
 from .loops import CALL, Instruction, Loop, called, calls_in_loops, loops_of
 from .reasons import (
-    ANY_CALL,
     AS_ZERO,
-    ATOMIC,
-    BRANCHES,
     BUT,
-    BYTES,
-    CARRIED,
-    CHASES,
-    COMPUTED,
-    DIVISION,
-    FAR,
     GROWS,
-    IN_ORDER,
-    MAY_NEED,
-    ONE_PLACE,
     RARE,
-    SHARED_PLACE,
     STARTS,
-    THREADS,
-    UNCLEAR,
-    UNCLEAR_PLACES,
-    UNCOUNTED,
     Remark,
     because_of_bits,
     because_of_branches,
@@ -82,6 +65,7 @@ from .reasons import (
     sorts_in_loops,
 )
 from .remarks import remarks_of
+from .why import Why
 
 #: The first that is there is taken; both list in Intel's syntax, the target first.
 _TOOLS = (
@@ -416,17 +400,17 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
         for one in told
         if not of.loops or one.what != "not vectorised" or outer.isdisjoint((one.line, _around(one.line, ends)))
     ]
-    said = [nearer(one, of.text) if FAR in one.how else one for one in (_explained(one, of) for one in kept)]
+    said = [_explained(one, of) for one in kept]
     said += _silent(of, {_around(one.line, ends) for one in kept if one.what in ("vectorised", "not vectorised")})
     how = "memory in each turn, perhaps ({})"
     taken = [*same_for_each(of.text), *sorts_in_loops(of.text)]
     for line, name in _called_in_loops(of, _ALLOCATES):
-        if is_taken_each_time(line, of.text) and (line, CHASES[0]) not in {(one.line, one.how) for one in said}:
+        if is_taken_each_time(line, of.text) and (line, Why.CHASES) not in {(one.line, one.how) for one in said}:
             copy, help = copied(line, of.text)
             taken.append(Remark(line, "allocates", f"memory for {copy}" if copy else how.format(name), help or _ONCE))
     named = " ".join(one.how for one in said)
     started = {line: name for line, name in _called_in_loops(of, _STARTS) if name not in named}
-    taken += [Remark(line, _WAITS, f"{THREADS[0]} ({name})", THREADS[1]) for line, name in started.items()]
+    taken += [Remark(line, _WAITS, f"{Why.THREADS} ({name})", Why.THREADS.help) for line, name in started.items()]
     # Two reasons of a compiler's may have become one of the machine code, also of two statements of one loop.
     once = dict[tuple[int, str, str], Remark]()
     for one in sorted([*said, *taken], key=lambda each: each.line):
@@ -483,9 +467,12 @@ def _silent(of: Assembly, spoken: set[int]) -> list[Remark]:
                 found.setdefault(line, {})[name] = None
             elif chases:
                 found.setdefault(line, {})
-    said = {line: because_of_calls(Remark(line, "not vectorised", *CHASES), [*found[line]], of.text) for line in found}
+    said = {
+        line: because_of_calls(Remark(line, "not vectorised", "").because(Why.CHASES), [*found[line]], of.text)
+        for line in found
+    }
     # One of the text's own may do much in a call, and then to call it costs nothing.
-    return [one for line, one in said.items() if line and line not in spoken and one.help != ANY_CALL]
+    return [one for line, one in said.items() if line and line not in spoken and one.help != Why.CALLS.help]
 
 
 def _by_time(of: Assembly) -> Assembly:
@@ -518,7 +505,7 @@ def _measured(one: Remark, of: Assembly) -> Remark:
     """Say of a loop with a version of vectors, for steps of one, that the time goes to the one for longer steps, where it does."""
     assert of.hot is not None
     shares, loops = dict(of.hot.at), _loops_in(of, _lines_of(one, of.text))
-    if one.what != "vectorised" or one.help or FAR in one.how or not shares or not loops:
+    if one.what != "vectorised" or one.help or Why.FAR in one.how or not shares or not loops:
         return one
     taken = [sum(shares.get(each.address, 0) for each in loop.instructions) for loop in loops]
     hottest = loops[taken.index(max(taken))]
@@ -529,79 +516,104 @@ def _measured(one: Remark, of: Assembly) -> Remark:
 
 def _for_steps_of_one(one: Remark) -> Remark:
     """Say of a loop of which there are vectors for neighbours alone that it is none of these that works."""
-    return replace(one, what="not vectorised", how=f"with steps longer than one, {FAR}", help="")
+    return replace(one, what="not vectorised", how=f"with steps longer than one, {Why.FAR}", help="")
 
 
 #: What memory is taken and given back by. From this share of the time on it is named first: no register holds what lies in memory.
 _TAKES_TIME, _MUCH = re.compile(r"operator (?:new|delete)|c?free\b|\w*malloc|\w*calloc|mem(?:cpy|move|set)"), 0.03
 _WAITS = "waits"
 _ONCE = "Take it once, ahead of the loop."
-#: Reasons that the machine code of a loop shows.
-_SHOWN = {
-    "chases": CHASES,
-    "is_atomic": ATOMIC,
-    "rereads": BYTES,
-    "divides": DIVISION,
-    "strides": (FAR, ""),
-    "writes_one_place": ONE_PLACE,
+#: Whether the machine code of the loops fits, and who then says something by the text; nothing where that shows nothing.
+_Fits = Callable[[Sequence[Loop]], bool]
+_Says = Callable[[Remark, str], Remark | None]
+
+
+def _some(*shown: str) -> _Fits:
+    return lambda loops: any(getattr(loop, has) for loop in loops for has in shown)
+
+
+def _none(*shown: str) -> _Fits:
+    return lambda loops: not any(getattr(loop, has) for loop in loops for has in shown)
+
+
+def _because(why: Why) -> _Says:
+    return lambda one, text: one.because(why)
+
+
+def _where_new(says: Callable[[Remark, str], Remark]) -> _Says:
+    """Let one speak only where the text shows it another reason than the one that is known."""
+    return lambda one, text: told if (told := says(one, text)).how != one.how else None
+
+
+def _far(one: Remark, text: str) -> Remark:
+    return nearer(one.because(Why.FAR), text)
+
+
+#: What the machine code of a loop shows, and who says so.
+_SHOWN: Mapping[str, _Says] = {
+    "chases": _because(Why.CHASES),
+    "is_atomic": _because(Why.ATOMIC),
+    "rereads": _because(Why.BYTES),
+    "divides": _because(Why.DIVISION),
+    "strides": _far,
+    "writes_one_place": because_of_one_place,
 }
+_ALL, _ANY = (*Why,), _none()
+_ON, _FLOW = (Why.CARRIED, Why.SUM), (Why.BRANCHES, Why.UNCOUNTED, Why.UNCLEAR_PLACES)
+#: Why a compiler has made no vectors, as far as it says, what the machine code shows, and what is said of both by the text.
+_CASES: tuple[tuple[tuple[Why, ...], _Fits, _Says], ...] = (
+    # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
+    (_ALL, _ANY, lambda one, text: told if (told := _far(one, text)).help else None),
+    (_ALL, _ANY, _where_new(because_of_bits)),
+    (_ALL, _ANY, lambda one, text: one if one.help == Why.SHARED_PLACE.help else None),
+    *((_ON, _some(has), _SHOWN[has]) for has in ("is_atomic", "strides", "divides")),
+    (_ON, _ANY, because_of_order),
+    ((Why.MAY_NEED,), _ANY, because_of_memory),
+    # The machine code may show more: a square root branches, too, to a call for negative numbers.
+    (_FLOW, _ANY, _where_new(because_of_branches)),
+    (_FLOW, _none("has_sqrt", *_SHOWN), because_of_branches),
+    ((Why.FAR,), _none("strides"), _because(Why.UNCLEAR_PLACES)),
+    (_ALL, _some("has_sqrt"), because_of_sqrt),
+    *((_ALL, _some(has), says) for has, says in _SHOWN.items()),
+    ((Why.COMPUTED,), _ANY, because_of_memory),
+    ((Why.UNCLEAR,), _ANY, lambda one, text: one.because(Why.ATOMIC) if "std::atomic" in text else None),
+)
 
 
 def _explained(one: Remark, of: Assembly) -> Remark:
     """Hold what a compiler says of a line against the loops that have something of the lines of its loop."""
-    calls, lines = of.calls_of(one.line), _lines_of(one, of.text)
+    if (again := because_of_repeats(one, of.text)) != one:
+        return again
+    if one.what == "vectorised":
+        return _of_vectors(one, of)
+    if one.what != "not vectorised":
+        return one
+    if calls := of.calls_of(one.line):
+        return because_of_calls(one, calls, of.text)
+    # g++ says so of a sum whose indices begin anew in each turn of the loop around it, and makes vectors of it in another order.
+    if one.how == Why.UNCLEAR_PLACES:
+        added = because_of_order(one.because(Why.SUM), of.text)
+        one = added if added.help.startswith("Where the order does not matter, `") else one
+    one, loops = because_of_shared_places(one, of.text), _loops_in(of, _lines_of(one, of.text))
+    fits = (says for whys, fit, says in _CASES if (whys is _ALL or one.how in whys) and fit(loops))
+    return next((told for says in fits if (told := says(one, of.text))), one)
+
+
+def _of_vectors(one: Remark, of: Assembly) -> Remark:
+    """Say what is against the vectors of a loop: a sum that goes in order beside them, or places that lie far apart."""
+    lines = _lines_of(one, of.text)
     loops = _loops_in(of, lines)
     # What is within an inner loop is no matter of the one around it.
     inner = {line for first, last in extents(of.text).items() if first in lines[1:] for line in range(first, last + 1)}
-    if (again := because_of_repeats(one, of.text)) != one:
-        return again
-    if one.what == "vectorised" and any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
-        help = because_of_order(one, of.text).help or IN_ORDER[1]
-        return replace(one, how=f"{one.how}{BUT}the sum: {IN_ORDER[0]}", help=help) if not one.help else one
-    if (
-        one.what == "vectorised"
-        and not one.help
-        and any(loop.strides for loop in loops)
-        and not any(loop.is_wide for loop in loops)
-    ):
-        return replace(one, how=f"{one.how}{BUT}{FAR}") if any(loop.picks for loop in loops) else _for_steps_of_one(one)
-    if calls or one.what != "not vectorised":
-        return because_of_calls(one, calls, of.text)
-    # g++ says so of a sum whose indices begin anew in each turn of the loop around it, and makes vectors of it in another order.
-    if one.how == UNCLEAR_PLACES:
-        added = because_of_order(replace(one, how=CARRIED[1]), of.text)
-        one = added if added.help.startswith("Where the order does not matter, `") else one
-    # Where the text shows that another loop leads to neighbours, that comes first: it changes all else.
-    if (far := nearer(replace(one, how=FAR), of.text)).help:
-        return far
-    if (bits := because_of_bits(one, of.text)) != one:
-        return bits
-    one = because_of_shared_places(one, of.text)
-    if one.help == SHARED_PLACE[1]:
+    if one.help:
         return one
-    if one.how in CARRIED:
-        for has in ("is_atomic", "strides", "divides"):
-            if any(getattr(loop, has) for loop in loops):
-                return replace(one, how=_SHOWN[has][0], help=_SHOWN[has][1])
-        return because_of_order(one, of.text)
-    if one.how == MAY_NEED:
-        return because_of_memory(one, of.text)
-    if one.how in (BRANCHES[0], UNCOUNTED[0], UNCLEAR_PLACES):
-        told = because_of_branches(one, of.text)
-        # The machine code may show more: a square root branches, too, to a call for negative numbers.
-        if told.how != one.how or not any(getattr(loop, has) for loop in loops for has in ("has_sqrt", *_SHOWN)):
-            return told
-    if one.how == FAR and not any(loop.strides for loop in loops):
-        return replace(one, how=UNCLEAR_PLACES, help="")
-    if any(loop.has_sqrt for loop in loops):
-        return because_of_sqrt(one, of.text)
-    for has, (how, help) in _SHOWN.items():
-        if any(getattr(loop, has) for loop in loops):
-            return because_of_one_place(one, of.text) if how == ONE_PLACE[0] else replace(one, how=how, help=help)
-    if one.how == COMPUTED:
-        return because_of_memory(one, of.text)
-    is_atomic = one.how == UNCLEAR and "std::atomic" in of.text
-    return replace(one, how=ATOMIC[0], help=ATOMIC[1]) if is_atomic else one
+    if any(loop.adds_in_order for loop in loops if not inner.issuperset(loop.lines)):
+        help = because_of_order(one, of.text).help or Why.IN_ORDER.help
+        return replace(one, how=f"{one.how}{BUT}the sum: {Why.IN_ORDER}", help=help)
+    if not _some("strides")(loops) or _some("is_wide")(loops):
+        return one
+    picks = _some("picks")(loops)
+    return nearer(replace(one, how=f"{one.how}{BUT}{Why.FAR}") if picks else _for_steps_of_one(one), of.text)
 
 
 def _assembly_of(built: Built, version: str) -> Assembly:

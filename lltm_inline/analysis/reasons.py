@@ -15,6 +15,7 @@ from operator import itemgetter
 from ..cpp.bodies import all_calls, find_loops
 from ..cpp.functions import Function, all_functions
 from ..cpp.masks import mask
+from .why import Why
 
 LOOP = re.compile(r"\b(?:for|while|do)\b")
 #: What takes memory of its own, which a copy takes, too.
@@ -23,13 +24,6 @@ _CONTAINER = r"std::(?:vector|deque|list|(?:unordered_)?(?:multi)?(?:map|set))\s
 HANDS = re.compile(r"\b(?:torch_)?parallel_(?:for|reduce)\b")
 _THREADS = re.compile(rf"{HANDS.pattern}|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 
-#: Reasons, each with what helps, that the machine code shows as well.
-DIVISION = (
-    "it divides whole numbers, which no vector does",
-    "Take the division out of the loop: for `i / n` and `i % n`, take a loop in a loop; for `at = (at + 1) % n`, "
-    "`if (++at == n) at = 0;`.",
-)
-FAR = "turns read or write places that lie far from each other"
 _ANOTHER_INSIDE = "Let the loop over `{0}` be the inner one: then neighbours in memory are for neighbouring turns.{1}"
 _ONE_FOR_EACH = (
     " What a turn takes on from the one before, a sum or a state, is then an array, with one for each `{0}`."
@@ -39,59 +33,10 @@ _IN_TILES = (
     "the loop over `{2}` inside, along which is written. Where the elements of a row are a power of two, those below each other share "
     "few places in a cache: there that was 4 to 8 times as fast; elsewhere up to three times, or no faster."
 )
-#: How numbers are counted by what they are.
-SHARED_PLACE = (
-    "each turn adds to a place that numbers give, as in `{0}`: where neighbours give the same one, each waits for the one before it",
-    "Where that is so, add to four tables in turn, and add these up at the end.",
-)
-CHASES = (
-    "it goes from each place in memory to the next one that it names, as through a tree, a list or the chains of a hash table",
-    "Keep what it reads side by side in a std::vector: where keys are whole numbers and not too large, one that is indexed by them "
-    "needs no search.",
-)
-UNCLEAR = "it calls a function, or the compiler does not see which elements a turn reads and writes"
-ATOMIC = (
-    "it reads or writes an atomic variable, one at a time and in order",
-    "Add up in a local variable, and do the atomic operation once, when the loop is done.",
-)
-BYTES = (
-    "it stores bytes, which may change anything in memory, so each turn reads pointers, sizes or numbers again",
-    "Copy what is read through a pointer, a struct or a capture into locals ahead of the loop.",
-)
-BITS = (
-    "a std::vector<bool> has eight numbers in a byte, which each turn takes apart",
-    "Take std::vector<char>, which has one in each.",
-)
-BRANCHES = (
-    "a turn branches, or the loop may end early",
-    "`a ? b : c` in the place of `if` does not branch, where both may be computed.",
-)
-ONE_PLACE = (
-    "each turn writes to the same place in memory",
-    "Work on a local variable, and write it to memory when the loop is done.",
-)
-#: How a loop is said to go on from turn to turn.
-CARRIED = (
-    "a turn goes on from what the one before it has computed",
-    "a turn goes on from what the one before it has computed, as a sum does",
-)
-UNCOUNTED = (
-    "how many turns it takes is not known before it begins",
-    "Count with an integer up to a local that does not change: `for (int64_t i = 0; i < n; ++i)`.",
-)
-MAY_NEED = "a turn may need what the one before it has written"
-UNCLEAR_PLACES = "the compiler does not see which elements a turn reads and writes"
 #: g++ and clang++ make no vectors of std::max because of the pragma: NaN and -0 are at stake, and no order.
 _OF_LARGEST = "Where no number is NaN or infinite, flags=('-ffinite-math-only', '-fno-signed-zeros') lets it be wide."
 _LOCAL = "Compute it in a local variable `s`, written to memory when the loop is done"
-COMPUTED = (
-    "which elements it reads or writes is computed in each turn, and the compiler cannot tell whether turns share some"
-)
 _PAYS = "which pays where turns are many: time "
-IN_ORDER = (
-    "that goes one number at a time, in order",
-    f"Where the order does not matter, flags=('-ffast-math',) lets it be wide, {_PAYS}it.",
-)
 
 _BY_ADDRESS = (
     "What a std::function, a pointer or a virtual function calls is not inlined: take it as a template argument."
@@ -102,18 +47,13 @@ _ASKS = r"TensorBase::(?:(?:mutable_|const_)?data_ptr|sizes?|strides?|numel)\b"
 GROWS = r"_M_(?:realloc|range|fill|default)_(?:insert|append)"
 #: What hands work to threads, and waits until it is done.
 STARTS = r"GOMP_parallel|__kmpc_fork_call|torch_parallel_for|at::internal::invoke_parallel|(?:at|torch::stable)::parallel_for"
-THREADS = (
-    "it hands work to threads in each turn, and waits for them",
-    "Share out the turns of the outermost loop that can be shared, once.",
-)
-CALLS = "it calls a function in each turn"
 _MEMORY = r"operator (?:new|delete)|malloc|calloc|free\b|std::vector::_M_realloc_|std::__throw_length|mem(?:cpy|move)"
 _GROWN = re.compile(r"\b(\w+)\s*(?:\.|->)\s*(push_back|emplace_back)\(")
 _ASKS_FOR_ROOM = "it makes a std::vector longer in each turn, and asks each time whether there is room"
 _SET = "Give it its length ahead of the loop, as `std::vector<float> v(n)`, and set `v[i]`."
 #: What it is that a loop calls, and what helps; the first of which there is a call decides.
 _CALLED = (
-    (STARTS, *THREADS),
+    (STARTS, Why.THREADS, Why.THREADS.help),
     (r"pthread_mutex_|pthread_spin_|GOMP_(?:critical|atomic)|std::(?:lock_guard|unique_lock|scoped_lock|mutex)",
      "it takes a lock in each turn, for which threads wait",
      "Gather in a local variable of each thread, and take the lock once, when the loop is done."),
@@ -121,7 +61,7 @@ _CALLED = (
      "it joins tensors in each turn, which copies all of them",
      "Where one grows so, keep the parts in a std::vector, and join them once, when the loop is done."),
     (rf"at::(?!{_ASKS})",
-     CALLS,
+     Why.CALLS,
      "A call of ATen's takes a microsecond or so: read numbers through an accessor or `data_ptr`, or call it once for all turns."),
     (r"std::(?:__cxx11::)?(?:basic_)?(?:ios|[io]?(?:string)?stream|string)|std::locale|strto",
      "it makes or reads text in each turn",
@@ -152,7 +92,6 @@ _WITH_VECTORS = (
     "Write out what it computes, call at::vec::Vectorized's function in its place, or call it before the loop, where each turn asks "
     "for the same."
 )
-ANY_CALL = "Write out what it computes, or call it before the loop, where each turn asks for the same."
 
 #: Of numbers so small that a processor takes long over them.
 AS_ZERO = (
@@ -164,6 +103,8 @@ _SOME_OF_THEM = (
 )
 #: Between what was done and what is said against it.
 BUT = ", but "
+#: What a compiler says where turns add to one place, among others.
+_MAY_SHARE = (Why.COMPUTED, Why.UNCLEAR_PLACES, Why.UNCLEAR, Why.MAY_NEED, Why.CARRIED)
 
 
 @dataclass(frozen=True)
@@ -174,7 +115,7 @@ class Remark:
         line: of the kernel's text.
         what: `vectorised`, `not vectorised`, `inlined`, `not inlined` or `unrolled`; by the machine code `allocates` or `waits`; by
             the text `repeats` or `sorts`; where the time was measured, `subnormal`.
-        how: how far, or why not.
+        how: how far, or why not: a `Why` where it is one of these.
         help: what would change it, in a sentence; empty where nothing need be changed.
         share: of the time that its lines took, where that was measured.
     """
@@ -190,6 +131,10 @@ class Remark:
         """Whether something was done, and nothing is said against it."""
         return self.what in ("vectorised", "inlined", "unrolled") and BUT not in self.how
 
+    def because(self, why: Why, help: str = "") -> Remark:
+        """Return the same for another reason, with what helps against that."""
+        return replace(self, how=why, help=help or why.help)
+
     def __str__(self) -> str:
         return f"{self.what}: {self.how}" + f". {self.help}" * bool(self.help)
 
@@ -198,7 +143,7 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
     """Name the functions that a loop calls, where it was not vectorised: g++ speaks of its control flow, or of memory that is clobbered."""
     if not calls or one.what != "not vectorised":
         return one
-    how, help = CALLS, ANY_CALL
+    how, help = str(Why.CALLS), Why.CALLS.help
     own = [name for name in calls if not RARE.match(name)]
     if not own and _ASKED.search("".join(_loop_around(text, one.line))):
         own = ["at::TensorBase::size"]
@@ -219,10 +164,10 @@ def because_of_calls(one: Remark, calls: Sequence[str], text: str = "") -> Remar
         help = _WITH_VECTORS if all(map(_OF_NUMBERS.fullmatch, calls)) else help
         help = _FOR_POW * any(name in ("pow", "powf") for name in calls) + help
         if same := _same_in_each_turn(text, one.line, calls):
-            how, help = f"{CALLS}, and `{same}` is the same in all", _AHEAD
+            how, help = f"{Why.CALLS}, and `{same}` is the same in all", _AHEAD
         elif twice := _twice_in_a_turn(_loop_around(text, one.line)[1], calls):
             how, help = (
-                f"{CALLS}, `{twice}` more than once",
+                f"{Why.CALLS}, `{twice}` more than once",
                 "Compute it once in a turn, in a local variable.",
             )
     return replace(one, how=f"{how} ({', '.join(calls)})", help=help)
@@ -417,7 +362,7 @@ def because_of_order(one: Remark, text: str) -> Remark:
         return replace(one, help="")
     said = " ".join(clause for _, clause in clauses)
     if "(m" in said:
-        return replace(one, help=_OF_LARGEST if "+" not in said and "*" not in said else IN_ORDER[1])
+        return replace(one, help=_OF_LARGEST if "+" not in said and "*" not in said else Why.IN_ORDER.help)
     return replace(
         one, help=f"Where the order does not matter, {_in_another_order(head, said)} lets it be wide, {_PAYS}both."
     )
@@ -452,7 +397,7 @@ def _in_a_local(head: str, body: str) -> str:
 
 def because_of_one_place(one: Remark, text: str) -> Remark:
     """Say that each turn writes to one place in memory, and of a sum all that it needs to be wide."""
-    return replace(one, how=ONE_PLACE[0], help=_in_a_local(*_loop_around(text, one.line)) or ONE_PLACE[1])
+    return one.because(Why.ONE_PLACE, _in_a_local(*_loop_around(text, one.line)))
 
 
 def because_of_memory(one: Remark, text: str) -> Remark:
@@ -479,14 +424,14 @@ def because_of_shared_places(one: Remark, text: str) -> Remark:
     What is no vector either way is slow where the same place comes again at once: its value is to be stored before it is read.
     """
     head, body = _loop_around(text, one.line)
-    if one.what != "not vectorised" or one.how not in (COMPUTED, UNCLEAR_PLACES, UNCLEAR, MAY_NEED, CARRIED[0]):
+    if one.what != "not vectorised" or one.how not in _MAY_SHARE:
         return one
     read = {name for name, index in _INDEX.findall(body) if "[" in index}
     for found in _ADDED_TO.finditer(body):
         place, index = next(filter(None, found.groups()[::2])), next(filter(None, found.groups()[1::2]))
         if "[" in index or not read.isdisjoint(_NAMES.findall(index)):
-            return replace(one, how=SHARED_PLACE[0].format(place), help=SHARED_PLACE[1])
-    return replace(one, help=one.help * (one.how != COMPUTED or bool(_NARROW.search(head + body))))
+            return replace(one, how=Why.SHARED_PLACE.format(place), help=Why.SHARED_PLACE.help)
+    return replace(one, help=one.help * (one.how != Why.COMPUTED or bool(_NARROW.search(head + body))))
 
 
 def because_of_bits(one: Remark, text: str) -> Remark:
@@ -494,13 +439,13 @@ def because_of_bits(one: Remark, text: str) -> Remark:
     packed = re.findall(r"\bvector<bool>&?\s*(\w+)", mask(text))
     _, body = _loop_around(text, one.line)
     is_one = one.what == "not vectorised" and any(re.search(rf"\b{name}\s*\[", body) for name in packed)
-    return replace(one, how=BITS[0], help=BITS[1]) if is_one else one
+    return one.because(Why.BITS) if is_one else one
 
 
 def because_of_branches(one: Remark, text: str) -> Remark:
     """Say that a loop may end early where it does, which nothing helps; else leave out a cure for what the text does not do."""
     head, body = _loop_around(text, one.line)
-    if one.how == UNCLEAR_PLACES:
+    if one.how == Why.UNCLEAR_PLACES:
         return replace(one, help=one.help * bool(_NOT_LOCAL.search(body)))
     if _EARLY.search(body) or "&&" in head:
         return replace(one, how="the loop may end early", help="")
@@ -508,7 +453,7 @@ def because_of_branches(one: Remark, text: str) -> Remark:
     own = [found.end() for found in re.finditer(r"\bif\b", body) if not any(found.start() in each for each in inner)]
     if own and _GROWN.search(body, own[0]):
         return replace(one, help=f"Give the vector its length ahead of the loop. {_WITHOUT_IF.format('k')}")
-    return replace(one, help=one.help * (one.how != BRANCHES[0] or own != []))
+    return replace(one, help=one.help * (one.how != Why.BRANCHES or own != []))
 
 
 def _declared(body: str) -> str:

@@ -15,24 +15,8 @@ from ..compiling.compiler import run_jobs
 from ..cpp.masks import mask
 from ..run.built import Built
 from ..source.signature import own_text
-from .reasons import (
-    ANY_CALL,
-    BRANCHES,
-    CALLS,
-    CARRIED,
-    COMPUTED,
-    DIVISION,
-    FAR,
-    HANDS,
-    LOOP,
-    MAY_NEED,
-    UNCLEAR,
-    UNCLEAR_PLACES,
-    UNCOUNTED,
-    Remark,
-    defined,
-    extents,
-)
+from .reasons import HANDS, LOOP, Remark, defined, extents
+from .why import Why
 
 _REMARK = re.compile(r"(.+?):(\d+):\d+: (optimized|missed|remark): +(.+?)(?: \[-Rpass.*\])?")
 #: clang++ has the place of a remark behind it, where it does not find it among the files that it has read.
@@ -57,47 +41,39 @@ _WHY_OF_CLANG = "loop not vectorized: "
 _NO_REASON = f"{_WHY_OF_CLANG}instruction cannot be vectorized"
 
 #: What decides wherever g++ has found it out: of an index that it cannot follow, it says first that arrays may overlap.
-_DECISIVE = (
+_DECISIVE: tuple[tuple[str, ...], ...] = (
     (r"volatile",
      "it reads or writes a `volatile` variable, one at a time and in order",
      "Take `volatile` away, or work on a local copy: it is no help against other threads either."),
     (r"involving gather/scatter",
-     COMPUTED,
+     Why.COMPUTED,
      "Where an index is computed in `int` or `uint32_t`, which may wrap, take `int64_t`; copy pointers and sizes into locals ahead of "
      "the loop."),
-    (r"relevant stmt not supported: \S+ = \S+ [/%] ", *DIVISION),
+    (r"relevant stmt not supported: \S+ = \S+ [/%] ", Why.DIVISION),
 )  # fmt: skip
-#: Why a loop was not vectorised, in our words, and what helps.
-_REASONS = (
+#: Why a loop was not vectorised, in our words, and what helps, where it is not what the reason itself says.
+_REASONS: tuple[tuple[str, ...], ...] = (
     (r"function calls or data references",
-     UNCLEAR,
+     Why.UNCLEAR,
      "Take the call out of it; copy pointers and sizes into locals before the loop."),
-    (r"call instruction cannot be vectorized",
-     CALLS,
-     ANY_CALL),
-    (r"identified as reduction|reduction used in loop|complicated access pattern",
-     CARRIED[0],
-     ""),
-    (r"reorder floating-point|reduc op",
-     CARRIED[1],
-     ""),
+    (r"call instruction cannot be vectorized", Why.CALLS),
+    (r"identified as reduction|reduction used in loop|complicated access pattern", Why.CARRIED),
+    (r"reorder floating-point|reduc op", Why.SUM),
     (r"unsafe dependent memory|reorder memory|possible dependence between",
-     MAY_NEED,
+     Why.MAY_NEED,
      "Where no turn does, say so: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"dependence|alias",
-     MAY_NEED,
+     Why.MAY_NEED,
      "Where that is not so, say it: `float* __restrict y` as a parameter of a function, or `#pragma omp simd` above the loop."),
     (r"bad data ref|data ref(?:erence)? analysis failed|identify array bounds|cannot be analyzed",
-     UNCLEAR_PLACES,
+     Why.UNCLEAR_PLACES,
      "Copy pointers and sizes into locals before the loop, and step through memory one element at a time."),
-    (r"strided load", FAR, ""),
+    (r"strided load", Why.FAR),
     (r"consecutive inner loops|inner-loop|nested",
      "it has other loops in it",
      "It is these that are to be vectorised."),
-    (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit|bad loop form",
-     *BRANCHES),
-    (r"number of (?:loop )?iterations",
-     *UNCOUNTED),
+    (r"control flow|multiple exits|switch|latch|not understood by vectorizer|early exit|bad loop form", Why.BRANCHES),
+    (r"number of (?:loop )?iterations", Why.UNCOUNTED),
     (r"not profitable|not beneficial|cost-model",
      "the compiler reckons that it would gain nothing",
      "Let each turn use neighbours in memory, and more arithmetic for each number that is read."),
@@ -160,7 +136,10 @@ def told_in(printed: str, name: str, text: str) -> tuple[Remark, ...]:
     hows: dict[tuple[int, str, str], list[str]] = {}
     for one in sorted(filter(is_news, found), key=lambda one: one.line):
         hows.setdefault((one.line, one.what, one.help), []).append(one.how)
-    return tuple(Remark(line, what, "; ".join(how), help) for (line, what, help), how in hows.items())
+    return tuple(
+        Remark(line, what, how[0] if len(how) == 1 else "; ".join(how), help)
+        for (line, what, help), how in hows.items()
+    )
 
 
 def _number(one: Remark) -> int:
@@ -194,13 +173,11 @@ def _remarks(printed: str, name: str, own: set[str]) -> Iterator[Remark]:
 
 def _not_vectorised(line: int, found_out: Sequence[str]) -> Remark:
     """Give the first thing that a compiler has found out which is a reason, in our words; else the last one in its own."""
-    for pattern, how, help in _DECISIVE:
-        if any(re.search(pattern, said) for said in found_out):
-            return Remark(line, "not vectorised", how, help)
-    for said in found_out:
-        for pattern, how, help in _REASONS:
-            if re.search(pattern, said):
-                return Remark(line, "not vectorised", how, help)
+    told = [row for row in _DECISIVE if any(re.search(row[0], said) for said in found_out)]
+    told += [row for said in found_out for row in _REASONS if re.search(row[0], said)]
+    if told:
+        _, how, *help = told[0]
+        return Remark(line, "not vectorised", how, help[0] if help else Why(how).help)
     last = found_out[-1] if found_out else "the compiler does not say why"
     return Remark(line, "not vectorised", last.removeprefix("loop ").removeprefix("not vectorized: ").rstrip("."))
 

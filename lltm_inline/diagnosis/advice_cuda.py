@@ -91,15 +91,11 @@ unsupported GNU version|unsupported clang version
     Choose an older compiler: compiler='g++-12', say.
 Unsupported gpu architecture
     Change TORCH_CUDA_ARCH_LIST: this nvcc knows the ones that `nvcc --list-gpu-arch` names.
+DefaultPtrTraits
+  text \b(packed_accessor(?:32|64))<([^<>,]+),([^<>,]+)>
+  text \bRestrictPtrTraits\b
+    The kernel wants the accessor with its traits: \1<\2,\3, at::RestrictPtrTraits>().
 """)
-
-
-@rules.rule(r"DefaultPtrTraits")
-def _traits(match: re.Match[str], record: Record) -> str:
-    made = re.search(r"\b(packed_accessor(?:32|64))<([^<>,]+),([^<>,]+)>", mask(record.text))
-    if made is None or "RestrictPtrTraits" not in record.text:
-        return ""
-    return f"The kernel wants the accessor with its traits: {made[1]}<{made[2]},{made[3]}, at::RestrictPtrTraits>()."
 
 
 @rules.rule(
@@ -155,12 +151,10 @@ def _to_argument(record: Record, index: int) -> None:
     record.line, record.column = position(code, at)
 
 
-@rules.rule(
-    r"more than one instance of overloaded function '(\w+)' matches.*argument types are: \(([^,()]*), ([^,()]*)\)"
-)
-def _two_types(match: re.Match[str], record: Record) -> str:
-    one = match[2].removeprefix("const ")
-    return f"The arguments have two types, {one} and {match[3]}: convert one, as in {match[1]}(a, {one}(b))."
+rules.table(r"""
+more than one instance of overloaded function '(\w+)' matches.*argument types are: \((?:const )?([^,()]*), ([^,()]*)\)
+    The arguments have two types, \2 and \3: convert one, as in \1(a, \2(b)).
+""")
 
 
 @rules.rule(r"expression must be a modifiable lvalue")
@@ -229,17 +223,11 @@ initializer not allowed for __shared__
     A __shared__ array begins without values: let its threads set it, then call __syncthreads().
 return value type does not match the function type
     This is not of the type that the function returns; a void function, as every kernel is, returns nothing.
+expected an expression|must have (?:arithmetic|integral)|cannot determine which instance|expected '\('
+  in (\w+)\s*(?:<[^<>]*>)?\s*<<
+  text __global__[^;{}]*\b%1\b
+    A kernel is launched with three brackets on each side: kernel<<<blocks, threads, 0, stream>>>(arguments).
 """)
-
-
-@rules.rule(r"expected an expression|must have (?:arithmetic|integral)|cannot determine which instance|expected '\('")
-def _launch_brackets(match: re.Match[str], record: Record) -> str:
-    """Suspect the brackets of a launch, where a kernel's name has two of them, or none behind."""
-    code = record.code
-    name = re.search(r"(\w+)\s*(?:<[^<>]*>)?\s*<<", code)
-    if name is None or not re.search(rf"__global__[^;{{}}]*\b{name[1]}\b", mask(record.text)):
-        return ""
-    return f"A kernel is launched with three brackets on each side: {_LAUNCH}."
 
 
 @rules.rule(

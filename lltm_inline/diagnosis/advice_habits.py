@@ -11,7 +11,6 @@ from .rules import Rules
 from .source_text import (
     at_file_scope,
     definition,
-    end_of_code_before,
     heads_around,
     line_of,
     mask,
@@ -59,12 +58,8 @@ rules.table(r"""
     C++ has no ':=': where the name is new, auto \1 = ..., and later \1 = ...
   in ^\s*(?:static\s+)?(const|constexpr|static)\s+(\w+)\s*=(?!=)
     The type is missing: \1 auto \2 = ... takes that of the value.
-  in [\w)\]]\s+for\s+\w+\s+in\b
-    C++ has no 'for' behind a value: write a loop, for (int64_t i = 0; i < n; ++i) { ... }.
   in (?:^|\})\s*except\b
     C++ has no except: write catch (const std::exception& e) { ... }.
-  in \}\s*finally\b
-    C++ has no finally: what is made in a { } is given back at its end.
   in ^\s*(?:end|fi|done)\s*;?\s*$
     A block ends with '}'.
   in ^\s*include\s*(?=[<"])
@@ -136,8 +131,6 @@ rules.table(r"""
 ^expected |was not declared|undeclared|unknown type
   in (?:^\s*|[(,]\s*)(?!default\b|public\b|private\b)(\w+)\s*:\s*(float|int|double|bool)\b
     In C++ the type stands ahead of the name: \2 \1.
-  in (?:^\s*|[(,]\s*)(?!default\b|public\b|private\b)(\w+)\s*:\s*(?:at::|torch\.)?Tensor\b
-    In C++ the type stands ahead of the name: at::Tensor \1.
 ^expected (?:primary-)?expression(?: before ':'|$)|^expected (?:an expression|a statement)
   in ^\s*(?:\}\s*)?(?:if|for|while|else)\b.*:\s*$
     Take away the ':': a block of C++ stands in { }.
@@ -175,18 +168,11 @@ def _several_values(match: re.Match[str], record: Record) -> str:
     return "Several values are returned in braces: return {a, b};." if "," in inside else ""
 
 
-@rules.rule(r"expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'")
-def _slice_of_vector(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(\w+)\s*\[[^\[\]:?]*(?<!:):(?!:)[^\[\]:]*\]", record.code)
-    kind = found and re.search(rf"\b(std::vector<[^;(){{}}]*>)&?\s+{found[1]}\b", mask(record.text))
-    return (
-        f"C++ has no slices in [ ]: {kind[1]}({found[1]}.begin() + a, {found[1]}.begin() + b) copies a part."
-        if found and kind
-        else ""
-    )
-
-
 rules.table(r"""
+expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'
+  in (\w+)\s*\[[^\[\]:?]*(?<!:):(?!:)[^\[\]:]*\]
+  text \b(std::vector<[^;(){}]*>)&?\s+%1\b
+    C++ has no slices in [ ]: \2(\1.begin() + a, \1.begin() + b) copies a part.
 expected '\]'|^expected (?:primary-)?expression|^subscripted value is not an array|no operator '\[\]'
   in (\w+)\s*\[([^\[\]:?]*)(?<!:):(?!:)([^\[\]:]*)\]
     C++ has no slices in [ ]: rows a to b of a tensor are \1.slice(0, a, b), column j is \1.select(1, j).
@@ -202,12 +188,8 @@ capture list$
     A list is not repeated by *: std::vector<float> v(n, 0.0f) holds a value n times.
   in \b(\w+_cast)\s*<([^<>]*)>\s*(\w+(?:\[[^\]]*\])?)
     The value of a cast stands in ( ): \1<\2>(\3).
-  in \bdelete\s+(\w+)\s*\[\s*\]
-    The brackets stand behind delete: delete[] \1.
 ^expected identifier before|^expected unqualified-id before '\['|^brackets are not allowed here|^expected an identifier
 ^structured binding declaration cannot have type
-  in \b(float|double|int|int64_t|bool|scalar_t)\s*\[\s*\]\s*(\w+)\s*=\s*new\b
-    The brackets of an array stand behind its name, and new gives a pointer: std::vector<\1> \2(n) holds n values.
   in \b(float|double|int|int64_t|bool)\s*\[\w*\]\s*\w+\s*\(
     A function cannot return an array: it returns a std::array<\1, 3>, or writes through a pointer.
   in \b(float|double|int|int64_t|bool)\s*\[(\w*)\]\s*(\w+)
@@ -221,9 +203,6 @@ comparison between pointer and integer
 stray '@'|unexpected character|unrecognized token|^expected
   in [\w)\]]\s*@\s*[\w(]
     C++ has no @ for matrices: write at::matmul(a, b).
-was not declared|undeclared|^expected (?:body of|variable name|'\{'|identifier)
-  in ^\s*\[\s*(\w+(?:\s*,\s*\w+)+)\s*\]\s*=(?!=)
-    Several values are taken apart with auto ahead of the brackets: auto [\1] = ...
 has no initializer|requires an initializer|cannot deduce 'auto' type|was not declared|undeclared|^expected '\)'
   in (?:\bauto\s+\(?|^\s*\(?)(\w+(?:\s*,\s*\w+)+)\)?\s*=
     Several values are taken apart with brackets: auto [\1] = ...
@@ -241,9 +220,6 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
 ^expected (?:primary-)?expression|^expected an expression
   in [\w)\]]\s*(?:([<>!=+*/-])\s+=(?!=)|=\s+([<>])(?!=))
     Write \1\2= without a blank in it.
-^stray '\\'|^expected
-  in [\w)\]]\s*\\\s*[\w(]
-    A \\ is no operator: / divides.
 ^expected|^wrong number of template arg|^too few template arg|^type name requires|^template argument list|^parse error in template
 passed \d+ arguments, but takes|^too many arguments provided to function-like macro
   in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\((?!\s*\()[^;]*(?:\w<[^<>();]*,[^<>();]*>\s*(?:::|\()|_v<[^<>();]*,[^<>();]*>)
@@ -275,25 +251,12 @@ rules.table(
     The '\3' stands ahead of the name: \1\3 \2.
   in (?:=|\breturn|[-+*/(,])\s*\(\s*(float|double|int|int64_t|bool)\s+(\w+)\s*\)\s*[-+*/;,)]
     To convert a value, write \1(\2).
-^'long long long'
-    Whole numbers have 64 bits at most: long long, or int64_t.
-^'(\w+)' specified with '(\w+)'|^'(\w+)' cannot be signed or unsigned|^'(?:long|short) (\w+)' is invalid
-    These words make no type: of numbers with a point there are float and double.
 """.replace("TYPE", _TYPE)
 )
 
 _OPERATORS = {
-    "!>": "<=",
-    "!<": ">=",
-    "=<": "<=",
-    "=>": ">=",
-    "===": "==",
-    "!==": "!=",
-    "<>": "!=",
-    "=*": "*=",
-    "~=": "!=",
-    "=/": "/=",
-}
+    "!>": "<=", "!<": ">=", "=<": "<=", "=>": ">=", "===": "==", "!==": "!=", "<>": "!=", "=*": "*=", "~=": "!=", "=/": "/=",
+}  # fmt: skip
 
 
 @rules.rule(
@@ -313,58 +276,24 @@ rules.table(r"""
     Take the ',' ahead of the ')' away: behind the last parameter C++ has none.
   in \]\s*\([^()]*\)\s*(?:mutable\s*)?(?:->\s*[\w:]+\s*)?return\b
     The body of a lambda stands in { }: [&](...) { return ...; }.
-  in ^\s*(?:[\w:<>*&]+\s+)+[*&]*(?!if\b|while\b|for\b|switch\b)(\w+)\s*\([^()]*\)\s*return\b
-    The body of a function stands in { }: \1(...) { return ...; }.
   in ^\s*(?!return\b|else\b|struct\b|class\b|enum\b|union\b|namespace\b)[\w:<>]+[*&]*\s+[*&]*(\w+)\s*\{\s*return\b
     A function has ( ) behind its name, even without parameters: \1() { ... }.
-  in \bstd::(greater|less|plus|minus|multiplies|greater_equal|less_equal)\s*[,)]
-    It is made with its type and ( ): std::\1<float>().
-  in \btemplate\s*<[^<>]*\b(?:typename|class)\s+(\w+)\s+(?:typename|class|int)\b
-    Behind '\1' a ',' is missing: it stands between the parameters of a template.
-  in \btemplate\s*<[^<>]*;
-    The parameters of a template are separated by ','.
-  in ^\s*typename\s+(\w+)\s+\w+\s*\(
-    A template begins with its parameters: template <typename \1> \1 ...
-  in \b(struct|class)\s+(\w+)\s+(?:extends|implements)\s+(\w+)
-    In C++ a ':' stands there: \1 \2 : public \3.
-  in @\s*Override\b
-    @Override is Java: in C++ override stands behind the ( ) of the function.
-  line /\*.*/\*.*\*/.*\*/
-    Comments do not lie inside each other: the first */ ends all of it.
-  in ^[^*]*\*/
-    This */ closes no comment: comments do not lie inside each other, and the first */ has ended it.
-^expected .*':'|^expected ';' (?:at end of declaration|after expression)
-  in (?:=|return)[^?;]*[^:?;]:[^:][^?;]*\?
-    The '?' comes first, then the ':': condition ? value : other.
+^expected (?:primary-)?expression(?: before '\.'|$)|^unexpected namespace name '\w+'|type name is not allowed
+does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot operator on a type
+  in (?<![\w.:>])torch\.(\w+)
+    Use '::' after a namespace, not a dot: at::\1.
+  in (?<![\w.:>])(std|at|c10)\.(\w+)
+    Use '::' after a namespace, not a dot: \1::\2.
+  in (?<![\w.:>])([A-Za-z_]\w*)\.(\w+)
+  text \b(?:struct|(?<!enum )class)\s+%1\b
+    '\1' is a type, and only its objects have members: \1 g; and then g.\2.
+  in (?<![\w.:>])([A-Za-z_]\w*)\.(\w+)
+  text \b(?:enum|namespace)\s+(?:class\s+|struct\s+)?%1\b
+    Use '::' after '\1', not a dot: \1::\2.
+^(?!treating)
+  in (?<![\w:?])\b(std|at|torch|c10):(?!:)\s*(\w+)
+    A namespace takes two colons, '::': write \1::\2.
 """)
-
-
-@rules.rule(
-    r"^expected (?:primary-)?expression(?: before '\.'|$)|^unexpected namespace name '\w+'|type name is not allowed"
-    r"|does not refer to a value|^expected unqualified-id before '\.'|^cannot use dot operator on a type"
-)
-def _dot_behind_namespace(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(?<![\w.:>])(std|at|torch|c10)\.(\w+)", record.code)
-    if not found:
-        for name, member in re.findall(r"(?<![\w.:>])([A-Za-z_]\w*)\.(\w+)", record.code):
-            kind = re.search(rf"\b(enum|struct|class|namespace)\s+(?:class\s+|struct\s+)?{name}\b", mask(record.text))
-            if kind and kind[1] in ("struct", "class"):
-                return f"'{name}' is a type, and only its objects have members: {name} g; and then g.{member}."
-            if kind:
-                return f"Use '::' after '{name}', not a dot: {name}::{member}."
-        return ""
-    space = "at" if found[1] == "torch" else found[1]
-    return f"Use '::' after a namespace, not a dot: {space}::{found[2]}."
-
-
-@rules.rule(r".")
-def _single_colon(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(?<![\w:?])\b(std|at|torch|c10):(?!:)\s*(\w+)", record.code)
-    return (
-        f"A namespace takes two colons, '::': write {found[1]}::{found[2]}."
-        if found and record.severity == "error"
-        else ""
-    )
 
 
 @rules.rule(r"read-only|increment|decrement|cannot be used as a function|^called object type|not assignable|subscript")
@@ -411,14 +340,8 @@ rules.table(r"""
 ^expected |^unexpected '|label
   in \breduction\s*\((?:\s*[-+*]\s*,?)?\s*(\w+)\s*(?:[,:]\s*[-+*]\s*)?\)
     A reduction names its operator: reduction(+ : \1).
-  in \bschedule\s*\(\s*(\w+)\s+(\w+)\s*\)
-    Between the two a ',' is missing: schedule(\1, \2).
-  in #\s*pragma\s+omp\b.*\b(num_threads|collapse|schedule|private|shared|firstprivate|lastprivate)\s+(\w+)
-    What a clause is given stands in ( ): \1(\2).
   in \belse\s*\(.*\)\s*\{
     else takes no condition: write else if (...).
-  in ^\s*(?!for\b)[\w:]+[\w:<>*&\s]*\s\w+\s*\([^()]*\w\s*;[^()]*\)\s*\{?\s*$
-    The parameters of a function are separated by ','.
 """)
 
 
@@ -428,17 +351,12 @@ _WORDS = (
 )
 
 
-@rules.rule(
-    r"^unexpected type name|^expected (?:primary-expression before|'\(' for function-style cast|expression$)|^use 'template'"
-)
-def _dependent(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(\w+)(\.|->)(\w+)<([\w:]+)>\s*\(", record.code)
-    if found is None or not re.search(r"\btemplate\s*<", mask(record.text)):
-        return ""
-    return (
-        f"What '{found[1]}' is depends on a template, so say that a type follows: "
-        f"{found[1]}{found[2]}template {found[3]}<{found[4]}>(...)."
-    )
+rules.table(r"""
+^unexpected type name|^expected (?:primary-expression before|'\(' for function-style cast|expression$)|^use 'template'
+  in (\w+)(\.|->)(\w+)<([\w:]+)>\s*\(
+  text \btemplate\s*<
+    What '\1' is depends on a template, so say that a type follows: \1\2template \3<\4>(...).
+""")
 
 
 rules.table(
@@ -455,8 +373,6 @@ rules.table(
 ^expected\b
   in \bfor\s*\(\s*(TYPE\s+\w+\s*=[^;]*,)\s*TYPE\s+(\w+)
     The first part of a for has one type, for all its names: for (\1 \2 ...
-  in ^\s*TYPE\s+\w+\s*(?:=[^;()]*)?,\s*TYPE\s+\w+
-    A declaration has one type: put a ';' in place of the ',', and the second one begins anew.
 ^unexpected type name|^expected (?:primary-expression before '[\w.;)]|'\(' for function-style cast|expression$)
 ^expected parentheses around type
   in ^\s+template\s*<
@@ -503,58 +419,11 @@ rules.table(r"""
     Write the number with a point: \1.\2.
 expected nested-name-specifier|^using declaration requires|^expected unqualified-id|^expected an? (?:qualified|identifier)
 qualified name|^expected .*'<'
-  in \busing\s+(float|double|int|long|bool|unsigned|int64_t)\s*=\s*(\w+)\s*;
-    using has the new name first: using \2 = \1;.
   in ^\s*using\s+(?!namespace\b)(\w+)\s*;
     All names of a namespace are brought in by using namespace \1;.
-  in ^\s*using\s+(?!namespace\b)(n\w+)\s+([\w:]+)\s*;
-    Did you mean using namespace \2;?
-  in ^\s*template\s*\(?\s*(typename|class)\s+(\w+)
-    The parameters of a template stand between < and >: template <\1 \2>.
 as array of references
     Take the & away: a parameter with [ ] is a pointer to the first element.
-^expected '\{'
-  in \)\s*(?:noexcept\s*)?:\s*\w+\s*[({][^(){}]*[)}](?:\s*,\s*\w+\s*[({][^(){}]*[)}])*\s+(\w+)\s*[({]
-    Ahead of '\1' a ',' is missing: it stands between the members that a constructor gives a value.
-^expected class[- ]name
-  in \b(?:struct|class)\s+\w+\s*(?:final\s*)?:\s*(?:(?:public|private|virtual)\s+)*([\w:]+)
-    There is no struct '\1' ahead of this line: declare it first, or check its name.
-must have either (?:zero or one|one or two) arg|must be a (?:unary or )?binary operator
-    Inside its struct an operator takes what stands on its right alone; outside of it both sides.
-must have an argument of class|must have at least one parameter of class
-    What operators do with plain numbers and pointers cannot be changed: write a function with a name of its own.
-is not a namespace-name|^expected namespace name
-    No namespace of this name is declared ahead of this line.
-^conflicting return type specified for|^virtual function '.*' has a different return type
-    A function that overrides another returns what that one returns.
-^missing ',' between enumerators
-    The values of an enum are separated by ','.
-^multiple default labels
-    A switch has one default: take the other one away.
-^(?:case|default) label .*not within|^'(?:case|default)' (?:statement|label) not (?:in|within)
-    case and default stand inside the { } of a switch.
 """)
-
-
-@rules.rule(
-    r"^expected '\}'|^expected '= constant-expression'|^expected ',' or '\}'|^expected an? .*enumerator|^expected identifier before ';'"
-)
-def _in_enum(match: re.Match[str], record: Record) -> str:
-    ahead = mask(record.text)[: offset_of(record.text, record.line, record.column)]
-    inside = re.search(r"\benum\b[^{};]*\{[^{}]*$", ahead)
-    return (
-        "The values of an enum are separated by ','."
-        if inside and record.code[record.column - 1 :].startswith(";")
-        else ""
-    )
-
-
-@rules.rule(r"^expected 'while'")
-def _end_of_do(match: re.Match[str], record: Record) -> str:
-    ahead = record.code[: max(record.column - 1, 0)].strip()
-    if not ahead and (place := end_of_code_before(record.text, record.line)):
-        record.line, record.column = place
-    return "A do { } ends with its condition: while (...);."
 
 
 @rules.rule(r"^'else' without a previous 'if'|^expected (?:an )?expression|^expected a statement|^else without")
@@ -570,7 +439,7 @@ def _else_alone(match: re.Match[str], record: Record) -> str:
             record.line, record.column = position(code, code.index(";", end))
             return "Take this ';' away: it ends the if, which then guards nothing, and the else behind it has none."
         break
-    return ""
+    return "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }."
 
 
 @rules.rule(
@@ -637,26 +506,10 @@ def _side_by_side(match: re.Match[str], record: Record) -> str:
 # Functions
 
 
-@rules.rule(
-    r"forbids declaration of '(\w+)' with no type|requires a type specifier|^missing return type for function '(\w+)'"
-)
-def _constructor_of_another(match: re.Match[str], record: Record) -> str:
-    """Tell of a constructor that is not called as its struct is."""
-    around = heads_around(record.text, record.line, record.column)
-    own = re.search(r"\b(?:struct|class)\s+(\w+)[^()]*$", around[-1]) if around else None
-    name = match[1] or match[2] or r"[A-Za-z_]\w*"
-    found = re.search(rf"(?<![\w~])({name})\s*\([^()]*\)\s*(:(?!:))?", record.code)
-    if own is None or found is None or found[1] == own[1] or not (found[2] or is_near(found[1], own[1])):
-        return ""
-    return f"A constructor has the name of its struct: {own[1]}, not {found[1]}."
-
-
 rules.table(r"""
 function[- ]definition is not allowed here
   in (\w+)\s*\(([^()]*)\)\s*\{
     A function cannot stand inside another: move it out, or write a lambda, auto \1 = [&](\2) { ... };.
-  in .
-    A function cannot stand inside another: move it out, or write a lambda.
 forbids declaration of '\w+' with no type
   in .
     Write the type of what it returns ahead of its name: void, float, at::Tensor, ...
@@ -723,34 +576,15 @@ break statement used with OpenMP|'break' statement cannot be used in OpenMP
 
 
 @rules.rule(
-    r"\bis (?:private|protected) within this context|is a (?:private|protected) member of"
+    r"\bis private within this context|is a private member of"
     r"|^calling a private constructor of|\(declared at line (\d+)\) is inaccessible"
 )
 def _private(match: re.Match[str], record: Record) -> str:
-    if "protected" in record.message:
-        return "It is protected: only a struct that inherits from this one can use it, or one with public: ahead of it."
     places = [note.line for note in record.notes if "private here" in note.message and note.file == record.file]
     line = places[0] if places else int(match[1] or 0)
     if not line:
         return "It is private to its class: only what the class has as public can be used from outside."
     return f"The members of a class are private: write public: ahead of line {line}, or struct in place of class."
-
-
-@rules.rule(r"\babstract (?:class|type|return type|parameter)\b")
-def _abstract(match: re.Match[str], record: Record) -> str:
-    """Name the function that a struct has not filled in."""
-    name = re.search(r"type '(?:class |struct )?([\w:]+)'|type \"([\w:]+)\"|^variable type '([\w:]+)'", match.string)
-    lacks = re.search(r"pure virtual (?:method|function) '(?:\w+::)*(\w+)|'virtual [^(']*?(\w+)\(", record.said)
-    what = next((group for group in lacks.groups() if group), "") if lacks else ""
-    whose = f"'{next(group for group in name.groups() if group)}'" if name else "this struct"
-    if "parameter" in record.message:
-        return f"A struct with a function = 0 has no objects: take {whose} by reference, with & behind its name."
-    if not what:
-        return "A struct with a function = 0 has no objects: make one of a struct that has a body for it."
-    return (
-        f"There is no object of {whose}, as it has no body for '{what}': write it with the same parameters and const as "
-        f"in the base, or make an object of a struct that has it."
-    )
 
 
 @rules.rule(r"^jump to case label|cannot jump from switch statement|^transfer of control bypasses initialization")
@@ -764,26 +598,9 @@ def _jump_to_case(match: re.Match[str], record: Record) -> str:
     return "The next case would see a variable of this one: put { } around the statements of the case that declares it."
 
 
-@rules.rule(r"^jump to label|^cannot jump from this goto")
-def _jump(match: re.Match[str], record: Record) -> str:
-    goto = next((note for note in record.notes if "from here" in note.message), None)
-    if goto:
-        record.line, record.column = goto.line, goto.column
-    return (
-        "The jump passes over the declaration of a variable: declare that ahead of the goto, or put { } around its use."
-    )
-
-
 rules.table(r"""
 invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is not allowed
     A text is no number: infinity is INFINITY of <cmath>, and std::stof(...) reads a number from a text.
-^label '(\w+)' used but not defined|^use of undeclared label '(\w+)'
-    There is no '\1\2:' in this function for the goto to go to.
-^switch quantity not an integer|^statement requires expression of integer type
-    switch is for whole numbers and enums: compare with if (...) ... else if (...).
-^use of '(\w+)' before deduction of 'auto'
-^variable '(\w+)' declared with deduced type '.*' cannot appear in its own
-    A lambda does not know its own name: make '\1\2' a function of its own, or a std::function with its types.
 ^reference to local binding '(\w+)' declared in enclosing
     clang++ lets no lambda use '\1' of auto [...]: give it a second name ahead of the lambda, auto v = \1, and use that.
 ^type '(?:const )?at::Tensor' decomposes|^cannot decompose inaccessible member 'at::Tensor
@@ -809,17 +626,13 @@ def _pragma_in_macro(match: re.Match[str], record: Record) -> str:
     return f'A #pragma inside the ( ) of a macro is read ahead of it: write _Pragma("{found[2]}") in its place.'
 
 
-@rules.rule(
-    r"not a constant expression|usable in a constant expression|no matching function for call to '(?:std::)?get\b"
-)
-def _number_of_get(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"\bstd::get<\s*([A-Za-z_]\w*)\s*>", record.code)
-    kind = r"(?:int|int64_t|size_t|auto|long|unsigned)"
-    if found is None or not re.search(rf"(?<!\bconstexpr )(?<!\bconst ){kind}\s+{found[1]}\s*[=,)]", mask(record.text)):
-        return ""
-    if re.search(rf"(?:\bconstexpr\b|\btemplate\s*<)[^;{{}}()]*\b{found[1]}\b", mask(record.text)):
-        return ""
-    return f"The number of a std::get is known when the text is compiled, and {found[1]} is a variable: write each one out, std::get<0>(t)."
+rules.table(r"""
+not a constant expression|usable in a constant expression|no matching function for call to '(?:std::)?get\b
+  in \bstd::get<\s*([A-Za-z_]\w*)\s*>
+  text (?<!\bconstexpr )(?<!\bconst )(?:int|int64_t|size_t|auto|long|unsigned)\s+%1\s*[=,)]
+  no (?:\bconstexpr\b|\btemplate\s*<)[^;{}()]*\b%1\b
+    The number of a std::get is known when the text is compiled, and \1 is a variable: write each one out, std::get<0>(t).
+""")
 
 
 @rules.rule(
@@ -827,8 +640,6 @@ def _number_of_get(match: re.Match[str], record: Record) -> str:
 )
 def _not_copied(match: re.Match[str], record: Record) -> str:
     what = re.sub(r" \[with .*", "", match[1] or match[2])
-    if re.search(rf"\b{re.escape(what)}\s*\(\s*\)\s*=\s*delete", mask(record.text)):
-        return f"A {what} cannot be made without arguments: its constructor without them is deleted."
     if held := re.search(r"\[with _\w+ = ([^;\]]*)", match.string):  # g++ names the parameters of the template
         what = re.sub(r"<_\w+.*", f"<{held[1]}>", what)
     if re.search(r"\[\s*[=\w][^\[\]&]*\]\s*[({]", record.code):
@@ -838,118 +649,33 @@ def _not_copied(match: re.Match[str], record: Record) -> str:
 
 
 rules.table(r"""
-redundant with by-reference capture default|^'&' cannot precede a capture
-    [&] takes everything by reference already: leave the name with & out of the brackets.
-invalid use of (?:non-static )?(?:data )?member '.*' in static member function
-    A static function has no object, so it has none of its members: take static away, or hand over an object.
-^uninitialized (?:const|reference) member|must explicitly initialize the (?:const|reference) member
-    A constant or a reference in a struct gets its value ahead of the { } of the constructor: Gate(float v) : k(v) {}.
-^return type specification for constructor|^constructor cannot have a return type
-    A constructor has the name of its struct and no type ahead of it, not even void: give a function another name.
-^destructors may not have param|^destructor cannot have any param
-    A destructor takes nothing: ~Gate() { ... }.
-^multiple initializations given for
-    One member gets its value twice here: take one of the two away.
-is not a function template$|^no function template matches function template specialization
-    template <> gives one case of a template that is declared ahead of it: template <typename T> ... comes first.
-^template class without a name|^cannot declare a class template with no name
-    Behind struct or class its name is missing.
-^size of array .* is not an integral constant|^variable length array declaration not allowed|^variably modified
-    Outside of functions the size of an array is known when the text is compiled: a number, or a constexpr.
-may not appear in this context|^default argument references parameter
-    A default value cannot use another parameter: write a second function that takes less, and calls this one.
-invalid use of type 'void' in parameter|^argument may not have 'void' type|^'void' must be the first and only
-    void has no values: give the parameter another type, or leave it out.
-does not allow 'register'
-    Leave 'register' away: the compiler chooses by itself.
-^missing '\)' after "?'?defined
-    A ')' is missing behind defined(...
-^macro names? must be
-    The name of a macro begins with a letter or _.
-^no macro name given|^macro name missing
-    The name of the macro is missing behind this instruction.
-is not valid in preprocessor expressions|^invalid token at start of a preprocessor
-    #if compares whole numbers only, and no texts.
-^'#' is not followed by a macro param
-    # in a macro stands ahead of one of its parameters, and makes a text of it.
-cannot be used as a member pointer|non-pointer-to-member type
-    C++ has no .* for elements: in a loop two of them are multiplied by *, and so are two tensors as a whole.
-invalid cast from type '(?:float|double|int|int64_t|long int)' to type|^reinterpret_cast from '(?:float|double|int|int64_t|long)'
-  in \breinterpret_cast<\s*([\w:]+)\s*>
-    reinterpret_cast is for pointers: static_cast<\1>(v) converts a number.
-cannot bind rvalue reference|^no matching function for call to
-  in \bstd::(make_pair|make_tuple)\s*<
-    The values tell the types: std::\1(a, b), without < >.
-cannot bind rvalue reference of type
-  in .
-    What is taken here by && may be moved away, and this is a variable: hand over std::move(v), or a copy.
-forming (?:pointer|reference) to (?:reference|void)|pointer to a reference|form a reference to 'void'
-  in (std::\w+)<\s*(?:const\s+)?([\w:]+)\s*&\s*>
-    \1 holds values, and no references: \1<\2>, or pointers, \1<\2*>.
-^designator order for field
-    Fields are named in the order in which the struct declares them.
-^either all initializer clauses should be designated|^mixture of designated
-    Name all of these values, {.a = 1, .b = 2}, or none of them.
-'this' was not captured|^'this' cannot be implicitly captured
-    The lambda does not see the members of its object: begin it with [this], or with [&].
-marked 'override', but does not override|marked 'override' but does not override
-^(?:non-)?virtual member function marked 'override' hides|member function declared with 'override' does not override
-    No virtual function of the base has exactly this form: its name, its parameters and its const must be the same here.
 to bit-complement|^invalid argument type '(?:float|double|scalar_t)' to unary
   in ~
     ~ turns the bits of a whole number: the opposite of a condition is !a.
 left operand of comma operator has no effect
     A comma in plain ( ) only drops what is ahead of it: several values stand in braces, as in at::cat({a, b}, 1).
-^not enough (?:perfectly )?nested loops|^not enough (?:perfectly nested|for) loops
-    collapse(2) joins two loops, with nothing between the head of the first and the second.
-user defined reduction not found for '(?:\w+)'|unknown reduction identifier|incorrect reduction
-  in \breduction\s*\(\s*(?!max\b|min\b)([A-Za-z]\w*)\s*:\s*(\w+)
-    A reduction has an operator, +, *, max, min, && or ||, and not '\1': reduction(+ : \2).
 user defined reduction not found for '(\w+)'|not valid for specified reduction operation
     reduction takes a variable that is one number: add up in a float of the function's own, and store that behind the loop.
-^invalid form of '#pragma omp atomic'|^the statement for 'atomic' must be
-    atomic guards one statement of the form x += value, where the value has no x in it.
-'\w+' not specified in enclosing|must have explicitly specified data sharing
-    default(none) wants every variable to be named, as in shared(n): leave default(none) away, or name it.
 ^for statement expected before|^statement after '#pragma omp.*' must be a for loop
     Behind this pragma of OpenMP comes the for itself, with nothing between them.
-^initializer list cannot be used on the right hand side of operator
-^expected primary-expression before '\{'
-  in \?[^?]*:\s*\{
-    Braces alone have no type behind a ? and a :, so name it: at::Tensor() is a tensor that is not there.
 ^initializer list cannot be used on the right hand side of operator
     Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
 lvalue required as unary '&'|^cannot take the address of an rvalue
     & gives the address of a variable, and this is a value: leave the & away, or put the value into a variable first.
-""")
-
-
-@rules.rule(
-    r"'([\w:]+)' is not a class, namespace, or enumeration|(?:class|struct) std::(\w+)' used without template arg"
-)
-def _colons_behind(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"(std::\w+)::(\w+)|(?<![\w:])(\w+)::(\w+)", record.code[max(record.column - 6, 0) :])
-    if found is None:
-        return ""
-    if found[1]:
-        return f"This is a template: its type stands between < and >, as in {found[1]}<float>::{found[2]}."
-    return f"Behind an object stands a dot, not '::': {found[3]}.{found[4]}."
-
-
-rules.table(r"""
+'([\w:]+)' is not a class, namespace, or enumeration|(?:class|struct) std::(\w+)' used without template arg
+  in \b(std::\w+)::(\w+)
+    This is a template: its type stands between < and >, as in \1<float>::\2.
+  in (?<![\w:])(NAME)::(\w+)
+    Behind an object stands a dot, not '::': \1.\2.
 tuple index (?:must be in range|is out of)|index out of range in std::tuple
   in .
     The values of a tuple are counted from 0, and it has none of this number.
 ^invalid use of non-static data member '(?:\w+::)?(\w+)'
     Each object has a '\1' of its own: write g.\1, with an object g.
-^deducing from brace-enclosed|^unable to deduce .*\[\]' from|declared as array of 'auto'
-    An array does not take its type from its values: write float, int or another type in place of auto.
 ^variable or field '.*' declared void|^variable has incomplete type 'void'
     void says that a function returns nothing: give the variable the type of its value.
 ^'void\*' is not a pointer-to-object|pointer to incomplete type 'void'|lvalue of type 'void'|^incomplete type 'void' is not assignable
     Behind a void* stands nothing that has a type: take x.data_ptr<float>(), or static_cast<float*>(p).
-^non-member function .*cannot have
-    Outside of its struct a method says whose it is, Gate::get() const; a plain function has no const behind its ( ).
 ^type/value mismatch|^template argument for (?:non-type )?template
     Between < and > a value stands where the template wants a type, or a type where it wants a number.
 ^variable-sized object .*not be initialized
@@ -959,22 +685,13 @@ tuple index (?:must be in range|is out of)|index out of range in std::tuple
     Outside of all functions there is nothing to capture: begin the lambda with [].
 template declaration cannot appear at block scope|^templates can only be declared
     A template stands outside of functions: move it out.
-^no matching conversion for functional-style cast from '[\w:]+' to '([A-Z]\w*)'
-    A struct without a constructor is made with braces: \1{...}.
-^cannot pass objects? of non-trivial.*Tensor|^cannot pass non-trivial.*Tensor
-    printf takes plain numbers: x.item<float>() takes the one out of a tensor.
 ^array size missing in|^storage size of .* isn't known|needs an explicit size or an initializer
     Say how many values there are, float a[8], or take std::vector<float> a(n) for a number that varies.
 a converted constant expression|is not implicitly convertible to|could not convert .* to '(?:int64_t|int|long)
   in \bcase\b
     A case names a whole number, or a value of an enum: compare all else with if (...) ... else if (...).
-a converted constant expression
-  in ^(?!.*\bstd::array\b)[^\[\]]*\w\s*<[^<>]*>\s*\(
-    Between < and > stands a whole number that is known when the text is compiled.
 size of array .*has non-integral type|size of array has non-integer type|a converted constant expression
     The size of an array is a whole number: static_cast<int64_t>(v) makes one of a float.
-given to 'delete', expected pointer|^cannot delete expression of type
-    delete takes a pointer that came from new: everything else ends by itself.
 ^two or more data types|^expected '>'|template argument|template-parameter
   in <[^;(){}<>]*?\b(?!(?:const|unsigned|typename|class|long|struct)\b)((?:\w+::)*\w+)\s+(?!(?:const|int)\b)((?:\w+::)*\w+)[^;(){}<>]*>
     Between \1 and \2 a ',' is missing.
@@ -985,16 +702,8 @@ two or more data types in declaration|multiple types in one declaration|^cannot 
 ^too many decimal points|^invalid suffix '\.|literal operator 'operator""\.
   in \bfor\s+(\w+)\s+in\b
     A loop over numbers is: for (int64_t \1 = 0; \1 < n; ++\1) { ... }.
-  in \bcase\b
-    A case names one value: for several write case 1: case 2: one behind the other.
   in .
     A number has one point.
-^invalid digit ['"]\d['"] in binary
-    The digits behind 0b are 0 and 1.
-^exponent has no digits
-    Behind the e of a number stands its exponent, as in 1e-5f.
-^invalid digit ['"][89]['"] in octal
-    A number that begins with 0 is octal: write it without the 0.
 ^expected ',' or '\)', found|^expected comma in macro parameter list|^'\w+' may not appear in macro parameter list
 ^expected parameter name, found|^missing '\)' in macro parameter list|^invalid token in macro parameter list
   in #\s*define
@@ -1004,46 +713,27 @@ two or more data types in declaration|multiple types in one declaration|^cannot 
     The name of a header stands in < >: #include <\1>.
 ^invalid use of 'this' in non-member|^invalid use of 'this' outside|^'this' may only be used inside|^'this' cannot be captured in this
     Only a method of a struct has a this: a function names its arguments.
-^invalid type for iteration variable|^invalid increment expression|must be of integer or|^increment clause of OpenMP
-    A parallel loop counts in whole numbers, by a fixed step: for (int64_t i = 0; i < n; ++i).
 ^expected (?:',' or )?';'
   in \b(std::vector<[^;=]*>)\s+(\w+)\(\s*(\w+)\s*\)\s*=\s*([\w.-]+)\s*;
     The value that all start with stands in the ( ) too: \1 \2(\3, \4).
-^expected '\('
-  in #\s*pragma\s+omp\b.*\b(\w+)\s*=\s*(\w+)
-    What a clause is given stands in ( ): \1(\2).
 ^need 'typename' before '([^']*)'|^missing 'typename' prior to dependent type name '([^']*)'
     What this is depends on a template, so say that it is a type: typename \1\2.
-^no matching function for call to|type/value mismatch
-  in \bstd::(make_tuple|make_pair|tie|max|min)<([^<>;]*)>\(\s*\)
-    The values stand in ( ), and their types need not be said: std::\1(\2).
 ^'struct std::pair<.*has no member named|^no member named '\w+' in '(?:::)?std::pair<
     A std::pair has first and second, and nothing else.
 does not name a type|^unknown type name
-  in \btypedef\s+(\w+)\s+(float|double|int|long|bool|char|int64_t)\s*;
-    typedef has the new name last: typedef \2 \1.
   in \busing\s+\w+\s*=\s*(\w+)\.(?:scalar_type|dtype|type)\(\)
     A dtype is no type, and known only when the kernel runs: AT_DISPATCH_FLOATING_TYPES(\1.scalar_type(), "name", [&] { ... })
     makes it one, scalar_t.
 ^cannot decompose non-
     This is one value, with no parts: take it as auto m = ..., or let the function return a std::tuple.
-function with trailing return type
-    Where the type stands behind ->, auto stands ahead of the name: auto f(float x) -> float; or leave the arrow away.
-^expected (?:a )?type
-  in ->\s*\{
-    The type is missing behind ->: leave the -> away, and the lambda takes that of its return.
 as multidimensional array must have bounds|array has incomplete element type '[^']*\[|array of .* unknown bound|invalid array .*bound
   in \[\s*\]\s*\[
     Only the first [ ] may be empty, float a[][4]: for sizes that vary take float* a, and a[i * columns + j].
-template with C linkage|templates must have C\+\+ linkage
-    extern "C" is for plain functions: put the template outside of its { }.
 ^reference to '(\w+)' is ambiguous|^'(\w+)' is ambiguous
     Two things are called '\1\2', and 'using namespace' shows both: give yours another name, or leave that using away.
 ^type-specifier invalid in lambda|^expected body of lambda|^expected '\{' before
   in \]\s*\([^()]*\)\s*(\w[\w:]*)\s*\{
     The type that a lambda returns stands behind an arrow: -> \1.
-^duplicate case value
-    This case stands in the switch already: take one of the two away.
 ^default argument missing for parameter|^missing default argument on parameter
     Behind a parameter with a default all others need one too: move those without to the front.
 ^class template argument deduction failed|no viable constructor or deduction guide for deduction
@@ -1070,6 +760,4 @@ call to non-'constexpr' function|integral constant expression
 ^expected (?:primary-)?expression before '\{'|^expected (?:identifier|variable name)|^capture default must be first
   in [=!]=\s*\{
     Braces alone have no type that could be compared: name it, as in at::IntArrayRef({2, 3}).
-  in \[([\w, ]+),\s*([&=])\s*\]
-    What captures all the rest stands first: [\2, \1].
 """)

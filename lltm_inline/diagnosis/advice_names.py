@@ -72,8 +72,6 @@ unterminated (?:/\*|comment)
     Close the comment with */.
 unterminated (#\w+|conditional)
     Close it with #endif.
-#(\w+) without #if
-    There is no #if for this #\1.
 """)
 
 
@@ -133,8 +131,6 @@ rules.table(r"""
 def _macro(match: re.Match[str], record: Record) -> str:
     name = match[1] or match[2]
     header = next((header for start, header in MACRO_HEADERS.items() if name.startswith(start)), "")
-    if name in MACROS and not re.search(rf"\b{name}\s*\(", record.code):
-        return f"What belongs to the macro stands in ( ): {name}(...)."
     if name in MACROS and header:
         return f"Add #include <{header}> at the top."
     near = OLD_MACROS.get(name) or corrected(name, MACROS) or record.guess
@@ -213,8 +209,6 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
     name = next((group for group in match.groups() if group), "")
     if not name and (found := re.search(r"std::(\w+)", record.row)):
         name = found[1]
-    if name == "function" and re.search(r"\bfunction<[^<>()]*>", record.code):
-        return "A std::function names what it returns, and in ( ) what it takes: std::function<float(float)>."
     if name in STD and not re.search(rf"#\s*include\s*<{STD[name]}>", record.text):
         return f"Add #include <{STD[name]}> at the top: so far '{name}' is only declared."
     own = re.search(
@@ -223,13 +217,9 @@ def _only_declared(match: re.Match[str], record: Record) -> str:
     )
     name = (own[1] or own[2] or own[3]) if own else ""
     around = heads_around(record.text, record.line, record.column)
-    if re.search(rf"\b{name or '.'}\s*\(\s*\w+\s*\)\s*[{{:]", record.code):
-        return "Each parameter of a constructor has a type of its own in front."
     if "field" in record.message and around and re.search(rf"\b(?:struct|class)\s+{name}\b", around[-1]):
         return f"A struct cannot hold one of itself: hold a pointer, {name}*, or a std::vector<{name}>."
-    if not re.search(rf"\b(?:struct|class)\s+{name}\s*;", mask(record.text)):
-        return ""
-    return f"So far '{name}' is only declared: its body, with all members, must stand ahead of this line."
+    return ""
 
 
 @rules.rule(
@@ -250,8 +240,6 @@ def _in_at(match: re.Match[str], record: Record) -> str:
         return f"Add #include <ATen/ops/{name}.h>, or <ATen/ATen.h> for all of at::."
     if name in AT_HEADERS:
         return f"Add #include <{AT_HEADERS[name]}> at the top."
-    if name in STD and STD[name] == "cmath":
-        return f"at:: has functions of tensors; for a number write std::{name}."
     guess = record.guess.removeprefix(f"{space}::")
     known = (
         aten_functions() | AT_TYPES | AT_HEADERS.keys() if space == "at" else {"irange", "Half", "BFloat16", "Scalar"}
@@ -262,41 +250,10 @@ def _in_at(match: re.Match[str], record: Record) -> str:
     return f"No header that is included has {space}::{name}: check its spelling, or include its header."
 
 
-@rules.rule(
-    r"'(\w+)' is not a member of '((?:at|c10)::\w+)'|no (?:member|type|template) named '(\w+)' in namespace '((?:at|c10)::\w+)'"
-)
-def _in_inner_space(match: re.Match[str], record: Record) -> str:
-    """Name the header of what lies deeper than `at::`."""
-    name, space = (group for group in match.groups() if group)
-    full, header = QUALIFIED.get(name, ("", ""))
-    return f"Add #include <{header}> at the top." if full == f"{space}::{name}" else ""
-
-
 #: What people call without the tensor that it is a method of.
-_METHODS = frozenset(
-    [
-        "size",
-        "stride",
-        "numel",
-        "dim",
-        "sizes",
-        "strides",
-        "item",
-        "data_ptr",
-        "contiguous",
-        "view",
-        "reshape",
-        "defined",
-        "is_contiguous",
-    ]
+_METHODS = re.findall(
+    r"\w+", "size stride numel dim sizes strides item data_ptr contiguous view reshape defined is_contiguous"
 )
-
-
-@rules.rule(r"^expected template-name before '<'")
-def _no_template(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"\bstd::(\w+)<", record.code)
-    near = corrected(found[1], STD) if found and found[1] not in STD else ""
-    return f"Did you mean 'std::{near}'?" if near else ""
 
 
 _UNKNOWN = (
@@ -306,54 +263,74 @@ _UNKNOWN = (
 )
 
 
+def _name(match: re.Match[str]) -> str:
+    return next(filter(None, match.groups()))
+
+
+def _with_header(said: str, header: str, text: str) -> str:
+    included = re.search(rf"#\s*include\s*<{header}>", text)
+    return f"Did you mean '{said}'?" + ("" if included else f" It needs #include <{header}>.")
+
+
 @rules.rule(_UNKNOWN)
-def _unknown(match: re.Match[str], record: Record) -> str:
-    name = next(group for group in match.groups() if group)
-    text, code = record.text, record.code
-    if name in PYTHON_MODULES and f"{name}." in record.row:
-        return f"'{name}.' is Python: write {PYTHON_MODULES[name]}."
-    if name in FOREIGN_MODULES and f"{name}." in record.row:
-        return f"'{name}.' is of another language: write {FOREIGN_MODULES[name]}."
+def _of_another_language(match: re.Match[str], record: Record) -> str:
+    name = _name(match)
+    for modules, whose in ((PYTHON_MODULES, "is Python"), (FOREIGN_MODULES, "is of another language")):
+        if name in modules and f"{name}." in record.row:
+            return f"'{name}.' {whose}: write {modules[name]}."
     if name in PYTHON_MODULES and f"{name}::" in record.row:
         return f"There is no namespace '{name}': write {PYTHON_MODULES[name]}."
     if name in INDEXING and (name != "None" or re.search(r"\bindex(?:_put_)?\s*\(", record.code)):
         return f"It is at::indexing::{name}, with #include <ATen/TensorIndexing.h>."
-    if name in PYTHON:
-        return f"'{name}' is Python: {PYTHON[name]}."
+    return f"'{name}' is Python: {PYTHON[name]}." if name in PYTHON else ""
+
+
+@rules.rule(_UNKNOWN)
+def _without_namespace(match: re.Match[str], record: Record) -> str:
+    name = _name(match)
     if name in AT_TYPES:
         return f"Did you mean 'at::{name}'?"
-    if name in QUALIFIED and not definition(text, name):
-        whole, header = QUALIFIED[name]
-        included = re.search(rf"#\s*include\s*<{header}>", text)
-        return f"Did you mean '{whole}'?" + ("" if included else f" It needs #include <{header}>.")
-    if re.search("(?i)dispat?ch", name):
-        return f"Did you mean '{corrected(name, MACROS) or 'AT_DISPATCH_FLOATING_TYPES'}'?"
-    if depends := re.search(rf"(?<![\w:])(?<!typename )([A-Z]\w?::\w+)\s*[*&]\s*{name}\b", code):
-        return f"What this is depends on a template, so say that it is a type: typename {depends[1]}."
-    if "AT_DISPATCH" in record.row and re.search(rf",\s*{name}\s*,", record.row):
-        return f'The name of a dispatch stands in double quotes: "{name}".'
-    if re.search(rf"\[[^\[\]]*\]\s*\((?:[^()]*,)?\s*{name}\s*[,)]", record.row):
-        return f"Each parameter of a lambda has a type of its own in front: int64_t {name}, say."
+    if name in QUALIFIED and not definition(record.text, name):
+        return _with_header(*QUALIFIED[name], record.text)
+    return ""
+
+
+rules.table(
+    r"""
+UNKNOWN
+  line AT_DISPATCH.*,\s*NAME\s*,
+    The name of a dispatch stands in double quotes: "NAME".
+  line \[[^\[\]]*\]\s*\((?:[^()]*,)?\s*NAME\s*[,)]
+    Each parameter of a lambda has a type of its own in front: int64_t NAME, say.
+  line #\s*pragma\s+omp\b.*\b(\w*private)\s*\([^()]*\bNAME\b
+    What a loop declares is private by itself: leave 'NAME' out of \1(...), or declare it ahead.
+  in ^(?!.*\b(?:for|if|while)\b).*\w\s*\((?:[^;]*,)?\s*NAME\s*(?:=[^=]|:[^:])
+    C++ has no named arguments: pass the value alone, at its place.
+  text \benum\s+(?:class|struct)\s+(\w+)[^{;]*\{[^}]*\bNAME\b
+    'NAME' belongs to the enum class \1: write \1::NAME.
+""".replace("UNKNOWN", _UNKNOWN)
+)
+
+
+@rules.rule(_UNKNOWN)
+def _of_header(match: re.Match[str], record: Record) -> str:
+    name = _name(match)
     if cure := not_a_template(name, record):
         return cure
-    private = re.search(rf"#\s*pragma\s+omp\b.*\b(\w*private)\s*\([^()]*\b{name}\b", record.row)
-    if private:
-        return (
-            f"What a loop declares is private by itself: leave '{name}' out of {private[1]}(...), or declare it ahead."
-        )
-    if header := _header_of(name, record) or C_MACROS.get(name, ""):
-        return f"Add #include <{header}> at the top."
-    if re.search(rf"\w\s*\((?:[^;]*,)?\s*{name}\s*(?:=[^=]|:[^:])", code) and not re.search(
-        r"\b(?:for|if|while)\b", code
-    ):
-        return "C++ has no named arguments: pass the value alone, at its place."
-    elsewhere = _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
-    if elsewhere:
-        return elsewhere
-    if enum := re.search(rf"\benum\s+(?:class|struct)\s+(\w+)[^{{;]*\{{[^}}]*\b{name}\b", mask(text)):
-        return f"'{name}' belongs to the enum class {enum[1]}: write {enum[1]}::{name}."
-    if re.search(rf"\btemplate\s*<[^>]*(?<!\w ){name}\b", code):
-        return f"Say what kind of parameter '{name}' is: template <typename {name}>."
+    header = _header_of(name, record) or C_MACROS.get(name, "") or "omp.h" * name.startswith("omp_")
+    return f"Add #include <{header}> at the top." if header else ""
+
+
+@rules.rule(_UNKNOWN)
+def _declared(match: re.Match[str], record: Record) -> str:
+    name, text = _name(match), record.text
+    return _declared_misspelt(name, text) or _declared_elsewhere(name, record, text)
+
+
+@rules.rule(_UNKNOWN)
+def _of_a_type(match: re.Match[str], record: Record) -> str:
+    """Tell of a parameter without its type, and of a name that stands where a type does."""
+    name, text, code = _name(match), record.text, record.code
     parameter = at_file_scope(text, record.line) and re.search(rf"[(,]\s*{name}\s*[,)]", code)
     if parameter and len(re.findall(rf"\b{name}\b", mask(text))) > 1:
         ahead = re.search(rf"[(,]\s*((?:const\s+)?[\w:]+(?:<[^<>]*>)?[*&]*)\s*[*&]*\w+\s*,\s*{name}\b", code)
@@ -363,46 +340,64 @@ def _unknown(match: re.Match[str], record: Record) -> str:
         return (
             f"If '{name}' stands for any type, write template <typename {name}> ahead of the function; else declare it."
         )
-    if name.startswith("omp_"):
-        return "Add #include <omp.h> at the top."
     if name in FOREIGN:
         return f"Did you mean '{FOREIGN[name]}'?"
     if re.search(rf"\bfor\s*\(\s*{name}\s*=", record.row):
         return f"Say its type where the loop begins: for (int64_t {name} = ..."
     around = at_file_scope(text, record.line) and function_around(text, record.line, record.column)
-    if around and (array := re.search(rf"(\w+)\s*\[\s*{name}\s*\]", code)):
-        return f"An array that is a parameter has no length of its own: write float* {array[1]}, and int64_t {name} beside it."
-    called = record.called == name
-    # A variable that is undeclared has its name from the user, not from std.
-    of_std = called or bool(re.search(rf"\b{name}\s*<|[<>] *{name}\b|\b{name}[*&]*\s+[*&]?\w", code))
-    if of_std and name in STD:
-        included = re.search(rf"#\s*include\s*<{STD[name]}>", text)
-        return f"Did you mean 'std::{name}'?" + ("" if included else f" It needs #include <{STD[name]}>.")
+    array = re.search(rf"(\w+)\s*\[\s*{name}\s*\]", code) if around else None
+    return (
+        f"An array that is a parameter has no length of its own: write float* {array[1]}, and int64_t {name} beside it."
+        if array
+        else ""
+    )
+
+
+def _is_of_std(name: str, record: Record) -> bool:
+    """Tell whether a name can be one of std: a variable that is undeclared has its name from the user."""
+    used = rf"\b{name}\s*<|[<>] *{name}\b|\b{name}[*&]*\s+[*&]?\w"
+    return record.called == name or bool(re.search(used, record.code))
+
+
+@rules.rule(_UNKNOWN)
+def _of_a_library(match: re.Match[str], record: Record) -> str:
+    name, text = _name(match), record.text
+    if name in STD and _is_of_std(name, record):
+        return _with_header(f"std::{name}", STD[name], text)
+    if record.called != name:
+        return ""
     tensors = "at::" in text or "torch" in text
-    if called and tensors and name in aten_functions():
-        given = re.search(rf"\b{name}\s*\(\s*(-?\d+|[A-Za-z_]\w*)?\s*[,)]", code)
-        if given and given[1] and name in NOT_IN_STD and declarations(text, given[1]) and not is_tensor(text, given[1]):
-            return f"C++ has no function '{name}' for this: write {NOT_IN_STD[name]}."
-        if given and name in _METHODS and not (given[1] and is_tensor(text, given[1])):
-            return f"'{name}' belongs to a tensor: write x.{name}(...), with the tensor's name and a dot."
-        return f"Did you mean 'at::{name}'?"
-    if called and not tensors and name in NOT_IN_STD:
+    if not tensors and name in NOT_IN_STD:
         return f"C++ has no function '{name}': write {NOT_IN_STD[name]}."
-    near = nearest_of_text(name, text) or (corrected(name, STD) if of_std else "")
-    if not near and name.upper() in C_MACROS:
-        near = name.upper()
+    if not tensors or name not in aten_functions():
+        return ""
+    given = re.search(rf"\b{name}\s*\(\s*(-?\d+|[A-Za-z_]\w*)?\s*[,)]", record.code)
+    if given and name in _METHODS and not (given[1] and is_tensor(text, given[1])):
+        return f"'{name}' belongs to a tensor: write x.{name}(...), with the tensor's name and a dot."
+    return f"Did you mean 'at::{name}'?"
+
+
+@rules.rule(_UNKNOWN)
+def _misspelt(match: re.Match[str], record: Record) -> str:
+    name, text = _name(match), record.text
+    near = nearest_of_text(name, text) or (corrected(name, STD) if _is_of_std(name, record) else "")
     if not near and name.isupper():
         near = corrected(name, C_MACROS)
-    if not near and called and tensors:
-        near = corrected(name, aten_functions())
-        near = f"at::{near}" if near else ""
+    if not near and name.upper() in C_MACROS:
+        near = name.upper()
+    if not near and record.called == name and ("at::" in text or "torch" in text):
+        near = "at::" * bool(one := corrected(name, aten_functions())) + one
     if not near and is_near(name, record.guess.rsplit("::", 1)[-1]):
         near = record.guess
-    if not near and any(place < (record.line, record.column) for place in declarations(text, name)):
+    return f"Did you mean '{'std::' * (near in STD and near not in words(text))}{near}'?" if near else ""
+
+
+@rules.rule(_UNKNOWN)
+def _nowhere(match: re.Match[str], record: Record) -> str:
+    name = _name(match)
+    if any(place < (record.line, record.column) for place in declarations(record.text, name)):
         return ""  # something is wrong with that declaration, and its own error says what
-    if near:
-        return f"Did you mean '{'std::' * (near in STD and near not in words(text))}{near}'?"
-    if re.match(rf"\s*{name}\s*=[^=]", code):
+    if re.match(rf"\s*{name}\s*=[^=]", record.code):
         return (
             f"A variable begins with its type, where it first gets a value: float {name} = ..., at::Tensor {name} = ..."
         )
@@ -525,20 +520,6 @@ def _member(match: re.Match[str], record: Record) -> str:
     return f"Did you mean '{near}'?" if near else ""
 
 
-@rules.rule(
-    r"^no declaration matches '.*?(\w+)::(~?\w+)\(|^out-of-line definition of '(~?\w+)' does not match any declaration in '(\w+)'"
-)
-def _other_declaration(match: re.Match[str], record: Record) -> str:
-    kind, name = match[1] or match[4], match[2] or match[3]
-    body = re.search(rf"\b(?:struct|class)\s+{kind}\b[^;{{]*\{{(.*?)\n?\}}\s*;", mask(record.text), re.DOTALL)
-    members = re.findall(r"(\w+)\s*\(", body[1]) if body else []
-    if name not in members and (near := corrected(name, members)):
-        return f"Did you mean '{near}'?"
-    return (
-        f"'{kind}' does not declare it like this: what it returns, its parameters and its const must be the same there."
-    )
-
-
 @rules.rule(r"^variable is not captured|'(\w+)' is not captured|variable '(\w+)' cannot be implicitly captured")
 def _not_captured(match: re.Match[str], record: Record) -> str:
     what = f"'{match[1] or match[2]}'" if match[1] or match[2] else "it"
@@ -596,8 +577,6 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
     if re.search(r"[\w)\]]\s*//\s*[\w(][^;]*;\s*$", record.row) and not record.code.rstrip().endswith((";", "{", "}")):
         return "// begins a comment: whole numbers are divided by one /, which leaves out the rest."
     here = record.row[max(record.column - 1, 0) :].lstrip()
-    if here.startswith("("):
-        return "Check the name ahead of the '(': the compiler took it for something that cannot be called."
     word = None if re.search(r"before '\W", record.message) else re.match(r"\w+", here)
     if word and word[0] in PYTHON:
         return f"'{word[0]}' is Python: {PYTHON[word[0]]}."
@@ -614,19 +593,9 @@ def _semicolon(match: re.Match[str], record: Record) -> str:
     return "A ';' is missing at the end of this statement."
 
 
-rules.table(r"""
-'else' without a previous 'if'
-    There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }.
-""")
-
-
 @rules.rule(r"^expected (?:primary-)?expression")
 def _expression(match: re.Match[str], record: Record) -> str:
     here = record.row[max(record.column - 1, 0) :].lstrip()
-    if here.startswith("else"):
-        return (
-            "There is no if for this else: look for a ';' behind the if's condition, or for two statements without { }."
-        )
     if re.search(r"\"\s*\[[&=]\]", record.row):
         return "Ahead of the lambda a ',' is missing."
     text = mask(record.text)

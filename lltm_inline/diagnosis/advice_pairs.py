@@ -12,11 +12,6 @@ from .source_text import definition, heads_around, is_tensor, mask, parameters
 
 rules = Rules()
 
-rules.table(r"""
-operands to '\?:' have different types .*Tensor.*nullptr_t|operand type '[^']*Tensor' incompatible with nullptr
-    No tensor is at::Tensor(), not nullptr.
-""")
-
 _PAIR = re.compile(
     r"(?:cannot|could not) convert .*?'(?P<a>[^']*)'\)? to (?:type )?'(?P<b>[^']*)'"
     r"|conversion (?:for argument \d+ )?from '(?P<c>[^']*)' to (?:non-scalar type )?'(?P<d>[^']*)'"
@@ -132,10 +127,6 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
     tensor = re.fullmatch(r"(?:const )?at::Tensor&?", given)
     if tensor and (cure := for_tensors(callee, record) or in_place_of_tensor(wanted, record)):
         return cure
-    if wanted.startswith("const char*") and "AT_DISPATCH" in line and "ScalarType" in given:
-        return 'A dispatch takes one dtype, and then its name: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).'
-    if wanted.startswith("const char*") and "AT_DISPATCH" in line:
-        return 'The name of a dispatch stands in double quotes: "forward".'
     if given.endswith("*") and wanted.endswith("*"):
         return _two_pointers(given, wanted, record, callee)
     plain = wanted.removeprefix("const ").rstrip("&")
@@ -145,9 +136,6 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         if re.search(r"\.item\(\)", line):
             return f".item() without a type gives a c10::Scalar: write .item<{plain}>()."
         return f"A Scalar may hold any kind of number: s.to<{plain}>() takes it out."
-    declared = re.match(r"\s*(?:const\s+)?[\w:]+\s+\w+\s*=[^=]", line)
-    if given.endswith("*") and declared and "data_ptr" in line and re.fullmatch(NUMBER, plain):
-        return f"A pointer is given here: write the * of a pointer on the left too, {wanted}*."
     if "static_cast<" in line and given.endswith("*") != wanted.endswith("*"):
         return ""
     if re.search(r"[*\]]$", given) and _pointee(given) == plain:
@@ -156,8 +144,6 @@ def of_pair(given: str, wanted: str, record: Record, callee: str = "") -> str:
         return f"'{set_to[1]}' is a pointer: the value behind it is set by {set_to[1]}[0] = ..."
     if given.removeprefix("const ") == _pointee(wanted) and wanted.endswith("*"):
         return "A pointer is wanted, and this is a value: & in front of a variable gives its address, as in &x."
-    if re.fullmatch(NUMBER, given) and re.fullmatch(rf"{NUMBER}&", wanted):
-        return f"The function may change what it is given: put it into a variable of type {plain} first, or let it take {plain} without &."
     if re.fullmatch(NUMBER, given) and re.search(rf"\benum\b[^;{{]*\b{re.escape(plain)}\b", text):
         return f"A number becomes a value of an enum by static_cast<{plain}>(...)."
     if re.search(rf"\benum\s+(?:class|struct)\s+{re.escape(given)}\b", text) and re.fullmatch(NUMBER, plain):
@@ -279,8 +265,6 @@ def _braces(wanted: str, record: Record) -> str:
     if wanted.endswith("at::Tensor"):
         if re.search(r"\breturn\s*(?:at::Tensor\s*)?\{", code):
             return "One tensor is returned: for several the function returns std::tuple<at::Tensor, at::Tensor>."
-        if values and re.search(r"(?:[=\w]|return)\s*\{\s*-?[\d.]", code):
-            return f"A tensor of these numbers is at::tensor({{{values[1]}}}), with #include <ATen/ATen.h>."
         if re.search(r"at::Tensor(?:\s+\w+)?\s*\(\s*\w+\s*,\s*\w+\s*\)", code):
             return "A tensor of these extents is made by a function: at::empty({rows, columns}, x.options())."
         if re.search(r"at::Tensor\s+\w+\s*[({]\s*[^\s)}]", code) and "size" in code:
@@ -298,17 +282,21 @@ def _braces(wanted: str, record: Record) -> str:
     r"|no match for 'operator(\S+)'.*\(operand types are '([^']*)' and '([^']*)'"
 )
 def _operator(match: re.Match[str], record: Record) -> str:
-    line = record.row
-    operator = (
-        match[3] or match[6] or next(iter(re.findall(r"^[-+*/%^&|<>=!]+", line[max(record.column - 1, 0) :])), "")
-    )
+    behind = record.row[max(record.column - 1, 0) :]
+    operator = match[3] or match[6] or next(iter(re.findall(r"^[-+*/%^&|<>=!]+", behind)), "")
     types = [match[index] for index in (1, 2, 4, 5, 7, 8) if match[index]]
     if record.header:
-        name = record.called or "this call"
         return (
-            f"'{name}' needs an operation that {types[0] if types else 'the type'} does not have: define "
-            f"its operator, or hand over a lambda."
+            f"'{record.called or 'this call'}' needs an operation that {types[0] if types else 'the type'} does not have: "
+            f"define its operator, or hand over a lambda."
         )
+    for ask in (_of_values, _of_tensors, _of_operands, _of_a_pointer, _of_bits, _of_own_types):
+        if cure := ask(operator, types, record):
+            return cure
+    return f"There is no '{operator}' for these types." if types and operator else ""
+
+
+def _of_values(operator: str, types: list[str], record: Record) -> str:
     if "void" in types:
         return "The function that is called here is declared void: it returns nothing."
     if operator.startswith("^"):
@@ -317,68 +305,44 @@ def _operator(match: re.Match[str], record: Record) -> str:
         return cure
     if operator == "=" and len(types) == 2:
         return of_pair(types[1], types[0], record) or f"A value of type {types[1]} stands where {types[0]} is wanted."
+    return ""
+
+
+def _of_tensors(operator: str, types: list[str], record: Record) -> str:
     tensors = [bool(re.fullmatch(r"(?:const )?at::Tensor ?&?", item)) for item in types]
-    if any(tensors) and operator.startswith("["):
-        return "An index is a whole number: i.item<int64_t>() makes one of a tensor."
-    if any(tensors) and operator.startswith(("&&", "||")):
+    numbers = [bool(re.fullmatch(NUMBER, item)) for item in types]
+    if not any(tensors):
+        return ""
+    if operator.startswith(("&&", "||")):
         return LOGICAL
-    if (
-        operator in ("+=", "-=", "*=", "/=")
-        and len(types) == 2
-        and tensors == [False, True]
-        and re.fullmatch(NUMBER, types[0])
-    ):
+    if operator in ("+=", "-=", "*=", "/=") and tensors == [False, True] and numbers[0]:
         return in_place_of_tensor(types[0], record)
     whole = re.search(r"#\s*include\s*<(?:ATen/ATen|torch/\w+)\.h>", record.text)
-    if (
-        not whole
-        and any(tensors)
-        and all(tensor or re.fullmatch(NUMBER, item) for tensor, item in zip(tensors, types, strict=True))
-    ):
+    if not whole and all(tensor or number for tensor, number in zip(tensors, numbers, strict=True)):
         return "Operators on tensors need #include <ATen/ATen.h>."
-    if any(tensors) and any(item.endswith("*") for item in types):
+    if any(item.endswith("*") for item in types):
         return (
             "This is a tensor and a pointer: use either both tensors, or both pointers, element by element, as in p[i]."
         )
-    if any("ostream" in item for item in types) and not operator.startswith("<<"):
-        return "Output is written with <<."
-    if types and all("iterator" in item for item in types):
-        return "These iterators are compared by != alone." if operator[:1] in ("<", ">") else ""
-    for kind, cure in _OPERANDS:
-        if any(re.search(kind, item) for item in types):
-            return cure
-    if operator.startswith("+") and types and all("char" in item for item in types):
-        return 'A text in quotes is no std::string: write std::string("...") + ...'
-    if operator == "+" and any(re.match(r"(?:const )?char ?[*\[]", item) for item in types):
-        return (
-            '+ does not join a text and a value: TORCH_CHECK(condition, "got ", n) takes the parts one by one, '
-            'and std::string("got ") + std::to_string(n) makes one text of a number.'
-        )
-    if operator == "*" and any("string" in item or "char" in item for item in types):
-        return "A text is not repeated by *: std::string(3, '-') holds a character three times."
-    if any("string" in item for item in types) and any(re.fullmatch(NUMBER, item) for item in types):
-        quotes = re.search(r"'([^'\\]{2,})'", line)
-        return (
-            f'A text stands in double quotes in C++: "{quotes[1]}".'
-            if quotes
-            else "A number becomes text with std::to_string(...)."
-        )
-    if operator.startswith("%") and any("char" in item for item in types):
-        return 'C++ puts no values into a text with %: TORCH_CHECK(condition, "got ", n) takes the parts one by one.'
+    return ""
+
+
+def _of_operands(operator: str, types: list[str], record: Record) -> str:
+    said = "\n".join(types)
+    fits = (cure for of, kinds, cure in _OPERANDS if re.match(of, operator) and re.search(kinds, said, re.MULTILINE))
+    return next(fits, "")
+
+
+def _of_a_pointer(operator: str, types: list[str], record: Record) -> str:
     pointer = next((item for item in types if re.search(r"\*$|\[\w*\]$", item) and "char" not in item), "")
     if pointer and operator[:1] in tuple("+-*/%<>=!"):
         return f"{_types(pointer)} is a pointer, where all the values begin: one of them is taken with [ ], as in x[i]."
-    if operator.startswith("%"):
-        return "% is for whole numbers: write std::fmod(a, b)."
-    if (
-        operator in _OF_BITS
-        and types
-        and all(re.fullmatch(NUMBER, item.removeprefix("const ").rstrip("&")) for item in types)
-    ):
-        return _OF_BITS[operator]
-    return _of_own_types(operator, types, record) or (
-        f"There is no '{operator}' for these types." if types and operator else ""
-    )
+    return "% is for whole numbers: write std::fmod(a, b)." if operator.startswith("%") else ""
+
+
+def _of_bits(operator: str, types: list[str], record: Record) -> str:
+    numbers = types and all(re.fullmatch(NUMBER, item.removeprefix("const ").rstrip("&")) for item in types)
+    return _OF_BITS.get(operator, "") if numbers else ""
 
 
 def _of_own_types(operator: str, types: list[str], record: Record) -> str:
@@ -402,17 +366,25 @@ _OF_BITS = {
     "<<": "<< shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and * multiplies.",
     ">>": ">> shifts the bits of a whole number: static_cast<int64_t>(v) makes one of a float, and / divides.",
 }
-#: A type that an operator does not take, and the cure.
+#: An operator, a type that it does not take, one in a line, and the cure.
 _OPERANDS = (
-    (r"optional<", _OPTIONAL),
-    (r"nullptr_t", "x.defined() asks whether there is a tensor, and p == nullptr is for pointers."),
-    (r"Device$", "Ask x.is_cuda(), or x.device().type() == at::kCUDA."),
-    (r"^[^()<]+ ?\(.*\)(?: noexcept.*)?$", _UNCALLED),
-    (r"TypeMeta|ScalarType", "A dtype is compared with a constant: x.scalar_type() == at::kFloat."),
-    (r"^(?!.*TensorAccessor).*ArrayRef", _EXTENTS),
-    (r"__normal_iterator<|_iterator\b|::iterator\b", _ITERATOR),
-    (r"TensorAccessor<", _MORE_DIMENSIONS),
-    (r"^(?:const )?std::(?:vector|array)<", "It has no arithmetic and no output of its own: go through its elements in a loop."),
+    (r"(?!<<)", r"ostream", "Output is written with <<."),
+    (r"", r"optional<", _OPTIONAL),
+    (r"", r"nullptr_t", "x.defined() asks whether there is a tensor, and p == nullptr is for pointers."),
+    (r"", r"Device$", "Ask x.is_cuda(), or x.device().type() == at::kCUDA."),
+    (r"", r"^[^()<\n]+ ?\(.*\)(?: noexcept.*)?$", _UNCALLED),
+    (r"", r"TypeMeta|ScalarType", "A dtype is compared with a constant: x.scalar_type() == at::kFloat."),
+    (r"", r"^(?!.*TensorAccessor).*ArrayRef", _EXTENTS),
+    (r"", r"__normal_iterator<|_iterator\b|::iterator\b", _ITERATOR),
+    (r"", r"TensorAccessor<", _MORE_DIMENSIONS),
+    (r"", r"^(?:const )?std::(?:vector|array)<", "It has no arithmetic and no output of its own: go through its elements in a loop."),
+    (r"\+", r"\A.*char.*(?:\n.*char.*)*\Z", 'A text in quotes is no std::string: write std::string("...") + ...'),
+    (r"\+$", r"^(?:const )?char ?[*\[]",
+     '+ does not join a text and a value: TORCH_CHECK(condition, "got ", n) takes the parts one by one, '
+     'and std::string("got ") + std::to_string(n) makes one text of a number.'),
+    (r"\*$", r"string|char", "A text is not repeated by *: std::string(3, '-') holds a character three times."),
+    (r"", rf"string(?s:.*)^{NUMBER}$|^{NUMBER}$(?s:.*)string", "A number becomes text with std::to_string(...)."),
+    (r"%", r"char", 'C++ puts no values into a text with %: TORCH_CHECK(condition, "got ", n) takes the parts one by one.'),
 )  # fmt: skip
 
 
@@ -436,13 +408,17 @@ def _choice(match: re.Match[str], record: Record) -> str:
     return f"Both values of a choice have one type, and these are {types[0]} and {types[1]}: convert one to the other's type."
 
 
-@rules.rule(r"^no 'operator(\+\+|--)\(int\)' declared|^cannot (in|de)crement value of type '")
-def _counted(match: re.Match[str], record: Record) -> str:
-    operator = match[1] or ("++" if match[2] == "in" else "--")
-    counted = re.search(r"(\w+)\s*(?:\+\+|--)|(?:\+\+|--)\s*(\w+)", record.code)
-    if counted and re.search(rf"\bTensor&?\s+{counted[1] or counted[2]}\b", mask(record.text)):
-        return f"A tensor has no {operator}: {'add' if operator == '++' else 'sub'}_(1) changes all its elements."
-    return f"There is no {operator} for this type: count in a whole number."
+rules.table(r"""
+^no 'operator(\+\+|--)\(int\)' declared|^cannot (?:in|de)crement value of type '
+  in (\w+)\s*\+\+|\+\+\s*(\w+)
+  text \bTensor&?\s+%1%2\b
+    A tensor has no ++: add_(1) changes all its elements.
+  in (\w+)\s*--|--\s*(\w+)
+  text \bTensor&?\s+%1%2\b
+    A tensor has no --: sub_(1) changes all its elements.
+  in (\+\+|--)
+    There is no \1 for this type: count in a whole number.
+""")
 
 
 @rules.rule(

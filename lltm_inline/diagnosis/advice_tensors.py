@@ -39,8 +39,6 @@ rules.table(r"""
 \bconver(?:t|sion)\b|^no matching function|^no instance of|^too many arguments
   in \bat::(cat|stack)\s*\(\s*(\w+(?:\.\w+\(\w*\))*)\s*,\s*([A-Za-z_]\w*(?:\.\w+\(\w*\))*)\s*[,)]
     The tensors stand in braces, the axis behind them: at::\1({\2, \3}, 0).
-  in \bat::(hstack|vstack|block_diag)\s*\(\s*(\w+(?:\.\w+\(\w*\))*)\s*,\s*([A-Za-z_]\w*(?:\.\w+\(\w*\))*)\s*[,)]
-    The tensors stand in braces: at::\1({\2, \3}).
   in \b(at::einsum)\s*\([^,{}]*,\s*(\w+(?:\s*,\s*\w+)*)\s*\)
     The tensors stand in braces: \1("...", {\2}).
   in \b(save_for_backward|mark_dirty|mark_non_differentiable)\s*\(\s*(\w+(?:\s*,\s*\w+)+)\s*\)
@@ -83,10 +81,6 @@ def in_place_of_tensor(target: str, record: Record) -> str:
         return (
             f"A tensor is no pointer: take x.const_data_ptr<{plain}>() to read, x.mutable_data_ptr<{plain}>() to write."
         )
-    if plain.endswith("TensorOptions"):
-        return "Dtype and device are wanted, and this is a tensor: x.options() has both."
-    if plain.endswith("Scalar"):
-        return "A number is wanted, and this is a tensor: .item() takes the number out of one that holds one."
     if not re.fullmatch(r"float|double|int|long|(?:std::)?u?int\d+_t|bool|scalar_t", plain):
         return ""
     if plain == "bool" and "?" in record.code:
@@ -111,16 +105,12 @@ def in_place_of_tensor(target: str, record: Record) -> str:
 rules.table(rf"""
 no match for 'operator\*' \(operand type is {_TENSOR}\)|indirection requires pointer operand \({_TENSOR}
     A tensor is no pointer: *x.const_data_ptr<float>() is its first number, where it holds float.
+TensorAccessor<
+  in \w\s*\[[^\[\]]*,
+    Each index stands in brackets of its own: a[i][j], not a[i, j].
+  in \bstd::\w+\s*\(
+    The accessor has more dimensions than there are indices here: write one [ ] for each.
 """)
-
-
-@rules.rule(r"TensorAccessor<")
-def _accessor(match: re.Match[str], record: Record) -> str:
-    if re.search(r"\w\s*\[[^\[\]]*,", record.code):
-        return "Each index stands in brackets of its own: a[i][j], not a[i, j]."
-    if STD.get(record.called) in ("cmath", "algorithm"):
-        return "The accessor has more dimensions than there are indices here: write one [ ] for each."
-    return ""
 
 
 # Calls
@@ -144,8 +134,6 @@ def _of_numbers(match: re.Match[str], record: Record) -> str:
         and re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{vector[1]}\b", mask(record.text))
     ):
         return f"'{name}' takes one number: go through the elements, for (auto& one : {vector[1]}) one = std::{name}(one);."
-    if STD.get(name) == "cmath" and re.search(r"\w\*&?[,)]", record.message):
-        return "A pointer is handed over: one value of it is taken with [ ], as in p[i]."
     if "at::Tensor" not in said or re.search(rf"\bat::{name}\b", record.code):
         return ""
     return for_tensors(name, record)
@@ -198,18 +186,11 @@ rules.table(r"""
 at::Tensor::\w+\(|without (?:an )?object
   in \bat::Tensor::(\w+)\s*\(
     '\1' is a method, and needs its tensor and a dot: x.\1(...).
-without (?:an )?object
-  in .
-    A method needs its object, and a dot behind that, as in x.sum().
+^taking (?:the )?address of (?:an? )?(?:rvalue|temporary)
+  in &\s*(\w+)\s*\[
+  text \bTensor&?\s+%1\b
+    An element of a tensor is a tensor too: its first number is at \1.const_data_ptr<float>().
 """)
-
-
-@rules.rule(r"^taking (?:the )?address of (?:an? )?(?:rvalue|temporary)")
-def _address(match: re.Match[str], record: Record) -> str:
-    found = re.search(r"&\s*(\w+)\s*\[", record.code)
-    if found and re.search(rf"\bTensor&?\s+{found[1]}\b", mask(record.text)):
-        return f"An element of a tensor is a tensor too: its first number is at {found[1]}.const_data_ptr<float>()."
-    return ""
 
 
 @rules.rule(r"no match for 'operator!'|^invalid argument type .* to unary expression")
@@ -232,8 +213,6 @@ no matching function for call to '(?:at::)?parallel_for\b
 caffe2::TypeMeta'.*ScalarType'
   in (\w+)\.dtype\(\)
     Write \1.scalar_type() in place of \1.dtype().
-  in .
-    Write x.scalar_type() in place of x.dtype().
 """)
 
 
@@ -258,8 +237,6 @@ def _not_called(match: re.Match[str], record: Record) -> str:
     near = [item for item in found if item.start() < record.column <= item.end() + 1] or found
     if not near:
         plain = re.search(r"(?<!\w)((?:std|at)::\w+(?:<[^<>]*>::\w+)?)\s*[-+*/;,)]", record.code)
-        if plain and re.search(rf"\bfunction<[^;]*=\s*{plain[1]}\s*;|\bauto\s+\w+\s*=\s*{plain[1]}\s*;", record.code):
-            return f"'{plain[1]}' is several functions of one name: choose one by a lambda, [](float v) {{ return {plain[1]}(v); }}."
         return f"'{plain[1]}' is a function that is not called: write {plain[1]}(...)." if plain else ""
     what = near[0]
     tensor = re.search(rf"\bTensor&?\s+{re.escape(what[1])}\b", mask(record.text))

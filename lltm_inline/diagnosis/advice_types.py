@@ -9,7 +9,7 @@ from .advice_pairs import ARGUMENT, NO_TENSOR, NUMBER, candidates, declared_as, 
 from .compiler_log import Record, plain_name
 from .names import STD, arguments, aten_functions, corrected, count_arguments, is_near, split_arguments
 from .rules import Rules, without_aka
-from .source_text import declarations, definition, heads_around, is_pointer, line_of, mask, offset_of, position
+from .source_text import declarations, definition, heads_around, is_pointer, mask, offset_of, position
 
 rules = Rules()
 
@@ -19,10 +19,6 @@ rules = Rules()
 
 rules.table(r"""
 lambda.* to 'const char ?\*
-  in \b(AT_DISPATCH_\w+_AND\d?)\s*\(
-    This dispatch takes its extra dtypes first: \1(at::kHalf, x.scalar_type(), ...).
-  line \)\s*"
-    Ahead of the name in quotes a ',' is missing.
   in .
     AT_DISPATCH_... takes a name between dtype and lambda: AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "forward", [&] { ... }).
 """)
@@ -83,18 +79,6 @@ def _made_vector(match: re.Match[str], record: Record) -> str:
             line = position(code, found.start())[0]
             return f"The [ ] of line {line} make an array of vectors: one with {found[3]} values is {found[1]} {found[2]}({found[3]})."
     return ""
-
-
-@rules.rule(
-    r"no match for call to '\(const [\w:]+(?:<.*>)?\)|no matching function for call to object of type 'const [\w:]+(?:<.*>)?'"
-)
-def _const_call(match: re.Match[str], record: Record) -> str:
-    code = mask(record.text)
-    own = re.search(r"\boperator\s*\(\s*\)\s*\([^()]*\)\s*\{", code)
-    if own is None:
-        return ""
-    line = position(code, own.start())[0]
-    return f"The object is const, and its operator() may change it: if it does not, write const behind its ( ) in line {line}."
 
 
 rules.table(r"""
@@ -186,20 +170,15 @@ def _range(match: re.Match[str], record: Record) -> str:
     return f"std::{found[1]} takes a begin and an end: std::{found[1]}({found[2]}.begin(), {found[2]}.end(){rest}."
 
 
-@rules.rule(r"no matching (?:member )?function for call to '.*\b(erase|insert)\b")
-def _place_in_vector(match: re.Match[str], record: Record) -> str:
-    """Tell of a vector that is given a number where it wants a place."""
-    found = re.search(rf"\b(\w+)\.{match[1]}\(\s*([\w.+-]+)\s*(,[^;]*)?\)", record.code)
-    if found is None or not re.search(rf"\bstd::vector<[^;(){{}}]*>&?\s+{found[1]}\b", mask(record.text)):
-        return ""
-    if match[1] == "erase":
-        return (
-            ""
-            if found[3]
-            else f"A place in a vector is told by an iterator: {found[1]}.erase({found[1]}.begin() + {found[2]})."
-        )
-    rest = found[3] or f", {found[2]}"
-    return f"A place in a vector is told by an iterator: {found[1]}.insert({found[1]}.begin() + i{rest}); push_back adds at the end."
+rules.table(r"""
+no matching (?:member )?function for call to '.*\b(?:erase|insert)\b
+  in \b(\w+)\.erase\(\s*([\w.+-]+)\s*\)
+  text \bstd::vector<[^;(){}]*>&?\s+%1\b
+    A place in a vector is told by an iterator: \1.erase(\1.begin() + \2).
+  in \b(\w+)\.insert\(\s*([\w.+-]+)\s*\)
+  text \bstd::vector<[^;(){}]*>&?\s+%1\b
+    A place in a vector is told by an iterator: \1.insert(\1.begin() + i, \2); push_back adds at the end.
+""")
 
 
 @rules.rule(r"no match(?:ing function)? for call to '?(.*)|no matching function for call to (.*)")
@@ -213,20 +192,12 @@ def _no_match(match: re.Match[str], record: Record) -> str:
     said = " ; ".join(note.message for note in record.notes)
     if name.startswith("AT_DISPATCH") or ("no arguments were provided" in said and "AT_DISPATCH" in record.row):
         return _in_dispatch(record)
-    if re.search(r"conflicting types.*\*'(?: vs\.| and) '\w+'", said):
-        return "A range is given by two pointers, its begin and its end: p, p + n."
-    if name in ("max", "min") and (
-        several := re.search(
-            rf"\bstd::{name}\(((?:[^()\[,]|\([^()]*\))+(?:,(?:[^()\[,]|\([^()]*\))+){{2,}})\)", record.code
-        )
-    ):
-        return f"std::{name} compares two values; more of them stand in braces, all of one type: std::{name}({{{several[1]}}})."
     pairs = re.findall(
         r"conflicting types for parameter '[^']*' \('([^']*)'(?: vs\.| and) '([^']*)'\)", without_aka(said)
     )
     plain = [both for both in pairs if not re.search(r"[<>*]|lambda|iterator", "".join(both))]
     if pairs and not plain:
-        return _of_algorithm(record)
+        return ""
     if plain:
         one, other = plain[0]
         if name in ("max", "min", "clamp"):
@@ -253,23 +224,9 @@ def _no_match(match: re.Match[str], record: Record) -> str:
             f"'{name}' does not take what stands between < and > here: for a typename a type, for an int a number that is "
             f"known when the text is compiled."
         )
-    if "constraints not satisfied" in said:
-        return (
-            f"'{name}' takes only types that fulfil what its template asks of them between < and >, or behind requires."
-        )
     if "expects an lvalue for" in said:
         return "The function may change what it is given, and this is no variable: put it into one first, or take it as const ...&."
     return ""
-
-
-def _of_algorithm(record: Record) -> str:
-    """Tell of a std::transform without the place that it writes to."""
-    found = re.search(r"\bstd::transform\s*\(\s*(\w+)\.begin\(\)\s*,\s*\1\.end\(\)\s*,\s*\[", record.code)
-    return (
-        f"Ahead of the lambda std::transform wants the place that it writes to: {found[1]}.begin(), say."
-        if found
-        else ""
-    )
 
 
 def _in_dispatch(record: Record) -> str:
@@ -280,8 +237,7 @@ def _in_dispatch(record: Record) -> str:
     record.line, record.column = note.line, note.column
     if "parallel_for" in record.row:
         return _PARALLEL_FOR
-    counts = re.search(r"expects (\d+) arguments?, (\d+) provided", " ".join(note.message for note in record.notes))
-    return f"What is handed over here must take {arguments(int(counts[2]))}, not {counts[1]}." if counts else ""
+    return ""
 
 
 @rules.rule(r"'(\w+)' cannot be used as a function|called object type")
@@ -304,8 +260,6 @@ rules.table(r"""
 cannot be used as a function|called object type .* is not a function
   in (?:\.|->)(\w+)\s*\(\s*\)
     '\1' is a value, not a method: take its ( ) away.
-  in (?<![\w.>])(INFINITY|NAN|M_\w+|[A-Z]+_(?:MAX|MIN|EPSILON)|NULL|true|false|nullptr)\s*\(\s*\)
-    '\1' is a value, not a function: take its ( ) away.
 cannot be used as a function|called object type .* is not a function|no match
   in \bstd::(max|min)\s*\(((?:[^()\[,]|\([^()]*\))+(?:,(?:[^()\[,]|\([^()]*\))+){2,})\)
     std::\1 compares two values; more of them stand in braces: std::\1({\2}).
@@ -394,15 +348,8 @@ def _constant(match: re.Match[str], record: Record) -> str:
         return "A const at::Tensor& cannot be made another tensor: give the result a name of its own."
     if "overloaded '" in record.message:
         return ""
-    if re.search(r"return value because function|operator\[\]\(.*\)'", record.message) and not name:
-        return "What this call gives back can only be read: write to a copy, or to something that is not const."
-    if "map<" in said and "operator[]" in said:
-        return "[ ] of a map adds what is not there, and this map is const: m.at(key) only looks it up."
-    if "overloaded operator[]" in record.message and "not marked const" in said:
-        return "The object is const, and its operator[] may change it: if it does not, write const behind its ( )."
     if "overloaded operator[]" in record.message:
-        tensor = re.search(r"no known conversion from '(?:const )?at::Tensor' to '.*size_type'", said)
-        return "An index is a whole number: i.item<int64_t>() makes one of a tensor." if tensor else ""
+        return ""
     head = next((head for head in reversed(heads) if re.search(r"\)\s*const\s*$", head)), "")
     if head and ("member" in record.message or "this" in record.message):
         return "The const behind the ( ) of this method promises that it changes nothing: take that const away."
@@ -549,8 +496,6 @@ return-statement with no value|non-void function .* should return
     The function promises a result: what it gives back stands behind return.
 redefinition of default argument|^default argument given for parameter
     The default value of a parameter stands once only, where the function is first declared: leave it out here.
-^ambiguating new declaration|^functions that differ only in their return type
-    Functions of one name must differ in their parameters, not only in what they return: give one of them another name.
 """)
 
 
@@ -563,10 +508,6 @@ def _twice(match: re.Match[str], record: Record) -> str:
     where = f" in line {earlier}" if earlier else " before"
     if re.match(r"[^=;]*\([^=]*\)\s*(?:const\s*)?\{|\s*(?:struct|class|enum)\b", record.code):
         return f"This name is declared{where} already: choose another name, or take one of the two away."
-    name = re.search(r"'(?:[^']*\W)?(\w+)(?:\[[^']*)?'", record.message)
-    before = line_of(mask(record.text), earlier)
-    if name and re.search(rf"\bconst\b[^,()]*\b{name[1]}\b", before):
-        return f"This name is declared{where} already: choose another name."
     return f"This name is declared{where} already: choose another name, or leave out the type to assign to it."
 
 
@@ -581,9 +522,6 @@ assignment used as truth value|assignment as a condition
   in .
     Several functions fit equally well: convert the arguments to one type with static_cast, or write the namespace, std:: or
     at::.
-unterminated argument list
-  in .
-    A ')' is missing at the end of this macro's call.
 requires (?:at least )?\d+ arguments?, but only|passed \d+ arguments, but takes
 too (?:few|many) arguments provided to function-like macro
   in .
@@ -597,16 +535,6 @@ _OPENMP = re.findall(
     r"\w+",
     "parallel for simd single sections section task taskloop master critical barrier atomic declare teams target",
 )
-
-
-@rules.rule(r"expected '#pragma omp' clause before '(\w+)'")
-def _clause(match: re.Match[str], record: Record) -> str:
-    if match[1] == "for":
-        return "The pragma ends with its line: put the for in the line below."
-    near = corrected(
-        match[1], re.findall(r"\w+", "reduction private firstprivate lastprivate shared schedule collapse num_threads")
-    )
-    return f"Did you mean '{near}'?" if near else ""
 
 
 @rules.rule(r"ignoring '?#pragma (\w+)|unknown pragma ignored")
@@ -686,8 +614,6 @@ unrecognized .*option|unknown argument|unsupported option
 internal compiler error
     The compiler itself failed: simplify this line, or try the other compiler.
 static(?: assertion|_assert) failed(?!.*(?:the shared array|CUDA has))
-  in \bstatic_assert\b
-    The condition of this static_assert does not hold.
   in .
     A header checks its template arguments here: the type is not one that it takes.
 """)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .compiler_log import Record
+from .source_text import mask
 
 #: Writes a sentence from the match and the record, which it may move; nothing when it has none.
 Rule = Callable[[re.Match[str], Record], str]
 
+_NAME = re.compile("(?<![A-Z])NAME(?![A-Z])")
+#: A group, or a backslash, in a sentence.
+_GROUP = re.compile(r"\\([1-9\\])")
 _AKA = re.compile(r" \(aka '[^']*'\)| \{aka [^{}]*\}")
 #: A type that the library names for itself, `value_type`, and what that is.
 _OF_LIBRARY = re.compile(
@@ -43,13 +47,16 @@ class Rules:
     def table(self, text: str) -> None:
         """Enter many sentences: lines of patterns, one of which is found in the message, and indented below them what to say.
 
-        A line `in ...` ahead of a sentence is looked for in the code of the line, and `line ...` in all of it, strings and comments
-        included; the sentence then holds the groups of that. Without either it holds those of the message, and is not said of an
-        error in a header.
+        Lines ahead of a sentence say where else to look: `in ...` in the code of the line, `line ...` in all of it, strings and
+        comments included, `text ...` in the code of the whole text, and `no ...` there for what must not be found. The sentence
+        then holds their groups, counted through, and each pattern may ask for one of those ahead of it: `%1`. `NAME` in a pattern
+        or a sentence is the first group of the message. Without such lines the sentence holds the groups of the message, and is
+        not said of an error in a header.
         """
         for patterns, cures in re.findall(r"((?:^\S.*\n)+)((?:^ .*\n)+)", text, re.MULTILINE):
-            for where, what, sentence in re.findall(r"(?:^  (in|line) (.*)\n)?((?:^    .*\n)+)", cures, re.MULTILINE):
-                self.rule("|".join(patterns.splitlines()))(_sentence(where, what, " ".join(sentence.split())))
+            for where, sentence in re.findall(r"((?:^  (?! ).*\n)*)((?:^    .*\n)+)", cures, re.MULTILINE):
+                asked = [tuple(line.split(maxsplit=1)) for line in where.splitlines()]
+                self.rule("|".join(patterns.splitlines()))(_sentence(asked, " ".join(sentence.split())))
 
     def help(self, record: Record) -> str:
         """Return what the first rule that fits has to say, or nothing."""
@@ -58,14 +65,32 @@ class Rules:
         return next((sentence for match, rule in found if match and (sentence := rule(match, record))), "")
 
 
-def _sentence(where: str, what: str, sentence: str) -> Rule:
+def _sentence(asked: Sequence[tuple[str, ...]], sentence: str) -> Rule:
     def say(match: re.Match[str], record: Record) -> str:
-        if not where:
+        if not asked:
             return "" if record.header else match.expand(sentence)
-        found = re.search(what, record.code if where == "in" else record.row)
-        return found.expand(sentence) if found else ""
+        name = next(filter(None, match.groups()), "")
+        found = _groups([(where, _NAME.sub(lambda _: re.escape(name), what)) for where, what in asked], record, ())
+        if found is None:
+            return ""
+        told = _NAME.sub(lambda _: name, sentence)
+        return _GROUP.sub(lambda part: (*found, "\\")[-1 if part[1] == "\\" else int(part[1]) - 1], told)
 
     return say
+
+
+def _groups(asked: Sequence[tuple[str, str]], record: Record, ahead: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return what the groups of all patterns have found, those ahead first; None where one is not found beside the others."""
+    if not asked:
+        return ahead
+    (where, pattern), *others = asked
+    for number, group in enumerate(ahead, 1):
+        pattern = pattern.replace(f"%{number}", re.escape(group))
+    text = record.code if where == "in" else record.row if where == "line" else mask(record.text)
+    if where == "no":
+        return None if re.search(pattern, text) else _groups(others, record, ahead)
+    found = (_groups(others, record, (*ahead, *one.groups(""))) for one in re.finditer(pattern, text))
+    return next((each for each in found if each is not None), None)
 
 
 def without_aka(message: str) -> str:

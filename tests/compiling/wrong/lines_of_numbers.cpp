@@ -9,28 +9,19 @@ int digit_ahead() { int 2x = 3; return 0; }  // help: does not begin with a digi
 int size_of() { return sizeof float; }  // help: sizeof(float)
 int values_of_a_number() { int v = {1, 2, 3}; return v; }  // help: Braces hold the values of an array
 float infinite() { return float("inf"); }  // help: INFINITY
-int leaves() { goto done; return 0; }  // help: no 'done:'
 int braces_compared(std::vector<int> v) { return v == {1, 2}; }  // help: Braces alone have no type
-int taken_from_values() { auto v[] = {1, 2}; return v[0]; }  // help: An array does not take its type
 int behind_void(void* p) { return *p; }  // help: static_cast<float*>(p)
-float const_alone(float x) const { return x; }  // help: has no const behind its ( )
 int without_length() { float v[]; return 0; }  // help: float a[8]
 int length_of_float(float n) { float v[n]; return 0; }  // help: static_cast<int64_t>(v)
-void deleted(float x) { delete x; }  // help: came from new
 float two_points() { return 1.0.5; }  // help: A number has one point
-float without_exponent() { return 1e; }  // help: as in 1e-5f
-int octal() { return 09; }  // help: without the 0
 #define TYPED(float x) ((x) * 2)  // help: names without types
 #include vector  // help: #include <vector>
 float own_object(float x) { return this->x; }  // help: Only a method of a struct
-int twice(int n) { switch (n) { case 1: return 1; case 1: return 2; } return 0; }  // help: in the switch already
 int unknown_case(int n, int m) { switch (n) { case m: return 1; } return 0; }  // help: compare with if
 int nothing_given() { void f(); int n = f(); return n; }  // help: it returns nothing
 float called(std::vector<float> v) { return v(0); }  // help: An element is taken with [ ]
 float called_object(Pair p) { return p(0); }  // help: operator()
-float by_result(float x); int by_result(float x);  // help: not only in what they return
 int stars(int n) { return *n; }  // help: Only a pointer
-int no_constant() { static_assert(sizeof(int) == 3); return 0; }  // help: does not hold
 float of_two_kinds(bool b, Pair p, float x) { return b ? p : x; }  // help: Both values of a choice
 void counted(Pair p) { p++; }  // help: There is no ++
 int of_pointer(float* p) { return (int)p; }  // help: p[i] or *p
@@ -48,14 +39,12 @@ float two_results(float x) { return [](float v) { if (v > 0) return 1; return v;
 float not_seen(const float* p) { auto f = [](int i) { return p[i]; }; return f(0); }  // help: begins here does not see 'p'
 float by_variable(std::tuple<float, float> t, int i) { return std::get<i>(t); }  // help: i is a variable
 template <class T> struct Unsaid { T a; } int behind_struct(int n) { return n; }  // help: '};'
-template <class T> struct Called { T operator()(T v) { return v; } }; float as_const(const Called<float> c) { return c(1); }  // help: write const behind its ( )
 float arrow(float x) { auto f = (float y) => y * 2; return f(x); }  // help: [&](float y)
 function float word_ahead(float x) { return x; }  // help: no 'function' ahead
 public float of_java(float x) { return x; }  // help: 'public:' has a line of its own
 float of_python(float x) { try { return x; } except (...) { return 0; } }  // help: catch (const std::exception& e)
 float not_greater(float x) { return x !> 0; }  // help: C++ writes <=, not !>
 float converted(float x) { return (float x) * 2; }  // help: float(x)
-float no_type(float x) { unsigned float y = x; return y; }  // help: make no type
 int named_by_colon(int n) { return named_by_colon(count: n); }  // help: no named arguments
 float elements(std::vector<float> v) { for (auto one in v) { } return 0; }  // help: for (const auto& one : v)
 void no_member(std::vector<float> v) { v.sort(); }  // help: std::sort(v.begin(), v.end())
@@ -73,34 +62,19 @@ struct Made { float v; Made(float w) { v = w; } }; Made made() { Made g; return 
 template <class T> no_result(T v) { return v; }  // help: the type of what it returns
 class Hidden { Hidden(float) {} }; void hidden() { Hidden h(1); }  // help: public:
 float of_const(const std::tuple<float, float> t) { return t[0]; }  // help: std::get<0>(t)
-float chosen(bool b, float x) { return b ? x : {}; }  // help: Braces alone have no type
 int behind_both(int later) { return later; }  // help:
 void no_counter(float* p, int n) { for (kk = 0; kk < n; kk++) p[kk] = 2 * p[kk]; }  // help: for (int64_t kk = ...
 float unsaid(float x) { auto two = [](float v) { 2 * v; }; float y = two(x); return y; }  // help: The lambda 'two' has no return
 float comma_behind(float x) { return comma_behind(x,); }  // help: Take this ',' away
 float by_hand(float x) { do { x -= 1; } while (x > 0) return x; }  // help: A ';' is missing
 struct Named { float a; float b; }; Named order() { Named g{.c = 1}; return g; }  // help: 'Named' has a, b
-struct Shape { virtual float area() const = 0; }; float shaped() { Shape s; return s.area(); }  // help: no body for 'area'
-struct Up { virtual float f() const { return 0; } }; struct Low : Up { float f() override { return 1; } };  // help: exactly this form
-struct Seen { float k; float go() { auto f = [](float v) { return v * k; }; return f(1); } };  // help: [this]
-struct Listed { float a, c; Listed(float v) : a(v) c(v) {} };  // help: a ',' is missing
-struct Wholly { float a; Wholy(float v) : a(v) {} };  // help: the name of its struct: Wholly
-struct Heir : Nobody { };  // help: no struct 'Nobody'
-enum Parted { P1; P2 };  // help: separated by ','
-struct Typed { float a; void Typed() {} };  // help: no type ahead of it
-struct Kept { const float k; Kept(float v) { k = v; } };  // help: ahead of the { } of the constructor
 struct Node { Node next; float v; };  // help: cannot hold one of itself
-struct Counter { int n; static int get() { return n; } };  // help: has no object
 struct Two { float a; float a() { return 1; } };  // help: already
 struct Plain { float v; }; bool smaller(Plain a, Plain b) { return a < b; }  // help: no < of its own
-struct Guarded { protected: float v; }; float guarded(Guarded g) { return g.v; }  // help: It is protected
 enum class Tone { LOW, HIGH }; bool low(Tone t) { return t == 0; }  // help: Tone::LOW
 float bits(float a, float b) { return (a > 0 && a & b) ? 1 : 0; }  // help: combined by &&
 float shifted(float a) { return a << 2; }  // help: whole number
-int both_defaults(int n) { switch (n) { default: return 1; default: return 2; } }  // help: one default
 int named_text(int n) { switch (n) { case "a": return 1; } return 0; }  // help: A case names a whole number
-int no_switch(int n) { case 0: return n; }  // help: inside the { } of a switch
-int no_end_of_do(int n) { do { n--; } return n; }  // help: ends with its condition
 float copied(float s) { auto add = [s](float v) { s += v; }; add(1); return s; }  // help: only a copy of 's'
 float empty_if(float x) { if (x > 0); return 1; else return 0; }  // help: Take this ';' away
 float by_lambda() { float r = [](float z) { return z * 2; }; return r; }  // help: a function without a name
@@ -108,15 +82,7 @@ float behind_name(float k) { auto h = [k&](float z) { return z * k; }; return h(
 float no_brackets() { auto h = (float z) { return z; }; return h(1); }  // help: [&](float z)
 float no_braces() { auto h = [](float z) return z; ; return h(1); }  // help: stands in { }
 float comma_ahead(float a,) { return a; }  // help: Take the ',' ahead of the ')' away
-template <typename T typename U> T cast_to(U u) { return T(u); }  // help: a ',' is missing
-template typename T T no_angles(T v) { return v; }  // help: between < and >
-template <> float unheard<float>(float v) { return v; }  // help: comes first
-template <typename T> class { T v; };  // help: its name is missing
-using float = Real;  // help: using Real = float
-using namespce std;  // help: using namespace std
 float first_of(float& a[]) { return a[0]; }  // help: Take the & away
-float of_default(float a, float b = a) { return a + b; }  // help: another parameter
-float of_nothing(void a) { return 1; }  // help: void has no values
 float set_function() { set_function = 2; return 1; }  // help: nothing is assigned to it
 const fixed = 3;  // help: const auto fixed
 int walrus(int n) { m := n; return m; }  // help: no ':='
@@ -126,7 +92,6 @@ int in_range(int n) { for i in 0..n { } return 0; }  // help: A loop over number
 bool within(std::vector<int> v, int n) { if (n not in v) return true; return false; }  // help: std::find(
 int grouped() { return 1.5ff; }  // help: No number ends with 'ff'
 float decimal(float a) { return a * 1,5f; }  // help: 1.5f
-int binary() { return 0b102; }  // help: 0 and 1
 int of_matlab(int n) { if (n ~= 0) return 1; return 0; }  // help: writes !=
 void dropped(std::vector<float> v) { v.erase(2); }  // help: v.begin() + 2
 void put(std::vector<float> v) { v.insert(1.0f); }  // help: v.begin() + i
@@ -134,9 +99,21 @@ std::vector<float> of_length() { std::vector<float> v = 3; return v; }  // help:
 void pushed(std::vector<float> v) { v.push(1); }  // help: push_back
 std::pair<float, float> three_of_two(float a) { return {a, a, a}; }  // help: holds 2 values
 float* without_const(const float* p) { return static_cast<float*>(p); }  // help: does not take the const away
-int of_bits(float v) { return reinterpret_cast<int>(v); }  // help: static_cast<int>
 bool over_pointer(const float* p) { return p > 3; }  // help: as in p[i]
 float keyed(float w, float eps) { return keyed(w, epsilon=1); }  // help: no named arguments
 float hiding(float v) { float keyed = keyed(v, 1); return keyed; }  // help: hides the function of that name
 float own_word() { float double = 1; return 0; }  // help: a word of C++
 float no_parentheses { return 1; }  // help: even without parameters
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { }  // help: leave out this block
+void asserted(int n) { assert n > 0; }  // help: TORCH_CHECK(
+int mode() { enum Mode { Fast, Slow }; return 1; } namespace modes { float k; } float of_modes() { return modes.k; }  // help: modes::k
+int digits_apart() { return 1_000; }  // help: 1'000
+float of_math(float x) { return math.sqrt(x); }  // help: 'math.' is Python
+auto untyped = [](i) { return i; };  // help: Each parameter of a lambda
+Pair made_anew() { Pair g = new Pair(); return g; }  // help: none is needed here
+float of_pointer_alone(const float* p) { float x = p; return x; }  // help: one element of it
+float caret(float x) { return x ^ 2; }  // help: ^ is not a power
+float index_with_point(float* v) { return v[1.5]; }  // help: An index is a whole number
+float negated(float x) { return ~x; }  // help: the opposite of a condition is !a
+int fixed_late(int n) { constexpr int m = n; return m; }  // help: write const
+void copies_array() { float a[3]; float b[3]; a = b; }  // help: not assigned or copied as a whole

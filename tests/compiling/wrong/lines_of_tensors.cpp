@@ -33,3 +33,17 @@ at::Tensor joined(at::Tensor x) { at::Tensor z = at::cat(x.flatten(), x.exp()); 
 void joined_to_text(at::Tensor x, double a) { TORCH_CHECK(a > 0, "got " + a); }  // help: takes the parts one by one
 float of_nothing(at::Tensor x, float a) { auto sq = [](float v) { v * v; }; return a + sq(a); }  // help: 'sq' has no return
 float of_void(at::Tensor x, float a) { void f(float); return a + f(a); }  // help: it returns nothing
+at::Tensor converted_to(at::Tensor x) { return x.to(float); }  // help: A dtype is named by a constant
+const float* of_type(at::Tensor x) { return x.data_ptr(float); }  // help: data_ptr<float>()
+void of_types(at::Tensor x) { AT_DISPATCH_FLOATING_TYPES(float, "f", [&] { }); }  // help: takes the dtype of a tensor
+void of_tensor(at::Tensor x) { AT_DISPATCH_FLOATING_TYPES(x, "f", [&] { }); }  // help: x.scalar_type()
+at::Tensor both_given(at::Tensor x) { return {x, x}; }  // help: One tensor is returned
+bool both_true(at::Tensor x, at::Tensor y) { return x && y; }  // help: at::logical_and(a, b)
+at::Tensor chosen_of(at::Tensor x) { return x ? x : x; }  // help: at::where(condition, a, b)
+float data_of(at::Tensor x) { return x.data[0]; }  // help: x.const_data_ptr<float>()
+at::Tensor of_functional(at::Tensor x) { return F::relu(x); }  // help: There is no namespace 'F'
+at::Tensor index_of(at::Tensor x) { return x.index({at::Slice()}); }  // help: at::indexing::Slice
+at::Tensor or_number(bool b, at::Tensor x) { return b ? x : 0.0f; }  // help: at::scalar_tensor(v, x.options())
+at::Tensor method_alike(at::Tensor x) { return x.zeros_like(); }  // help: at::zeros_like(...)
+int64_t optional_of(std::optional<at::Tensor> x) { return x.size(0); }  // help: x.has_value() first
+at::Tensor given_pointer(at::Tensor x, float* p) { return x + p; }  // help: a tensor and a pointer

@@ -48,16 +48,6 @@ float forward(int n) {
   return row[0];
 }
 
-//// goto over a declaration
-// help: `ahead of the goto`
-int forward(int n) {
-  if (n < 0) goto done;  // <-
-  int twice = 2 * n;
-  return twice;
-done:
-  return 0;
-}
-
 //// f-string
 // help: `is Python`
 #include <iostream>
@@ -438,12 +428,6 @@ float forward(float* x, int n) {
 int forward(int n) {
   if (n > = 3) return 1;  // <-
   return n;
-}
-
-//// a backslash that divides
-// help: `/ divides`
-float forward(float x) {
-  return x \ 2;  // <-
 }
 
 //// half a choice

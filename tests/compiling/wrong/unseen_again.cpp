@@ -243,15 +243,6 @@ float forward(const float* x, int n) {
   return count.load();
 }
 
-//// delete with the brackets behind
-// help: `delete[] tmp`
-void forward(const float* x, float* y, int n) {
-  float* tmp = new float[n];
-  for (int i = 0; i < n; ++i) tmp[i] = x[i] * x[i];
-  for (int i = 0; i < n; ++i) y[i] = tmp[i];
-  delete tmp[];  // <-
-}
-
 //// vector of vectors from two numbers
 // help: `a(n, std::vector<float>(m))`
 
@@ -268,13 +259,6 @@ float forward(const float* x, int n, int m) {
 void forward(const float* x, float* y, int n) {
   for (int i = 0, int j = n - 1; i < n; ++i, --j) y[i] = x[j];  // <-
 }
-
-//// arrow without auto
-// help: `auto f(float x) -> float`
-float relu(float x) -> float {  // <-
-  return x > 0 ? x : 0;
-}
-float forward(float x) { return relu(x); }
 
 //// softmax without its axis, again
 // head: tensors
@@ -323,13 +307,6 @@ at::Tensor forward(const at::Tensor& x) {
   return x * shape[0];
 }
 
-//// arrow without a type
-// help: `leave the -> away`
-float forward(const float* x, int n) {
-  auto relu = [&](float v) -> { return v > 0 ? v : 0; };  // <-
-  return relu(x[0]);
-}
-
 //// name that std has too
 // help: `Two things are called 'count'`
 
@@ -368,16 +345,6 @@ float forward(const float* x, int n) {
   tmp[0] = x[0];
   return tmp[0];
 }
-
-//// extern C template
-// help: `outside`
-extern "C" {
-template <typename T>  // <-
-void twice(const T* x, T* y, int n) {
-  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
-}
-}
-void forward(const float* x, float* y, int n) { twice(x, y, n); }
 
 //// lambda with two kinds of result
 // help: `-> float, say`
@@ -588,30 +555,12 @@ at::Tensor forward(const at::Tensor& x) {
   return y;
 }
 
-//// typedef the wrong way round
-// help: `typedef float real`
-typedef real float;  // <-
-float forward(const float* x) {
-  real v = x[0];
-  return v;
-}
-
 //// method of a number, again
 // help: `sum += v`
 float forward(const float* x, int n) {
   float sum = 0;
   for (int i = 0; i < n; ++i) sum.add(x[i]);  // <-
   return sum;
-}
-
-//// values between the < > of make_tuple
-// head: tensors
-// help: `std::make_tuple(a, b)`
-
-#include <tuple>
-std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& x) {
-  at::Tensor a = x.abs(), b = x.exp();
-  return std::make_tuple<a, b>();  // <-
 }
 
 //// type inside a template's type
