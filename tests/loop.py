@@ -115,7 +115,7 @@ run/cases       run/test_cases run/test_check_rare run/test_sizes run/test_check
 run/compare.py         run/test_check_rare run/test_check run/test_contract run/test_pictures run/test_gradients*
 run/fake.py            run/test_operator* export/test_python run/test_load
 run/function.py        run/test_load run/test_operator* run/test_isolated run/test_call
-run/setting.py         properties/test_verbs run/test_isolated test_cli
+run/setting.py         run/test_setting properties/test_verbs run/test_isolated test_cli
 checking               run/test_check_rare run/test_check run/test_contract run/test_safety run/test_sizes run/test_check_hog
 checking/check_many.py run/test_check ops/test_axpy test_cli
 checking/derivatives.py  run/test_check_rare run/test_check run/test_gradients* ops/test_cube ops/test_sin_add run/test_sizes
@@ -180,7 +180,7 @@ lab/cells.py           lab/test_submissions lab/test_hostile lab/test_lab_folder
 lab/command.py         lab/test_lab_folder lab/test_grading lab/test_selftest test_cli
 lab/inside.py          lab/test_locked lab/test_defences lab/test_judge
 lab/judge.py           lab/test_judge lab/test_locked lab/test_no_false_alarm*
-lab/builder.py         lab/test_machine lab/test_defences
+lab/builder.py         lab/test_machine lab/test_defences lab/test_preprocessed
 lab/locked.py          lab/test_locked
 lab/making.py          lab/test_lab_folder lab/test_labs lab/test_nbgrader*
 lab/mutants.py         lab/test_selftest lab/test_no_false_alarm*
@@ -189,7 +189,7 @@ lab/selftesting.py     lab/test_selftest
 lab/grades.py          lab/test_reports lab/test_hostile
 lab/reporting.py       lab/test_reports lab/test_hostile
 lab/submissions.py     lab/test_submissions lab/test_hostile
-lab/symbols.py         lab/test_symbols lab/test_defences lab/test_judge
+lab/symbols.py         lab/test_symbols lab/test_preprocessed lab/test_defences lab/test_judge
 lab/timing.py          lab/test_speed* lab/test_locked
 demo.py                test_demo
 version.py             test_project test_import

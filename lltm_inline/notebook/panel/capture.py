@@ -27,7 +27,7 @@ def captured(log: Callable[[str], None]) -> Iterator[None]:
         ...     print("two lines")
         ...     warnings.warn("be careful")
         >>> said
-        ['UserWarning: be careful', 'printed: two lines']
+        ['warning: be careful', 'printed: two lines']
     """
     own = threading.get_ident()
     prints, warned = _Prints(sys.stdout, own), _Warnings(warnings.showwarning, own, log)

@@ -103,7 +103,6 @@ bool over_pointer(const float* p) { return p > 3; }  // help: as in p[i]
 float keyed(float w, float eps) { return keyed(w, epsilon=1); }  // help: no named arguments
 float hiding(float v) { float keyed = keyed(v, 1); return keyed; }  // help: hides the function of that name
 float own_word() { float double = 1; return 0; }  // help: a word of C++
-float no_parentheses { return 1; }  // help: even without parameters
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { }  // help: leave out this block
 void asserted(int n) { assert n > 0; }  // help: TORCH_CHECK(
 int mode() { enum Mode { Fast, Slow }; return 1; } namespace modes { float k; } float of_modes() { return modes.k; }  // help: modes::k
@@ -117,3 +116,4 @@ float index_with_point(float* v) { return v[1.5]; }  // help: An index is a whol
 float negated(float x) { return ~x; }  // help: the opposite of a condition is !a
 int fixed_late(int n) { constexpr int m = n; return m; }  // help: write const
 void copies_array() { float a[3]; float b[3]; a = b; }  // help: not assigned or copied as a whole
+float no_parentheses { return 1; }  // help: even without parameters
