@@ -220,6 +220,9 @@ before '==' token|^invalid '==' at end of declaration|^expected\b
 ^expected (?:primary-)?expression|^expected an expression
   in [\w)\]]\s*(?:([<>!=+*/-])\s+=(?!=)|=\s+([<>])(?!=))
     Write \1\2= without a blank in it.
+^stray '\\'|^expected
+  in [\w)\]]\s*\\\s*[\w(]
+    A \\ is no operator: / divides.
 ^expected|^wrong number of template arg|^too few template arg|^type name requires|^template argument list|^parse error in template
 passed \d+ arguments, but takes|^too many arguments provided to function-like macro
   in \b(?:TORCH_\w+|AT_ASSERT|assert)\s*\((?!\s*\()[^;]*(?:\w<[^<>();]*,[^<>();]*>\s*(?:::|\()|_v<[^<>();]*,[^<>();]*>)
@@ -721,6 +724,8 @@ two or more data types in declaration|multiple types in one declaration|^cannot 
 ^'struct std::pair<.*has no member named|^no member named '\w+' in '(?:::)?std::pair<
     A std::pair has first and second, and nothing else.
 does not name a type|^unknown type name
+  in \btypedef\s+(\w+)\s+(float|double|int|long|bool|char|int64_t)\s*;
+    typedef has the new name last: typedef \2 \1.
   in \busing\s+\w+\s*=\s*(\w+)\.(?:scalar_type|dtype|type)\(\)
     A dtype is no type, and known only when the kernel runs: AT_DISPATCH_FLOATING_TYPES(\1.scalar_type(), "name", [&] { ... })
     makes it one, scalar_t.

@@ -476,7 +476,9 @@ rules.table(r"""
 type '(?:const )?(?:std::(?:vector|array)<|at::T|TensorAccessor).* does not provide a call operator
 ^no match for call to '\((?:const )?(?:std::(?:vector|array)<|at::T|\S*TensorAccessor)
     An element is taken with [ ]: ( ) calls a function.
-does not provide a call operator|^no match for call to '\((?!.*lambda|std::function<)
+^no match for call to '\(const (?!.*lambda|std::function<)|^no matching function for call to object of type 'const (?!.*lambda)
+    The object is const, so it takes ( ) only if its struct has an operator() with const behind its ( ).
+does not provide a call operator|^no match for call to '\((?!const |.*lambda|std::function<)
     This is an object and no function: it takes ( ) only if its struct has an operator().
 lvalue required as (?:left|increment|decrement) operand|expression is not assignable
     This is a value, not a variable: it cannot be assigned to. A comparison is written ==.
@@ -614,6 +616,8 @@ unrecognized .*option|unknown argument|unsupported option
 internal compiler error
     The compiler itself failed: simplify this line, or try the other compiler.
 static(?: assertion|_assert) failed(?!.*(?:the shared array|CUDA has))
+  in \bstatic_assert\b
+    The condition of this static_assert does not hold.
   in .
     A header checks its template arguments here: the type is not one that it takes.
 """)

@@ -61,7 +61,8 @@ class Browser:
         subshell. Two messages sent at once would be taken by two threads; so the page's code begins with a ping as well.
         """
         client = self.kernel.client
-        assert reply(client, client.execute(cell))["status"] == "ok"
+        answer = reply(client, client.execute(cell))
+        assert answer["status"] == "ok", answer
         self.until(lambda: self.comm)
         self.send("ping")
         self.until(lambda: self.heard)

@@ -117,3 +117,5 @@ float negated(float x) { return ~x; }  // help: the opposite of a condition is !
 int fixed_late(int n) { constexpr int m = n; return m; }  // help: write const
 void copies_array() { float a[3]; float b[3]; a = b; }  // help: not assigned or copied as a whole
 float no_parentheses { return 1; }  // help: even without parameters
+int no_constant() { static_assert(sizeof(int) == 3); return 0; }  // help: does not hold
+template <class T> struct Called { T operator()(T v) { return v; } }; float as_const(const Called<float> c) { return c(1); }  // help: const behind its ( )

@@ -430,6 +430,12 @@ int forward(int n) {
   return n;
 }
 
+//// a backslash that divides
+// help: `/ divides`
+float forward(float x) {
+  return x \ 2;  // <-
+}
+
 //// half a choice
 // help: `condition ? value : other`
 int forward(int n) {

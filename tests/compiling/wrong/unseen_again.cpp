@@ -555,6 +555,14 @@ at::Tensor forward(const at::Tensor& x) {
   return y;
 }
 
+//// typedef the wrong way round
+// help: `typedef float real`
+typedef real float;  // <-
+float forward(const float* x) {
+  real v = x[0];
+  return v;
+}
+
 //// method of a number, again
 // help: `sum += v`
 float forward(const float* x, int n) {
