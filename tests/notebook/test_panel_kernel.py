@@ -28,6 +28,7 @@ panel = li.playground("tiny", sizes=[(7,)], seconds=0.05)
 panel
 """
 ENDLESS = """
+import lltm_inline as li
 from tests.planted.crashes import ROWS, register
 register()
 endless = li.playground(ROWS["endless_loop"].kernel)
