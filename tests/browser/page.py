@@ -90,8 +90,9 @@ class NotebookPage:
         return str(self.output(index).evaluate(READ))
 
     def focus(self, index: int) -> None:
-        """Put the cursor into a cell's editor."""
-        self.cell(index).locator(".cm-content").first.click()
+        """Put the cursor into a cell's editor; a cell that is folded is chosen by a click on what stands below it."""
+        editor = self.cell(index).locator(".cm-content").first
+        (self.output(index) if self.cell(index).locator(".jp-InputPlaceholder").count() else editor).click()
 
     def write(self, index: int, text: str) -> None:
         """Replace a cell's text, as pasting over everything does."""

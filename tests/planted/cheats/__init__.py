@@ -475,7 +475,7 @@ TRICKS = (
     _cheat(
         "has_a_gigabyte_of_data",
         29,
-        "ends the process",
+        "more than a file may hold",
         scope="struct Large { int all[1 << 28] = {1}; };\nLarge large;",
         naive=False,
     ),
