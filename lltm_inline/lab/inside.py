@@ -49,7 +49,7 @@ from ..workers import forkserver
 from ..workers.channel import Reader
 from ..workers.worker import Modes
 from . import sandbox
-from .symbols import complaint_of_code, complaint_of_text, own_texts
+from .symbols import complaint_of_code, complaint_of_text, expands_in_headers, own_texts
 
 #: Memory that both map, for the inputs of calls. Untouched pages cost nothing.
 ARENA = 1 << 29
@@ -255,10 +255,10 @@ class BuildTask:
         try:
             namespace = self._compiled(job)
         except (RuntimeError, OSError) as error:
-            if complaint := self._complaint():
+            if complaint := self._complaint(job):
                 return {"stage": "forbidden", "reason": complaint}
             return self._blamed(job, str(error))
-        if complaint := self._complaint():
+        if complaint := self._complaint(job):
             return {"stage": "forbidden", "reason": complaint}
         return {"namespace": namespace, "prelude": job.prelude or ""}
 
@@ -272,7 +272,7 @@ class BuildTask:
         if job.toolchain.kind == "gcc":
             return inline.compile_job(replace(job, flags=(*job.flags, "-save-temps")), directory)[0]
         namespace = inline.preprocess(job, directory, _PREPROCESSED)
-        if self._complaint():
+        if self._complaint(job):
             return ""
         text, own = self._preprocessed()
         flags = (*job.flags, "-x", "c++-cpp-output", "-Qunused-arguments")
@@ -306,7 +306,7 @@ class BuildTask:
         said = next((line for line in log.splitlines() if "error" in line or "FAILED" in line), log.strip())
         return {"stage": "machine", "reason": str(passing or said or "nothing was said")[:_REASON]}
 
-    def _complaint(self) -> str:
+    def _complaint(self, job: Job) -> str:
         """Look at what is no header's as the compiler has had it, if it has come that far."""
         read = [Path(place).resolve() for place in self.read]
         is_header = lru_cache(maxsize=None)(lambda path: any(map(Path(path).resolve().is_relative_to, read)))
@@ -317,7 +317,12 @@ class BuildTask:
         if _DIRECTIVE.search(own):
             return "a directive, or a line that goes on, which is none before macros are expanded, is closed in a lab: leave it out"
         texts = own_texts(own.split("\n"), is_header)
-        return next(filter(None, map(complaint_of_code, texts)), "")
+        if complaint := next(filter(None, map(complaint_of_code, texts)), ""):
+            return complaint
+        # A header, too, has whatever words a macro of the text gives it.
+        if expands_in_headers(job.text.partition(f'#line 1 "{self.kernel.name}"')[2]) and complaint_of_code(own):
+            return "a header that it includes behind a #define of its own has what is closed in a lab: put its #include lines first"
+        return ""
 
 
 def _first_of(error: LltmInlineError) -> str:

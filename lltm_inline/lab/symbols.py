@@ -37,7 +37,12 @@ _PRAGMA = re.compile(r"\b(?:dependency|pch_preprocess|include_alias)\b")
 #: What would have lines of the text pass for those of a header, wherever it stands: no reader has to know what is a comment, or a
 #: string, as compilers do. A slot may stand for a blank or a number.
 _ROOM = r"(?>[ \t\f\v]|/\*(?>(?s:.*?)\*/))*+"
-_LINE = re.compile(rf"(?:^|\*/|\$\{{?\w+\}}?){_ROOM}(?:#|%:){_ROOM}(?:line\b|[\d$])", re.MULTILINE)
+_AT_START = rf"(?:^|\*/|\$\{{?\w+\}}?){_ROOM}(?:#|%:){_ROOM}"
+_LINE = re.compile(rf"{_AT_START}(?:line\b|[\d$])", re.MULTILINE)
+#: What sets a macro that is no number, and what has a header read behind it: wherever they stand, too.
+_NUMBER = rf"{_ROOM}\w+(?![\w(])(?:{_ROOM}(?:\d[\w.']*+|[-+*()<>]))*+{_ROOM}(?://.*)?$"
+_MACRO = re.compile(rf"{_AT_START}(?:define\b(?!{_NUMBER})|undef\b)|\b(?:push|pop)_macro\b", re.MULTILINE)
+_HEADER = re.compile(rf"{_AT_START}(?:include|import)", re.MULTILINE)
 #: Where a compiler and a reader may see other lines: clang takes a carriage return alone for the end of one.
 _CONTROL = re.compile(r"[^\t\n -~\x80-\U0010ffff]")
 #: An include that names a header, of the compiler, of torch or of CUDA.
@@ -144,7 +149,7 @@ def complaint_of_text(text: str) -> str:
     text = text.replace("\r\n", "\n")
     if control := _CONTROL.search(text):
         return _told(text, control.start(), f"it has the control character {control[0]!r}: want a plain text")
-    whole = re.sub(r"\\[ \t\f\v]*\n", "", text)  # as all but a raw string has it
+    whole = _whole(text)
     for form in (text, whole):
         if line := _LINE.search(form):
             return _told(
@@ -161,6 +166,22 @@ def complaint_of_text(text: str) -> str:
         if _PRAGMA.search(row.partition("ragma")[2]):
             return f"line {number}: it includes a file by a pragma: want the plain name of a header, <cmath>"
     return complaint_of_code(plain)
+
+
+def _whole(text: str) -> str:
+    """Make one line of those that go on in the next, as all but a raw string has it."""
+    return re.sub(r"\\[ \t\f\v]*\n", "", text.replace("\r\n", "\n"))
+
+
+def expands_in_headers(text: str) -> bool:
+    """Tell whether headers that a text includes may have other words by its macros; a number is none.
+
+    Example:
+        >>> expands_in_headers("#define N 2\n#include <list>"), expands_in_headers("#define N as##m\n#include <list>")
+        (False, True)
+    """
+    macro = _MACRO.search(whole := _whole(text))
+    return macro is not None and _HEADER.search(whole, macro.end()) is not None
 
 
 #: Longer than any kernel, shorter than what keeps a reader busy; and raw strings.

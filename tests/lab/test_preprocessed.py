@@ -25,6 +25,40 @@ AGAIN = {
     "a directive by other letters": f"#define HASH %:\nHASH define LATER(a, b) a##b\nint f_() {{ LATER(as, m){_ASM} return 1; }}",
     "a name over two lines": f"int f_() {{ a\\/**/\nsm{_ASM} return 1; }}",
 }
+#: Words that a header has by a macro of the text. The headers are none of those that our own have read before.
+_VERSION = "_GLIBCXX_BEGIN_NAMESPACE_VERSION"
+BY_HEADERS = {
+    "a name of headers": f"#undef {_VERSION}\n#define {_VERSION} as##m{_ASM}\n#include <list>",
+    "any name": f"#define list list_; as##m{_ASM} template <class T, class A> class list\n#include <list>\n#undef list",
+    "over two lines": f"# /*\n*/ de\\\nfine {_VERSION} as##m{_ASM}\n/*\n*/ %: /**/ include <list>",
+    "behind a number": f"#define {_VERSION} 1 /*\n*/ - 1; as##m{_ASM}\n#include <list>",
+    "an attribute of another name": "#define __pure__ constructor\n#include <set>",
+    "an attribute in two files": "#define namespace con##structor)) void f_(); namespace\n"
+    "__attribute__((\n#include <list>\n#undef namespace",
+    "one that is put back": f"""#include <vector>
+        #pragma push_macro("{_VERSION}")
+        #include <deque>
+        #pragma pop_macro("{_VERSION}")
+        #define {_VERSION} as##m{_ASM}
+        #include <list>""",
+}
+#: Twins that an exercise may hold: a macro ahead of headers that have no assembly, numbers alone ahead of one that has.
+HONEST = {
+    "a macro": """#define LOUD(x) TORCH_CHECK(x)
+#undef QUIET
+#ifdef __linux__
+#include <list>
+#endif
+#include <set>
+static std::list<std::set<int>> all_(2);""",
+    "numbers": """#define LANES 8u /* of
+them */
+#define SOME
+#define BITS (1 << 3)  // <csignal> has assembly
+#include <csignal>
+#define LOUD(x) TORCH_CHECK(x)
+static const int signal_ = SIGFPE + LANES;""",
+}
 #: What may differ between two runs of a preprocessor, as one of them is made behind the other, or has another header.
 SWITCHES = (
     *(f'__has_include("{file}")' for file in ("main.ii", "main.o", "main.o.d", "prelude.h", "build.ninja", ".ninja_log")),
@@ -56,6 +90,26 @@ def test_clang_does_read_again(tmp_path: Path, text: str) -> None:
     for command in (("-E", "a.cpp", "-o", "a.ii"), ("-c", "a.ii", "-o", "a.o")):
         subprocess.run(["clang++", "-std=c++20", *command], cwd=tmp_path, check=True)
     assert _PLANTED in (tmp_path / "a.o").read_bytes()
+
+
+@pytest.mark.parametrize("compiler", ["clang++", "g++"])
+@pytest.mark.parametrize("text", BY_HEADERS.values(), ids=BY_HEADERS)
+def test_what_a_macro_makes_of_a_header(text: str, compiler: str) -> None:
+    """It is refused for that, wherever the macro comes from."""
+    need(compiler)
+    with pytest.raises(Refused, match="a header that it includes behind a #define of its own has what is closed"):
+        _library(text, compiler)
+
+
+@pytest.mark.parametrize("compiler", ["clang++", "g++"])
+@pytest.mark.parametrize("text", HONEST.values(), ids=HONEST)
+def test_macros_ahead_of_honest_headers(text: str, compiler: str) -> None:
+    """They are compiled; and with a macro that is no number ahead of that assembly they are not."""
+    need(compiler)
+    assert _library(text, compiler)
+    if "csignal" in text:
+        with pytest.raises(Refused, match="behind a #define of its own"):
+            _library(f"#define MORE(x) x\n{text}", compiler)
 
 
 @pytest.mark.full

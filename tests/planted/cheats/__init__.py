@@ -467,6 +467,18 @@ TRICKS = (
         *("hides_from_a_look_ahead", 33, "inline assembly"),
         scope='#if __has_include("main.cpp")\n#define A(x) as##x\nA(m)("nop");\n#endif',
     ),
+    # A header says it, by a macro of the text.
+    _cheat(
+        *("hides_assembly_in_a_header", 33, "a header that it includes behind a #define"),
+        scope="#include <vector>\n#undef _GLIBCXX_BEGIN_NAMESPACE_VERSION\n"
+        '#define _GLIBCXX_BEGIN_NAMESPACE_VERSION as##m("nop");\n#include <list>',
+    ),
+    _cheat(
+        *("runs_when_loaded_by_a_header", 4, "a header that it includes behind a #define"),
+        scope="#include <vector>\n#undef _GLIBCXX_BEGIN_NAMESPACE_VERSION\n"
+        "#define _GLIBCXX_BEGIN_NAMESPACE_VERSION [[gnu::con##structor]] void first();\n#include <list>\n"
+        "void std::first() { volatile int seen = 1; (void)seen; }",
+    ),
     _cheat(
         *("keeps_the_compiler_busy", 29, "template instantiation"),
         scope="template <int N> struct Many { Many<N + 1> more; };\nMany<0> many;",
