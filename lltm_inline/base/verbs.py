@@ -21,7 +21,8 @@ HELP_WIDTH = 96
 #: Where a verb or an option can be typed alone.
 COMMAND, MAGIC = "command", "magic"
 
-_EXAMPLE = "axpy/mine"
+#: A name of a kernel, where a message or a help text needs one.
+EXAMPLE = "axpy/mine"
 
 
 @dataclass(frozen=True)
@@ -149,14 +150,18 @@ class Verb:
             values[word.argument] = names[number:] if word.many else names[number] if number < len(names) else None
         for each in self.options:
             if each.name in given or not each.needed:
-                values[each.argument] = _value(each, given.get(each.name), where)
+                values[each.argument] = value_of(each, given.get(each.name), where)
             else:
                 raise InputError(f"{where}: it needs {each.usage}")
         return Namespace(**values)
 
 
-def _value(option: Option, words: Sequence[str] | None, where: str) -> Any:
-    """Turn what is typed behind an option into its value."""
+def value_of(option: Option, words: Sequence[str] | None, where: str) -> Any:
+    """Turn what is typed behind an option into its value.
+
+    Raises:
+        InputError: it is none.
+    """
     if words is None:
         return option.default if option.takes else False
     if not option.takes:
@@ -224,7 +229,7 @@ def require_plain(word: str, where: str = "%%kernel") -> str:
     """
     plain = word.strip("'\"`\u201c\u201d\u2018\u2019")  # and as word processors write them
     if plain != word:
-        raise InputError(f"{where}: {word} is in quotes; write it without: {plain or _EXAMPLE}")
+        raise InputError(f"{where}: {word} is in quotes; write it without: {plain or EXAMPLE}")
     return word
 
 
@@ -274,6 +279,13 @@ def amount(text: str) -> float:
     if not number >= 0:
         raise ArgumentTypeError(f"{text!r} is no number of 0 or more")
     return number
+
+
+def duration(text: str) -> float:
+    """Read a time in seconds, of which something can be measured."""
+    if not 0 < (seconds := amount(text)) < 3600:
+        raise ArgumentTypeError(f"{text!r} is no time in seconds, such as 0.3")
+    return seconds
 
 
 def count(text: str) -> int:

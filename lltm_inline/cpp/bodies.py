@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .lists import split
+from .lists import parts_of
 from .masks import macros, mask, without
 from .tree import below, parse, tree
 
@@ -123,7 +123,7 @@ def _calls(text: str, root: Node, place: int) -> tuple[Call, ...]:
             continue
         name = re.search(r"(\w+)\s*(?:<.*>)?\Z", text[place + called.start_byte : place + called.end_byte], re.DOTALL)
         begins, opening, end = place + node.start_byte, place + given.start_byte, place + given.end_byte
-        arguments = tuple(map(str.strip, split(text[opening + 1 : end - 1])))
+        arguments = parts_of(text, given, place)
         is_member = called.type == "field_expression"
         dot = place + called.children[0].end_byte if is_member else begins
         found[opening] = Call(name[1] if name else "", is_member, arguments, begins, dot, opening, end)
@@ -159,14 +159,12 @@ def find_returns(body: str) -> tuple[Returned, ...]:
 
 
 def _returned(text: str) -> Returned:
-    call = next((call for call in find_calls(f"{text};") if (call.start, call.end) == (0, len(text))), None)
+    ahead = f"{_AHEAD}return "
+    root, whole = parse(f"{ahead}{text};}}"), (len(ahead), len(ahead) + len(text))
+    call = next((one for one in _calls(text, root, -len(ahead)) if (one.start, one.end) == (0, len(text))), None)
     parts = call.arguments if call and not call.is_member and call.name in _TUPLES else None
-    whole = [start for start, end in _spans(f"auto x = {text};", *_LISTS) if (start, end) == (9, 9 + len(text))]
-    if whole:
-        listed = (
-            min(start for start, end in _spans(f"auto x = {text};", "initializer_list") if end == 9 + len(text)) - 9
-        )
-        parts = tuple(map(str.strip, split(text[listed + 1 : -1])))
+    if listed := next((one for one in below(root, *_LISTS) if (one.start_byte, one.end_byte) == whole), None):
+        parts = parts_of(text, listed.child_by_field_name("value") or listed, -len(ahead))
     return Returned(text, parts, call)
 
 

@@ -161,7 +161,7 @@ def _definitions(masked: str) -> Iterator[tuple[int, int, int, tuple[str, ...]]]
 
 
 def _braces(masked: str) -> dict[int, int]:
-    """Pair the braces of a text: place of the opening one to what is behind the closing one."""
+    """Pair the braces of a text in one go, as `closing` would one by one: place of the opening one to what is behind its other."""
     pairs, opened = dict[int, int](), list[int]()
     for brace in re.finditer(r"[{}]", masked):
         if brace[0] == "{":

@@ -9,15 +9,13 @@ from typing import Any
 
 from ..base.arguments import shown
 from ..base.device import DEVICES
-from ..base.verbs import Option, laid_out, split
+from ..base.verbs import EXAMPLE, Option, duration, laid_out, size, split, value_of
 from ..errors import InputError
 from ..model.registry import BINDINGS
 from ..tables.timings import DIRECTIONS
 
 KINDS = ("cpp", "cuda", "binding")
 APIS = ("aten", "stable")
-
-_EXAMPLE = "axpy/mine"
 
 OPTIONS = (
     Option("--from", "KERNEL", "start with the params, slots, saves, flags and other texts of this kernel"),
@@ -26,9 +24,10 @@ OPTIONS = (
     Option("--benchmark", "", "then time it against the revision that it was edited from, or the reference"),
     Option("--counts", "", "then count what its launches ask of the memory, beside the same; for a CUDA text, without a GPU"),
     Option("--against", "KERNEL ...", "time it against these; means --benchmark, unless --counts is given"),
-    Option("--sizes", "SIZE ...", "time it at these sizes, such as 16,32,128, or `all` of the op's; default: the op's first one"),
+    Option("--sizes", "SIZE ...", "time it at these sizes, such as 16,32,128, or `all` of the op's; default: the op's first one",
+           read=size),
     Option("--directions", "DIRECTION ...", "what to time: forward, backward, or both in one go; means --benchmark too", DIRECTIONS),
-    Option("--seconds", "NUMBER", "how long to time each kernel at each size, about; means --benchmark too"),
+    Option("--seconds", "NUMBER", "how long to time each kernel at each size, about; means --benchmark too", read=duration),
     Option("--device", "DEVICE", "cpu, cuda or cuda-cpu (CUDA source on the CPU); default: cpu, if it has a C++ text; "
            "else cuda, if there is a GPU", tuple(DEVICES)),
     Option("--kind", "KIND", "which text the cell is: cpp, cuda or binding; default: cuda for a CUDA device, or with a __global__",
@@ -92,7 +91,7 @@ def parse(line: str) -> CellOptions:
     """
     names, given = split(line.split(), BY_NAME, "%%kernel")
     if not names:
-        raise InputError(f"%%kernel: no kernel is named, want op/variant: %%kernel {_EXAMPLE}")
+        raise InputError(f"%%kernel: no kernel is named, want op/variant: %%kernel {EXAMPLE}")
     if len(names) > 1:
         raise InputError(
             f"%%kernel: {', '.join(map(shown, names))}: want one name, and options behind it. Options: {', '.join(BY_NAME)}"
@@ -102,19 +101,16 @@ def parse(line: str) -> CellOptions:
         apart = " ".join(filter(None, joined.split(",")))
         raise InputError(f"%%kernel: --saves {shown(joined)}: names are separated by blanks: --saves {apart}")
     timing = {"--benchmark", "--against", "--sizes", "--seconds", "--directions"} & set(given)
-    values: dict[str, Any] = {
-        each.argument: given[each.name] if each.many else given[each.name][0] if each.takes else True
-        for each in OPTIONS
-        if each.name in given
-    }
+    every = sizes == ("all",)
+    read = (each for each in OPTIONS if each.name in given and not (every and each.name == "--sizes"))
+    values: dict[str, Any] = {each.argument: value_of(each, given[each.name], "%%kernel") for each in read}
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     values |= {
         "params": {name: _number(name, text) for name, text in _pairs("--params", given.get("--params", ()))},
         "slots": dict(_pairs("--slots", given.get("--slots", ()))),
         "benchmark": "--benchmark" in given or (bool(timing) and "--counts" not in given),
-        "sizes": () if sizes == ("all",) else tuple(map(_size, sizes)),
-        "seconds": _seconds(values["seconds"]) if "seconds" in values else CellOptions.seconds,
     }
-    return CellOptions(names[0], values.pop("from", ""), every_size=sizes == ("all",), **values)
+    return CellOptions(names[0], values.pop("from", ""), every_size=every, **values)
 
 
 #: What the panel has no control for.
@@ -138,7 +134,7 @@ def parse_how(line: str) -> dict[str, Any]:
     wrong = next((word for word in (*names, *given) if word not in _HOW), None)
     if wrong is not None:
         raise InputError(f"{shown(wrong)} has no place in this field of the panel: it takes {', '.join(_HOW)}")
-    found = parse(f"{_EXAMPLE} {line}")
+    found = parse(f"{EXAMPLE} {line}")
     return {name.removeprefix("--"): getattr(found, name.removeprefix("--")) for name in given}
 
 
@@ -163,23 +159,6 @@ def _number(name: str, text: str) -> int | float:
         except (ValueError, OverflowError):  # the second: an integer beyond all floating-point numbers
             continue
     raise InputError(f"%%kernel: --params {name}={text}, want a number, such as {name}=8")
-
-
-def _size(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(number) for number in text.split(","))
-    except ValueError:
-        raise InputError(f"%%kernel: --sizes {text}, want whole numbers with commas and no spaces: 16,32,128") from None
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < 3600:
-        raise InputError(f"%%kernel: --seconds {text}, want a number above 0, such as 0.3")
-    return seconds
 
 
 def help_of_options() -> str:
