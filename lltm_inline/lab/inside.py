@@ -178,15 +178,9 @@ _DIRECTIVE = re.compile(r"""^(?!# \d+ "|\#pragma\b)[ \t\f\v]*(?:\#|%:)|\\[ \t\f\
 #: What compilers, and their drivers at the start of a line, say when they have reached a limit that was set for them.
 _LIMITS = (
     (r"CPU time limit exceeded", "is still being compiled after minutes of the processor"),
-    (
-        r"File size limit exceeded|File too large",
-        "is compiled to more than a file may hold: is there a large initialised array?",
-    ),
-    (
-        r"out of memory allocating|virtual memory exhausted|std::bad_alloc|memory exhausted",
-        "takes its compiler too much memory",
-    ),
-)
+    (r"File size limit exceeded|File too large", "is compiled to more than a file may hold: is there a large initialised array?"),
+    (r"out of memory allocating|virtual memory exhausted|std::bad_alloc|memory exhausted", "takes its compiler too much memory"),
+)  # fmt: skip
 #: How they say that the machine has failed them, where a text has no words: in a fatal error of their own.
 _PASSING = re.compile(
     r"^(?:[^\s:]+(?::\d+)*: )?fatal error: (?:error (?:writing|closing)|can.t write|cannot open output|unable to (?:open|write))",
@@ -227,12 +221,8 @@ class BuildTask:
         os.environ |= {"TMPDIR": self.directory, "LLTM_INLINE_NO_HEADER": "1"}
         locks = sandbox.lock_in(self.read, self.directory, memory=self.memory, seconds=self.seconds, file=self.file)
         if not self.trust and not set(sandbox.NEEDED) <= set(locks):
-            answer(
-                link,
-                0,
-                RAISED,
-                json.dumps({"stage": "machine", "reason": f"locks that hold here: {', '.join(locks) or 'none'}"}),
-            )
+            said = f"locks that hold here: {', '.join(locks) or 'none'}"
+            answer(link, 0, RAISED, json.dumps({"stage": "machine", "reason": said}))
             return
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.chdir(self.directory)
@@ -255,12 +245,11 @@ class BuildTask:
         try:
             namespace = self._compiled(job)
         except (RuntimeError, OSError) as error:
-            if complaint := self._complaint(job):
-                return {"stage": "forbidden", "reason": complaint}
-            return self._blamed(job, str(error))
-        if complaint := self._complaint(job):
-            return {"stage": "forbidden", "reason": complaint}
-        return {"namespace": namespace, "prelude": job.prelude or ""}
+            told = self._blamed(job, str(error))
+        else:
+            told = {"namespace": namespace, "prelude": job.prelude or ""}
+        complaint = self._complaint(job)
+        return {"stage": "forbidden", "reason": complaint} if complaint else told
 
     def _compiled(self, job: Job) -> str:
         """Compile what is looked at, word by word: what the preprocessor has written down. Return the namespace.
@@ -360,9 +349,8 @@ class RunTask:
         os.close(box)
         warnings.simplefilter("ignore")
         replace(Modes.here(), threads=1, deterministic=(True, True, True)).apply()
-        sight = os.open(
-            "/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC
-        )  # behind the locks nobody gets it, the judge neither
+        # Behind the locks nobody gets it, the judge neither.
+        sight = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
         locks = sandbox.lock_in([self.library.path], memory=self.memory, seconds=self.seconds)
         answer(link, 0, DONE, ", ".join(locks), file=sight)
         os.close(sight)
@@ -412,9 +400,7 @@ ESCAPES: dict[str, Callable[[str, int, int, int], Any]] = {
     "reach the network": lambda path, pid, port, most: socket.create_connection(("127.0.0.1", port), 2.0),
     "send a signal to you": lambda path, pid, port, most: os.kill(pid, 0),
     "read your memory": lambda path, pid, port, most: _read_another(pid),
-    "raise its own limits": lambda path, pid, port, most: resource.setrlimit(
-        resource.RLIMIT_DATA, (most * 4, most * 4)
-    ),
+    "raise its own limits": lambda path, pid, port, most: resource.setrlimit(resource.RLIMIT_DATA, (4 * most,) * 2),
     "take more memory": lambda path, pid, port, most: _take_memory(most),
     "take memory as a stack": lambda path, pid, port, most: _take_memory(most, _GROWS_DOWN),
 }

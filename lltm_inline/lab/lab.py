@@ -17,18 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..base.arguments import (
-    integer,
-    mapping,
-    number,
-    offer,
-    path_of,
-    refusal,
-    shown,
-    string,
-    strings,
-    using_file,
-)
+from ..base.arguments import integer, mapping, number, offer, path_of, refusal, shown, string, strings, using_file
 from ..errors import DefinitionError, FileError, InputError
 from ..model.op import FrozenDict, Op
 from ..model.registry import registry

@@ -139,37 +139,30 @@ def new(folder: str | os.PathLike[str], op: Op | str, *, solution: Kernel | str 
         raise InputError(
             f"op {op.name!r}: the text that defines it has the solution in it, and students get it: move the solution elsewhere"
         )
-    files = {
-        TOML: _TOML.format(
-            name=folder.name,
-            key=op.name,
-            kernel=f"{op.name}/mine",
-            params=json.dumps(list(kernel.params)),
-            points="\n".join(f"{json.dumps(name) if ' ' in name else name} = {points}" for name, points in _points(op)),
-        ),
-        f"{folder.name}.ipynb": json.dumps(_notebook(folder.name, op, kernel, text, own), indent=1) + "\n",
-        f"wrong/{op.name}.nothing.cpp": f"// parity: nothing is computed yet\n{cut(text, op.name).strip()}\n",
-        SECRET: secrets.token_hex(32) + "\n",
+    points = "\n".join(f"{json.dumps(name) if ' ' in name else name} = {points}" for name, points in _points(op))
+    known = {
+        "name": folder.name,
+        "key": op.name,
+        "kernel": f"{op.name}/mine",
+        "params": json.dumps(list(kernel.params)),
     }
-    if own:
-        files[OWN_OP] = own
+    book = json.dumps(_notebook(folder.name, op, kernel, text, own), indent=1)
+    wrong = f"// parity: nothing is computed yet\n{cut(text, op.name).strip()}\n"
+    files = {
+        TOML: (_TOML.format(**known, points=points), "points, due date, limits"),
+        f"{folder.name}.ipynb": (f"{book}\n", "the notebook, with the solution"),
+        f"wrong/{op.name}.nothing.cpp": (wrong, "must fall"),
+        SECRET: (f"{secrets.token_hex(32)}\n", "the seeds of the hidden cases: never hand it out"),
+        **({OWN_OP: (own, "the op")} if own else {}),
+    }
     with using_file(folder):
-        for name, content in files.items():
+        for name, (content, _) in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(content, encoding="utf-8")
         (folder / SECRET).chmod(0o600)
     read_lab(folder)  # what was made is a lab, or says now why not
-    said = {
-        TOML: "points, due date, limits",
-        SECRET: "the seeds of the hidden cases: never hand it out",
-        OWN_OP: "the op",
-    }
-    about = {
-        **said,
-        f"{folder.name}.ipynb": "the notebook, with the solution",
-        f"wrong/{op.name}.nothing.cpp": "must fall",
-    }
-    return Made(folder, tuple((name, about[name]) for name in files), "Edit it, then: lab selftest, lab make.")
+    said = tuple((name, what) for name, (_, what) in files.items())
+    return Made(folder, said, "Edit it, then: lab selftest, lab make.")
 
 
 def _op_and_kernel(op: Op | str, solution: Kernel | str | None) -> tuple[Op, Kernel]:
@@ -228,20 +221,14 @@ def _notebook(name: str, op: Op, kernel: Kernel, text: str, own: str) -> dict[st
     words += [f"--params {' '.join(f'{key}={value}' for key, value in kernel.params.items())}"] * bool(kernel.params)
     words += [f"--saves {' '.join(kernel.saves)}"] * bool(kernel.saves)
     points = sum(points for _, points in _points(op))
+    asked = f"{first_line(op.doc) or op.name}\n\nFill in the cell that begins with `%%kernel`, and run it."
+    graded = {"grade_id": op.name, "grade": True, "solution": True, "points": points}
     parts: list[tuple[str, str, dict[str, Any]]] = [
-        (
-            "markdown",
-            f"# {name}\n\n{first_line(op.doc) or op.name}\n\nFill in the cell that begins with `%%kernel`, and run it.",
-            {},
-        ),
+        ("markdown", f"# {name}\n\n{asked}", {}),
         ("code", "import lltm_inline as li\n\n%load_ext lltm_inline", {}),
         *([("code", own.strip(), {"grade_id": "op", "locked": True})] if own else []),
         ("code", f"print(li.registry.ops[{op.name!r}])", {}),
-        (
-            "code",
-            f"{' '.join(words)}\n{text}",
-            {"grade_id": op.name, "grade": True, "solution": True, "points": points},
-        ),
+        ("code", f"{' '.join(words)}\n{text}", graded),
     ]
     return book_of(parts)
 
@@ -250,12 +237,8 @@ def book_of(parts: Sequence[tuple[str, str, Mapping[str, Any]]]) -> dict[str, An
     """Write a notebook: for each cell its type, its text, and what nbgrader is to know of it."""
     cells = []
     for number, (kind, source, known) in enumerate(parts, 1):
-        cell: dict[str, Any] = {
-            "cell_type": kind,
-            "id": f"cell-{number}",
-            "metadata": {},
-            "source": source.splitlines(keepends=True),
-        }
+        cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
+        cell["source"] = source.splitlines(keepends=True)
         if kind == "code":
             cell |= {"execution_count": None, "outputs": []}
         if known:
@@ -295,21 +278,14 @@ def make(lab: Lab | str | os.PathLike[str]) -> Made:
         setup = SETUP.format(requirements=" ".join(_requirements()))
         scripts = {"setup.sh": setup.encode(), "run_autograder": RUN.encode()}
         _zip(folder / "gradescope.zip", {**scripts, "lab.zip": (folder / "lab.zip").read_bytes(), **ours})
-    note = (
-        ""
-        if lab.tested
-        else "Before you grade: lab selftest, then lab make again; grade refuses a lab that was not tested."
+    note = "Before you grade: lab selftest, then lab make again; grade refuses a lab that was not tested."
+    files = (
+        (f"student/{lab.notebook}", "for students: the solutions are cut out"),
+        ("lab.zip", "for graders: op, solutions and secret; never hand it out"),
+        ("gradescope.zip", "for Gradescope: the same, with setup.sh and run_autograder"),
+        ("nbgrader_config.py", "for nbgrader, which then cuts the same lines"),
     )
-    return Made(
-        folder,
-        (
-            (f"student/{lab.notebook}", "for students: the solutions are cut out"),
-            ("lab.zip", "for graders: op, solutions and secret; never hand it out"),
-            ("gradescope.zip", "for Gradescope: the same, with setup.sh and run_autograder"),
-            ("nbgrader_config.py", "for nbgrader, which then cuts the same lines"),
-        ),
-        note,
-    )
+    return Made(folder, files, "" if lab.tested else note)
 
 
 def handed_out(lab: Lab) -> dict[str, Any]:

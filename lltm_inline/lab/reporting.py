@@ -63,19 +63,15 @@ def report(folder: str | os.PathLike[str], *, gradescope: str | os.PathLike[str]
             target.write_text(text, encoding="utf-8")
         return Made(target.parent, ((target.name, "for Gradescope"),))
     pages = {student: f"students/{_file_name(student)}.html" for student in grades.students}
+    everybody = class_page(grades, pages)
     files = {
         "nbgrader.csv": (_csv(_NBGRADER, _nbgrader(grades)), "as nbgrader exports it"),
         "canvas.csv": (_csv(*_canvas(grades)), "for Canvas: Grades, Import"),
         "moodle.csv": (_csv(*_moodle(grades)), "for Moodle: Grades, Import, CSV file"),
-        "class.html": (
-            _document(f"{grades.lab}: class", class_page(grades, pages)),
-            "for you: who, what fell, who wrote the same",
-        ),
-        **{
-            name: (_document(f"{grades.lab}: {student}", student_page(grades, student)), f"for {student}")
-            for student, name in pages.items()
-        },
+        "class.html": (_document(f"{grades.lab}: class", everybody), "for you: who, what fell, who wrote the same"),
     }
+    for student, name in pages.items():
+        files[name] = _document(f"{grades.lab}: {student}", student_page(grades, student)), f"for {student}"
     with using_file(folder):
         (folder / "students").mkdir(exist_ok=True)
         for name, (text, _) in files.items():
@@ -202,31 +198,17 @@ def student_page(grades: Grades, student: str) -> Html:
     if not grades.sandboxed:
         parts.append(note("plain", _UNLOCKED))
     if lost := grades.penalty.get(student, 0.0):
-        parts.append(
-            note(
-                "plain", f"Handed in {grades.handed_in[student]}, due {grades.due}: {lost:.0%} of the points are lost."
-            )
-        )
+        said = f"Handed in {grades.handed_in[student]}, due {grades.due}: {lost:.0%} of the points are lost."
+        parts.append(note("plain", said))
     for grade in grades.students[student]:
         parts.append(tag("h2", grade.exercise))
         if grade.not_graded:
             parts.append(note("plain", "Not graded: ", grade.not_graded))
             continue
-        rows = [
-            [
-                mark.criterion,
-                Cell(f"{mark.points:g}/{mark.of:g}", "good" if mark.points >= mark.of else "bad", "num"),
-                mark.reason,
-            ]
-            for mark in grade.marks
-        ]
-        parts.append(
-            table(
-                ["criterion", Cell("points", align="num"), "what is missing"],
-                rows,
-                caption=f"marks for {grade.exercise}",
-            )
-        )
+        points = [(f"{mark.points:g}/{mark.of:g}", "good" if mark.points >= mark.of else "bad") for mark in grade.marks]
+        rows = [[mark.criterion, Cell(*of, "num"), mark.reason] for mark, of in zip(grade.marks, points, strict=True)]
+        head = ["criterion", Cell("points", align="num"), "what is missing"]
+        parts.append(table(head, rows, caption=f"marks for {grade.exercise}"))
         if text := grades.texts.get(grade.text):
             parts.append(fold("what was graded", _source(text, "your text")))
     return join(parts)
@@ -314,12 +296,7 @@ def _pair(grades: Grades, pair: Likeness) -> Html:
     """Show two texts side by side."""
     title = f"{pair.one.exercise}: {pair.one.student} and {pair.other.student} have {pair.share:.0%} in common"
     both = [
-        tag(
-            "div",
-            paragraph(tag("b", grade.student)),
-            _source(grades.texts[grade.text], grade.student),
-            cls="li-wide",
-        )
+        tag("div", paragraph(tag("b", grade.student)), _source(grades.texts[grade.text], grade.student), cls="li-wide")
         for grade in (pair.one, pair.other)
     ]
     return fold(title, tag("div", *both, style="display:grid;grid-template-columns:1fr 1fr;gap:1em"))

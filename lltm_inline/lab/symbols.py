@@ -274,16 +274,7 @@ def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:
             chosen = any(symbol["st_info"]["type"] in ("STT_GNU_IFUNC", "STT_LOOS") for symbol in symbols)
             executable = any(s["p_type"] == "PT_GNU_STACK" and s["p_flags"] & 1 for s in elf.iter_segments())
             imported = sorted({symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name})
-    except (
-        ELFError,
-        StopIteration,
-        KeyError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        UnicodeError,
-    ) as error:
+    except (ELFError, StopIteration, LookupError, ValueError, TypeError, AttributeError) as error:
         return f"its library cannot be read ({type(error).__name__})"
     if chosen:
         return (

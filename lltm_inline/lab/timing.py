@@ -17,6 +17,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -148,17 +149,8 @@ class Line:
         for old in forget:
             process.forget(old)
         laid, kept = process.lay(number, [*inputs, *grads], [*wanted, *[False] * len(grads)])
-        process.ask(
-            Ask(
-                number,
-                inputs=laid[:count],
-                grads=laid[count:],
-                wanted=tuple(wanted),
-                both=bool(gradients),
-                threads=threads,
-                forget=forget,
-            )
-        )
+        ask = Ask(number, laid[:count], grads=laid[count:], wanted=tuple(wanted), both=bool(gradients), threads=threads)
+        process.ask(replace(ask, forget=forget))
         started = time.perf_counter()
         process.go_on()
         process.wait(runner.limits.seconds)
