@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ..cpp.bodies import find_loops
-from ..cpp.masks import closing
+from ..cpp.bodies import find_loops, macro_call_at
 from ..diagnosis.source_text import GENERATED, mask
 from .facts import Facts
 from .symbolize import Place
@@ -19,7 +18,6 @@ from .symbolize import Place
 _NOTHING = re.compile(r"\s*(?:;|\{\s*\})")
 #: What a head does by itself ends most loops.
 _CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)")
-_MACRO = re.compile(r"\b[A-Z][A-Z0-9_]{3,}\s*\(")
 #: What an instruction that failed looks like in the text, where no tensor tells.
 _SIGNS = {
     "SIGFPE": r"[/%]",
@@ -41,12 +39,13 @@ def in_empty_loop(facts: Facts) -> Facts:
 def in_macro(facts: Facts) -> tuple[Facts, str]:
     """Move a place from a macro's own line into its body, or say which lines the macro hides."""
     place = facts.place
-    body = _body_at(facts.sources.get(place.file, ""), place.line) if place else None
-    if place is None or body is None:
+    text = facts.sources.get(place.file, "") if place else ""
+    if place is None or (call := macro_call_at(text, place.line)) is None:
         return facts, ""
-    line = _line_in_body(facts, *body)
+    last = place.line + text.count("\n", *call)
+    line = _line_in_body(facts, place.line, last)
     if line is None:
-        return facts, f"the macro there hides in which of the lines {body[0]} to {body[1]}"
+        return facts, f"the macro there hides in which of the lines {place.line} to {last}"
     rest = [other for other in facts.places if (other.file, other.line) != (place.file, place.line)]
     return replace(facts, places=(replace(place, line=line), *rest)), ""
 
@@ -64,28 +63,6 @@ def _empty_loops(text: str) -> list[int]:
         for loop in find_loops(text)
         if _NOTHING.fullmatch(code, loop.head[1], loop.end) and not _CHANGES.search(code, *loop.head)
     ]
-
-
-def _body_at(text: str, line: int) -> tuple[int, int] | None:
-    """Find the macro call that begins in a line and goes on in others.
-
-    Returns:
-        Its first and last line, or None where there is none.
-
-    Example:
-        >>> _body_at("f();\\nDISPATCH(x, [&] {\\n  g();\\n});", 2)
-        (2, 4)
-    """
-    code = mask(text)
-    lines = code.split("\n")
-    if not 0 < line <= len(lines):
-        return None
-    start = sum(len(row) + 1 for row in lines[: line - 1])
-    for match in _MACRO.finditer(code, start, start + len(lines[line - 1])):
-        last = line + code.count("\n", start, closing(code, match.end() - 1))
-        if last > line:
-            return line, last
-    return None
 
 
 def _pointers_of(text: str, tensor: str) -> set[str]:

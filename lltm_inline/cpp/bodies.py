@@ -56,7 +56,7 @@ def find_launches(text: str) -> tuple[Launch, ...]:
     for place, root in _roots(text):
         for node in below(root, "kernel_call_syntax"):
             given, name = node.next_sibling, node.prev_sibling
-            while name is not None and name.type == "ERROR":  # a ';' is missing ahead of it
+            while name is not None and name.type == "ERROR":  # a ';' is missing before it
                 name = name.children[-1] if name.children else None
             if name is None or given is None or node.parent is None or name.end_byte == name.start_byte:
                 continue  # half of one
@@ -113,6 +113,17 @@ def find_calls(body: str) -> tuple[Call, ...]:
 def all_calls(text: str) -> tuple[Call, ...]:
     """List the calls in a whole text, in all branches of its conditions and in its macros."""
     return tuple(call for place, root in _roots(text) for call in _calls(text, root, place))
+
+
+def macro_call_at(text: str, line: int) -> tuple[int, int] | None:
+    """Find the call of a macro that begins in a line and continues in others: where it begins, and behind its last bracket.
+
+    >>> macro_call_at("f();\\nDISPATCH(x, [&] {\\n  g();\\n});", 2)
+    (5, 32)
+    """
+    calls = (one for one in all_calls(text) if one.name.isupper() and len(one.name) > 3)
+    spans = ((one.start, one.end) for one in calls if text.count("\n", 0, one.start) + 1 == line)
+    return next((span for span in spans if "\n" in text[slice(*span)]), None)
 
 
 def _calls(text: str, root: Node, place: int) -> tuple[Call, ...]:

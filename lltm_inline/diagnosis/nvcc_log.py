@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ..cpp.masks import closing
+from ..cpp.bodies import macro_call_at
 from .compiler_log import plain_name
 from .source_text import line_of, mask, offset_of
 
@@ -212,21 +212,12 @@ def _place(block: _Block, sources: Mapping[str, str]) -> tuple[int, int]:
         return block.line, _column_of_name(block, line)
     if block.excerpt[2:].rstrip() == line.rstrip():
         return block.line, block.caret - 1
-    code = _macro_call(text, block.line) or line
+    call = macro_call_at(text, block.line)
+    code = text[offset_of(text, block.line) : call[1]] if call else line
     offset = _offset(block, code)
     if offset < 0:
         return block.line, 0
     return block.line + code.count("\n", 0, offset), offset - code.rfind("\n", 0, offset)
-
-
-def _macro_call(text: str, number: int) -> str:
-    """Return the lines of a macro's call that begins in a line and goes on behind it, or nothing."""
-    start = offset_of(text, number)
-    code = mask(text)
-    called = re.match(r"\s*[A-Z][A-Z0-9_]+\s*\(", code[start:])
-    if called is None or (end := closing(code, start + called.end() - 1)) == len(code):
-        return ""
-    return text[start:end] if "\n" in text[start:end] else ""
 
 
 def _offset(block: _Block, code: str) -> int:

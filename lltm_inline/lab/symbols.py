@@ -1,4 +1,4 @@
-"""What a text may not say, and what a library may not call: looked at ahead of its first instruction.
+"""What a text may not say, and what a library may not call: looked at before its first instruction.
 
 This is no lock. What gets past it runs behind the locks of `sandbox`, and reaches nothing there; but what is named here is
 refused with its name. And it is what an exercise means by `forbid = ["aten"]`: tensors may be made, copied and looked at, and
@@ -16,7 +16,7 @@ from typing import Any
 from ..cpp.masks import uncommented
 from ..errors import InfraError
 
-#: What the assembler is handed as it stands, and, of attributes, what has a function run ahead of a call.
+#: What the assembler is handed as it stands, and, of attributes, what has a function run before a call.
 _ASSEMBLY = re.compile(r"\b(?:asm|__asm|__asm__)\b")
 _ATTRIBUTE = re.compile(
     r"(?P<opens>\[(?=\s*\[)|\b__attribute(?:__)?\s*\(|\b__declspec\s*\()|(?P<nested>[({\[])|(?P<ends>[)}\]])|"
@@ -177,7 +177,7 @@ def expands_in_headers(text: str) -> bool:
     """Tell whether headers that a text includes may have other words by its macros; a number is none.
 
     Example:
-        >>> expands_in_headers("#define N 2\n#include <list>"), expands_in_headers("#define N as##m\n#include <list>")
+        >>> expands_in_headers("#define N 2\\n#include <list>"), expands_in_headers("#define N as##m\\n#include <list>")
         (False, True)
     """
     macro = _MACRO.search(whole := _whole(text))
