@@ -433,7 +433,7 @@ def _remarks_of(of: Assembly, told: Sequence[Remark]) -> tuple[Remark, ...]:
             what != "not vectorised"
             or ((one.line, how) not in within and (one.help or helped.isdisjoint((line, one.line))))
         )
-        # Vectors of a loop with another one in it, which has none, are for when that has no turn.
+        # Vectors of a loop with another one in it, which has none, are for when that has no iteration.
         and (what != "vectorised" or one.line not in inner)
     )
 
@@ -590,7 +590,7 @@ def _explained(one: Remark, of: Assembly) -> Remark:
         return one
     if calls := of.calls_of(one.line):
         return because_of_calls(one, calls, of.text)
-    # g++ says so of a sum whose indices begin anew in each turn of the loop around it, and makes vectors of it in another order.
+    # g++ says so of a sum whose indices begin anew in each iteration of the loop around it, and makes vectors of it in another order.
     if one.how == Why.UNCLEAR_PLACES:
         added = because_of_order(one.because(Why.SUM), of.text)
         one = added if added.help.startswith("Where the order does not matter, `") else one

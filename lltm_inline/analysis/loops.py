@@ -3,7 +3,7 @@
 1. A loop is a set of instructions each of which can be reached from each. Of loops in each other the innermost are told: there the
    time goes.
 2. How much a loop does at a time is the widest register among its calculations: eight floats in 32 bytes.
-3. What it waits for is seen in its instructions: a division, an atomic operation, a place that the next turn reads, a stride.
+3. What it waits for is seen in its instructions: a division, an atomic operation, a place that the next iteration reads, a stride.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _GATHERS = (
     "each is a wait for memory"
 )
 _CHASES = ", goes from each place in memory to the next one that it names, as through a tree or a list: each read waits for the one before"
-#: What is in a register: what changes from turn to turn as a counter does, or what was read at a place that such a one gives.
+#: What is in a register: what changes from iteration to iteration as a counter does, or what was read at a place that such a one gives.
 _TURNS, _READ = "turns", "read"
 #: What fetches a number from memory into a register of the processor's own.
 _FETCHES = re.compile(r"mov(?:sxd?|zx)? +(\w+),(?:\w+ PTR )\[(.+?)\]")
@@ -160,7 +160,7 @@ class Loop:
 
     @cached_property
     def calls(self) -> tuple[str, ...]:
-        """The functions that it calls, each turn anew; but for that of a square root, which is called for negative numbers alone."""
+        """The functions that it calls, each iteration anew; but for that of a square root, which is called for negative numbers alone."""
         rare = ("sqrt", "sqrtf") if self.has_sqrt else ()
         return tuple(name for name in dict.fromkeys(map(called, self.instructions)) if name and name not in rare)
 
@@ -232,7 +232,7 @@ class Loop:
     @property
     def chases(self) -> bool:
         """Whether the places of its reads come from such reads alone, through which it goes as through a tree or a list; on x86."""
-        now = dict[str, tuple[set[str], bool]]()  # from which registers, as the turn found them, and whether by a read
+        now = dict[str, tuple[set[str], bool]]()  # from which registers, as they were at first, and whether by a read
         for one in self.instructions:
             moved = re.fullmatch(r"mov +(\w+),(?:QWORD PTR \[(\w+)(?:[+-]0x\w+)?\]|(\w+))", one.text)
             if moved and (to := _registers(moved[1])):
@@ -274,7 +274,7 @@ class Loop:
 
     @property
     def _counters(self) -> set[str]:
-        """The registers that a turn takes on from the one before it: what it does first with them is to add to them."""
+        """The registers that an iteration takes on from the one before it: what it does first with them is to add to them."""
         found, seen = set[str](), set[str]()
         for one in self.instructions:
             written = _written(one)
@@ -284,7 +284,7 @@ class Loop:
 
     @property
     def adds_in_order(self) -> bool:
-        """Whether numbers are added one by one, each to the sum of those before it, several in a turn; on x86."""
+        """Whether numbers are added one by one, each to the sum of those before it, several in an iteration; on x86."""
         longest = chain_of = 0
         last = ""
         for one in self.instructions:
@@ -300,7 +300,7 @@ class Loop:
 
     @property
     def strides(self) -> bool:
-        """Whether a turn reads or writes so far from the one before it as a register says, not beside it; on x86."""
+        """Whether an iteration reads or writes so far from the one before it as a register says, not beside it; on x86."""
         return bool(self._strided)
 
     @property
@@ -315,18 +315,18 @@ class Loop:
 
     @cached_property
     def _strided(self) -> dict[str, str]:
-        """The registers of places that a turn moves on, each with the register that says how far."""
+        """The registers of places that an iteration moves on, each with the register that says how far."""
         steps = (re.fullmatch(r"add +(\w+),(\w+)", one.text) for one in self.instructions)
         by = {(step[1], step[2]) for step in steps if step and _registers(step[1]) and _registers(step[2])}
         changed, used = self._stored_and_changed[1], set[str]().union(*map(_registers, self._places()))
-        # What is written besides begins anew in each turn: a place within a row, to which the row's own is added.
+        # What is written besides begins anew in each iteration: a place within a row, to which the row's own is added.
         anew = set[str]().union(*(_written(one) for one in self.instructions if one.name != "add"))
         found = {min(_registers(which)): min(_registers(step)) for which, step in by if not _registers(step) & changed}
         return {which: step for which, step in found.items() if which in used - anew}
 
     @property
     def rereads(self) -> bool:
-        """Whether it stores bytes, and reads in each turn again what lies at one place: pointers, sizes, numbers; on x86.
+        """Whether it stores bytes, and reads in each iteration again what lies at one place: pointers, sizes, numbers; on x86.
 
         A store of bytes may change anything, so nothing that is read stays in a register.
         """
@@ -349,13 +349,13 @@ class Loop:
 
     @property
     def writes_one_place(self) -> bool:
-        """Whether each turn writes to memory where the one before it has written, but for the stack; on x86."""
+        """Whether each iteration writes to memory where the one before it has written, but for the stack; on x86."""
         stored, changed = self._stored_and_changed
         return any(not place & (changed | {"sp", "bp"}) for place in stored)
 
     @cached_property
     def _stored_and_changed(self) -> tuple[list[set[str]], set[str]]:
-        """Return the registers of the address of each store, and those that a turn changes."""
+        """Return the registers of the address of each store, and those that an iteration changes."""
         stored, changed = list[set[str]](), set[str]()
         for one in self.instructions:
             name, operands = one.name, one.text.partition(one.name)[2].strip()

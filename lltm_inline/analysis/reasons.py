@@ -1,4 +1,4 @@
-"""Why a loop is slow and what helps, as its text tells it: what is called, which places it goes to, what goes on from turn to turn.
+"""Why a loop is slow and what helps, as its text tells it: what is called, which places it goes to, what one iteration hands to the next.
 
 Nothing is advised that is not known to help: where the text does not tell, a reason stands without help. It reads C++ by regular
 expressions, of innermost loops alone; what the machine code shows decides beside it (`assembly`).
@@ -197,7 +197,7 @@ def defined(text: str) -> list[Function]:
 
 
 def same_for_each(text: str) -> Iterator[Remark]:
-    """Yield where a loop calls a function of the text, which has a loop itself, in each turn with the same."""
+    """Yield where a loop calls a function of the text, which has a loop itself, in each iteration with the same."""
     masked = mask(text)
     for function in defined(text):
         body = masked[slice(*function.body)]
@@ -223,7 +223,7 @@ def same_for_each(text: str) -> Iterator[Remark]:
 
 
 def sorts_in_loops(text: str) -> Iterator[Remark]:
-    """Yield where a loop sorts in each turn."""
+    """Yield where a loop sorts in each iteration."""
     masked = mask(text)
     for found in re.finditer(r"\bstd::(?:stable_)?sort\s*\(", masked):
         if _nest(text, line := _line(masked, found.start())):
@@ -231,7 +231,7 @@ def sorts_in_loops(text: str) -> Iterator[Remark]:
 
 
 def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
-    """Return a call of a function of numbers of which no turn of the loop changes what it depends on; nothing where none is."""
+    """Return a call of a function of numbers of which no iteration of the loop changes what it depends on; nothing where none is."""
     head, body = _loop_around(text, line)
     changed = _changed(head + body)
     return next(
@@ -240,13 +240,13 @@ def _same_in_each_turn(text: str, line: int, calls: Sequence[str]) -> str:
 
 
 def _changed(turn: str) -> set[str]:
-    """Name all that a turn changes or makes, variables and arrays."""
+    """Name all that an iteration changes or makes, variables and arrays."""
     written = {name for name, _, sign in _ELEMENT.findall(turn) if sign}
     return {name for found in _CHANGES.findall(turn) for name in found if name} | written | set(_MADE.findall(turn))
 
 
 def _twice_in_a_turn(body: str, calls: Sequence[str]) -> str:
-    """Return a call of a function of numbers that a turn makes more than once with the same; nothing where none is."""
+    """Return a call of a function of numbers that an iteration makes more than once with the same; nothing where none is."""
     changed = _goes_on(body) | {name for name, _, is_written in _ELEMENT.findall(body) if is_written}
     made = [each for each, given in _calls_of_numbers(body, calls) if changed.isdisjoint(_NAMES.findall(given))]
     return next((each for each in made if made.count(each) > 1), "")
@@ -264,7 +264,7 @@ def _calls_of_numbers(body: str, calls: Sequence[str]) -> Iterator[tuple[str, st
 
 
 def is_taken_each_time(line: int, text: str) -> bool:
-    """Tell whether a line of a loop takes memory whenever it is run; what is made ahead of the loop, or has room, takes none as a rule."""
+    """Tell whether a line of a loop takes memory whenever it is run; what is made before the loop, or has room, takes none as a rule."""
     at = mask(text).split("\n")[line - 1]
     nest, kept = _nest(text, line), _KEPT.search(at)
     name = kept and (kept[1] or kept[2])
@@ -285,7 +285,7 @@ def because_of_sqrt(one: Remark, text: str = "") -> Remark:
     return replace(one, how=how, help=help) if one.what == "not vectorised" else one
 
 
-#: What goes on from turn to turn in a variable of one name, as a statement of its own: `s += x`, `++n`, `n++`, `m = std::max(m, x)`.
+#: What an iteration hands to the next in a variable of one name, as a statement of its own: `s += x`, `++n`, `n++`, `m = std::max(m, x)`.
 _GOES_ON = re.compile(
     r"(?:(?<=[;{}),])|^|\belse\b)\s*(?:(\w+)\s*([-+*&|^])=(?!=)|(\w+)(\+\+|--)\s*(?=[;,])|(\+\+|--)(\w+)\s*(?=[;,])"
     r"|(\w+)\s*=\s*(?:std::)?f?(max|min)f?\s*(?:<\w+>)?\(\s*\7\s*,)"
@@ -295,7 +295,7 @@ _CHANGES = re.compile(
     r"(?<![\w.>\]])(\w+)\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|(?<![\w.>\]])(\w+)(?:\+\+|--)|(?:\+\+|--)(\w+)\b(?!\s*[\[.(]|->)"
 )
 _NAMES = re.compile(r"\b[A-Za-z_]\w*")
-#: A variable that a loop makes: behind its type, ahead of what it is set to.
+#: A variable that a loop makes: behind its type, before what it is set to.
 _MADE = re.compile(r"[\w>][&*\s]\s*(\w+)\s*(?:=(?!=)|[;:{,])")
 _FOR_POW = "Multiply, where the exponent is a small whole number, and take a square root, where it is half of one. "
 _AHEAD = "Compute it once, ahead of the loop."
@@ -369,7 +369,7 @@ def because_of_order(one: Remark, text: str) -> Remark:
 
 
 def _goes_on(body: str) -> set[str]:
-    """Name the variables that a turn changes and does not make."""
+    """Name the variables that an iteration changes and does not make."""
     names = {name for found in _CHANGES.findall(body) for name in found if name}
     return {name for name in names if not re.search(rf"[\w>][&*\s]\s*\b{name}\s*(?:=|;|\{{)", _declared(body))}
 
@@ -386,7 +386,7 @@ def _in_another_order(head: str, clauses: str) -> str:
 
 
 def _in_a_local(head: str, body: str) -> str:
-    """Say that a sum belongs in a local variable, where each turn adds to one element; and what else it needs to be wide."""
+    """Say that a sum belongs in a local variable, where each iteration adds to one element; and what else it needs to be wide."""
     turns = {*_NAMES.findall(head), *_MADE.findall(body)} | _goes_on(body)
     for place, sign in _MEMORY_SUM.findall(body):
         if turns.isdisjoint(_NAMES.findall(place)) and ";" in head:
@@ -396,7 +396,7 @@ def _in_a_local(head: str, body: str) -> str:
 
 
 def because_of_one_place(one: Remark, text: str) -> Remark:
-    """Say that each turn writes to one place in memory, and of a sum all that it needs to be wide."""
+    """Say that each iteration writes to one place in memory, and of a sum all that it needs to be wide."""
     return one.because(Why.ONE_PLACE, _in_a_local(*_loop_around(text, one.line)))
 
 
@@ -411,7 +411,7 @@ def because_of_memory(one: Remark, text: str) -> Remark:
         if sign and (
             re.search(r"[\[(]", index)
             or any(other == name and place != index for other, place, _ in elements)
-            # What is added to at a place that each turn computes, as in a histogram, is shared.
+            # What is added to at a place that each iteration computes, as in a histogram, is shared.
             or (sign != "=" and not made.isdisjoint(_NAMES.findall(index)))
         ):
             return replace(one, help="")
@@ -419,7 +419,7 @@ def because_of_memory(one: Remark, text: str) -> Remark:
 
 
 def because_of_shared_places(one: Remark, text: str) -> Remark:
-    """Say that a turn adds to a place that it has read, as a histogram does, and leave out a cure for what the text has not.
+    """Say that an iteration adds to a place that it has read, as a histogram does, and leave out a cure for what the text has not.
 
     What is no vector either way is slow where the same place comes again at once: its value is to be stored before it is read.
     """
@@ -457,12 +457,12 @@ def because_of_branches(one: Remark, text: str) -> Remark:
 
 
 def _declared(body: str) -> str:
-    """Leave out of a text what stands ahead of a name and is no type."""
+    """Leave out of a text what stands before a name and is no type."""
     return re.sub(r"\b(?:return|else|case|goto)\b", ";", body)
 
 
 def nearer(one: Remark, text: str) -> Remark:
-    """Name the loop that belongs inside, of one whose turns go far: one that leads to neighbours, and nowhere far.
+    """Name the loop that belongs inside, of one whose iterations go far: one that leads to neighbours, and nowhere far.
 
     A transpose goes far either way. What the text does not show has no cure.
     """
@@ -492,10 +492,10 @@ def nearer(one: Remark, text: str) -> Remark:
 
 
 def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield each place of a turn by its indices, and what is added in the last one: what leads along a row.
+    """Yield each place of an iteration by its indices, and what is added in the last one: what leads along a row.
 
     Args:
-        body: of the turn.
+        body: of the iteration.
         whole: in which indices may be computed ahead.
     """
     for name, index in _INDEX.findall(whole):
@@ -505,7 +505,7 @@ def _places(body: str, whole: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def because_of_repeats(one: Remark, text: str) -> Remark:
-    """Say that a sum or a product begins again in each turn of the loop around it, though it is the same, or most of it is."""
+    """Say that a sum or a product begins again in each iteration of the loop around it, though it is the same, or most of it is."""
     (head, body), (around, whole) = [*_nest(text, one.line), ("", ""), ("", "")][:2]
     found, outer = _SUM_ALONE.fullmatch(body), _counter(around)
     begins = found and re.search(rf"\b{found[1]}\s*=(?!=)[^;]*;", whole)
@@ -544,7 +544,7 @@ def _counter(head: str) -> str:
 
 
 def _loop_around(text: str, line: int) -> tuple[str, str]:
-    """Return what stands in the brackets of the innermost loop around a line, and what it does in each turn; without comments."""
+    """Return what stands in the brackets of the innermost loop around a line, and what it does in each iteration; without comments."""
     return next(iter(_nest(text, line)), ("", ""))
 
 

@@ -26,7 +26,7 @@ _PLACE = re.compile(r".+: note: could not determine the original source location
 _DONE = (
     (r"loop vectorized using (\d+) byte vectors", "vectorised", "{} bytes at a time"),
     (r"vectorized loop \(vectorization width: (\d+), .*", "vectorised", "{} numbers at a time"),
-    # g++ counts the jumps back, which are one less than the turns, or not: no number is said.
+    # g++ counts the jumps back, which are one less than the iterations, or not: no number is said.
     (r"(?:completely unrolled loop with|loop with) (\d+) iterations(?: completely unrolled.*)?", "unrolled", "all its turns"),
     (r"(?:completely )?unrolled loop by a factor of (\d+).*", "unrolled", "{} turns in one"),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from ..base.loaded import address_of, loaded_at
 from ..workers.black_box import Frame
 
 #: The first that is there is taken; both print a place for each call, the innermost inlined one first. With the second list of
-#: options they put the name of a function ahead of each place, with the third they do not.
+#: options they put the name of a function before each place, with the third they do not.
 _TOOLS = (
     ("addr2line", ("-i",), ("-f", "-C"), ()),
     (

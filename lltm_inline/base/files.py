@@ -76,7 +76,7 @@ def with_headers(path: Path, text: str, directories: Sequence[Path], seen: set[P
         path: of the file.
         text: of it.
         directories: in which headers are looked for.
-        seen: the files that stand in the text already, or ahead of it; it grows.
+        seen: the files that stand in the text already, or before it; it grows.
 
     Raises:
         FileError, InputError: a header that cannot be read.

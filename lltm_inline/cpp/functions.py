@@ -19,7 +19,7 @@ _CUT = re.compile(r"[;{}]")
 _SCOPE = re.compile(r"\bnamespace\b(?:\s*\[\[[^\]]*\]\])?([\w:\s]*)\Z|\A\s*extern\s*\Z")
 #: A head that the grammar does not take: its type is as it stands, and a mistake in it hides no function.
 _BROKEN = re.compile(r"(.*).{5}\b([A-Za-z_]\w*\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)\Z", re.DOTALL)
-#: What may stand ahead of a return type and is no part of it.
+#: What may stand before a return type and is no part of it.
 _AHEAD = ("storage_class_specifier", "attribute_declaration", "attribute_specifier")
 #: What may hold declarators of others.
 _INNER = ("parameter_list", "init_declarator", "compound_statement")
@@ -47,7 +47,7 @@ class Function:
         name: without namespaces, and without the arguments of a specialisation.
         returns: its type, without words such as static.
         parameters: in order.
-        template: what stands ahead of it, `template <class T>`; empty for none.
+        template: what stands before it, `template <class T>`; empty for none.
         specialises: whether it is a specialisation, `template <> float f<float>(float x)`.
         spaces: the namespaces that it stands in, the outermost first; the name of one may be empty.
         start: where it begins in the text.

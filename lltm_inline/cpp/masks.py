@@ -221,7 +221,7 @@ def closing(masked: str, opening: int) -> int:
 
 
 def heads(masked: str, place: int) -> list[str]:
-    """List what stands ahead of each brace that is open at a place, outermost first; a `[&](...)` is the head of a lambda.
+    """List what stands before each brace that is open at a place, outermost first; a `[&](...)` is the head of a lambda.
 
     >>> heads("namespace a { int b; void f() { g(", 34)
     ['namespace a ', ' void f() ']

@@ -9,7 +9,7 @@ from .functions import squeezed
 from .masks import code_of
 from .tree import below, tree
 
-#: What stands ahead of a type and is no part of it.
+#: What stands before a type and is no part of it.
 _WORDS = ("storage_class_specifier", "type_qualifier", "attribute_specifier", "__device__")
 
 
@@ -18,7 +18,7 @@ class Declaration:
     """One declaration of variables: of `static __shared__ float a[3], b;` it is `("static __shared__", "float", ("a", "b"))`.
 
     Attributes:
-        words: what stands ahead of the type.
+        words: what stands before the type.
         type: of the first of them.
         names: of the variables.
         has_value: one of them has an initial value.

@@ -619,7 +619,7 @@ invalid cast from type 'const char ?\*'|cast from 'const char ?\*' to '\w+' is n
 
 @rules.rule(r"^for statement expected before '\['")
 def _pragma_in_macro(match: re.Match[str], record: Record) -> str:
-    """Find the pragma that g++ reads ahead of the macro around it."""
+    """Find the pragma that g++ reads before the macro around it."""
     text = record.text
     behind = re.compile(r"^[ \t]*(#)\s*pragma\s+(omp\b.*\S)", re.MULTILINE)
     found = behind.search(text, text.find(record.row))

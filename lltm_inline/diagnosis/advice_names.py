@@ -463,7 +463,7 @@ def _capital(record: Record) -> str:
 
 
 def _closed_between(text: str, place: tuple[int, int], line: int) -> bool:
-    """Tell whether the brackets around a declaration end ahead of a line."""
+    """Tell whether the brackets around a declaration end before a line."""
     lines = mask(text).split("\n")[place[0] - 1 : line]
     depth = 0
     for bracket in re.findall(r"[(){}]", "\n".join([lines[0][place[1] :], *lines[1:]])):
@@ -545,7 +545,7 @@ expected ';' after (?:struct|class|enum|union)
     r"|^expected initializer before|;' after|before 'at"
 )
 def _end_of_struct(match: re.Match[str], record: Record) -> str:
-    """Find the struct that ends without its ';', ahead of this place or from it on, and show its end."""
+    """Find the struct that ends without its ';', before this place or from it on, and show its end."""
     code = mask(record.text)
     here = len("\n".join(code.split("\n")[: record.line - 1]))
     ends = [end for end in _ends_of_structs(code) if not re.match(r"\s*;", code[end:])]

@@ -254,7 +254,7 @@ def _is_end_of_file(record: Record) -> bool:
 
 
 def _names_first(records: list[Record]) -> list[Record]:
-    """Put an unknown name ahead of what it led to on the same line: clang says "expected ';'" first, further right."""
+    """Put an unknown name before what it led to on the same line: clang says "expected ';'" first, further right."""
     if (
         not records
         or records[0].severity != "error"

@@ -21,7 +21,7 @@ _PLACE = re.compile(
     r"(?P<severity>fatal error|internal compiler error|sorry, unimplemented|error|warning|note): "
     r"(?P<message>(?!undefined reference to ).*)"
 )
-#: g++ names the way to an instantiation ahead of the error.
+#: g++ names the way to an instantiation before the error.
 _REQUIRED = re.compile(
     r"(?P<file>[^\n]+?):(?P<line>\d+):(?:(?P<column>\d+):)?\s+"
     r"(?P<message>(?:recursively )?required (?:from|by).*|in 'constexpr' expansion of.*)"

@@ -42,7 +42,7 @@ class Diagnostic:
         severity: "error" or "warning".
         message: what the compiler said, in one line.
         notes: what goes with it: candidates, the line that asked for a template.
-        excerpt: the line and the one ahead of it, from the user's own text, with a caret.
+        excerpt: the line and the one before it, from the user's own text, with a caret.
         help: one or two plain sentences that mend it, or nothing.
 
     Example:
@@ -98,7 +98,7 @@ def parse(log: str, *, label: str, sources: Mapping[str, str]) -> tuple[Diagnost
         sources: the texts by the name that `#line` gives them, `{"lltm/fused": text, "lltm/fused (binding)": text}`.
 
     Returns:
-        Errors, the cause ahead of its consequences, then warnings worth telling; each thing once.
+        Errors, the cause before its consequences, then warnings worth telling; each thing once.
 
     Example:
         >>> log = "op/mine:1:14: error: expected ';' before '}' token"
@@ -161,7 +161,7 @@ def _diagnostic(record: Record, label: str, sources: Mapping[str, str]) -> Diagn
 
 
 def excerpt_of(text: str, line: int, column: int) -> str:
-    """Show a line of a text, the one ahead of it, and a caret under the column.
+    """Show a line of a text, the one before it, and a caret under the column.
 
     Args:
         text: the source.

@@ -47,9 +47,9 @@ class Rules:
     def table(self, text: str) -> None:
         """Enter many sentences: lines of patterns, one of which is found in the message, and indented below them what to say.
 
-        Lines ahead of a sentence say where else to look: `in ...` in the code of the line, `line ...` in all of it, strings and
+        Lines before a sentence say where else to look: `in ...` in the code of the line, `line ...` in all of it, strings and
         comments included, `text ...` in the code of the whole text, and `no ...` there for what must not be found. The sentence
-        then holds their groups, counted through, and each pattern may ask for one of those ahead of it: `%1`. `NAME` in a pattern
+        then holds their groups, counted through, and each pattern may ask for one of those before it: `%1`. `NAME` in a pattern
         or a sentence is the first group of the message. Without such lines the sentence holds the groups of the message, and is
         not said of an error in a header.
         """

@@ -79,7 +79,7 @@ def line_of(text: str, number: int) -> str:
 
 
 def end_of_code_before(text: str, number: int) -> tuple[int, int] | None:
-    """Return (line, column) just behind the last code ahead of line `number`: where a missing `;` belongs."""
+    """Return (line, column) just behind the last code before line `number`: where a missing `;` belongs."""
     code = without(text, ((start, end) for start, end, opener in opaque(text) if opener in ("//", "/*")))
     ahead = "\n".join(code.split("\n")[: number - 1]).rstrip()
     return position(ahead, len(ahead)) if ahead else None
@@ -119,7 +119,7 @@ def declarations(text: str, name: str) -> list[tuple[int, int]]:
     return places
 
 
-#: What stands ahead of the name of a pointer or reference, and not ahead of the second factor of a product.
+#: What stands before the name of a pointer or reference, and not before the second factor of a product.
 _POINTS = re.compile(
     r"(?:(?:^|[;{}(,<>]|\b(?:const|static|constexpr|unsigned|long|volatile|extern))\s*[A-Za-z_][\w:]*"
     r"(?:<[^;{}]*>)?(?:\s+const)?\s*[*&]+(?:\s*(?:const|__restrict\w*|volatile))*|,\s*[*&]+)\s*$"
@@ -127,7 +127,7 @@ _POINTS = re.compile(
 
 
 def is_pointer(text: str, name: str) -> bool:
-    """Tell whether a text declares `name` with a `*` ahead of it.
+    """Tell whether a text declares `name` with a `*` before it.
 
     Example:
         >>> is_pointer("void f(const float* x, int n);", "x"), is_pointer("void f(const float* x, int n);", "n")
@@ -184,7 +184,7 @@ def offset_of(text: str, line: int, column: int = 1) -> int:
 
 
 def heads_around(text: str, line: int, column: int = 1) -> list[str]:
-    """List what stands ahead of each `{` that is open at a place, outermost first; a `[&](...)` is the head of a lambda.
+    """List what stands before each `{` that is open at a place, outermost first; a `[&](...)` is the head of a lambda.
 
     Example:
         >>> heads_around("namespace a {\\nvoid f() { g(", 2, 14)

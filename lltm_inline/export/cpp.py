@@ -429,7 +429,7 @@ def _macro(plan: Plan, text: str) -> str:
     )
 
 
-#: What the playground puts ahead of every text, by the words that need it.
+#: What the playground puts before every text, by the words that need it.
 _PRELUDE = {
     "ATen/AccumulateType.h": r"\bacc_type\b",
     "ATen/Dispatch.h": r"\bAT_DISPATCH_",
@@ -438,7 +438,7 @@ _PRELUDE = {
     "ATen/cpu/vec/vec.h": r"\bvec::|\bVectorized\b",
     "torch/csrc/inductor/aoti_torch/c/shim.h": r"\baoti_torch_|\btorch_(?:parallel_for|get_num_threads)\b",
 }
-#: And ahead of one on the stable ABI.
+#: And before one on the stable ABI.
 _STABLE_PRELUDE = {
     "torch/csrc/inductor/aoti_torch/c/shim.h": r"\baoti_torch_|\btorch_(?:parallel_for|get_num_threads)\b",
     "torch/csrc/stable/ops.h": r"\bstable::(?!Tensor\b)\w+",
@@ -454,12 +454,12 @@ _WHOLE = ("torch/extension.h", "torch/torch.h", "torch/all.h", "torch/types.h")
 def _needed(text: str, part: Part, kind: str) -> list[str]:
     """List the headers that a text relies on and does not include itself."""
     whole = next((one for one in directives(text) if one.header in _WHOLE), None)
-    # What stands ahead of it counts on it, as load_inline lets it.
+    # What stands before it counts on it, as load_inline lets it.
     found = [f"<{whole.header}>"] if whole and mask(text[: whole.start]).strip() else []
     if kind == "cuda":
         return found
     prelude = _STABLE_PRELUDE if part.kernel.api == "stable" else _PRELUDE
-    # What is included behind the params has to come ahead of them, too: headers may use the same names.
+    # What is included behind the params has to come before them, too: headers may use the same names.
     place = place_of_params(part.kernel.params, text) if part.kernel.params else text.count("\n") + 1
     ahead = "\n".join(text.split("\n")[:place])
     included = headers(ahead)

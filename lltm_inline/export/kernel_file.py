@@ -1,7 +1,7 @@
 """A kernel's text as a source file of a project, and back.
 
     // The licence, then the kernel's doc: its formula above its code.
-    #include "parallel.h"                       what the playground puts ahead of a text, and this one needs
+    #include "parallel.h"                       what the playground puts before a text, and this one needs
     #include "lltm_fused.h"                     ends the head
 
     #include <ATen/core/Tensor.h>               the text, letter for letter; its params stand behind its headers
@@ -167,7 +167,7 @@ def _refuse(file: KernelFile, text: str, what: str) -> None:
 
 
 def _insertions(file: KernelFile, text: str, lines: list[str]) -> tuple[dict[int, str], bool]:
-    """Say what goes ahead of which line, and whether the namespace is still open at the end."""
+    """Say what goes before which line, and whether the namespace is still open at the end."""
     headers = {text.count("\n", 0, one.start) for one in directives(text) if one.name == "include"}
     depths = _depths(text)
     ahead: dict[int, str] = {}

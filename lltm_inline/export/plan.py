@@ -144,7 +144,7 @@ class Plan:
 
     @cached_property
     def taken(self) -> tuple[Argument, ...]:
-        """What the operator `OP_backward` takes ahead of the flags `want_NAME`: gradients, what is saved, extra tensors."""
+        """What the operator `OP_backward` takes before the flags `want_NAME`: gradients, what is saved, extra tensors."""
         taken = backward_arguments(self.kernel, self.op, self.interface)
         ahead = taken[: len(taken) - self.interface.extras]
         return (*ahead, *(Argument(name, "Tensor") for name in self.extra_names))

@@ -126,7 +126,7 @@ def _kind(op: Op, argument: Argument) -> str:
 
 
 def _sections(op: Op) -> dict[str, str]:
-    """Take the reference's docstring apart; the text ahead of the sections has an empty name."""
+    """Take the reference's docstring apart; the text before the sections has an empty name."""
     doc = inspect.getdoc(op.reference) or "" if inspect.isfunction(op.reference) else ""
     found: dict[str, list[str]] = {"": []}
     current = ""
@@ -242,7 +242,7 @@ def _words_of_module(plan: Plan, doc: _Doc) -> dict[str, Any]:
 
 
 def _shaped(shape: Shape, said: str) -> str:
-    """Put the shape ahead of what is said of a parameter, unless it is there."""
+    """Put the shape before what is said of a parameter, unless it is there."""
     written = in_letters(shape)
     return said if written in said else f"{written}; {said}"
 

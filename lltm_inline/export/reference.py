@@ -170,7 +170,7 @@ def _own(reference: Any) -> Any:
 
 
 class _Collector:
-    """Gathers definitions, constants and imports; what others use comes ahead of them."""
+    """Gathers definitions, constants and imports; what others use comes before them."""
 
     def __init__(self, op: Op) -> None:
         self.op = op

@@ -28,7 +28,7 @@ from .plan import Plan
 
 #: Columns of every file that is written.
 WIDTH = 120
-#: In a filled template, ahead of the kind of a list, of each item and behind the last: no file has these characters.
+#: In a filled template, before the kind of a list, of each item and behind the last: no file has these characters.
 _LIST, _ITEM, _END = "\1", "\2", "\3"
 _BREAKABLE = re.compile(rf"(.*?){_LIST}(\w+)((?:{_ITEM}[^{_LIST}{_ITEM}{_END}]*)*){_END}(.*)")
 _MARKS = re.compile(rf"{_LIST}\w+(?:{_ITEM}|(?={_END}))|{_END}")

@@ -24,7 +24,7 @@ NOT_RUN = ("it is not compiled", "it is not run")
 
 
 def plain_cell(text: str) -> str:
-    """Write a text for a cell of a CSV file: no control characters, and a quote ahead of what a spreadsheet may take for a formula.
+    """Write a text for a cell of a CSV file: no control characters, and a quote before what a spreadsheet may take for a formula.
 
     Example:
         >>> plain_cell("=1+1"), plain_cell("\\tann\\x1b"), plain_cell("ann; @bob")

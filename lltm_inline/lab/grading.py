@@ -328,7 +328,7 @@ def outcome_of(job: Job, lab: Lab, run: str, trust: bool, compiler: str | None) 
     exercise = next(one for one in lab.exercises if one.grade_id == job.exercise)
     points = {name: value for name, value in exercise.points.items() if bool(speed_of(name)) is job.timed}
     exercise = replace(exercise, points=FrozenDict(points))
-    # The same for the whole class, and for nobody to know ahead of the run, even with the secret.
+    # The same for the whole class, and for nobody to know before the run, even with the secret.
     seed = hmac.new(lab.secret, f"{job.exercise} {run}".encode(), "sha256").digest()
     said = ""
     for _ in range(1 + _RETRIES):

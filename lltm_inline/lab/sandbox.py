@@ -5,7 +5,7 @@
     seccomp      only the system calls that computing takes; one that asks for a process or the network ends this process
     limits       memory, threads, open files, no file written, no core dump; nobody may look into its memory
 
-No library is needed for it, and nothing of it needs root. Each lock is set by the process itself, ahead of the first line
+No library is needed for it, and nothing of it needs root. Each lock is set by the process itself, before the first line
 of somebody else's, and no process can take back its own.
 
 Source: landlock(7), seccomp(2), user_namespaces(7); numbers of system calls from asm/unistd.h.
@@ -136,7 +136,7 @@ def _limit(memory: int, seconds: int, file: int | None, own: bool) -> None:
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         with suppress(ValueError, OSError):
-            # A signal of its own says that the seconds are used up, ahead of the one that anybody may send.
+            # A signal of its own says that the seconds are used up, before the one that anybody may send.
             resource.setrlimit(which, (value, value + (which == resource.RLIMIT_CPU)))
 
 

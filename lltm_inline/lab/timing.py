@@ -6,7 +6,7 @@
     done      it says that it is done: it stops again, and then the clock does
     compare   all that it gave is copied out, and compared with the reference
 
-Nothing can be computed ahead of the clock, as the inputs are not there; and nothing after it, as what was not there when
+Nothing can be computed before the clock, as the inputs are not there; and nothing after it, as what was not there when
 everything stood still is missing. The sizes are drawn anew for each run, and earlier results are looked at again after each call:
 so a kernel cannot be fast at a size that it knows, or by handing out memory that it needs again. A process stands still from its
 answer to its next question: while one is timed, no thread of the other takes a core from it.

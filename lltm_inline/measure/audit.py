@@ -55,7 +55,7 @@ class Auditor:
     def before(self, label: str, function: Callable[..., Any], *, times: int = 2) -> None:
         """Check a kernel before it is timed: two calls, then their two backwards, then the same with other values.
 
-        Two calls ahead of the first backward expose buffers that are shared between calls; other values at the
+        Two calls before the first backward expose buffers that are shared between calls; other values at the
         same addresses expose results that are kept.
 
         Args:
@@ -104,7 +104,7 @@ class Auditor:
             label: of the kernel.
             results: what it returned.
             one: its inputs.
-            before: what they were ahead of the call, where it changes them.
+            before: what they were before the call, where it changes them.
             when: what to say of a wrong one.
 
         Raises:

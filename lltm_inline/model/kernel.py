@@ -135,7 +135,7 @@ class Kernel(Shown):
 
     @property
     def op(self) -> str:
-        """Name of the op, the part ahead of the slash."""
+        """Name of the op, the part before the slash."""
         return self.name.partition("/")[0]
 
     @property

@@ -548,7 +548,7 @@ class Op(Shown):
 
     @cached_property
     def untold(self) -> str:
-        """What of the results nobody knows ahead of a call, in words; empty where all of it is known."""
+        """What of the results nobody knows before a call, in words; empty where all of it is known."""
         named = ((output.name, self.shape_of.get(output.name)) for output in self.signature.outputs)
         return next(
             (

@@ -231,7 +231,7 @@ class Registry(Mapping[str, Kernel], Shown):
             self.register(history[0])
 
     def bring_back_timed(self, label: str, tables: Sequence[Any]) -> None:
-        """Put `Timings` of an earlier process ahead of those that this one has taken."""
+        """Put `Timings` of an earlier process before those that this one has taken."""
         mine = self.timed(label)
         self._timed[label] = (*(table for table in tables if table not in mine), *mine)[-KEPT_TIMINGS:]
 

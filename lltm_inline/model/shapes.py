@@ -231,7 +231,7 @@ def letters_of(shapes: Sequence[Shape]) -> tuple[str, ...]:
 
 
 def solve(shapes: Sequence[Shape]) -> dict[str, tuple[int, int, Dim]]:
-    """Say how the letters of a size follow from the shapes of tensors, in an order in which each needs those ahead of it only.
+    """Say how the letters of a size follow from the shapes of tensors, in an order in which each needs those before it only.
 
     An extent that is one letter says what that is; then `3S` gives S, and `S+F` gives F where S is known. The number of
     elements is known where a tensor may have any shape.

@@ -45,7 +45,7 @@ def schemas(kernel: Kernel, op: Op, interface: Interface, taken: Sequence[Argume
 
     Args:
         kernel, op, interface: as they are.
-        taken: what `backward` takes ahead of the flags, where extra tensors have names of their own.
+        taken: what `backward` takes before the flags, where extra tensors have names of their own.
     """
 
     def returns(outputs: Sequence[Argument], more: int) -> str:
@@ -229,7 +229,7 @@ _MEMORY_OF_OPTIONAL = """\
 const void* memory_of(const std::optional<$tensor>& tensor) { return tensor ? memory_of(*tensor) : nullptr; }
 """
 
-#: Functions that take values from the stack, each with the types of arguments that need it; one may need those ahead of it.
+#: Functions that take values from the stack, each with the types of arguments that need it; one may need those before it.
 _TAKE = {
     r"""
 template <class T> T number_(StableIValue value) {

@@ -104,7 +104,7 @@ GENERATED = "// What the playground calls: "
 
 
 def own_text(text: str) -> str:
-    """Return what stands ahead of what is generated: all of it, where nothing is.
+    """Return what stands before what is generated: all of it, where nothing is.
 
     Example:
         >>> own_text("int f();\\n// What the playground calls: f, with")
@@ -432,7 +432,7 @@ def meant_function(function: Function, aliases: Mapping[str, str]) -> Function:
 
 
 def backward_arguments(kernel: Kernel, op: Op, interface: Interface) -> tuple[Argument, ...]:
-    """List what `backward` takes ahead of the mask: gradients of the outputs, saved values, extra tensors."""
+    """List what `backward` takes before the mask: gradients of the outputs, saved values, extra tensors."""
     outputs = op.signature.outputs
     known = {argument.name: argument for argument in (*op.signature.inputs, *outputs)}
     optional = interface.optional_grads or (False,) * len(outputs)

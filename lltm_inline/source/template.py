@@ -8,7 +8,7 @@ For device `cuda` there are two, a C++ file and a CUDA file:
                  the C++ file declares them and binds them
     torch-free   the cuda text defines kernels and launch functions (`launchers.py`), the cpp text defines `forward` and
                  `backward`, which call these with tensors; what lies between is generated, at the end of the CUDA file
-                 and ahead of the cpp text
+                 and before the cpp text
 
 For device `cuda-cpu` all of these are one C++ file; but for a torch-free text that knows nothing of torch the CUDA file is one
 of its own, which needs no header of torch either.
@@ -359,7 +359,7 @@ def _torch_free_body(kernel: Kernel, op: Op, rewritten: Callable[[str], str] = s
 
 def _cuda_file(kernel: Kernel, needed: tuple[str, ...], *texts: str) -> str:
     first = f"// Kernel {kernel.name}, the CUDA file, rendered by lltm_inline: complete, compile it as it is."
-    if headers(texts[0]) & {"torch/types.h", "torch/extension.h"}:  # load_inline puts it ahead of every text
+    if headers(texts[0]) & {"torch/types.h", "torch/extension.h"}:  # load_inline puts it before every text
         needed = (*needed, "torch/types.h")
     lines = [first, _includes(*needed).rstrip("\n"), *(text.rstrip("\n") for text in texts), ""]
     return "\n".join(lines)
@@ -374,7 +374,7 @@ def _define_behind_headers(kernel: Kernel, text: str, name: str) -> str:
 
 
 def place_of_params(params: Mapping[str, int | float], text: str) -> int:
-    """Return the line ahead of which params are defined: behind the headers that a text includes before it uses one."""
+    """Return the line before which params are defined: behind the headers that a text includes before it uses one."""
     used = re.search(rf"\b(?:{'|'.join(params)})\b", unquoted(text)) if params else None
     place = depth = 0
     for one in directives(text):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..cpp.functions import squeezed
 from ..model.op import LIST
 
-#: By the type of an op, the names that it may have, ahead of which a namespace of PyTorch or `std` may stand.
+#: By the type of an op, the names that it may have, before which a namespace of PyTorch or `std` may stand.
 _NAMES = {
     "float": ("double", "float", "Scalar"),
     "bool": ("bool",),

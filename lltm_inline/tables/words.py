@@ -55,7 +55,7 @@ def spread_text(middle: float, low: float, high: float) -> str:
 
 
 def three(number: float) -> str:
-    """Write a number with three digits, four if it has them ahead of the point.
+    """Write a number with three digits, four if it has them before the point.
 
     Example:
         >>> three(0.994), three(1.3), three(12.34), three(1234.5)
