@@ -22,6 +22,7 @@ import torch
 from ..base.progress import Event, Show, emit, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
+from ..checking.report import OUTPUT_LINES
 from ..errors import CheckError, CrashError, DefinitionError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Cost, Kernel, Op, registry
@@ -181,7 +182,7 @@ def time_built(
         interrupt.timings = Timings(tuple(rows), plan.baseline)  # type: ignore[attr-defined]
         interrupt.add_note(f"{len(rows)} rows were measured until then: they are in this exception's .timings")
         raise
-    echo(result.output)
+    echo(result.output, OUTPUT_LINES)
     return Timings(tuple(rows), plan.baseline)
 
 
