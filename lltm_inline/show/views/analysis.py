@@ -26,14 +26,14 @@ def assembly(shown: Assembly) -> Html:
     """Show the loops of a kernel: what each does at a time, and, folded, each line of the text beside its instructions."""
     parts: list[object] = [*_head(shown), *_asked(shown)]
     lines, left = coloured(shown.text, "cpp"), shown.MOST
-    for routine in shown.routines:
-        if routine.loops or routine.uses:
-            parts.append(paragraph(*_named(routine)))
-        for loop, many in routine.kinds:
-            parts.append(fold(_summary(loop, many), _beside(loop, lines, left)))
+    for title, kinds in shown.by_text.items():
+        folds = []
+        for loop, many in kinds:
+            folds.append(fold(_summary(loop, many), _beside(loop, lines, left)))
             left = max(0, left - len(loop.instructions))
+        parts.append(fold(title, join(folds)) if len(folds) > 1 else join([paragraph(title), *folds]))
     parts += [
-        note("plain", said) for said in shown.left_out([loop for each in shown.routines for loop, _ in each.kinds])
+        note("plain", said) for said in shown.left_out([loop for kinds in shown.by_text.values() for loop, _ in kinds])
     ]
     if not shown.loops:
         parts.append(note("plain", shown.without_loops))
