@@ -145,7 +145,7 @@ def test_every_result_has_a_view() -> None:
 
 @pytest.mark.parametrize("name", everything())
 def test_html_is_well_formed_and_escaped(name: str) -> None:
-    """Elements nest, tables have captions and headings a scope, regions have names, and no text becomes markup."""
+    """Elements nest, tables stand in regions that have names, headings have a scope, regions have names, and no text becomes markup."""
     html = everything()[name]
     found = read(html)
     assert not found.problems
