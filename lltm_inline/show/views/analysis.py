@@ -142,10 +142,10 @@ def roofline(shown: Roofline) -> Html:
     """Show timings under the roofs: for each row a bar for its share of the roof above it, the roofs folded."""
     rows: list[list[object]] = []
     for row, point in zip(shown.timings.rows, shown.points(), strict=True):
-        said = Prose(join([bar(shown.share(row), label=percent(shown.share(row))), " ", shown.words(row)]))
+        drawn = bar(shown.share(row), label=percent(shown.share(row)), width=_NARROW)
+        said = Prose(join([drawn, " ", shown.words(row)]))
         rows.append([row.kernel, shown.timings.case(row), *(Cell(text, align="num") for text in point), said])
-    head: list[object] = ["kernel", "size", Cell("operations a byte", align="num")]
-    head.append(Cell("reached, and below it how much of the roof above", align="num"))
+    head = ["kernel", "size", Cell("per byte", align="num"), Cell("reached", align="num")]
     names = ("threads", "arithmetic", *(level.name for level in shown.roofs[-1].levels))
     names_of_levels = tuple(f"{name} " for name in names)
     roofs = [
