@@ -125,9 +125,7 @@ def snapshot(state: Mapping[str, Any], name: str = "") -> Html:
     picture = tag("pre", Html(state["plot"]), cls="li-picture") if state["plot"] else ""
     # A file that is opened again has this, and behind it a view of no model, of which Lab writes an error and no element.
     output = ".jp-OutputArea-child"
-    no_view = (
-        f"{output}:has(.{name or 'no-panel'}) + {output}:has(> .jp-OutputArea-output.jupyter-widgets) {{ display: none; }}"
-    )
+    no_view = f"{output}:has(.{name or 'no-panel'}) + {output}:has(> .jp-OutputArea-output.jupyter-widgets) {{ display: none; }}"
     return tag(
         "div",
         tag("style", Html(no_view)),
