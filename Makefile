@@ -55,7 +55,11 @@ check: $(VENV)/.stamp-check
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
+# Whoever has a home without settings is not asked about news: the answer lies in the environment, as a default.
+OVERRIDES = $(VENV)/share/jupyter/lab/settings/overrides.json
 lab: $(VENV)/.stamp-run
+	@test -e $(OVERRIDES) || { mkdir -p $(dir $(OVERRIDES)) && echo \
+	  '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' >$(OVERRIDES); }
 	$(BIN)/jupyter lab --notebook-dir=notebooks --LabApp.default_url=/lab/tree/$(LESSON) --LabApp.news_url=None $(ARGS)
 
 bundle:

@@ -253,6 +253,10 @@ def _benchmark(options: Options, console: Console) -> Timings:
         )
     shown = _at(timings, TUTORIAL_SIZES) or timings
     console.print(str(shown), markup=False, soft_wrap=True)
+    if len(shown.sizes) < len(timings.sizes):
+        console.print(
+            f"\n{len(shown.sizes)} of the {len(timings.sizes)} sizes that were timed; the numbers of step 7 have all."
+        )
     # The lines of single sizes are in the plot; what remains is a sentence for each kernel.
     overall = [line for line in timings.verdict().split("\n") if not line.startswith(" ")]
     console.print("\n".join(["", *overall]), markup=False, soft_wrap=True)

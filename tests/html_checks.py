@@ -29,7 +29,7 @@ class Checker(HTMLParser):
         self.problems: list[str] = []
         self.text = ""
         self._open: list[str] = []
-        self._tables: list[list[str]] = []
+        self._names: list[str | None] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Look at an element: where it stands, and what it says to who does not see it."""
@@ -43,12 +43,11 @@ class Checker(HTMLParser):
         if tag in _BLOCK and inside:
             self.problems.append(f"<{tag}> in <{inside[-1]}>")
         self._structure(tag, given)
-        if self._tables:
-            self._tables[-1].append(tag)
-        if tag == "table":
-            self._tables.append([])
+        if tag == "table" and not any(self._names[-1:]):
+            self.problems.append("<table> in nothing that has a name")
         if tag not in _VOID:
             self._open.append(tag)
+            self._names.append(given.get("aria-label"))
 
     def _structure(self, tag: str, given: dict[str, str | None]) -> None:
         if tag == "th" and given.get("scope") not in ("col", "row", "rowgroup"):
@@ -68,8 +67,7 @@ class Checker(HTMLParser):
         """Close an element; elements close in order."""
         if not self._open or self._open.pop() != tag:
             self.problems.append(f"</{tag}> closes something else")
-        if tag == "table" and self._tables.pop()[:1] != ["caption"]:
-            self.problems.append("<table> without caption")
+        self._names = self._names[:-1]
 
     def handle_data(self, data: str) -> None:
         """Collect what is said."""

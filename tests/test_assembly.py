@@ -102,7 +102,10 @@ def test_a_loop_is_shown_beside_its_line() -> None:
     assert all(LINE in loop.lines and max(loop.lines) == LINE for loop in shown.loops)
     assert all(instruction.line == LINE for instruction in shown.of_line(LINE)) and shown.of_line(LINE)
     said = str(shown)
-    assert re.match(r"assembly of tiny/loop by g\+\+ [\d.]+: \d+ instructions of its text, \d+ loops\n", said)
+    assert re.match(
+        r"assembly of tiny/loop by g\+\+ [\d.]+: \d+ instructions of its text, 1 loop \(\d+ in the machine code\)\n",
+        said,
+    )
     assert f"{shown.width('float')} floats at a time" in said and f"{shown.width('double')} doubles at a time" in said
     assert re.search(rf" {LINE} \| y\[i\] = T\(FACTOR\) \* x\[i\]; +\S+", said)
     html = shown._repr_html_()
@@ -1620,6 +1623,51 @@ def test_of_very_much_code_the_beginning_is_listed() -> None:
     assert str(long).count(" nop ") == 4000 and left_out in str(long) and "3001 instructions" in str(long)
     html = long._repr_html_()
     assert html.count(">nop<") == 4000 and "Here are 4000 of 9000 instructions" in html and not read(html).problems
+
+
+#: A loop that g++ counts as the line of the macro around it.
+DISPATCHED = """
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+at::Tensor forward(const at::Tensor& x) {
+  at::Tensor y = at::empty_like(x);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "tiny", [&] {
+    const scalar_t* from = x.const_data_ptr<scalar_t>();
+    scalar_t* to = y.mutable_data_ptr<scalar_t>();
+    at::parallel_for(0, x.numel(), 1024, [=](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) to[i] = std::exp(from[i]);
+    });
+  });
+  return y;
+}
+"""
+
+
+def test_a_call_in_a_loop_within_a_dispatch_is_told() -> None:
+    """What helps against it is said there as it is said of the same loop outside of the macro."""
+    dispatched = tiny.kernel(text=DISPATCHED, variant="dispatched", api="aten")
+    shown = li.assembly(dispatched, compiler="g++", progress=False, remarks=True)
+    [remark] = shown.remarks or ()
+    assert (
+        remark.line == lines_of(DISPATCHED, "AT_DISPATCH")[0]
+        and remark.what == "not vectorised"
+        and "(exp, expf)" in remark.how
+        and remark.help
+    )
+    assert " 1 loop (" in shown.headline
+
+
+def test_what_a_compiler_made_of_a_loop_of_the_text_stands_together() -> None:
+    """The two loops of axpy/cpp are two in the headline and two headings, the widest first, and all is below these."""
+    shown = li.assembly("axpy/cpp", compiler="g++", progress=False)
+    assert f" 2 loops ({len(shown.loops)} in the machine code)" in shown.headline
+    assert [title.partition(":")[0] for title in shown.by_text] == ["loop at line 26", "loop at line 10"]
+    for kinds in shown.by_text.values():
+        widths = [loop.widest for loop, _ in kinds]
+        assert widths == sorted(widths, reverse=True) and widths[0] >= 4
+    html = shown._repr_html_()
+    assert html.count("<details><summary>loop at line ") == 2 and not read(html).problems
 
 
 def test_copies_of_a_loop_are_told_once() -> None:

@@ -44,7 +44,7 @@ from lltm_inline.show import (
     tick,
     views,
 )
-from lltm_inline.show.parts import MOST_LETTERS
+from lltm_inline.show.parts import MOST_LETTERS, Prose, with_code
 from lltm_inline.show.source import MOST_LINES
 from lltm_inline.show.style import FAINT, INKS, SCOPE, TINTS
 from lltm_inline.tables.memory import Memory, MemoryRow
@@ -145,7 +145,7 @@ def test_every_result_has_a_view() -> None:
 
 @pytest.mark.parametrize("name", everything())
 def test_html_is_well_formed_and_escaped(name: str) -> None:
-    """Elements nest, tables have captions and headings a scope, regions have names, and no text becomes markup."""
+    """Elements nest, tables stand in regions that have names, headings have a scope, regions have names, and no text becomes markup."""
     html = everything()[name]
     found = read(html)
     assert not found.problems
@@ -159,6 +159,22 @@ def test_plain_strings_are_escaped_and_html_is_not() -> None:
     assert tag("b", title='"<') == '<b title="&quot;&lt;"></b>' and tag("b", open=True, id=None) == "<b open></b>"
     shown = table(["a<", Cell("b<")], [["<c", Cell("<d", "bad", "num")], ["<group"]], caption="<e>")
     assert not re.findall(r"<[acdeg](?!\w)", shown) and shown.count("&lt;") == 7
+
+
+def test_what_is_long_is_not_squeezed_into_columns() -> None:
+    """A heading stands outside of what scrolls, sentences have a row across the table, and words stay whole."""
+    shown = table(["kernel", "time"], [["a/b", "1 s", Prose(with_code("call `f` once"))], ["group"]], caption="times")
+    assert shown.index("times</b>") < shown.index("li-wide") and "<caption" not in shown
+    assert '<tr class="li-prose"><td colspan="2">call <code>f</code> once</td></tr>' in shown
+    assert '<th colspan="2" scope="rowgroup">group</th>' in shown
+    assert "anywhere" not in style() and "max-height:116em" in style()  # 80 lines of 1.4 em, and a little
+
+
+def test_a_time_out_is_called_one() -> None:
+    """The badge of a report does not speak of a crash where a kernel did not come back."""
+    late = Crash("op/mine", "forward", "time-out after 10 s", "an endless loop", kind="timeout")
+    shown = read(views.report(Report("op/mine", "cpu", (), {}, 1.0, crash=late))).text
+    assert "timed out" in shown and "crashed" not in shown
 
 
 def test_marked_line_says_so_without_colour() -> None:

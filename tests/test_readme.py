@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import lltm_inline as li
 from tests.quick import QUICK
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -103,6 +104,15 @@ def test_the_readme_is_short_and_leads_on() -> None:
     for page in PAGES[1:]:
         assert f"]({page.relative_to(ROOT)})" in text
     assert "https://docs.pytorch.org/tutorials/advanced/cpp_extension.html" in text
+
+
+@pytest.mark.full
+def test_the_first_screen_shows_the_race_that_a_check_names() -> None:
+    """The picture stands ahead of all else that is to be read, and what it shows is still found so."""
+    assert "(docs/race.png)" in "\n".join(README.read_text().splitlines()[:12])
+    racy = li.registry["block_sum/cuda@0"].edit("parts[t + reach];\n      __syncthreads();", "parts[t + reach];")
+    found = li.check(racy, device="cuda-cpu", compiler=QUICK, progress=False)
+    assert "race: parts[32] is written" in str(found) and "Put __syncthreads() between them" in str(found)
 
 
 def unreadable(text: str, *, tables: bool = True) -> list[str]:

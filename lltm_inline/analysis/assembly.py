@@ -104,14 +104,6 @@ class Routine:
         """The name without arguments."""
         return short_name(self.name)
 
-    @property
-    def kinds(self) -> list[tuple[Loop, str]]:
-        """Its loops, one of each of which the same is said (a compiler makes copies), and how many those are, in words."""
-        alike: dict[tuple[tuple[int, ...], str], list[Loop]] = {}
-        for loop in self.loops:
-            alike.setdefault((loop.lines, loop.said), []).append(loop)
-        return [(loops[0], f" ({len(loops)} such loops)" if len(loops) > 1 else "") for loops in alike.values()]
-
     def by_loop(self) -> Iterator[tuple[Loop | None, list[Instruction]]]:
         """Yield the instructions in order, those together that belong to one loop, or to none."""
         loops = {one.address: loop for loop in self.loops for one in loop.instructions}
@@ -152,6 +144,29 @@ class Assembly(Shown):
     def loops(self) -> tuple[Loop, ...]:
         """The loops of all routines."""
         return tuple(loop for routine in self.routines for loop in routine.loops)
+
+    @property
+    def by_text(self) -> dict[str, list[tuple[Loop, str]]]:
+        """The loops, those together that one of the text (or a CUDA kernel) became, under a heading, the widest first.
+
+        Of those of which the same is said (a compiler makes copies) there is one, with how many there are, in words.
+        """
+        ends, found = extents(self.text), dict[tuple[str, int], dict[tuple[tuple[int, ...], str], list[Loop]]]()
+        for routine in self.routines:
+            if routine.uses:
+                found[f"{routine.short}: {routine.uses}", 0] = {}
+            for loop in sorted(routine.loops, key=lambda each: -each.widest):
+                at = max(_around(line, ends) or line for line in loop.lines)
+                alike = found.setdefault((f"{routine.short}: {routine.uses}", 0) if routine.uses else ("", at), {})
+                alike.setdefault((loop.lines, loop.said), []).append(loop)
+        parts = {}
+        for (heading, _), alike in found.items():
+            kinds = sorted(alike.values(), key=lambda loops: -loops[0].widest)
+            count = sum(map(len, kinds))
+            made = f"; {count} loops in the machine code" if count > 1 else ""
+            title = heading or f"loop at {kinds[0][0].where}: {kinds[0][0].pace}{made}"
+            parts[title] = [(loops[0], f" ({len(loops)} such loops)" * (len(loops) > 1)) for loops in kinds]
+        return parts
 
     def width(self, dtype: str = "float") -> int:
         """Return how many numbers the widest loop calculates with at a time; 0 where none calculates with such.
@@ -199,7 +214,9 @@ class Assembly(Shown):
     def headline(self) -> str:
         """What it is of, in one line."""
         own = sum(bool(one.line) for routine in self.routines for one in routine.instructions)
-        return f"assembly of {self.kernel} by {self.compiler}: {plural(own, 'instruction')} of its text, {plural(len(self.loops), 'loop')}"
+        said, made = plural(sum(map(bool, self.by_text.values())), "loop"), len(self.loops)
+        many = f" ({made} in the machine code)" if said != plural(made, "loop") else ""
+        return f"assembly of {self.kernel} by {self.compiler}: {plural(own, 'instruction')} of its text, {said}{many}"
 
     @property
     def threads(self) -> str:
@@ -212,11 +229,9 @@ class Assembly(Shown):
         rows = [self.headline, *filter(None, [self.threads, self.note]), *self._asked(texts)]
         if self.other is not None:
             rows += ["", *self.differences]
-        for routine in self.routines:
-            rows += (
-                ["", ": ".join(filter(None, [routine.short, routine.uses]))] if routine.loops or routine.uses else []
-            )
-            for loop, many in routine.kinds:
+        for title, kinds in self.by_text.items():
+            rows += ["", title]
+            for loop, many in kinds:
                 rows.append(f"  {loop}{many}")
                 for line, instructions in loop.by_line(left):
                     source = f"{line:4} | {texts[line - 1].strip()}" if 0 < line <= len(texts) else ""
@@ -226,7 +241,7 @@ class Assembly(Shown):
                     ]
                 left = max(0, left - len(loop.instructions))
         rows += [] if self.loops else ["", self.without_loops]
-        rows += self.left_out([loop for routine in self.routines for loop, _ in routine.kinds])
+        rows += self.left_out([loop for kinds in self.by_text.values() for loop, _ in kinds])
         return "\n".join(rows)
 
     def _asked(self, texts: Sequence[str]) -> list[str]:

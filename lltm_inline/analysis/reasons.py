@@ -22,6 +22,8 @@ LOOP = re.compile(r"\b(?:for|while|do)\b")
 _CONTAINER = r"std::(?:vector|deque|list|(?:unordered_)?(?:multi)?(?:map|set))\s*<[^;{}()]*>|std::string"
 #: What hands work to threads.
 HANDS = re.compile(r"\b(?:torch_)?parallel_(?:for|reduce)\b")
+#: What compiles its body once for each dtype.
+_DISPATCH = re.compile(r"[A-Z]+_DISPATCH_")
 _THREADS = re.compile(rf"{HANDS.pattern}|#\s*pragma\s+omp\b[^\n]*\bparallel\b|\bstd::j?thread\b")
 
 _ANOTHER_INSIDE = "Let the loop over `{0}` be the inner one: then neighbours in memory are for neighbouring turns.{1}"
@@ -562,14 +564,19 @@ def _nest(text: str, line: int) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=8)
 def extents(text: str) -> dict[int, int]:
-    """Return the first and the last line of each loop of a text.
+    """Return the first and the last line of each loop of a text; of one alone in a macro also those of the macro, where g++ sees it.
 
     Example:
         >>> extents("for (;;)\\n  for (;;) {\\n    f();\\n  }\\nwhile (a) f();")
         {1: 4, 2: 4, 5: 5}
+        >>> extents("AT_DISPATCH_ALL_TYPES(t, \"f\", [&] {\\n  while (a) f();\\n});")
+        {1: 3, 2: 2}
     """
-    found = dict[int, int]()
-    for loop in find_loops(text):
+    found, loops = dict[int, int](), find_loops(text)
+    for call in all_calls(text):
+        if _DISPATCH.match(call.name) and sum(call.opening < loop.start < call.end for loop in loops) == 1:
+            found[_line(text, call.start)] = _line(text, call.end)
+    for loop in loops:
         line = _line(text, loop.start)
         found[line] = max(found.get(line, 0), _line(text, loop.end))
     return found

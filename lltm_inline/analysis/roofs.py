@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import ctypes
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-import psutil
 import torch
 
 from ..base.device import DEVICES
 from ..base.progress import Progress
 from ..compiling import cache
-from ..measure.machine import fastest, machine
+from ..measure.machine import crowd, fastest, machine
 from ..run.compare import dtype_name
 from ..run.library import load_helper
-from ..tables.words import BEYOND_MEMORY
+from ..tables.words import BEYOND_MEMORY, CROWD
 
 _FUNCTIONS = {
     "roofs_flops": (ctypes.c_double, ctypes.c_int, ctypes.c_int, ctypes.c_double),
@@ -32,8 +30,6 @@ _FUNCTIONS = {
 #: For each measurement; to go through memory once takes a tenth of that.
 _SECONDS = {"memory": 0.5}
 _SHORT = 0.12
-#: From so many processors on at which others work, roofs may be too low.
-_OTHERS = 0.25
 #: How often they are measured where others are always at work.
 _MOST = 4
 _KIB, _MIB = 2**10, 2**20
@@ -131,22 +127,13 @@ def _higher(known: Roofs, found: Roofs) -> Roofs:
 
 def _of_cpu(name: str, dtype: torch.dtype, threads: int, progress: Progress | bool | None) -> Roofs:
     library = load_helper("roofs", _FUNCTIONS, progress=progress)
-    start, before = time.perf_counter(), _of_others()
+    others = crowd()
     flops = library.roofs_flops(dtype == torch.float64, threads, _SHORT)
     levels = []
     for level, bytes_ in working_sets(caches(), threads):
         rate = library.roofs_bytes(bytes_, threads, _SECONDS.get(level, _SHORT))
         levels.append(Level(level, rate, 0 if level == "memory" else 2 * bytes_ * threads))
-    others = (_of_others() - before) / (time.perf_counter() - start)
-    return Roofs(name, threads, dtype_name(dtype), flops, tuple(levels), int(others > _OTHERS))
-
-
-def _of_others() -> float:
-    """Return the seconds that the processors of this machine have worked for other processes, one by one; those of a host, too."""
-    times = psutil.cpu_times()._asdict()
-    # What a guest has had is in `user` as well.
-    worked = sum(seconds for name, seconds in times.items() if name not in ("idle", "iowait", "guest", "guest_nice"))
-    return float(worked - time.process_time())
+    return Roofs(name, threads, dtype_name(dtype), flops, tuple(levels), int(others() > CROWD))
 
 
 def caches(place: Path = _CPUS) -> tuple[int, ...]:

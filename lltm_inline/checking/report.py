@@ -22,7 +22,7 @@ NO_BACKWARD = (
     "autograd knows. An op without gradients says differentiable=False"
 )
 #: Of what a kernel has printed, the end is enough: it tells what came before a crash.
-_OUTPUT_LINES = 20
+OUTPUT_LINES = 20
 #: The column of a size that the reference of an example takes and the text does not.
 APART = "sizes apart"
 #: What the columns of the matrix are, where their heads alone do not say it.
@@ -250,7 +250,7 @@ class Report(Shown):
     @property
     def printed(self) -> str:
         """The end of what the kernel printed; nothing where the crash shows it."""
-        return tail(self.output, _OUTPUT_LINES) if self.output.strip() and self.crash is None else ""
+        return tail(self.output, OUTPUT_LINES) if self.output.strip() and self.crash is None else ""
 
     def __repr__(self) -> str:
         return str(self)
@@ -266,7 +266,7 @@ class Report(Shown):
             "sections": [{**asdict(section), "ok": section.ok} for section in self.sections],
             "matrix": {quantity: dict(cells) for quantity, cells in self.matrix.items()},
             "crash": self.crash.to_dict() if self.crash is not None else None,
-            "output": tail(self.output, _OUTPUT_LINES) if self.output else "",
+            "output": tail(self.output, OUTPUT_LINES) if self.output else "",
         }
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +23,7 @@ import torch
 from ..base.progress import Event, Show, emit, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
+from ..checking.report import OUTPUT_LINES
 from ..errors import CheckError, CrashError, DefinitionError, InputError
 from ..model.outcomes import noting
 from ..model.registry import Cost, Kernel, Op, registry
@@ -47,6 +49,8 @@ TICKS = 10
 _SETTLED = 10e-3
 #: How often a round is told that brings the whole no further.
 _SAID_SECONDS = 0.1
+#: How long is looked at what other programs do, before anything is timed.
+_LOOK_SECONDS = 0.1
 
 
 @takes(Options)
@@ -137,7 +141,7 @@ def benchmark(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured, and for how long; see `benchmark`. The baseline is a label."""
+    """What is measured, and for how long; see `benchmark`. The baseline is a label; `others` is what `Row.others` is to be."""
 
     sizes: tuple[tuple[int, ...], ...]
     baseline: str
@@ -145,6 +149,7 @@ class Plan:
     dtype: torch.dtype
     seconds: float
     rounds: int
+    others: float = 0.0
 
 
 def time_built(
@@ -173,6 +178,9 @@ def time_built(
             watch(Partial((*rows, *under_way), plan.baseline, running))
             pace.told()
 
+    others = machine.crowd()
+    time.sleep(_LOOK_SECONDS)
+    plan = replace(plan, others=others())
     try:
         result = run_or_raise(Timing(built, plan, watched=watch is not None), setting, on_event)
     except CrashError as error:
@@ -181,7 +189,7 @@ def time_built(
         interrupt.timings = Timings(tuple(rows), plan.baseline)  # type: ignore[attr-defined]
         interrupt.add_note(f"{len(rows)} rows were measured until then: they are in this exception's .timings")
         raise
-    echo(result.output)
+    echo(result.output, OUTPUT_LINES)
     return Timings(tuple(rows), plan.baseline)
 
 
@@ -299,6 +307,7 @@ class Timer:
             **_rates(cost, series.direction, median, peak) if cost and peak else {},
             flags=function.build.flags if function.build else (),
             compiler=function.build.compiler if function.build else "",
+            others=self.plan.others,
         )
 
 

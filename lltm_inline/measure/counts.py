@@ -20,6 +20,7 @@ from ..autopsy.symbolize import lines_of
 from ..base.device import DEVICES
 from ..base.progress import say, showing
 from ..checking.postmortem import run_or_raise
+from ..checking.report import OUTPUT_LINES
 from ..compiling.toolchain import branches_untold, find_toolchain
 from ..errors import ToolchainError
 from ..model.outcomes import noting
@@ -115,7 +116,7 @@ def counts(
             setting,
             lambda event: show(*event.values) if event.kind == "progress" else None,
         )
-        echo(result.output)
+        echo(result.output, OUTPUT_LINES)
         return Counts(result.value, against)
 
 

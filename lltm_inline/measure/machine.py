@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
 from ..base.arguments import plural
@@ -127,6 +128,26 @@ def _peak(dtype: torch.dtype, device: str, threads: int) -> Peak:
     with torch.no_grad():
         seconds = min(fastest(call, device) for call in calls)
     return Peak(copy, 2 * _GEMM_SIZE**3 / seconds)
+
+
+def crowd() -> Callable[[], float]:
+    """Begin to watch for how many processors other programs work; what is returned says it of the time until it is called.
+
+    Example:
+        >>> others = crowd()
+        >>> others() >= 0
+        True
+    """
+    start, before = time.perf_counter(), _of_others()
+    return lambda: max(0.0, (_of_others() - before) / (time.perf_counter() - start))
+
+
+def _of_others() -> float:
+    """Return the seconds that the processors of this machine have worked for other processes, one by one; those of a host, too."""
+    times = psutil.cpu_times()._asdict()
+    # What a guest has had is in `user` as well.
+    worked = sum(seconds for name, seconds in times.items() if name not in ("idle", "iowait", "guest", "guest_nice"))
+    return float(worked - time.process_time())
 
 
 def fastest(call: Callable[[], Any], device: str) -> float:

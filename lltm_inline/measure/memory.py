@@ -21,6 +21,7 @@ from ..base.device import DEVICES
 from ..base.progress import Progress, say, showing
 from ..checking.check import require_right
 from ..checking.postmortem import run_or_raise
+from ..checking.report import OUTPUT_LINES
 from ..compiling.compiler import Build
 from ..errors import CheckError
 from ..model.outcomes import noting
@@ -112,7 +113,7 @@ def memory(
             setting,
             lambda event: show(*event.values) if event.kind == "progress" else None,
         )
-        echo(result.output)
+        echo(result.output, OUTPUT_LINES)
         return Memory(result.value, against)
 
 

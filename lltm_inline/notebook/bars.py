@@ -197,9 +197,9 @@ class _Sheet:
         parts = []
         if row.speedup_low and row.speedup_high:
             parts.append(_line(self.at(row.speedup_low), self.at(row.speedup_high), middle, colour, 4))
-        parts.append(
-            f'<circle cx="{self.at(row.speedup):.1f}" cy="{middle:.1f}" r="4" fill="{colour}" stroke="currentColor"/>'
-        )
+        if row.outcome != "unknown":  # else a point would say what nobody can tell
+            place = f'cx="{self.at(row.speedup):.1f}" cy="{middle:.1f}" r="4"'
+            parts.append(f'<circle {place} fill="{colour}" stroke="currentColor"/>')
         parts.append(_text(left, middle + 4, _words(row, is_running=is_running)))
         return "".join(parts)
 
@@ -215,7 +215,7 @@ def _ends(timings: Timings) -> tuple[float, float]:
     """Return the ends of the axis of speed-ups: beyond all estimates, and beyond intervals unless they are very wide."""
     low = high = 1.0
     for row in timings.rows:
-        if row.kernel != timings.baseline:
+        if row.kernel != timings.baseline and row.speedup_low:
             low = min(low, row.speedup, max(row.speedup_low or row.speedup, row.speedup / 3))
             high = max(high, row.speedup, min(row.speedup_high or row.speedup, row.speedup * 3))
     below, above = (next(end for end in _ENDS if end >= reach * 0.999) for reach in (1 / low, high))

@@ -24,6 +24,7 @@ from .pipeline import Order
 
 OPTIONS = (
     Option("--reference", "EXPRESSION", "the same in PyTorch, such as torch.square; then the kernel is checked"),
+    Option("--check", "", "refuse to go on without a check, and say what one needs"),
     Option("--inputs", "EXPRESSION", "the arguments of one call, such as (torch.randn(3, 5), 2.0)"),
     Option("--gradient", "NAME", "the function that is the backward, where its name does not say so"),
     Option("--device", "DEVICE", "cpu, cuda or cuda-cpu; default: cpu, and for CUDA a GPU, where there is one"),
@@ -67,8 +68,11 @@ def run(
             raise InputError(
                 f"%%load_inline: no option {shown(name)}.{suggestion(name, known)} Options: {', '.join(known)}"
             )
-        if not value:
-            raise InputError(f"%%load_inline: {name} needs a value: {known[name].usage}")
+        if bool(value) != bool(known[name].takes):
+            wants = "needs a value" if known[name].takes else "takes no value"
+            raise InputError(f"%%load_inline: {name} {wants}: {known[name].usage}")
+    if "--check" in given and "--reference" not in given:
+        raise InputError(f"%%load_inline: --check compares with a reference: add {known['--reference'].usage}")
     text = text_of(body, lines_ahead, "%%load_inline")
     kind = "cuda_sources" if is_cuda(text) else "cpp_sources"
     functions = [_unquoted(word) for word in words.split()]
@@ -79,17 +83,32 @@ def run(
     values: dict[str, Any] = {}
     for name in ("reference", "inputs"):
         if f"--{name}" in given:
-            value = evaluate(given[f"--{name}"])
-            values[name] = evaluate(value) if isinstance(value, str) else value  # in quotes, as for a shell
+            value = _value(name, given[f"--{name}"], evaluate)
+            values[name] = (
+                _value(name, value, evaluate) if isinstance(value, str) else value
+            )  # in quotes, as for a shell
     gradient = _unquoted(given["--gradient"]) if "--gradient" in given else None
     made = from_load_inline(functions=functions or None, gradient=gradient, **{kind: text, **values})
     kernels = made if isinstance(made, tuple) else (made,)
     for kernel in kernels:
         device = _unquoted(given["--device"]) if "--device" in given else usual_device(kernel)
         setting = Setting(device, progress=screen.progress)
-        order = Order(kernel, setting, check=not registry.op_of(kernel).lacks)
+        order = Order(kernel, setting, check="--check" in given or not registry.op_of(kernel).lacks)
         show_all(order, screen, partial(Outcome, kernel.label, note=kernel.doc))
     return kernels
+
+
+def _value(name: str, text: str, evaluate: Callable[[str], Any]) -> Any:
+    """Compute what stands behind an option; what is wrong with it is the person's, and needs no way through here.
+
+    Raises:
+        InputError: it cannot be computed.
+    """
+    try:
+        return evaluate(text)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise InputError(f"%%load_inline: --{name} {text} cannot be computed in this notebook: {why}") from None
 
 
 def _unquoted(word: str) -> str:

@@ -120,7 +120,7 @@ def _plot_timings(timings: Timings, size: tuple[float, float] | None) -> Figure:
     title = _title(timings)
     figure = open_figure(
         title,
-        timings.conditions(" · "),
+        " · ".join(filter(None, [timings.conditions(" · "), timings.crowd])),
         f"times per call of {title}. {timings.verdict()}",
         styles=look.styles if lines else {},
         inches=(max(5.2, 1.2 + 3.3 * len(directions)), top + below + 0.6 * lines),
@@ -184,14 +184,19 @@ def _time_lines(axes: Axes, timings: Timings, look: Look, is_first: bool) -> Non
 
 
 def _speedups(timings: Timings) -> list[float]:
-    """Return the speed-ups of all kernels but the baseline, and the ends of their intervals."""
-    rows = [row for row in timings.rows if row.kernel != timings.baseline]
+    """Return the speed-ups of all kernels but the baseline, and the ends of their intervals, of which something can be told."""
+    rows = [row for row in timings.rows if row.kernel != timings.baseline and row.outcome != "unknown"]
     return [end for row in rows for end in (row.speedup, row.speedup_low, row.speedup_high) if end]
+
+
+def _ratio(row: Row) -> tuple[float, float | None, float | None]:
+    """Return what is drawn of a speed-up: nothing where nothing can be told, as a line through noise is a zigzag."""
+    return (math.nan, None, None) if row.outcome == "unknown" else (row.speedup, row.speedup_low, row.speedup_high)
 
 
 def _speedup_lines(axes: Axes, timings: Timings, look: Look, _: bool) -> None:
     axes.set_yscale("log")
-    _curves(axes, timings, look.without(timings.baseline), lambda row: (row.speedup, row.speedup_low, row.speedup_high))
+    _curves(axes, timings, look.without(timings.baseline), _ratio)
     axes.axhline(1, color=BASELINE_COLOUR, linewidth=1)
 
 
@@ -216,13 +221,15 @@ def _speedup_bars(axes: Axes, timings: Timings, look: Look, is_first: bool) -> N
     axes.set_xscale("log")
     low, high = ratio_ticks(axes.xaxis, _speedups(timings), 5)
     for place, row, style in look.bars(timings):
-        if row.speedup_low and row.speedup_high:
-            axes.plot([row.speedup_low, row.speedup_high], [place, place], color=style.color, linewidth=3, alpha=0.6)
-        axes.plot([row.speedup], [place], marker=style.marker, color=style.color, markersize=5)
+        at, low_end, high_end = _ratio(row)
+        if low_end and high_end:
+            axes.plot([low_end, high_end], [place, place], color=style.color, linewidth=3, alpha=0.6)
+        axes.plot([at], [place], marker=style.marker, color=style.color, markersize=5)
         text = f"{three(row.speedup)}x" if row.outcome in ("faster", "slower") else row.finding
-        along = math.log(row.speedup / low) / math.log(high / low)
+        at = 1.0 if math.isnan(at) else at
+        along = math.log(at / low) / math.log(high / low)
         side = "left" if along < 0.25 else "right" if along > 0.75 else "center"
-        axes.annotate(text, (row.speedup, place), (0, 5), textcoords="offset points", ha=side, fontsize=7.5, bbox=WHITE)
+        axes.annotate(text, (at, place), (0, 5), textcoords="offset points", ha=side, fontsize=7.5, bbox=WHITE)
     axes.axvline(1, color=BASELINE_COLOUR, linewidth=1, zorder=0)
     names_at_left(axes, list(look.styles), is_first)
     axes.set_xlabel(f"speed-up over {timings.baseline}", fontsize=9)

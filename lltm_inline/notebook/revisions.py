@@ -13,7 +13,7 @@ from ..tables.history import Course, courses_of, revisions_of
 from .figure import BASELINE_COLOUR, GREY, Style, open_figure, plain, ratio_ticks, styles_of, time_ticks
 
 #: States under which nobody would take a revision for a good one, however fast it is.
-_LOUD = ("WRONG", "CRASHES", "does not compile")
+_LOUD = ("WRONG", "CRASHES", "TIMES OUT", "does not compile")
 
 
 def plot_history(history: History, size: tuple[float, float] | None) -> Figure:

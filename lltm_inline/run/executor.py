@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..autopsy.crash import tail
 from ..base.progress import Listener, listening
 from ..model.registry import Kernel
 from ..workers.client import worker
@@ -110,7 +111,8 @@ def _run_in_worker(task: Task, setting: Setting, on_event: Listener, tensors: Se
     return result
 
 
-def echo(output: str) -> None:
-    """Print what a kernel has printed in the worker."""
+def echo(output: str, most: int | None = None) -> None:
+    """Print what a kernel has printed in the worker: all of it, or the last lines of one that ran thousands of times."""
     if output:
-        sys.stdout.write(output if output.endswith("\n") else f"{output}\n")
+        text = output if most is None else tail(output, most)
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")

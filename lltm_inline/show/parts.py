@@ -139,6 +139,26 @@ def _short(text: str) -> str:
     return "/".join(f"{int(number) / 1000:.0f}k" if len(number) > 4 else number for number in (wrong, count))
 
 
+@dataclass(frozen=True)
+class Prose:
+    """What is said of a row in sentences: the last of its cells, which stands below the others across the table."""
+
+    content: object
+
+
+def with_code(text: str) -> Html:
+    """Write what stands between backticks as code.
+
+    Example:
+        >>> with_code("call `f`"), with_code("a lone `")
+        ('call <code>f</code>', 'a lone `')
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one without a partner is no markup
+        return join([text])
+    return join(tag("code", part) if number % 2 else part for number, part in enumerate(parts))
+
+
 def table(
     head: Sequence[object],
     rows: Sequence[Sequence[object]],
@@ -147,33 +167,40 @@ def table(
     label: str = "",
     hide_caption: bool = False,
 ) -> Html:
-    """Lay out a table with a caption; the first cell of each row is its heading, a row of one cell heads a group.
+    """Lay out a table below its heading; the first cell of each row is its heading, a row of one cell heads a group.
+
+    The heading does not scroll with a table that is wider than its place, nor is it squeezed into the width of a narrow one.
 
     Args:
         head: the names of the columns: text, HTML or a `Cell`; empty for none.
         rows: the cells of each row, in the same form.
         caption: what the table shows.
         label: of the region that scrolls; the caption unless given.
-        hide_caption: leave the caption to screen readers, where a line above says the same.
+        hide_caption: leave it out, where a line above says the same.
 
     Example:
         >>> table(["kernel", "time"], [["axpy/cpp", Cell("2 µs", align="num")]], caption="times").count("scope=")
         3
     """
-    columns = max([len(head), *map(len, rows)])
+    columns = max([len(head), *(sum(not isinstance(cell, Prose) for cell in row) for row in rows)])
     heads = tag("thead", tag("tr", *(_cell(cell, "th", scope="col") for cell in head))) if head else ""
     body = []
     for row in rows:
         first, *others = row
+        said = others.pop() if others and isinstance(others[-1], Prose) else None
+        assert said is None or isinstance(said, Prose)
         if not others and columns > 1:
             group = tag("th", first, colspan=str(columns), scope="rowgroup")
             body.append(tag("tr", group, cls="li-group"))
         else:
             cells = [_cell(first, "th", scope="row", extra="li-name"), *(_cell(cell, "td") for cell in others)]
             body.append(tag("tr", *cells))
-    titled = tag("caption", tag("span", caption, cls="li-hidden") if hide_caption else caption)
-    inner = tag("table", titled, heads, tag("tbody", *body))
-    return tag("div", inner, cls="li-wide", role="group", aria_label=label or _words(caption), tabindex="0")
+        if said is not None:
+            body.append(tag("tr", tag("td", said.content, colspan=str(columns)), cls="li-prose"))
+    title = "" if hide_caption else tag("p", tag("b", caption), cls="li-title")
+    inner = tag("table", heads, tag("tbody", *body))
+    named = label or _words(caption)
+    return join([title, tag("div", inner, cls="li-wide", role="group", aria_label=named, tabindex="0")])
 
 
 def _cell(value: object, name: str, *, scope: str = "", extra: str = "") -> Html:

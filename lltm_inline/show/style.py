@@ -90,8 +90,8 @@ background:none;color:inherit;padding:0}
 & pre{white-space:pre;overflow-x:auto;line-height:1.4;padding-bottom:.35em}
 & table pre{margin:0}
 & pre code{white-space:inherit}
-& .li-wrap,& .li-wrap code{white-space:pre-wrap;overflow-wrap:anywhere}
-& .li-scroll{overflow:auto;max-height:38em}
+& .li-wrap,& .li-wrap code{white-space:pre-wrap;overflow-wrap:break-word}
+& .li-scroll{overflow:auto;max-height:116em}
 & .li-wide{overflow-x:auto}
 & .li-row{display:block;padding-right:1em}
 & .li-no{display:inline-block;width:4.6em;box-sizing:border-box;padding-right:1.2em;text-align:right;white-space:pre;\
@@ -100,7 +100,7 @@ user-select:none;color:color-mix(in srgb,currentColor FAINT%,transparent)}
 & .li-message{display:block;white-space:pre-wrap;margin:0 0 .2em 4.2em;padding:.25em .8em;max-width:60em;\
 font-family:var(--jp-content-font-family,var(--vscode-font-family,system-ui,sans-serif))}
 & .li-at{text-decoration:underline wavy;text-underline-offset:.2em}
-& .li-note{margin:.4em 0;padding:.35em .8em;border-left:3px solid #8888;overflow-wrap:anywhere}
+& .li-note{margin:.4em 0;padding:.35em .8em;border-left:3px solid #8888;overflow-wrap:break-word}
 & .li-good{background:TINT-good;border-color:#2ea043}
 & .li-bad{background:TINT-bad;border-color:#e5333b}
 & .li-plain{background:TINT-plain}
@@ -114,9 +114,10 @@ font-family:var(--jp-content-font-family,var(--vscode-font-family,system-ui,sans
 & summary{cursor:pointer}
 & details>:not(summary){margin-left:1.1em}
 & table{border-collapse:collapse;table-layout:auto;margin:.3em 0;font-size:inherit;color:inherit}
-& table caption{caption-side:top;text-align:left;font-weight:bold;padding:.1em 0 .3em;color:inherit}
+& .li-title{margin:.5em 0 .2em}
 & table tbody tr,& table thead tr{background:none;text-align:left}
-& table th,& table td{text-align:left;vertical-align:baseline;padding:.18em .7em .18em 0;white-space:normal;font-weight:normal}
+& table th,& table td{text-align:left;vertical-align:baseline;padding:.18em .7em .18em 0;white-space:normal;\
+overflow-wrap:normal;word-break:normal;font-weight:normal}
 & table thead th{border-bottom:1px solid #8888;vertical-align:bottom}
 & table tbody tr:hover{background:TINT-plain}
 & table th.li-name{white-space:nowrap}
@@ -127,6 +128,7 @@ font-family:var(--jp-content-font-family,var(--vscode-font-family,system-ui,sans
 & table .li-good{background-color:TINT-good}
 & table .li-bad{background-color:TINT-bad;font-weight:bold}
 & table .li-plain{background-color:TINT-plain}
+& table .li-prose td{padding-left:1.4em}
 & table .li-group th{font-weight:bold;padding-top:.6em}
 & table .li-group code{font-weight:normal}
 & svg.li-bar{display:inline-block;vertical-align:-2px;max-width:none}

@@ -179,19 +179,30 @@ def cpp_declaration(kernel: Kernel, op: Op, extras: int = 0) -> str:
     return f"{returned_type(outputs, kernel.api)} {kernel.functions[0]}({parameters})"
 
 
-def skeleton(op: Op) -> str:
-    """Write a text that fits an op and computes nothing yet.
+def skeleton(op: Op, name: str) -> Kernel:
+    """Make a kernel whose text fits an op, computes nothing yet, and has the headers of all that ATen computes.
 
     Example:
         >>> from lltm_inline import registry
-        >>> skeleton(registry.ops["axpy"]).split("\\n")[3]
+        >>> skeleton(registry.ops["axpy"], "axpy/mine").cpp.split("\\n")[3]
         'at::Tensor forward(const at::Tensor& x, const at::Tensor& y) {'
     """
-    declaration = cpp_declaration(Kernel(f"{op.name}/mine", cpp="..."), op)
-    return (
-        f"#include <ATen/core/Tensor.h>\n#include <stdexcept>\n\n{declaration} {{\n"
-        '  throw std::runtime_error("forward is not written yet");\n}\n'
-    )
+    gradients = len(op.gradients)
+    saved = [one.name for one in op.signature.inputs if one.type == "Tensor" and not one.alias] if gradients else []
+    kernel = Kernel(name, cpp="...", saves=tuple(saved))
+    heads = [cpp_declaration(kernel, op)]
+    if gradients:
+        given = [f"{cpp_type(a, kernel.api)} {a.name}" for a in backward_arguments(kernel, op, Interface(0, True))]
+        taken_ = ", ".join([*given, f"std::array<bool, {gradients}> wanted"])
+        heads.append(
+            f"// To be left out where forward is calls of ATen alone, such as 2 * x: autograd knows their gradients.\n"
+            f"{tuple_of(gradients, kernel.api)} backward({taken_})"
+        )
+    bodies = [
+        f'{head} {{\n  throw std::runtime_error("{of} is not written yet");\n}}\n'
+        for head, of in zip(heads, kernel.functions, strict=False)
+    ]
+    return replace(kernel, cpp="\n".join(["#include <ATen/ATen.h>\n#include <stdexcept>\n", *bodies]))
 
 
 def returned_type(outputs: Sequence[Argument], api: str) -> str:

@@ -16,7 +16,8 @@ from .table import aligned
 from .timings import Row, Timings
 from .words import outcome, sentence, spread_text
 
-_STATES = {"built": "compiles", "failed": "does not compile", "right": "right", "wrong": "WRONG", "crashed": "CRASHES"}
+_STATES = {"built": "compiles", "failed": "does not compile", "right": "right", "wrong": "WRONG", "crashed": "CRASHES",
+           "timeout": "TIMES OUT"}  # fmt: skip
 #: What is never the best, however fast it is.
 _BAD = ("failed", "wrong", "crashed")
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -84,7 +85,7 @@ class Course:
 
     @property
     def spark(self) -> str:
-        """The times as a row of bars from zero: the lower, the faster.
+        """The times as a row of bars from zero: the lower, the faster; nothing of one alone, which would be a black block.
 
         Example:
             >>> what = dict(op="axpy", size={"B": 3}, direction="forward", dtype="float32", device="cpu", calls=1, samples=9)
@@ -93,7 +94,8 @@ class Course:
             '█▄▁'
         """
         most = max(step.row.median for step in self.steps)
-        return "".join(_BLOCKS[math.ceil(step.row.median / most * len(_BLOCKS)) - 1] for step in self.steps)
+        blocks = [_BLOCKS[math.ceil(step.row.median / most * len(_BLOCKS)) - 1] for step in self.steps]
+        return "".join(blocks) if len(blocks) > 1 else ""
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
@@ -110,7 +112,8 @@ def revisions_of(history: History) -> tuple[Revision, ...]:
     for kernel in filter(registry.is_noted, history):
         parent = registry.parent_of(kernel)
         changed = diff(parent, kernel).lines if parent is not None else 0
-        state = registry.state(kernel.label).name
+        state, hint = registry.state(kernel.label)
+        state = "timeout" if state == "crashed" and "time-out after" in hint else state
         words = _STATES.get(state, "ships" if registry.is_shipped(kernel) else "not built")
         is_current = kernel.revision == registry[kernel.name].revision
         rows.append(Revision(kernel.label, parent.label if parent else "", changed, words, is_current))
@@ -204,6 +207,9 @@ def history_text(history: History) -> str:
     for subject, courses in courses_of(history).items():
         rows: list[Sequence[str]] = []
         for course in courses:
-            rows += [(f"{course.case}  {course.spark}",), *((f"  {label}", *rest) for label, *rest in course.cells)]
+            rows += [
+                (f"{course.case}  {course.spark}".rstrip(),),
+                *((f"  {label}", *rest) for label, *rest in course.cells),
+            ]
         lines += ["", f"time per call (quartiles), {subject}", *aligned(rows)]
     return "\n".join(lines)

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -234,9 +235,13 @@ class Table(JsonFile, Generic[_Row]):
     def __str__(self) -> str:
         if not self.rows:
             return self._nothing
-        lines: list[Sequence[str]] = [("", *self._heads)]
+        texts = {case: [self.cells(row) for row in rows] for case, rows in self.cases().items()}
+        columns = zip(*(cells for beside in texts.values() for cells in beside), strict=True)
+        known = [bool(any(column)) for column in columns]  # of an op without a cost there are no rates
+        lines: list[Sequence[str]] = [("", *compress(self._heads, known))]
         for case, rows in self.cases().items():
-            lines += [(case,), *((f"  {row.kernel}", *self.cells(row)) for row in rows)]
+            pairs = zip(rows, texts[case], strict=True)
+            lines += [(case,), *((f"  {row.kernel}", *compress(cells, known)) for row, cells in pairs)]
         return "\n".join([self.caption, "", *aligned(lines), "", *self._warnings(), self.conditions()])
 
     __repr__ = __str__

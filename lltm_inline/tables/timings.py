@@ -13,7 +13,7 @@ from ..base.above import Shown
 from ..base.arguments import one_of
 from ..base.device import DEVICES
 from .table import BaseRow, Table, text_or_none
-from .words import comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
+from .words import CROWD, comparison, finding, interval_text, outcome, sentence, share_text, spread_text, three
 
 #: What can be timed: `both` is forward and backward in one go.
 DIRECTIONS = ("forward", "backward", "both")
@@ -51,6 +51,7 @@ class Row(BaseRow):
         torch: its version.
         compiler: its name and version; empty for a Python kernel.
         cpu: name of the processor, or of the GPU for the device `cuda`.
+        others: at how many processors other programs worked just before.
     """
 
     kernel: str
@@ -76,6 +77,7 @@ class Row(BaseRow):
     torch: str = ""
     compiler: str = ""
     cpu: str = ""
+    others: float = field(default=0.0, metadata=_ANY, compare=False)
 
     _where: ClassVar[str] = "a row of timings"
 
@@ -178,7 +180,15 @@ class Timings(Table[Row], Shown):
 
     def _beside(self) -> list[str]:
         """Return a line that says what the times must not be taken for."""
-        return [f"These are {said}" for said in dict.fromkeys(row.beside for row in self.rows) if said]
+        said = [f"These are {said}" for said in dict.fromkeys(row.beside for row in self.rows) if said]
+        return [*said, *filter(None, [self.crowd])]
+
+    @property
+    def crowd(self) -> str:
+        """That other programs worked when it began, where they did: what is said beside the times from the first drawing on."""
+        most = max((row.others for row in self.rows), default=0.0)
+        told = f"This machine is busy: others had {most:.1f} of its processors as the timing began. Times and ratios are in doubt"
+        return told if most > CROWD else ""
 
     def _findings(self) -> list[str]:
         """Return the lines of the verdict that say how kernels compare."""
@@ -241,9 +251,9 @@ class Timings(Table[Row], Shown):
         ratio = "1x"
         if row.kernel != self.baseline:
             ends = (
-                f" ({interval_text(row.speedup_low, row.speedup_high)})" if row.speedup_low and row.speedup_high else ""
+                f"({interval_text(row.speedup_low, row.speedup_high)})" if row.speedup_low and row.speedup_high else ""
             )
-            ratio = f"{three(row.speedup)}x{ends} {row.finding}"
+            ratio = row.words if row.outcome == "unknown" else f"{three(row.speedup)}x {ends} {row.finding}"
         rates = (three(rate) if rate else "" for rate in (row.gflop_per_s, row.gb_per_s))
         time = spread_text(row.median, row.q1, row.q3)
         return time, ratio, *rates, share_text(row.share, row.bound_by)

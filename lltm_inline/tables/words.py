@@ -13,6 +13,8 @@ from collections.abc import Mapping
 NOISE_FLOOR = 1.01
 #: Intervals that hold 1 and reach farther from it than this leave room for a difference that matters.
 TOO_WIDE = 1.2
+#: From so many processors on at which other programs work, what is measured meanwhile is in doubt.
+CROWD = 0.25
 #: Shares of a machine's speed of copying beyond this are no noise: the copy does not stay in the cache.
 BEYOND_MEMORY = 1.1
 
@@ -141,13 +143,13 @@ def comparison(speedup: float, low: float | None, high: float | None) -> str:
         >>> comparison(1.02, 0.99, 1.04)
         'no measurable difference (0.99-1.04)'
         >>> comparison(1.5, None, None)
-        'too few rounds to tell (1.50x)'
+        'too few rounds to tell'
         >>> comparison(1.5, 0.05, 145)
         'too noisy to tell (0.05-145)'
     """
     found = finding(low, high)
     if low is None or high is None:
-        return f"{found} ({three(speedup)}x)"
+        return found  # a ratio of which nothing can be told means nothing
     if found not in ("faster", "slower"):
         return f"{found} ({interval_text(low, high)})"
     if found == "slower":

@@ -31,6 +31,7 @@ def test_make_lab_opens_the_lesson() -> None:
     plan = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     opened = re.search(r"jupyter lab --notebook-dir=notebooks --LabApp.default_url=/lab/tree/(00_\S+)", plan)
     assert opened and (ROOT / "notebooks" / opened[1]).exists() and "--LabApp.news_url=None" in plan
+    assert '"fetchNews": "false"' in plan, "a home without settings is not asked"
 
 
 def test_lesson_runs_to_its_end(notebook: NotebookPage) -> None:

@@ -220,6 +220,22 @@ def test_a_cell_that_runs_again_moves_nothing(notebook: NotebookPage) -> None:
     assert len(far) > 1 and max(far) - min(far) <= 8, told
 
 
+def test_a_saved_panel_is_a_picture_when_the_file_is_opened_again(notebook: NotebookPage) -> None:
+    """Its text stands there, which says how to have the panel, and no word of a widget that was not found."""
+    name = notebook.lab.write("panel-saved.ipynb", [LOAD, SHOW])
+    notebook.open(name)
+    notebook.run_all()
+    expect(Panel(notebook, 1).part("build")).to_be_visible()
+    notebook.save()
+    notebook.lab.reset()
+    notebook.open(name)
+    error = notebook.page.get_by_text("Error displaying widget", exact=False)
+    expect(error).to_have_count(1)  # it is there by now
+    expect(error).to_be_hidden()
+    expect(notebook.output(1)).to_contain_text("run the cell for the panel itself")
+    notebook.shot("panel-saved")
+
+
 def test_reload_and_restart_lose_nothing(notebook: NotebookPage) -> None:
     """What was typed and never built outlives F5 and Restart Kernel, and so do the revisions, under their numbers."""
     notebook.open(notebook.lab.write("panel-restart.ipynb", [LOAD, SHOW]))

@@ -120,6 +120,12 @@ def test_bad_line_is_refused(line: str, message: str) -> None:
         ("%kernel asm axpy/cuda --remarks", "--remarks with --device cuda: "),
         ("%%load_inline square --reference 3", "from_load_inline(), 'square': --reference 3, want a function"),
         ("%%load_inline square --inputs 3", "from_load_inline(), 'square': --inputs 3, want the arguments of one call"),
+        (
+            "%%load_inline square --reference torch.sqare",
+            "--reference torch.sqare cannot be computed in this notebook: ValueError",
+        ),
+        ("%%load_inline square --check yes", "--check takes no value: --check"),
+        ("%%load_inline square --check", "--check compares with a reference: add --reference EXPRESSION"),
         ("%%load_inline square --device cuda", "It runs on 'cpu': say --device cpu"),
     ],
 )
@@ -466,14 +472,14 @@ def words(cell: str) -> tuple[str, ...]:
 
 
 def test_revision_table_shows_itself(op: Any) -> None:
-    """A history is text and a table with a caption and headings."""
+    """A history is text and a table with a heading of its own and headings."""
     first = li.registry["tiny/stable"]
     li.registry.register(first.replace(params={"FACTOR": 3}))
     li.registry.note(li.registry["tiny/stable@1"], "wrong", "x")
     table = li.registry.history("tiny/stable")
     assert "-> tiny/stable@1            WRONG            1 line from tiny/stable" in str(table)
     page = table._repr_html_()
-    assert "<caption" in page and 'scope="row"' in page and "WRONG" in page and "current" in page
+    assert 'class="li-title"' in page and 'scope="row"' in page and "WRONG" in page and "current" in page
 
 
 @pytest.mark.full

@@ -490,6 +490,19 @@ def test_what_a_verb_prints_is_in_the_log(session: Session) -> None:
     assert any("printed: " in line and "hello from C++" in line for line in logged(session)), logged(session)
 
 
+def test_of_what_a_kernel_prints_thousands_of_times_the_end_is_shown(
+    tiny: Callable[..., li.Kernel], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A benchmark prints the last lines, as a check's report has them, and says how many it has left out."""
+    talking = STABLE.replace(LOOP, f'std::printf("hello\\n");\n  {LOOP}').replace(
+        "#include", "#include <cstdio>\n#include", 1
+    )
+    kernel = li.registry.register(tiny(text=talking))
+    li.benchmark([kernel], [(7,)], seconds=0.02, check=False, progress=False)
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert "left out)" in first and lines == ["hello"] * 20
+
+
 def test_listeners_that_overlap_leave_nothing_behind() -> None:
     """However two threads begin and end to be listened to, prints and warnings go where they went before."""
     before = sys.stdout, warnings.showwarning
@@ -602,6 +615,7 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
     do(session, "revert")
     assert session.state["marks"] == marks
     do(session, "edit", options={"hot_lines": True})
+    assert logged(session)[-1] == "hot lines: comes once Check finds the kernel right"
     assert "Where the time goes is told of a kernel that is right: Check it." in session.state["assembly"]
     do(session, "check")
     said = session.state["assembly"]
@@ -610,7 +624,9 @@ def test_remarks_hot_lines_and_roofs_are_shown_if_asked_for() -> None:
     )
     do(session, "edit", options={"remarks": False})
     assert "what the compiler says" not in session.state["assembly"] and session.state["marks"] == []
-    do(session, "benchmark", options={"roofline": True})
+    do(session, "edit", options={"roofline": True})
+    assert logged(session)[-1] == "roofline: comes with the next Benchmark"
+    do(session, "benchmark")
     assert "under the roofs of" in session.state["timings"] and "of the roof above it" in session.state["timings"]
 
 
@@ -707,6 +723,13 @@ def test_a_new_kernel_fits_its_op_and_is_to_be_written(session: Session) -> None
     )
     do(session, "build")
     assert "forward is not written yet" in session.state["report"]
+    text = session.state["texts"]["cpp"]
+    assert "at::Tensor backward(const at::Tensor& d_y, const at::Tensor& x, std::array<bool, 1> wanted) {" in text
+    only_aten = text.partition("// To be left out")[0].replace(
+        'throw std::runtime_error("forward is not written yet")', "return 2 * x"
+    )
+    do(session, "build", texts={"cpp": only_aten})
+    assert "'tiny/mine@1' is right" in logged(session)[-1], logged(session)
     for name, words in (
         ("stable", "there is a kernel tiny/stable already"),
         ("lltm/x", "makes kernels of op 'tiny'"),
@@ -761,5 +784,8 @@ def test_how_to_build_and_time(session: Session) -> None:
         ("--sizes 1,2", "does not fit: want 1"),
         ("--seconds 0", "--seconds 0, want"),
     ):
+        timings = session.state["timings"]
         do(session, "edit", options={"how": how})
-        assert words in logged(session)[-1] and session.state["options"]["how"].startswith("--sizes 11")
+        assert words in logged(session)[-1] and session.state["options"]["how"] == how, "it stays, to be mended"
+        do(session, "benchmark")
+        assert words in logged(session)[-1] and session.state["timings"] == timings, "nothing runs with other sizes"

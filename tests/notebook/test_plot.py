@@ -9,10 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from lltm_inline.errors import InputError
+from lltm_inline.notebook.bars import picture
 from lltm_inline.notebook.plot import plot
 from lltm_inline.tables.timings import DIRECTIONS, Row, Timings
 from tests.html_checks import read
@@ -94,7 +96,18 @@ def test_what_is_no_finding_is_not_shown_as_one():
     same = timings(SWEEP[:1], KERNELS[:2], ["both"], speedup=1.05, speedup_low=0.98, speedup_high=1.1)
     assert "no measurable difference" in texts(plot(same))
     few = timings(SWEEP[:1], KERNELS[:2], ["both"], speedup=1.05, speedup_low=None, speedup_high=None)
-    assert "too few rounds" in texts(plot(few))
+    figure = plot(few)
+    assert "too few rounds" in texts(figure)
+    assert not any(np.isfinite(line.get_xdata()).any() for line in figure.axes[1].lines[:-1]), "no point, no interval"
+
+
+def test_of_too_few_rounds_there_is_no_zigzag():
+    """A line of speed-ups leaves out the sizes at which nothing can be told; a busy machine is named beside the conditions."""
+    few = timings(SWEEP, KERNELS[:2], ["both"], speedup=7.09, speedup_low=None, speedup_high=None, others=1.6)
+    figure = plot(few)
+    drawn = figure.axes[1].lines[0]
+    assert not np.isfinite(drawn.get_ydata()).any() and "This machine is busy" in texts(figure)
+    assert "<circle" not in picture(few)
 
 
 def test_mixed_sizes_stand_in_order_of_their_time():

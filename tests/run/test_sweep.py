@@ -96,7 +96,7 @@ def test_a_sweep_shows_itself_as_text_and_as_a_table(swept):
     for shown in (str(swept), swept._repr_html_()):
         for part in ("SPIN", "best ", "as it stands", "not timed", "timed a second time", "torch"):
             assert part in shown, part
-    assert "<caption" in swept._repr_html_() and 'scope="row"' in swept._repr_html_()
+    assert 'class="li-title"' in swept._repr_html_() and 'scope="row"' in swept._repr_html_()
 
 
 def test_files_give_back_what_was_found(swept, tmp_path):

@@ -120,7 +120,7 @@ def test_rows_are_frozen():
         (1.09, 1.0099, 1.19, "no measurable difference (1.00-1.19)"),
         (1.12, 1.0099, 1.24, "too noisy to tell (1.00-1.24)"),
         (1.5, 0.05, 145, "too noisy to tell (0.05-145)"),
-        (2.0, None, None, "too few rounds to tell (2.00x)"),
+        (2.0, None, None, "too few rounds to tell"),
         (120.4, 118.2, 130.0, "120x faster (118-130)"),
     ],
 )
@@ -164,6 +164,27 @@ def test_verdict_of_a_kernel_alone_and_of_too_few_rounds():
     few = [make_row(size=size, speedup_low=None, speedup_high=None) for size in SIZES]
     text = Timings((*(make_baseline(size=size) for size in SIZES), *few), "toy/python").verdict()
     assert "faster" not in text and "too few rounds" in text
+
+
+def test_a_ratio_of_which_nothing_can_be_told_is_not_shown():
+    """In the table the words stand in its place, with the interval where there is one."""
+    few, noisy = (
+        make_row(speedup=7.09, speedup_low=low, speedup_high=high) for low, high in ((None, None), (0.05, 145))
+    )
+    table = Timings((make_baseline(), few), "toy/python")
+    assert table.cells(few)[1] == "too few rounds to tell" and table.cells(noisy)[1] == "too noisy to tell (0.05-145)"
+    assert "7.09" not in str(table)
+
+
+def test_others_at_work_are_told():
+    """What other programs had of the processors is part of the verdict; a little is none."""
+    rows = (make_baseline(others=1.6), make_row(others=1.6))
+    assert (
+        Timings(rows, "toy/python")
+        .verdict()
+        .endswith("others had 1.6 of its processors as the timing began. Times and ratios are in doubt")
+    )
+    assert "busy" not in Timings((make_baseline(others=0.2), make_row(others=0.2)), "toy/python").verdict()
 
 
 def test_verdict_warns_of_a_busy_machine():

@@ -173,7 +173,7 @@ def test_the_worker_tells_between_rounds(tiny):
     assert len(timings.rows) == 6 and type(timings) is Timings
     first = told[0]
     assert first.running is not None and first.running.round == first.rows[0].samples == 1
-    assert first.verdict() == "tiny/python is timed alone: nothing to compare it with"
+    assert first.verdict().startswith("tiny/python is timed alone: nothing to compare it with")
     with pytest.raises(ZeroDivisionError):
         benchmark(["tiny/python"], [(3,)], watch=lambda timings: 1 // 0, **options)
     with pytest.raises(KeyboardInterrupt):
@@ -198,7 +198,7 @@ def planted_row(kernel: str, direction: str, low: float | None, high: float | No
     ("low", "high", "words"),
     [
         (0.97, 1.03, "timed/new against timed/old: no measurable difference yet (0.97-1.03)"),
-        (None, None, "timed/new against timed/old: too few rounds to tell yet (1.00x)"),
+        (None, None, "timed/new against timed/old: too few rounds to tell yet"),
         (1.2, 1.4, "timed/new is 1.30x faster than timed/old (1.20-1.40), not final yet"),
         (0.4, 0.6, "timed/new is 2.00x slower than timed/old (1.66-2.50), not final yet"),
     ],

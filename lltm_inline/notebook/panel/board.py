@@ -192,6 +192,8 @@ def revisions_of(kernel: Kernel) -> list[dict[str, Any]]:
         state, hint = registry.state(one.label)
         if state == "new" and one.revision == 0:
             state = "shipped"
+        if state == "crashed" and "time-out after" in hint:
+            state = "timeout"
         hint = "\n".join([*filter(None, [hint]), *times.get(one.label, ())])
         revisions.append({"label": one.label, "number": one.revision, "state": state, "hint": hint})
     return revisions

@@ -9,7 +9,7 @@ import contextlib
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -88,6 +88,8 @@ class Session(Board):
         #: Kernels that this panel has seen to be right, by device.
         self.right: set[tuple[Kernel, str]] = set()
         self.width = width_of(None, 0)
+        #: What the panel's field says of sizes, seconds, directions and flags, as it last made sense: those that it names.
+        self.how: dict[str, Any] = {}
         #: What was last said of a revision, by label: its report, its marks, and what the compiler remarks of its lines.
         self._outcomes: dict[str, dict[str, Any]] = {}
         self._stop = threading.Event()
@@ -163,19 +165,48 @@ class Session(Board):
                 if value is not None and not isinstance(value, Mapping):
                     raise refusal(name, value, "a dict by name")
             if options is not None:
-                how = parse_how(string("how", options.get("how", "")))
-                if how.get("sizes"):
-                    choose_sizes(self.op, how["sizes"])
                 before = self.state["options"]
                 now = {**before, **options}
+                unread = self._read_how(string("how", now["how"]))
                 if any(now[name] and not before[name] for name in _IN_PANE[1:]):
                     now["assembly"] = True
                 self.tell(options=now)
                 if any(now[name] != before[name] for name in _IN_PANE):
                     self.list_assembly()
+                self._say_when(name for name in now if now[name] and not before[name])
                 self.tell(dirty=self._differs())
+                if unread is not None:
+                    raise unread
             if self._base.python is None:
                 self._take(texts or {}, params or {})
+
+    def _read_how(self, text: str) -> InputError | None:
+        """Read the field of sizes and flags. What makes no sense stays in it, and nothing runs with other sizes meanwhile."""
+        try:
+            how = parse_how(text)
+            if how.get("sizes"):
+                choose_sizes(self.op, how["sizes"])
+        except InputError as error:
+            return error
+        self.how = how
+        return None
+
+    def _say_when(self, ticked: Iterable[str]) -> None:
+        """Say of what was ticked when there will be something to see, where it is not seen at once."""
+        device, is_right = DEVICES[self.device], (self._base, self.device) in self.right
+        when = {
+            "hot_lines": "is for a C++ text"
+            if device.text != "cpp"
+            else ""
+            if is_right
+            else "comes once Check finds the kernel right",
+            "roofline": f"is for times, and Benchmark counts on {self.device}"
+            if device.count_flags
+            else "comes with the next Benchmark",
+        }
+        for name in ticked:
+            if when.get(name):
+                self.log(f"{name.replace('_', ' ')}: {when[name]}")
 
     def _take(self, texts: Mapping[str, Any], params: Mapping[str, Any]) -> None:
         # Values for texts and params that this kernel has not are late ones of the kernel shown before.
@@ -333,11 +364,11 @@ class Session(Board):
         if not name.startswith(f"{self.op.name}/"):
             raise InputError(f"this panel makes kernels of op {self.op.name!r}, such as {self.op.name}/mine")
         with self.lock:
-            kernel = Kernel(name, cpp=skeleton(self.op), doc="Made in the panel.")
+            kernel = replace(skeleton(self.op, name), doc="Made in the panel.")
             kept = self._keep()
             registry.register(kernel)
             self._show(kernel, None)
-            self.log(_with_kept(f"{name} is new: write its forward, and its backward where the op has gradients", kept))
+            self.log(_with_kept(f"{name} is new: write its forward, and its backward where it has one", kept))
         return None
 
     # Beside the verbs
@@ -390,21 +421,19 @@ class Session(Board):
         flags = self.how.get("flags", self._base.flags)
         return {**self.state["texts"], "params": self.state["params"], "flags": flags}
 
-    @property
-    def how(self) -> dict[str, Any]:
-        """What the panel's field says of sizes, seconds, directions and flags: those that it names."""
-        return parse_how(self.state["options"]["how"])
-
     def start(self, verb: str) -> None:
         """Begin `build`, `check` or `benchmark` in the background thread; `stop` ends it.
 
         Raises:
             DefinitionError: no kernel can be made of the text.
+            InputError: the field of sizes and flags makes no sense.
         """
         with self.lock:
             if self.running:
                 self.log(f"{self.state['busy']['verb']} is still running: press Stop first")
                 return
+            if (unread := self._read_how(self.state["options"]["how"])) is not None:
+                raise unread
             known = {one.label for one in registry.history(self._base.name)}
             kernel = self.draft()
             if kernel is not self._base:

@@ -204,7 +204,7 @@ DEVIATIONS = (
         lambda case, op: f"inputs times {case.gain:g}",
         lambda case, seen: (
             f"right for ordinary inputs, wrong when they are {case.gain:g} times larger: exp() overflows; "
-            "use the saved activation or expm1"
+            "subtract the row's maximum first where it is a softmax, else use the saved activation or expm1"
         ),
     ),
     Deviation(

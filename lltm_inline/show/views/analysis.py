@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...base.arguments import plural
 from ...tables.words import percent
 from ..markup import Html, join, tag
-from ..parts import Cell, badge, bar, fold, note, paragraph, table
+from ..parts import Cell, Prose, badge, bar, fold, note, paragraph, table, with_code
 from ..source import coloured, instructions
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ def assembly(shown: Assembly) -> Html:
     """Show the loops of a kernel: what each does at a time, and, folded, each line of the text beside its instructions."""
     parts: list[object] = [*_head(shown), *_asked(shown)]
     lines, left = coloured(shown.text, "cpp"), shown.MOST
-    for routine in shown.routines:
-        if routine.loops or routine.uses:
-            parts.append(paragraph(*_named(routine)))
-        for loop, many in routine.kinds:
-            parts.append(fold(_summary(loop, many), _beside(loop, lines, left)))
+    for title, kinds in shown.by_text.items():
+        folds = []
+        for loop, many in kinds:
+            folds.append(fold(_summary(loop, many), _beside(loop, lines, left)))
             left = max(0, left - len(loop.instructions))
+        parts.append(fold(title, join(folds)) if len(folds) > 1 else join([paragraph(title), *folds]))
     parts += [
-        note("plain", said) for said in shown.left_out([loop for each in shown.routines for loop, _ in each.kinds])
+        note("plain", said) for said in shown.left_out([loop for kinds in shown.by_text.values() for loop, _ in kinds])
     ]
     if not shown.loops:
         parts.append(note("plain", shown.without_loops))
@@ -130,15 +130,11 @@ def _remarks(shown: tuple[Remark, ...], text: str, is_beside: bool) -> Html:
         share = [Cell(percent(one.share) if one.share is not None else "", align="num")] * is_measured
         number, code = _linked(str(one.line), lines[one.line - 1])
         kind = "good" if one.is_good and not one.help else "plain"
-        said = join([badge(one.what, kind), f" {one.how}"])
-        rows.append(
-            [*share, number, join([said, ". ", one.help] if one.help else [said])]
-            if is_beside
-            else [*share, number, code, said, one.help]
-        )
+        said = join([badge(one.what, kind), " ", with_code(f"{one.how}. {one.help}" if one.help else one.how)])
+        rows.append([*share, number, *([said] if is_beside else [code, Prose(said)])])
     if not rows:
         return note("plain", "The compiler says nothing of the text, good or bad.")
-    head = ("line", "what it says") if is_beside else ("line", "text", "what the compiler says", "what would help")
+    head = ("line", "what it says" if is_beside else "text, and below it what was done, or why not and what would help")
     return table((*["share"] * is_measured, *head), rows, caption="what the compiler says of the text")
 
 
@@ -146,11 +142,10 @@ def roofline(shown: Roofline) -> Html:
     """Show timings under the roofs: for each row a bar for its share of the roof above it, the roofs folded."""
     rows: list[list[object]] = []
     for row, point in zip(shown.timings.rows, shown.points(), strict=True):
-        drawn = bar(shown.share(row), label=percent(shown.share(row)))
-        reached = join([drawn, tag("div", shown.words(row))])
-        rows.append([row.kernel, shown.timings.case(row), *(Cell(text, align="num") for text in point), reached])
-    head: list[object] = ["kernel", "size", Cell("operations a byte", align="num"), Cell("reached", align="num")]
-    head.append("of the roof above it")
+        drawn = bar(shown.share(row), label=percent(shown.share(row)), width=_NARROW)
+        said = Prose(join([drawn, " ", shown.words(row)]))
+        rows.append([row.kernel, shown.timings.case(row), *(Cell(text, align="num") for text in point), said])
+    head = ["kernel", "size", Cell("per byte", align="num"), Cell("reached", align="num")]
     names = ("threads", "arithmetic", *(level.name for level in shown.roofs[-1].levels))
     names_of_levels = tuple(f"{name} " for name in names)
     roofs = [

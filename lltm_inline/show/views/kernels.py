@@ -92,7 +92,7 @@ def diff(shown: Diff) -> Html:
 
 
 #: The states of a revision that have a colour.
-_STATES = {"right": "good", "WRONG": "bad", "CRASHES": "bad", "does not compile": "bad"}
+_STATES = {"right": "good", "WRONG": "bad", "CRASHES": "bad", "TIMES OUT": "bad", "does not compile": "bad"}
 
 
 def history(shown: History) -> Html:
@@ -108,7 +108,7 @@ def history(shown: History) -> Html:
     parts = [table(head, rows, caption=f"history of {shown[0].name}")]
     for subject, courses in courses_of(shown).items():
         lines = [line for course in courses for line in _course(course)]
-        timed = ("revision", Cell("median and quartiles", span=2), "beside what it was edited from", "")
+        timed = ("revision", "beside what it was edited from", Cell("median and quartiles", span=2), "")
         parts.append(table(timed, lines, caption=f"time per call, {subject}"))
     return join(parts)
 
@@ -119,7 +119,7 @@ def _course(shown: Course) -> list[list[object]]:
     for step, (label, time, words, best) in zip(shown.steps, shown.cells, strict=True):
         ends = [step.row.median / longest, step.row.q1 / longest, step.row.q3 / longest]
         drawn = bar(*ends, kind="good" if best else "plain")
-        lines.append([label, drawn, tag("span", time, cls="li-num"), words, badge(best, "good") if best else ""])
+        lines.append([label, words, drawn, tag("span", time, cls="li-num"), badge(best, "good") if best else ""])
     return lines
 
 

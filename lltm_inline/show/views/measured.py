@@ -29,9 +29,9 @@ def timings(shown: Timings) -> Html:
         longest = max(row.q3 for row in rows)
         drawn = bar(row.median / longest, row.q1 / longest, row.q3 / longest, kind=_KINDS.get(row.outcome, "plain"))
         said = _figure(cells[1]) if row.kernel == shown.baseline else _compared(row, cells[1])
-        return [drawn, _figure(cells[0]), said, *(Cell(cells[number], align="num") for number in known)]
+        return [said, drawn, _figure(cells[0]), *(Cell(cells[number], align="num") for number in known)]
 
-    head: list[object] = ["kernel", Cell("median and quartiles", span=2), "speed-up"]
+    head: list[object] = ["kernel", "speed-up", Cell("median and quartiles", span=2)]
     head += [Cell(_RATES[number - 2], align="num") for number in known]
     return _table(shown, head, line)
 
@@ -115,6 +115,8 @@ def _figure(text: str) -> Html:
 
 def _compared(row: Row, ratio: str) -> Html:
     """Say with a sign, a word and a colour how a row compares with the baseline."""
+    if row.outcome == "unknown":
+        return tag("span", ratio, cls="li-num li-faint li-small")
     ratio = ratio.removesuffix(f" {row.finding}")
     if row.outcome in _SIGNS:
         sign = tag("span", f" {_SIGNS[row.outcome]}", aria_hidden="true")

@@ -29,7 +29,9 @@ def report(shown: Report) -> Html:
     if shown.ok or shown.forward_only:
         verdict = badge(shown.verdict, "good" if shown.ok else "plain")
     else:
-        verdict = badge("crashed" if shown.crash is not None else "wrong", "bad")
+        verdict = badge(
+            "wrong" if shown.crash is None else "timed out" if shown.crash.kind == "timeout" else "crashed", "bad"
+        )
     cases = sum(section.cases for section in shown.sections)
     count = plural(cases, "case") if cases else "nothing could be checked"
     head = paragraph(verdict, " ", tag("b", shown.kernel), f" on {shown.device}: {count}, {shown.seconds:.1f} s")

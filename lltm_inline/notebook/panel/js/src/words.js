@@ -24,6 +24,7 @@ export const STATES = {
   wrong: { sign: "✗", word: "wrong", says: "wrong" },
   failed: { sign: "✗", word: "error", says: "does not compile" },
   crashed: { sign: "✗", word: "crash", says: "crashed" },
+  timeout: { sign: "✗", word: "time-out", says: "did not come back in time" },
 };
 
 export const VERBS = {
