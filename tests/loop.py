@@ -94,6 +94,7 @@ compiling/cache.py     compiling/test_cache compiling/test_integrity compiling/t
 compiling/header.py    compiling/test_compiler compiling/test_killed compiling/test_cache
 compiling/header_process.py  compiling/test_compiler compiling/test_killed
 compiling/nvcc.py      compiling/test_nvcc compiling/test_toolchain test_doctor
+compiling/light.py     compiling/test_light
 compiling/stubs.py     compiling/test_linkers* compiling/test_compiler
 compiling/toolchain.py  compiling/test_toolchain compiling/test_integrity compiling/test_linkers test_doctor
 compiling/watch.py     compiling/test_killed compiling/test_cache test_stop

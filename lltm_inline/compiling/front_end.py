@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from ..base.files import UTF8
 from ..diagnosis.diagnostics import Diagnostic, parse
+from . import light
 from .failures import refuse_devices
 from .header import header_flags, torch_cflags
 from .job import Job
@@ -58,10 +59,18 @@ class FrontEnd:
             BuildError: the text includes what is no file.
         """
         refuse_devices(job)
+        said = self._said(job, asked)
+        if said is not None and light.may_be_cause_of(said, job):
+            said = self._said(light.whole(job), asked)
+        if said is None or asked != self._asked:
+            return None
+        return parse(said, label=job.label, sources=job.sources)
+
+    def _said(self, job: Job, asked: int) -> str | None:
         precompiled = header_flags(job.toolchain, job.prelude) if job.prelude else ()
         if not precompiled:
             return None
-        flags = [*shlex.split(" ".join(precompiled)), *torch_cflags(), *job.cflags]
+        flags = [*shlex.split(" ".join(precompiled)), *torch_cflags(job.prelude or ""), *job.cflags]
         command = [job.toolchain.compiler, *flags, "-fsyntax-only", "-x", "c++", "-"]
         with self._lock:
             if asked != self._asked:
@@ -77,8 +86,7 @@ class FrontEnd:
                 env={**os.environ, "LC_ALL": "C"},
             )
         try:
-            said = process.communicate(job.text, timeout=_SECONDS)[1]
+            return str(process.communicate(job.text, timeout=_SECONDS)[1])
         except subprocess.TimeoutExpired:
             self.ask()
             return None
-        return parse(said, label=job.label, sources=job.sources) if asked == self._asked else None

@@ -24,7 +24,7 @@ from pathlib import Path
 from ..base.files import UTF8
 from ..base.flags import STANDARD
 from ..source.template import prelude_text, runtime_text
-from . import cache, environment, stubs
+from . import cache, environment, light, stubs
 from .toolchain import Toolchain
 
 #: g++ writes up to half a gigabyte; with less room than this the header is left out.
@@ -56,12 +56,15 @@ _RUNTIME, _MACROS = "runtime.o", "macros.txt"
 _MACRO = re.compile(r"^#define (\w+)(?! \1$)", re.MULTILINE)
 
 
-def torch_cflags() -> tuple[str, ...]:
-    """Return the flags that `load_inline` itself puts in front: a precompiled header must be made with the same."""
+def torch_cflags(prelude: str = "") -> tuple[str, ...]:
+    """Return the flags that `load_inline` itself puts in front, behind those that make torch's headers light for texts of a prelude.
+
+    A precompiled header must be made with the same.
+    """
     from torch.utils.cpp_extension import include_paths
 
     system = [flag for path in [*include_paths(), python_include()] for flag in ("-isystem", path)]
-    return ("-DTORCH_API_INCLUDE_EXTENSION_H", *system, "-fPIC", STANDARD)
+    return (*light.flags(prelude), "-DTORCH_API_INCLUDE_EXTENSION_H", *system, "-fPIC", STANDARD)
 
 
 def python_include() -> str:
@@ -78,7 +81,7 @@ def header_key(toolchain: Toolchain, prelude: str) -> str:
     version_file = Path(torch.__file__).parent / "version.py"
     stamp = f"{torch.__version__} {version_file} {version_file.stat().st_mtime_ns}"
     texts = prelude_text(prelude, apart=True), runtime_text(prelude)
-    flags = toolchain.cflags, torch_cflags(), environment.of_compilers()
+    flags = toolchain.cflags, torch_cflags(prelude), environment.of_compilers()
     return cache.digest("header", toolchain.identity, *flags, stubs.LIBRARIES, _MACROS, *texts, stamp)
 
 
@@ -151,7 +154,7 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
     pch = ("-fpch-instantiate-templates", "-Xclang", "-fno-pch-timestamp") if toolchain.kind == "clang" else ()
     # clang from standard input: it would refuse the header later, when the file it was made from has moved. g++ cannot do that.
     source = "-" if toolchain.kind == "clang" else "prelude.h"
-    command = [toolchain.compiler, *torch_cflags(), *toolchain.cflags]
+    command = [toolchain.compiler, *torch_cflags(prelude), *toolchain.cflags]
     runtime = [*command, *_using(toolchain.kind, Path()), "-c", "-x", "c++", "-", "-o", _RUNTIME]
     job = {
         "command": [*command, *pch, "-x", "c++-header", source, "-o", name],

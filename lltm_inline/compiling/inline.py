@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +25,7 @@ from ..base.files import UTF8
 from ..base.flags import STANDARD
 from ..diagnosis.compiler_log import demangle
 from ..errors import ToolchainError
-from . import cache, environment, header, stubs
+from . import cache, environment, header, light, stubs
 from .nvcc import Nvcc, write_stand_ins
 from .toolchain import ALL_DEFINED, ninja_directory
 
@@ -54,11 +55,11 @@ def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tupl
     if job.only == "ptx":
         return "", _compile_ptx(job, directory)
     if job.only == "object":
-        return "", _with_header(job, lambda precompiled: _compile_whole_object(job, directory, precompiled))
+        return "", _with_header(job, partial(_compile_whole_object, directory=directory))
     if job.only == "remarks":
-        return "", _with_header(job, lambda precompiled: _compile_remarks(job, directory, precompiled))
+        return "", _with_header(job, partial(_compile_remarks, directory=directory))
 
-    def link(precompiled: Sequence[str]) -> tuple[str, str]:
+    def link(job: Job, precompiled: Sequence[str]) -> tuple[str, str]:
         whole, ldflags = [*objects, *_runtime(job, precompiled)], job.toolchain.ldflags
         empty = _stubs(job, precompiled)
         flags = (*empty, *(flag for flag in ldflags if flag != ALL_DEFINED)) if empty else ldflags
@@ -84,7 +85,7 @@ def preprocess(job: Job, directory: Path, result: str) -> str:
     """
     namespace = _fresh_namespace(job.key)
     _write(directory / "main.cpp", job.text)
-    flags = [*header.torch_cflags(), f"-DTORCH_EXTENSION_NAME={namespace}", *job.cflags]
+    flags = [*header.torch_cflags(job.prelude or ""), f"-DTORCH_EXTENSION_NAME={namespace}", *job.cflags]
     _run([job.toolchain.compiler, *flags, "-E", "main.cpp", "-o", result], directory)
     return namespace
 
@@ -120,20 +121,24 @@ def _write(path: str | Path, text: str) -> None:
 _Result = TypeVar("_Result")
 
 
-def _with_header(job: Job, compile: Callable[[Sequence[str]], _Result]) -> _Result:
-    """Compile with the flags of the precompiled header, if there is one.
+def _with_header(job: Job, compile: Callable[[Job, Sequence[str]], _Result]) -> _Result:
+    """Compile with torch's headers light or whole, and with the flags of the precompiled header, if there is one.
 
     A damaged or outdated header (a system header was upgraded) does not keep a kernel from being built: it is thrown
     away, and the text is compiled without.
     """
-    precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
-    try:
-        return compile(precompiled)
-    except RuntimeError as error:
-        if not precompiled or not header.is_cause_of(str(error)):
-            raise
-    header.discard(job.toolchain, job.prelude or "")
-    return compile(())
+
+    def with_either(job: Job) -> _Result:
+        precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
+        try:
+            return compile(job, precompiled)
+        except RuntimeError as error:
+            if not precompiled or not header.is_cause_of(str(error)):
+                raise
+        header.discard(job.toolchain, job.prelude or "")
+        return compile(job, ())
+
+    return light.compiled(job, with_either)
 
 
 def _compile_ptx(job: Job, directory: Path) -> str:
@@ -188,15 +193,15 @@ def ptx_command(nvcc: Nvcc, compiler: str, source: str, output: str, stand_ins: 
     ]
 
 
-def _compile_object(job: Job, directory: Path, precompiled: Sequence[str]) -> str:
+def _compile_object(job: Job, precompiled: Sequence[str], directory: Path) -> str:
     _write(directory / "main.cpp", job.text)
-    flags = [*shlex.split(" ".join(precompiled)), *header.torch_cflags(), *job.cflags]
+    flags = [*shlex.split(" ".join(precompiled)), *header.torch_cflags(job.prelude or ""), *job.cflags]
     return _run([job.toolchain.compiler, *flags, "-c", "main.cpp", "-o", job.result], directory)
 
 
-def _compile_whole_object(job: Job, directory: Path, precompiled: Sequence[str]) -> str:
+def _compile_whole_object(job: Job, precompiled: Sequence[str], directory: Path) -> str:
     """Compile, and put into the object what has been compiled beside the precompiled header."""
-    log = _compile_object(job, directory, precompiled)
+    log = _compile_object(job, precompiled, directory)
     runtime = _runtime(job, precompiled)
     if runtime:
         whole = directory / "whole.o"
@@ -213,10 +218,10 @@ _REMARKS = {
 }
 
 
-def _compile_remarks(job: Job, directory: Path, precompiled: Sequence[str]) -> str:
+def _compile_remarks(job: Job, precompiled: Sequence[str], directory: Path) -> str:
     """Compile for what the compiler says that it did; of that, keep the lines about the user's texts, which are few."""
     told = replace(job, flags=(*job.flags, *_REMARKS[job.toolchain.kind]), only="object")
-    command, _, printed = _compile_object(told, directory, precompiled).partition("\n\n")
+    command, _, printed = _compile_object(told, precompiled, directory).partition("\n\n")
     lines, dump = printed.splitlines(), directory / _VECTORISER
     if dump.exists():
         lines = [line for line in lines if ": optimized: " in line or " inlinable: " in line]
@@ -270,7 +275,8 @@ def _call_load_inline(
     namespace, nvcc = _fresh_namespace(job.key), job.toolchain.nvcc
     # -pipe: what the parts of g++ hand to each other would lie in the system's directory for temporary files, and stay there
     # when they are killed.
-    flags = ["-pipe", STANDARD, *precompiled, *job.cflags]
+    torchs = map(shlex.quote, light.flags(job.prelude or ""))
+    flags = ["-pipe", STANDARD, *torchs, *precompiled, *job.cflags]
     for path in (torch.__path__[0], header.python_include()):
         if "$" in path:
             raise ToolchainError(

@@ -33,7 +33,7 @@ from torch import Tensor
 from ..base.files import UTF8
 from ..checking.guard import Guard
 from ..checking.runner import one_line, threads
-from ..compiling import header, inline
+from ..compiling import header, inline, light
 from ..compiling.compiler import Build
 from ..compiling.failures import failure_of, passing_failure
 from ..compiling.job import Job, _platform_identity, make_job
@@ -260,6 +260,10 @@ class BuildTask:
         directory = Path(self.directory)
         if job.toolchain.kind == "gcc":
             return inline.compile_job(replace(job, flags=(*job.flags, "-save-temps")), directory)[0]
+        return light.compiled(job, self._compiled_by_clang)
+
+    def _compiled_by_clang(self, job: Job) -> str:
+        directory = Path(self.directory)
         namespace = inline.preprocess(job, directory, _PREPROCESSED)
         if self._complaint(job):
             return ""

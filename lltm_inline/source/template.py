@@ -98,6 +98,11 @@ PRELUDE = {
     ),
 }
 
+#: The kinds for which torch's headers are light, see `compiling/light.py`; and what stands behind the name of one for which they are
+#: whole all the same.
+LIGHT, WHOLE = ("light", "aten", "types"), " whole"
+PRELUDE |= {f"{name}{WHOLE}": PRELUDE[name] for name in LIGHT}
+
 #: At the end of the name of a prelude: CUDA's names on the CPU stand behind its headers.
 _ON_CPU = " cuda-cpu"
 #: Of the CUDA file of a torch-free text: CUDA's names alone.

@@ -1,0 +1,2 @@
+// In place of torch's: no text of an operator needs it.
+#pragma once
