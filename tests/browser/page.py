@@ -90,9 +90,8 @@ class NotebookPage:
         return str(self.output(index).evaluate(READ))
 
     def focus(self, index: int) -> None:
-        """Put the cursor into a cell's editor; a cell that is folded is chosen by a click on what stands below it."""
-        editor = self.cell(index).locator(".cm-content").first
-        (self.output(index) if self.cell(index).locator(".jp-InputPlaceholder").count() else editor).click()
+        """Put the cursor into a cell's editor."""
+        self.cell(index).locator(".cm-content").first.click()
 
     def write(self, index: int, text: str) -> None:
         """Replace a cell's text, as pasting over everything does."""
@@ -113,8 +112,11 @@ class NotebookPage:
         return list(self.page.evaluate(FAILED))
 
     def start(self, index: int) -> None:
-        """Press Shift-Enter in a cell, and do not wait."""
-        self.focus(index)
+        """Press Shift-Enter in a cell, and do not wait; one that is folded is chosen by a click on what stands below it."""
+        if self.cell(index).locator(".jp-InputPlaceholder").count():
+            self.output(index).click()
+        else:
+            self.focus(index)
         self.page.keyboard.press("Shift+Enter")
 
     def run(self, index: int) -> str:
