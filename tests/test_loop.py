@@ -46,7 +46,7 @@ def test_every_file_of_tests_is_in_a_row() -> None:
     }
     ops = {name for name in files if name.startswith("ops/")}  # chosen by the name of the op
     elsewhere = {
-        *("test_readme", "test_benchmarks", "test_falling", "test_loop", "test_needs", "test_turns"),
+        *("test_readme", "test_benchmarks", "test_ceilings", "test_falling", "test_loop", "test_needs", "test_turns"),
         *("test_surroundings", "platforms/test_platforms", "run/worker/test_crash_table"),
         *("browser/test_kernel_cells", "browser/test_lab", "browser/test_lesson"),
         *("export/test_golden", "export/test_command_line"),
