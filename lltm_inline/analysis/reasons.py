@@ -569,7 +569,7 @@ def extents(text: str) -> dict[int, int]:
     Example:
         >>> extents("for (;;)\\n  for (;;) {\\n    f();\\n  }\\nwhile (a) f();")
         {1: 4, 2: 4, 5: 5}
-        >>> extents("AT_DISPATCH_ALL_TYPES(t, \"f\", [&] {\\n  while (a) f();\\n});")
+        >>> extents('AT_DISPATCH_ALL_TYPES(t, "f", [&] {\\n  while (a) f();\\n});')
         {1: 3, 2: 2}
     """
     found, loops = dict[int, int](), find_loops(text)

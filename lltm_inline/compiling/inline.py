@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -130,12 +130,16 @@ def _with_header(job: Job, compile: Callable[[Job, Sequence[str]], _Result]) -> 
 
     def with_either(job: Job) -> _Result:
         precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
-        try:
-            return compile(job, precompiled)
-        except RuntimeError as error:
-            if not precompiled or not header.is_cause_of(str(error)):
-                raise
-        header.discard(job.toolchain, job.prelude or "")
+        if precompiled:
+            try:
+                return compile(job, precompiled)
+            except RuntimeError as error:
+                if not header.is_cause_of(str(error)):
+                    raise
+            header.discard(job.toolchain, job.prelude or "")
+        if job.prelude in light.LIGHT:
+            with suppress(RuntimeError):  # a mistake of the text, too, is told with all names known
+                return compile(light.named(job), ())
         return compile(job, ())
 
     return light.compiled(job, with_either)

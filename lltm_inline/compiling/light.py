@@ -71,6 +71,15 @@ def compiled(job: Job, compile: Callable[[Job], _Result]) -> _Result:
     return result
 
 
+def named(job: Job) -> Job:
+    """Return a job with those of torch's functions alone that its text names: without a precompiled header that halves it again.
+
+    Words in comments and names of the text's own only add headers; a name that a macro puts together is missing, and the compiler says so.
+    """
+    includes = (f"-includeATen/ops/{name}.h" for name in sorted(_operators().intersection(_WORD.findall(job.text))))
+    return replace(job, flags=(f"-I{FOLDER.with_name('named')}", "-DAT_PER_OPERATOR_HEADERS=", *includes, *job.flags))
+
+
 def whole(job: Job) -> Job:
     """Return a job with torch's headers whole."""
     return replace(job, prelude=f"{job.prelude}{WHOLE}")
@@ -96,9 +105,13 @@ def _left_out(prelude: str, included: Sequence[str]) -> frozenset[str]:
     light = _read(roots, (FOLDER, *_torchs()))
     others = {path: text for path, text in _read(roots, _torchs()).items() if path not in light}
     known = {word for text in light.values() for word in _WORD.findall(text)}
-    operators = {path.stem for path in (_torchs()[0] / "ATen/ops").glob("*.h")}
-    words = {word for text in others.values() for word in _WORD.findall(text)} - known - operators
+    words = {word for text in others.values() for word in _WORD.findall(text)} - known - _operators()
     return frozenset(words.union(*map(_DEFINED.findall, others.values())))
+
+
+@lru_cache(maxsize=1)
+def _operators() -> frozenset[str]:
+    return frozenset(path.stem for path in (_torchs()[0] / "ATen/ops").glob("*.h"))
 
 
 def _torchs() -> tuple[Path, ...]:

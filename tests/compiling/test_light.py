@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import lltm_inline as li
-from lltm_inline.compiling import inline, light
+from lltm_inline.compiling import header, inline, light
 from lltm_inline.compiling.compiler import Job
 from lltm_inline.errors import BuildError
 
@@ -37,13 +37,15 @@ def kernel(tiny: Any) -> Any:
 
 
 @pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Write down of each run of a compiler whether torch's headers were light."""
-    runs: list[bool] = []
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Write down of each run of a compiler for a kernel how torch's headers were."""
+    runs: list[str] = []
     call = inline._call_load_inline
 
     def watched(job: Job, *rest: Any) -> tuple[str, str]:
-        runs.append(bool(light.flags(job.prelude or "")))
+        named = any("/native/named" in flag for flag in job.flags)
+        if job.interface is not None:  # no helper of ours
+            runs.append("named" if named else "light" if light.flags(job.prelude or "") else "whole")
         return call(job, *rest)
 
     monkeypatch.setattr(inline, "_call_load_inline", watched)
@@ -74,11 +76,11 @@ def test_each_stand_in_stands_in_for_a_header_of_torchs() -> None:
         ),
     ],
 )
-def test_most_texts_do_with_light_headers(kind: str, body: str, kernel: Any, compiled: list[bool]) -> None:
+def test_most_texts_do_with_light_headers(kind: str, body: str, kernel: Any, compiled: list[str]) -> None:
     """Operators, factories, formatting: with torch's headers light, and once."""
     x = torch.randn(5)
     assert torch.equal(li.load(kernel(body, kind), progress=False)(x), x * 2)
-    assert compiled == [True]
+    assert compiled == ["light"]
 
 
 @pytest.mark.usefixtures("quick_compiler")
@@ -94,13 +96,13 @@ def test_most_texts_do_with_light_headers(kind: str, body: str, kernel: Any, com
         '([&] { at::checkDim("forward", at::TensorArg(x, "x", 1), 1); return x * FACTOR; })()',
     ],
 )
-def test_others_get_them_whole(body: str, kernel: Any, compiled: list[bool]) -> None:
+def test_others_get_them_whole(body: str, kernel: Any, compiled: list[str]) -> None:
     """What is left out is no reason for a right text to be refused; the next edit of such a kernel has the headers whole at once."""
     x = torch.randn(5)
     assert torch.equal(li.load(kernel(body), progress=False)(x), x * 2)
-    assert compiled == [True, False]
+    assert compiled == ["light", "whole"]
     assert torch.equal(li.load(kernel(f"{body} + 1"), progress=False)(x), x * 2 + 1)
-    assert compiled == [True, False, False]
+    assert compiled == ["light", "whole", "whole"]
 
 
 @pytest.mark.usefixtures("quick_compiler")
@@ -109,32 +111,74 @@ def test_others_get_them_whole(body: str, kernel: Any, compiled: list[bool]) -> 
     ["at::sigmod(x)", "x * FACTORY", "x.adde(x)", "at::add(x, x, x, x, x)", "x * FACTOR; return"],
 )
 def test_mistakes_are_told_once_and_as_ever(
-    body: str, kernel: Any, compiled: list[bool], monkeypatch: pytest.MonkeyPatch
+    body: str, kernel: Any, compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What no header knows is compiled once; what is said of it does not hang on how torch's headers are."""
     with pytest.raises(BuildError) as error:
         li.build(kernel(body), progress=False)
-    assert compiled == [True]
+    assert compiled == ["light"]
     monkeypatch.setattr(light, "LIGHT", ())
     with pytest.raises(BuildError) as whole:
         li.build(kernel(f"{body} /**/"), progress=False)
-    assert compiled == [True, False]
+    assert compiled == ["light", "whole"]
     assert [(one.line, one.message, one.help) for one in error.value.diagnostics] == [
         (one.line, one.message, one.help) for one in whole.value.diagnostics
     ]
 
 
+@pytest.fixture
+def no_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile as the first time on a machine."""
+    monkeypatch.setattr(header, "header_flags", lambda toolchain, prelude: ())
+
+
+@pytest.mark.usefixtures("quick_compiler", "no_header")
+@pytest.mark.parametrize(
+    ("kind", "body", "runs"),
+    [
+        ("aten", "at::cat({x, x}).slice(0, 0, x.size(0)) * FACTOR", ["named"]),
+        ("aten", "([&] { using namespace at; return mul(abs(x), sign(x)) * FACTOR; })()", ["named"]),
+        ("types", "x * torch::full({1}, FACTOR, x.options())", ["named"]),
+        ("types", "x * torch::tensor({double(FACTOR)}).to(torch::kFloat32)", ["named"]),
+        ("types", "\n#define PUT(a, b) a##b\ntorch::PUT(sin, h)(x * 0) + x * FACTOR", ["named", "light"]),
+        ("aten", "x.index({at::indexing::Slice(0, x.size(0))}) * FACTOR", ["named", "light", "whole"]),
+    ],
+)
+def test_the_first_time_the_functions_that_a_text_names_do(
+    kind: str, body: str, runs: list[str], kernel: Any, compiled: list[str]
+) -> None:
+    """Without a precompiled header the headers of all the others are left out, and read where they are missing."""
+    x = torch.randn(5)
+    assert torch.equal(li.load(kernel(body, kind), progress=False)(x), x * 2)
+    assert compiled == runs
+
+
+@pytest.mark.usefixtures("quick_compiler", "no_header")
+def test_a_mistake_of_the_first_text_is_told_as_ever(kernel: Any, compiled: list[str]) -> None:
+    """The compiler proposes a function that the text does not name."""
+    with pytest.raises(BuildError, match=r"Did you mean 'at::sigmoid'\?"):
+        li.build(kernel("at::sigmod(x)"), progress=False)
+    assert compiled == ["named", "light"]
+
+
 @pytest.mark.full
 @pytest.mark.usefixtures("quick_compiler")
 @pytest.mark.parametrize("name", ["axpy/aten", "batch_norm2d/aten", "lltm/aten", "lltm/fused", "trace/accessor"])
-def test_light_and_whole_compute_the_same(name: str, compiled: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_way_computes_the_same(name: str, compiled: list[str]) -> None:
     """Kernels that ship, bit for bit."""
     plain = li.registry[name]
     op, token = li.registry.ops[plain.op], secrets.token_hex(6)
     inputs = op.make_inputs(torch.randn, tuple(range(3, 3 + len(op.letters))))
-    results = [li.load(plain.replace(cpp=f"{plain.cpp}\n// light {token}"), progress=False)(*inputs)]
-    monkeypatch.setattr(light, "LIGHT", ())
-    results.append(li.load(plain.replace(cpp=f"{plain.cpp}\n// whole {token}"), progress=False)(*inputs))
-    assert compiled == [True, False]
-    light_ones, whole_ones = ((one,) if isinstance(one, torch.Tensor) else one for one in results)
-    assert all(map(torch.equal, light_ones, whole_ones))
+    ways = {
+        "light": (light, "LIGHT", light.LIGHT),
+        "whole": (light, "LIGHT", ()),
+        "named": (header, "header_flags", lambda toolchain, prelude: ()),
+    }
+    results = []
+    for way, patched in ways.items():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(*patched)
+            found = li.load(plain.replace(cpp=f"{plain.cpp}\n// {way} {token}"), progress=False)(*inputs)
+        results.append((found,) if isinstance(found, torch.Tensor) else found)
+    assert compiled == list(ways)
+    assert all(all(map(torch.equal, results[0], other)) for other in results[1:])
