@@ -1,5 +1,6 @@
 // The bridge's half in the backward pass: the node of one call of a kernel in autograd's graph.
 
+#define AT_PER_OPERATOR_HEADERS  // torch's own headers include the operators that they use, and not all: a fifth of the time
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/alias.h>
