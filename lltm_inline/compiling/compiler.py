@@ -15,7 +15,8 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -27,12 +28,12 @@ from ..base.progress import Progress, showing
 from ..base.stop import raise_if_stopped
 from ..base.trace import shorten
 from ..diagnosis.diagnostics import Diagnostic, parse
-from ..errors import CacheError, InputError, LltmInlineError
+from ..errors import BuildError, CacheError, InputError, LltmInlineError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, resolve
-from ..source.template import require_text
+from ..source.template import NOT_AS_DECLARED, require_text
 from ..version import __version__
-from . import cache
+from . import cache, header
 from .failures import (
     endless_failure,
     failure_of,
@@ -354,6 +355,37 @@ def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Buil
     return _as_build(job, manifest, published / job.result, started, cached=False)
 
 
+#: Where the text and its binding do not find together: the functions are `static`, or something else than the binding declares.
+_NOT_APART = re.compile(rf"{NOT_AS_DECLARED}|undefined (?:reference to|symbol:?) [`']?(?:\w+::)*\w+\(")
+
+
+def _pays_in_parts(job: Job) -> bool:
+    """Tell whether text and binding are compiled apart: where there is a precompiled header, as each of them would read the others."""
+    return bool(job.parts and not job.only and job.prelude and header.is_made(job.toolchain, job.prelude))
+
+
+def _in_parts(job: Job, directory: Path, stop: threading.Event, attempts: list[Attempt]) -> tuple[str, str] | None:
+    """Compile the user's text alone, and link it with its binding, which an edit leaves as it is; None where that does not work.
+
+    Raises:
+        RuntimeError: as for `compile_job`, for a reason that the whole text has, too.
+    """
+    assert job.parts
+    text, binding = job.parts
+    of_binding = replace(job, label=f"{job.label} (binding)", text=binding, only="object", parts=None)
+    try:
+        host = _build_one(of_binding, stop, attempts)
+    except BuildError:
+        return None
+    try:
+        namespace, log = compile_job(replace(job, text=text, parts=None), directory, [host.path])
+    except RuntimeError as error:
+        if _NOT_APART.search(str(error)):
+            return None
+        raise
+    return namespace, joined([host.log, log])
+
+
 def _attempt(
     job: Job, directory: Path, stop: threading.Event, attempts: list[Attempt], host: Build | None
 ) -> tuple[str, str]:
@@ -361,7 +393,14 @@ def _attempt(
     attempt = Attempt(directory)
     attempts.append(attempt)
     try:
+        mark = cache.cache_dir() / "toolchains" / f"{cache.digest('in one', job.label)}.one"
+        in_parts = _pays_in_parts(job) and not mark.exists()
+        if in_parts and (done := _in_parts(job, directory, stop, attempts)):
+            return done
         namespace, log = compile_job(job, directory, [host.path] if host else [])
+        if in_parts:
+            with suppress(OSError):  # a read-only cache
+                mark.touch()
         return namespace, joined([host.log, log]) if host else log
     except (RuntimeError, ImportError, OSError) as error:
         if isinstance(error, LltmInlineError):

@@ -100,6 +100,11 @@ def header_flags(toolchain: Toolchain, prelude: str) -> tuple[str, ...]:
     return ()
 
 
+def is_made(toolchain: Toolchain, prelude: str) -> bool:
+    """Tell whether there is a precompiled header."""
+    return (_directory(toolchain, prelude) / _NAMES[toolchain.kind]).exists()
+
+
 def _pays(key: str) -> bool:
     """Tell whether a header will be used: where somebody types, as texts are edited there; else from the second text on.
 

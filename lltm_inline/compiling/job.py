@@ -44,6 +44,7 @@ class Job:
             the compiler of the C++ file says that it did with the user's lines.
         interface: of the text of a kernel; None for a helper of ours.
         host: the other C++ file, whose object file is linked: an edit of `text` alone leaves it as it is.
+        parts: `text` in two, as `Rendered` has it.
     """
 
     label: str
@@ -58,6 +59,7 @@ class Job:
     only: str = ""
     interface: Interface | None = None
     host: Job | None = None
+    parts: tuple[str, str] | None = None
 
     @cached_property
     def key(self) -> str:
@@ -164,6 +166,7 @@ def make_job(kernel: Kernel, toolchain: Toolchain) -> Job:
         kernel.parent,
         rendered.cuda,
         interface=rendered.interface,
+        parts=None if module else rendered.parts,
     )
     if nvcc is not None or not rendered.cuda:
         return job

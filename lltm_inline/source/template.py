@@ -32,7 +32,7 @@ from ..model.registry import BINDINGS, Kernel, Op
 from .binding import generate_binding
 from .custom_classes import NAMESPACE
 from .launchers import find_launchers, has_launch_functions, host_text, instances_text
-from .signature import Interface, examine
+from .signature import TENSOR, Interface, aliases_in, examine, meant_function
 
 # Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
 # slower) `at::parallel_for` would be serial: let it run on torch's own threads.
@@ -168,6 +168,8 @@ class Rendered:
         sources: text as the user wrote it, by the name that its `#line` directive gives it.
         interface: what `forward` and `backward` look like.
         cuda: the CUDA file, if there is one.
+        parts: the C++ file in two, the user's text and its binding, which an edit of the other leaves as it is; nothing where
+            they have more in common than the functions.
     """
 
     text: str
@@ -175,6 +177,7 @@ class Rendered:
     sources: dict[str, str]
     interface: Interface
     cuda: str = ""
+    parts: tuple[str, str] | None = None
 
     @property
     def whole(self) -> str:
@@ -219,7 +222,8 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     prelude = _prelude_of(kernel, body.host) + _ON_CPU * (where.text == "cuda" and not where.needs_gpu)
     lines += [(prelude_text(prelude) + _DEVICE_GUARD * where.needs_gpu).rstrip("\n")]
     text = "\n".join([*lines, body.host.rstrip("\n"), binding.rstrip("\n"), ""])
-    rendered = Rendered(text, prelude, {**body.sources, binding_name: binding_text}, body.interface, body.cuda)
+    parts = _in_parts(kernel, "\n".join([*lines, ""]), body, binding) if device == "cpu" and binding_text else None
+    rendered = Rendered(text, prelude, {**body.sources, binding_name: binding_text}, body.interface, body.cuda, parts)
     tied = bool(body.cuda) and not where.needs_gpu and _are_tied(kernel, body)
     return replace(rendered, text=rendered.whole, cuda="") if tied else rendered
 
@@ -228,6 +232,35 @@ def _are_tied(kernel: Kernel, body: _Body) -> bool:
     """Tell whether the texts of a kernel make one file for `cuda-cpu`: its CUDA text needs torch, or the other the library's name."""
     cuda = body.cuda.removeprefix(prelude_text(CUDA_PRELUDE))
     return kernel.binding != "torch_library" or NAMESPACE in body.host or bool(_OF_TORCH.search(cuda))
+
+
+#: What the compiler says of functions that are not those which the binding declares.
+NOT_AS_DECLARED = "the binding declares another function"
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+
+
+def _in_parts(kernel: Kernel, head: str, body: _Body, binding: str) -> tuple[str, str] | None:
+    """Put a text and its binding into files of their own; the first one makes sure that its functions are what the other declares.
+
+    A name of the user's own for a type is replaced, one that a macro makes is not known to the binding.
+    """
+    masked = mask(body.host)
+    found = {name: function for name in kernel.functions if (function := find_function(body.host, name))}
+    aliases = aliases_in(masked)
+    prototypes = [
+        prototype(meant_function(function, aliases), name, TENSOR[kernel.api]) for name, function in found.items()
+    ]
+    declared = "\n".join(prototypes)
+    made_by_macros = {*re.findall(r"\w+", declared)} & {*_DEFINED.findall(masked)}
+    if kernel.binding != "torch_library" or NAMESPACE in masked or made_by_macros:
+        return None
+    same = "".join(
+        f'static_assert(std::is_same_v<decltype(&::{name}), decltype(&declared_::{name})>, "{NOT_AS_DECLARED}");\n'
+        for name in found
+    )
+    text = f"{head}{body.host}\nnamespace declared_ {{\n{declared}\n}}\n{same}{_LIBRARY_NAME}"
+    apart = binding.replace(body.library, "library_name_()")
+    return text, f'{head}extern "C" const char* library_name_();\n{declared}\n{apart}'
 
 
 #: What a CUDA text says that needs a header of torch.
@@ -400,12 +433,12 @@ def _line_behind(lines: Sequence[str]) -> int:
     return number
 
 
-def prototype(function: Function, name: str) -> str:
-    """Declare a function of the CUDA file: with its own types, as these are part of its name, spelt out in full."""
+def prototype(function: Function, name: str, tensor: str = "at::Tensor") -> str:
+    """Declare a function of another file: with its own types, as these are part of its name, spelt out in full."""
 
     def full(type_: str) -> str:
         type_ = re.sub(r"\b(?:c10|torch)::optional\b", "std::optional", type_)
-        return re.sub(r"(?:(?:::)?\b(?:at|torch)::)?\bTensor\b", "at::Tensor", type_)
+        return re.sub(r"(?:(?:::)?\b(?:at|torch)::(?:stable::)?)?\bTensor\b", tensor, type_)
 
     return f"{full(function.returns)} {name}({', '.join(map(full, function.types))});"
 
