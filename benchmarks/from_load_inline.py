@@ -108,7 +108,7 @@ def main() -> None:
                         "TORCH_EXTENSIONS_DIR": str(directory / "plain"),
                     }
                     given = {"benchmarks": here, "name": name, "compiler": compiler, "rounds": 5 if quick else 40}
-                    first, _, edit = timed_python(OURS.format(**given), **where)["seconds"]
+                    first, _, edit = timed_python(OURS.format(**given), CXX=compiler, **where)["seconds"]
                     results.add(f"{name} lltm_inline {compiler}, first", first)
                     results.add(f"{name} lltm_inline {compiler}, edit", edit)
                     plain = timed_python(PLAIN.format(**given), CXX=compiler, **where)

@@ -137,7 +137,7 @@ def _with_header(job: Job, compile: Callable[[Job, Sequence[str]], _Result]) -> 
                 if not header.is_cause_of(str(error)):
                     raise
             header.discard(job.toolchain, job.prelude or "")
-        if job.prelude in light.LIGHT:
+        if light.flags(job.prelude or ""):
             with suppress(RuntimeError):  # a mistake of the text, too, is told with all names known
                 return compile(light.named(job), ())
         return compile(job, ())
