@@ -141,6 +141,16 @@ def _require_sheltered(path: Path, parent: Path) -> None:
         )
 
 
+def asked_before(key: str) -> bool:
+    """Tell whether this was asked of the same key before, by whichever process."""
+    mark = cache_dir() / "toolchains" / f"{key}.asked"
+    if mark.exists():
+        return True
+    with suppress(OSError):  # a read-only cache
+        mark.touch()
+    return False
+
+
 def digest(*parts: str | bytes | Sequence[str]) -> str:
     """Hash parts, each with its length in front, so that no two different lists read the same.
 

@@ -239,7 +239,8 @@ def _compile_all(
         showing(f"building {names}", progress),
         ThreadPoolExecutor(_workers(), thread_name_prefix="lltm_inline build") as pool,
     ):
-        futures = {key: pool.submit(_build_one, job, stop, attempts) for key, job in jobs.items()}
+        bindings = {one.key: one for one in map(_binding_of, jobs.values()) if one}
+        futures = {key: pool.submit(_build_one, job, stop, attempts) for key, job in {**jobs, **bindings}.items()}
         try:
             if meanwhile is not None:
                 meanwhile()
@@ -261,7 +262,7 @@ def _compile_all(
                     kill_compilers(attempt.directory)
                 wait(futures.values(), timeout=0.05)
             raise
-    return {key: future.result() for key, future in futures.items()}
+    return {key: futures[key].result() for key in jobs}
 
 
 def _workers() -> int:
@@ -356,34 +357,47 @@ def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Buil
 
 
 #: Where the text and its binding do not find together: the functions are `static`, or something else than the binding declares.
-_NOT_APART = re.compile(rf"{NOT_AS_DECLARED}|undefined (?:reference to|symbol:?) [`']?(?:\w+::)*\w+\(")
+_NOT_APART = re.compile(rf"{NOT_AS_DECLARED}|undefined (?:reference to|symbol:?) [`']?\w+\(")
 
 
-def _pays_in_parts(job: Job) -> bool:
-    """Tell whether text and binding are compiled apart: where there is a precompiled header, as each of them would read the others."""
-    return bool(job.parts and not job.only and job.prelude and header.is_made(job.toolchain, job.prelude))
+def _binding_of(job: Job) -> Job | None:
+    """Return the job of a kernel's binding, where it is worth compiling apart: from the second text on that has the same one."""
+    if not job.parts or job.only or not job.prelude or not header.is_made(job.toolchain, job.prelude):
+        return None  # each of the two would read the headers
+    binding = replace(
+        job, label=f"{job.label.partition('/')[0]} (binding)", text=job.parts[1], only="object", parts=None
+    )
+    return binding if cache.asked_before(binding.key) and not _mark(job).exists() else None
 
 
-def _in_parts(job: Job, directory: Path, stop: threading.Event, attempts: list[Attempt]) -> tuple[str, str] | None:
-    """Compile the user's text alone, and link it with its binding, which an edit leaves as it is; None where that does not work.
+def _mark(job: Job) -> Path:
+    """Return the file that says that a kernel cannot be compiled apart from its binding."""
+    return cache.cache_dir() / "toolchains" / f"{cache.digest('in one', job.label.partition('@')[0])}.one"
+
+
+def _compiled(job: Job, directory: Path, host: Build | None) -> tuple[str, str]:
+    """Compile a job: the user's text alone where its binding is there, which an edit leaves as it is.
 
     Raises:
-        RuntimeError: as for `compile_job`, for a reason that the whole text has, too.
+        RuntimeError: as for `compile_job`.
     """
-    assert job.parts
-    text, binding = job.parts
-    of_binding = replace(job, label=f"{job.label} (binding)", text=binding, only="object", parts=None)
-    try:
-        host = _build_one(of_binding, stop, attempts)
-    except BuildError:
-        return None
-    try:
-        namespace, log = compile_job(replace(job, text=text, parts=None), directory, [host.path])
-    except RuntimeError as error:
-        if _NOT_APART.search(str(error)):
-            return None
-        raise
-    return namespace, joined([host.log, log])
+    binding = None
+    with suppress(BuildError):  # it knows a type of the user's by its name alone
+        if host is None and (one := _binding_of(job)):
+            binding = _cached(one, time.perf_counter())
+    if binding and job.parts:
+        try:
+            namespace, log = compile_job(replace(job, text=job.parts[0], parts=None), directory, [binding.path])
+        except RuntimeError as error:
+            if not _NOT_APART.search(str(error)):
+                raise
+        else:
+            return namespace, joined([binding.log, log])
+    namespace, log = compile_job(job, directory, [host.path] if host else [])
+    if binding:
+        with suppress(OSError):  # a read-only cache
+            _mark(job).touch()
+    return namespace, joined([host.log, log]) if host else log
 
 
 def _attempt(
@@ -393,15 +407,7 @@ def _attempt(
     attempt = Attempt(directory)
     attempts.append(attempt)
     try:
-        mark = cache.cache_dir() / "toolchains" / f"{cache.digest('in one', job.label)}.one"
-        in_parts = _pays_in_parts(job) and not mark.exists()
-        if in_parts and (done := _in_parts(job, directory, stop, attempts)):
-            return done
-        namespace, log = compile_job(job, directory, [host.path] if host else [])
-        if in_parts:
-            with suppress(OSError):  # a read-only cache
-                mark.touch()
-        return namespace, joined([host.log, log]) if host else log
+        return _compiled(job, directory, host)
     except (RuntimeError, ImportError, OSError) as error:
         if isinstance(error, LltmInlineError):
             raise  # no ninja, no cache: not the text's fault

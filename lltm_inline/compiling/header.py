@@ -112,12 +112,7 @@ def _pays(key: str) -> bool:
     """
     if hasattr(sys, "ps1"):  # Python's prompt, IPython, a notebook
         return True
-    asked = cache.cache_dir() / "toolchains" / f"{key}.asked"
-    if asked.exists():
-        return True
-    with suppress(OSError):  # a read-only cache
-        asked.touch()
-    return False
+    return cache.asked_before(key)
 
 
 def _using(kind: str, directory: Path) -> tuple[str, ...]:

@@ -222,7 +222,8 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     prelude = _prelude_of(kernel, body.host) + _ON_CPU * (where.text == "cuda" and not where.needs_gpu)
     lines += [(prelude_text(prelude) + _DEVICE_GUARD * where.needs_gpu).rstrip("\n")]
     text = "\n".join([*lines, body.host.rstrip("\n"), binding.rstrip("\n"), ""])
-    parts = _in_parts(kernel, "\n".join([*lines, ""]), body, binding) if device == "cpu" and binding_text else None
+    head = "\n".join([*lines, ""])
+    parts = _in_parts(kernel, head, prelude_text(prelude), body, binding) if device == "cpu" and binding_text else None
     rendered = Rendered(text, prelude, {**body.sources, binding_name: binding_text}, body.interface, body.cuda, parts)
     tied = bool(body.cuda) and not where.needs_gpu and _are_tied(kernel, body)
     return replace(rendered, text=rendered.whole, cuda="") if tied else rendered
@@ -239,7 +240,7 @@ NOT_AS_DECLARED = "the binding declares another function"
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
-def _in_parts(kernel: Kernel, head: str, body: _Body, binding: str) -> tuple[str, str] | None:
+def _in_parts(kernel: Kernel, head: str, prelude: str, body: _Body, binding: str) -> tuple[str, str] | None:
     """Put a text and its binding into files of their own; the first one makes sure that its functions are what the other declares.
 
     A name of the user's own for a type is replaced, one that a macro makes is not known to the binding.
@@ -251,16 +252,21 @@ def _in_parts(kernel: Kernel, head: str, body: _Body, binding: str) -> tuple[str
         prototype(meant_function(function, aliases), name, TENSOR[kernel.api]) for name, function in found.items()
     ]
     declared = "\n".join(prototypes)
-    made_by_macros = {*re.findall(r"\w+", declared)} & {*_DEFINED.findall(masked)}
+    made_by_macros = {*re.findall(r"\w+", declared)} & {*_DEFINED.findall(body.host)}
     if kernel.binding != "torch_library" or NAMESPACE in masked or made_by_macros:
         return None
     same = "".join(
         f'static_assert(std::is_same_v<decltype(&::{name}), decltype(&declared_::{name})>, "{NOT_AS_DECLARED}");\n'
         for name in found
     )
-    text = f"{head}{body.host}\nnamespace declared_ {{\n{declared}\n}}\n{same}{_LIBRARY_NAME}"
-    apart = binding.replace(body.library, "library_name_()")
-    return text, f'{head}extern "C" const char* library_name_();\n{declared}\n{apart}'
+    names = f'{_LIBRARY_NAME}extern "C" const char* kernel_name_() {{ return "{kernel.name}"; }}\n'
+    text = f"{head}{body.host}\nnamespace declared_ {{\n{declared}\n}}\n{same}{names}"
+    # What names the kernel is asked for, so that all kernels of an op with the same functions have one binding.
+    named = binding.replace(body.library, "library_name_()").replace(
+        f'"{kernel.name}: "', 'std::string(kernel_name_()) + ": "'
+    )
+    apart = named.replace(f'"{kernel.name} (binding)"', f'"{kernel.op} (binding)"')
+    return text, f'{prelude}extern "C" const char *library_name_(), *kernel_name_();\n{declared}\n{apart}'
 
 
 #: What a CUDA text says that needs a header of torch.
