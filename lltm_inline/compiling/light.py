@@ -95,7 +95,8 @@ def may_be_cause_of(log: str, job: Job) -> bool:
 
 def _mark(job: Job) -> Path:
     """Return the file that says that a kernel needs the headers whole: its next edit is compiled with them at once."""
-    return cache.cache_dir() / "toolchains" / f"{cache.digest('whole headers', job.label, job.prelude or '')}.whole"
+    label = job.label.partition("@")[0]
+    return cache.cache_dir() / "toolchains" / f"{cache.digest('whole headers', label, job.prelude or '')}.whole"
 
 
 @lru_cache(maxsize=8)
