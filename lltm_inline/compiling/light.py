@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from .. import native
 from ..base.files import UTF8
-from ..source.template import LIGHT, PRELUDE, WHOLE
+from ..source.template import LIGHT, NAMED, PRELUDE, WHOLE
 from . import cache
 
 if TYPE_CHECKING:
@@ -42,10 +42,13 @@ def flags(prelude: str) -> tuple[str, ...]:
     """Return the flags with which torch's headers are light for texts of a prelude; none where they are whole.
 
     Example:
-        >>> len(flags("aten")), flags("aten whole"), flags("stable")
-        (1, (), ())
+        >>> len(flags("aten")), len(flags("aten named")), flags("aten whole"), flags("stable")
+        (1, 3, (), ())
     """
-    return (f"-I{FOLDER}",) if prelude in LIGHT else ()
+    if prelude.removesuffix(NAMED) not in LIGHT:
+        return ()
+    names = (f"-I{FOLDER.with_name('named')}", "-DAT_PER_OPERATOR_HEADERS=") if prelude.endswith(NAMED) else ()
+    return (*names, f"-I{FOLDER}")
 
 
 def compiled(job: Job, compile: Callable[[Job], _Result]) -> _Result:
@@ -77,7 +80,7 @@ def named(job: Job) -> Job:
     Words in comments and names of the text's own only add headers; a name that a macro puts together is missing, and the compiler says so.
     """
     includes = (f"-includeATen/ops/{name}.h" for name in sorted(_operators().intersection(_WORD.findall(job.text))))
-    return replace(job, flags=(f"-I{FOLDER.with_name('named')}", "-DAT_PER_OPERATOR_HEADERS=", *includes, *job.flags))
+    return replace(job, prelude=f"{job.prelude}{NAMED}", flags=(*includes, *job.flags))
 
 
 def whole(job: Job) -> Job:

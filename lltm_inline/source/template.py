@@ -99,8 +99,8 @@ PRELUDE = {
 }
 
 #: The kinds for which torch's headers are light, see `compiling/light.py`; and what stands behind the name of one for which they are
-#: whole all the same.
-LIGHT, WHOLE = ("light", "aten", "types"), " whole"
+#: whole all the same, or of torch's functions have those alone that a text names.
+LIGHT, WHOLE, NAMED = ("light", "aten", "types"), " whole", " named"
 PRELUDE |= {f"{name}{WHOLE}": PRELUDE[name] for name in LIGHT}
 
 #: At the end of the name of a prelude: CUDA's names on the CPU stand behind its headers.

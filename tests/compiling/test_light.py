@@ -39,13 +39,13 @@ def kernel(tiny: Any) -> Any:
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Write down of each run of a compiler for a kernel how torch's headers were."""
+    ways = {light.flags("aten whole"): "whole", light.flags("aten"): "light", light.flags("aten named"): "named"}
     runs: list[str] = []
     call = inline._call_load_inline
 
     def watched(job: Job, *rest: Any) -> tuple[str, str]:
-        named = any("/native/named" in flag for flag in job.flags)
         if job.interface is not None:  # no helper of ours
-            runs.append("named" if named else "light" if light.flags(job.prelude or "") else "whole")
+            runs.append(ways[light.flags(job.prelude or "")])
         return call(job, *rest)
 
     monkeypatch.setattr(inline, "_call_load_inline", watched)
@@ -127,10 +127,14 @@ def test_mistakes_are_told_once_and_as_ever(
     ]
 
 
+#: No precompiled header, as the first time on a machine.
+NO_HEADER = header, "header_flags", lambda toolchain, prelude: ()
+
+
 @pytest.fixture
 def no_header(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile as the first time on a machine."""
-    monkeypatch.setattr(header, "header_flags", lambda toolchain, prelude: ())
+    monkeypatch.setattr(*NO_HEADER)
 
 
 @pytest.mark.usefixtures("quick_compiler", "no_header")
@@ -173,7 +177,7 @@ def test_each_way_computes_the_same(name: str, compiled: list[str]) -> None:
     ways = {
         "light": (light, "LIGHT", light.LIGHT),
         "whole": (light, "LIGHT", ()),
-        "named": (header, "header_flags", lambda toolchain, prelude: ()),
+        "named": NO_HEADER,
     }
     results = []
     for way, patched in ways.items():
