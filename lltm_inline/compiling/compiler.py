@@ -31,7 +31,7 @@ from ..diagnosis.diagnostics import Diagnostic, parse
 from ..errors import BuildError, CacheError, InputError, LltmInlineError
 from ..model.outcomes import noting
 from ..model.registry import Kernel, resolve
-from ..source.template import NOT_AS_DECLARED, require_text
+from ..source.template import DECLARED, require_text
 from ..version import __version__
 from . import cache, header
 from .failures import (
@@ -356,8 +356,8 @@ def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Buil
     return _as_build(job, manifest, published / job.result, started, cached=False)
 
 
-#: Where the text and its binding do not find together: the functions are `static`, or something else than the binding declares.
-_NOT_APART = re.compile(rf"{NOT_AS_DECLARED}|undefined (?:reference to|symbol:?) [`']?\w+\(")
+#: What is said where a text and its binding do not find together: its functions are others than it declares, or `static`.
+_NOT_APART = (DECLARED, "undefined ")
 
 
 def _binding_of(job: Job) -> Job | None:
@@ -389,7 +389,7 @@ def _compiled(job: Job, directory: Path, host: Build | None) -> tuple[str, str]:
         try:
             namespace, log = compile_job(replace(job, text=job.parts[0], parts=None), directory, [binding.path])
         except RuntimeError as error:
-            if not _NOT_APART.search(str(error)):
+            if not any(words in str(error) for words in _NOT_APART):
                 raise
         else:
             return namespace, joined([binding.log, log])

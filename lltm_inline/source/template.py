@@ -32,7 +32,7 @@ from ..model.registry import BINDINGS, Kernel, Op
 from .binding import generate_binding
 from .custom_classes import NAMESPACE
 from .launchers import find_launchers, has_launch_functions, host_text, instances_text
-from .signature import TENSOR, Interface, aliases_in, examine, meant_function
+from .signature import TENSOR, Interface, examine
 
 # Without OpenMP (clang's would bring a second pool of threads, which spin against torch's and make a kernel ten times
 # slower) `at::parallel_for` would be serial: let it run on torch's own threads.
@@ -235,32 +235,22 @@ def _are_tied(kernel: Kernel, body: _Body) -> bool:
     return kernel.binding != "torch_library" or NAMESPACE in body.host or bool(_OF_TORCH.search(cuda))
 
 
-#: What the compiler says of functions that are not those which the binding declares.
-NOT_AS_DECLARED = "the binding declares another function"
-_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+#: Where the text has what its binding declares; the compiler speaks of it where the functions are not those.
+DECLARED = "declared_by_the_binding"
 
 
 def _in_parts(kernel: Kernel, head: str, prelude: str, body: _Body, binding: str) -> tuple[str, str] | None:
-    """Put a text and its binding into files of their own; the first one makes sure that its functions are what the other declares.
-
-    A name of the user's own for a type is replaced, one that a macro makes is not known to the binding.
-    """
-    masked = mask(body.host)
-    found = {name: function for name in kernel.functions if (function := find_function(body.host, name))}
-    aliases = aliases_in(masked)
-    prototypes = [
-        prototype(meant_function(function, aliases), name, TENSOR[kernel.api]) for name, function in found.items()
-    ]
-    declared = "\n".join(prototypes)
-    made_by_macros = {*re.findall(r"\w+", declared)} & {*_DEFINED.findall(body.host)}
-    if kernel.binding != "torch_library" or NAMESPACE in masked or made_by_macros:
+    """Put a text and its binding into files of their own; the first one makes sure that its functions are what the other declares."""
+    if kernel.binding != "torch_library" or NAMESPACE in body.host:
         return None
+    found = {name: function for name in kernel.functions if (function := find_function(body.host, name))}
+    declared = "\n".join(prototype(function, name, TENSOR[kernel.api]) for name, function in found.items())
     same = "".join(
-        f'static_assert(std::is_same_v<decltype(&::{name}), decltype(&declared_::{name})>, "{NOT_AS_DECLARED}");\n'
+        f'static_assert(std::is_same_v<decltype(&::{name}), decltype(&{DECLARED}::{name})>, "{DECLARED}");\n'
         for name in found
     )
     names = f'{_LIBRARY_NAME}extern "C" const char* kernel_name_() {{ return "{kernel.name}"; }}\n'
-    text = f"{head}{body.host}\nnamespace declared_ {{\n{declared}\n}}\n{same}{names}"
+    text = f"{head}namespace {DECLARED} {{\n{declared}\n}}\n{body.host}\n{same}{names}"
     # What names the kernel is asked for, so that all kernels of an op with the same functions have one binding.
     named = binding.replace(body.library, "library_name_()").replace(
         f'"{kernel.name}: "', 'std::string(kernel_name_()) + ": "'
