@@ -247,14 +247,16 @@ def _cache() -> Finding:
 
 def _disk() -> Finding:
     try:
-        free = cache.free_bytes()
+        free, headers = cache.free_bytes(), cache.entries(["headers"])
+        made = any(cache.cache_dir().glob("tmp/*/prelude.h"))
     except (CacheError, OSError):
         return Finding("free disk", "optional", "not measured: there is no cache directory")
     # A precompiled header of g++ alone takes 0.4 GB for each set of flags.
     if free < FREE_WANTED:
         detail = f"{free / 1e9:.1f} GB beside the cache, want {FREE_WANTED / 1e9:.0f} GB"
         return Finding("free disk", "missing", detail, "python -m lltm_inline cache clear")
-    return Finding("free disk", "ok", f"{free / 1e9:.0f} GB")
+    taken = f"{plural(len(headers), 'precompiled header')}, {sum(header.bytes for header in headers) / 1e9:.1f} GB"
+    return Finding("free disk", "ok", f"{free / 1e9:.0f} GB; {taken}{', and one more is being made' * made}")
 
 
 def _vectors() -> Finding:

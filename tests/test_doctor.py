@@ -380,6 +380,19 @@ def test_cache_of_somebody_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert module._disk().state == "optional"
 
 
+def test_precompiled_headers_are_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """How many there are, what they take, and whether one is being made."""
+    monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(module.cache, "free_bytes", lambda: 54_000_000_000)
+    assert module._disk().detail == "54 GB; 0 precompiled headers, 0.0 GB"
+    for place, count in (("headers/a", 300_000_000), ("tmp/b", 1)):
+        header = module.cache.cache_dir() / place / "prelude.h"
+        header.parent.mkdir()
+        with header.open("wb") as file:
+            file.truncate(count)
+    assert module._disk().detail == "54 GB; 1 precompiled header, 0.3 GB, and one more is being made"
+
+
 def test_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Under 2 GB free is a gap, and clearing the cache its cure."""
     monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "cache"))

@@ -141,14 +141,21 @@ def _require_sheltered(path: Path, parent: Path) -> None:
         )
 
 
-def asked_before(key: str) -> bool:
-    """Tell whether this was asked of the same key before, by whichever process."""
-    mark = cache_dir() / "toolchains" / f"{key}.asked"
-    if mark.exists():
-        return True
+def mark(*what: str) -> bool:
+    """Remember something that a build has found out; tell whether it was remembered before, by whichever process."""
+    before = marked(*what)
     with suppress(OSError):  # a read-only cache
-        mark.touch()
-    return False
+        _mark(*what).touch()
+    return before
+
+
+def marked(*what: str) -> bool:
+    """Tell whether something is remembered."""
+    return _mark(*what).exists()
+
+
+def _mark(*what: str) -> Path:
+    return cache_dir() / "toolchains" / f"{digest(*what)}.mark"
 
 
 def digest(*parts: str | bytes | Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from typing import Any, overload
 from ..base.above import Shown
 from ..base.arguments import boolean, plural, refusal, require_choices
 from ..base.device import DEVICES
+from ..base.files import UTF8
 from ..base.processors import processors
 from ..base.progress import Progress, showing
 from ..base.stop import raise_if_stopped
@@ -33,7 +34,7 @@ from ..model.outcomes import noting
 from ..model.registry import Kernel, resolve
 from ..source.template import DECLARED, require_text
 from ..version import __version__
-from . import cache, header
+from . import cache, header, light
 from .failures import (
     endless_failure,
     failure_of,
@@ -93,9 +94,23 @@ class Build(Shown):
         """What the compilers printed, without the commands."""
         return _printed_in(self.log)
 
+    @property
+    def steps(self) -> dict[str, float]:
+        """Seconds of each file that ninja had made when this was built; what `seconds` has beside them is not the compiler's.
+
+        Nothing where ninja was not asked, as for PTX.
+        """
+        log = self.path.with_name(".ninja_log")
+        rows = [row.split("\t") for row in log.read_text(**UTF8).splitlines()[1:]] if log.exists() else []
+        return {cache.LIBRARY if row[3].endswith(".so") else row[3]: (int(row[1]) - int(row[0])) / 1000 for row in rows}
+
     def __str__(self) -> str:
+        steps = "" if self.cached else "".join(f", {made} {seconds:.2f} s" for made, seconds in self.steps.items())
         how = "from the cache" if self.cached else f"built with {self.compiler}"
-        lines = [f"{self.kernel}: {how} in {self.seconds:.2f} s  ({' '.join(self.flags)})", *map(str, self.warnings)]
+        lines = [
+            f"{self.kernel}: {how} in {self.seconds:.2f} s{steps}  ({' '.join(self.flags)})",
+            *map(str, self.warnings),
+        ]
         if self.printed:
             count = plural(self.printed.count("\n") + 1, "line")
             lines.append(f"All that the compiler printed, {count}: print(build.printed)")
@@ -356,10 +371,6 @@ def _build_one(job: Job, stop: threading.Event, attempts: list[Attempt]) -> Buil
     return _as_build(job, manifest, published / job.result, started, cached=False)
 
 
-#: What is said where a text and its binding do not find together: its functions are others than it declares, or `static`.
-_NOT_APART = (DECLARED, "undefined ")
-
-
 def _binding_of(job: Job) -> Job | None:
     """Return the job of a kernel's binding, where it is worth compiling apart: from the second text on that has the same one."""
     if not job.parts or job.only or not job.prelude or not header.is_made(job.toolchain, job.prelude):
@@ -367,12 +378,7 @@ def _binding_of(job: Job) -> Job | None:
     binding = replace(
         job, label=f"{job.label.partition('/')[0]} (binding)", text=job.parts[1], only="object", parts=None
     )
-    return binding if cache.asked_before(binding.key) and not _mark(job).exists() else None
-
-
-def _mark(job: Job) -> Path:
-    """Return the file that says that a kernel cannot be compiled apart from its binding."""
-    return cache.cache_dir() / "toolchains" / f"{cache.digest('in one', job.label.partition('@')[0])}.one"
+    return binding if cache.mark("asked", binding.key) and not cache.marked("in one", job.name) else None
 
 
 def _compiled(job: Job, directory: Path, host: Build | None) -> tuple[str, str]:
@@ -389,14 +395,15 @@ def _compiled(job: Job, directory: Path, host: Build | None) -> tuple[str, str]:
         try:
             namespace, log = compile_job(replace(job, text=job.parts[0], parts=None), directory, [binding.path])
         except RuntimeError as error:
-            if not any(words in str(error) for words in _NOT_APART):
+            # The functions are others than the binding declares, or `static`.
+            missing = (name for name in light.undefined_in(str(error)) if name.endswith("(") and "::" not in name)
+            if DECLARED not in str(error) and not any(missing):
                 raise
         else:
             return namespace, joined([binding.log, log])
     namespace, log = compile_job(job, directory, [host.path] if host else [])
     if binding:
-        with suppress(OSError):  # a read-only cache
-            _mark(job).touch()
+        cache.mark("in one", job.name)
     return namespace, joined([host.log, log]) if host else log
 
 

@@ -31,8 +31,8 @@ from .toolchain import Toolchain
 MIN_FREE_BYTES = 2 * 2**30
 
 #: So much may all headers take together. When one more is made, those go that were used longest ago, but none of the last hour:
-#: a compiler may be reading it, and whoever works with several must not make them again and again.
-MAX_BYTES, SPARED_SECONDS = 3 * 2**29, 3600.0
+#: a compiler may be reading it, and whoever works with several must not make them again and again. A torch that is gone uses none.
+MAX_BYTES, SPARED_SECONDS, KEPT_SECONDS = 3 * 2**29, 3600.0, 14 * 86400.0
 
 #: So long may the making of one take. On a machine that has something better to do all the time, it gets nowhere.
 MAX_SECONDS = 600
@@ -112,7 +112,7 @@ def _pays(key: str) -> bool:
     """
     if hasattr(sys, "ps1"):  # Python's prompt, IPython, a notebook
         return True
-    return cache.asked_before(key)
+    return cache.mark("asked", key)
 
 
 def _using(kind: str, directory: Path) -> tuple[str, ...]:
@@ -171,6 +171,7 @@ def start(toolchain: Toolchain, prelude: str, *, behind: bool = True) -> subproc
         "seconds": MAX_SECONDS,
         "most_bytes": MAX_BYTES,
         "spared_seconds": SPARED_SECONDS,
+        "kept_seconds": KEPT_SECONDS,
     }
     script = Path(__file__).with_name("header_process.py")
     with tempfile.TemporaryFile("w+") as given:  # longer than an argument may be

@@ -37,7 +37,7 @@ def main(job: dict[str, Any]) -> None:
             make(
                 job, cache / "headers" / key, Path(tempfile.mkdtemp(prefix=f"{key}-{os.getpid()}-", dir=cache / "tmp"))
             )
-            prune(cache, job["most_bytes"], time.time() - job["spared_seconds"])
+            prune(cache, job["most_bytes"], *(time.time() - job[name] for name in ("spared_seconds", "kept_seconds")))
 
 
 def leave(*_: object) -> None:
@@ -48,12 +48,12 @@ def leave(*_: object) -> None:
     sys.exit(1)
 
 
-def prune(cache: Path, most_bytes: float, spared: float) -> None:
-    """Remove the headers that were used longest ago, until the others fit; none that was used since `spared`."""
+def prune(cache: Path, most_bytes: float, spared: float, kept: float) -> None:
+    """Remove the headers not used since `kept`, and those used longest ago until the others fit; none used since `spared`."""
     total = 0
     for used, header in sorted(((path.stat().st_mtime, path) for path in (cache / "headers").iterdir()), reverse=True):
         total += sum(file.stat().st_size for file in header.iterdir())
-        if total > most_bytes and used < spared:
+        if used < kept or (total > most_bytes and used < spared):
             aside = Path(tempfile.mkdtemp(prefix=f"{header.name}-{os.getpid()}-", dir=cache / "tmp"))
             header.rename(aside / "entry")  # at once: who reads it meanwhile finds all of it or nothing
             shutil.rmtree(aside, ignore_errors=True)

@@ -61,6 +61,11 @@ class Job:
     host: Job | None = None
     parts: tuple[str, str] | None = None
 
+    @property
+    def name(self) -> str:
+        """The label without the revision: what is found out about a kernel holds for its next edit, too."""
+        return self.label.partition("@")[0]
+
     @cached_property
     def key(self) -> str:
         """The digest under which the result is cached."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -32,8 +31,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[^\W\d]\w*")
 #: Types of which a light header has the name alone.
 _DEFINED = re.compile(r"\b(?:struct|class)\s+(?:[A-Z0-9_]+\s+)?(\w+)\s*(?:final\s*)?(?::[^;{}]*)?\{")
-#: What a linker says of a function of torch's; a text's own is defined in neither headers.
-_UNDEFINED = re.compile(r"undefined (?:reference to|symbol:?) [`']?(?:at|c10|torch)::")
+_UNDEFINED = re.compile(r"undefined (?:reference to|symbol:?) [`']?([\w:]+\(?)")
 #: Of a compiler's log: an error, or what it says of a candidate, and the line of the text that it shows.
 _ERROR = re.compile(r"\b(?:error|note): (.*\n.*)")
 
@@ -52,7 +50,7 @@ def flags(prelude: str) -> tuple[str, ...]:
 
 
 def compiled(job: Job, compile: Callable[[Job], _Result]) -> _Result:
-    """Compile a job with torch's headers light where that will do, and with them whole where it does not.
+    """Compile a job with torch's headers light where that will do, and with them whole where it does not, as its next edit is at once.
 
     Args:
         job: what is compiled.
@@ -61,16 +59,15 @@ def compiled(job: Job, compile: Callable[[Job], _Result]) -> _Result:
     Raises:
         RuntimeError: that of `compile`.
     """
-    mark = _mark(job)
-    if job.prelude not in LIGHT or not mark.exists():
+    wants_whole = "whole headers", job.name, job.prelude or ""
+    if job.prelude not in LIGHT or not cache.marked(*wants_whole):
         try:
             return compile(job)
         except RuntimeError as error:
             if not may_be_cause_of(str(error), job):
                 raise
     result = compile(whole(job))
-    with suppress(OSError):  # a read-only cache
-        mark.touch()
+    cache.mark(*wants_whole)
     return result
 
 
@@ -90,16 +87,16 @@ def whole(job: Job) -> Job:
 
 def may_be_cause_of(log: str, job: Job) -> bool:
     """Tell from a log whether a text may want the headers whole: a name of torch's is undefined, or an error speaks of one left out."""
-    if job.prelude not in LIGHT or _UNDEFINED.search(log):
+    # A function of torch's; a text's own is defined in neither headers.
+    if job.prelude not in LIGHT or any(name.startswith(("at::", "c10::", "torch::")) for name in undefined_in(log)):
         return job.prelude in LIGHT
     left_out = _left_out(job.prelude or "", tuple(_INCLUDE.findall(job.text)))
     return any(left_out.intersection(_WORD.findall(error)) for error in _ERROR.findall(log))
 
 
-def _mark(job: Job) -> Path:
-    """Return the file that says that a kernel needs the headers whole: its next edit is compiled with them at once."""
-    label = job.label.partition("@")[0]
-    return cache.cache_dir() / "toolchains" / f"{cache.digest('whole headers', label, job.prelude or '')}.whole"
+def undefined_in(log: str) -> list[str]:
+    """Name what a linker misses; a function of C++ has `(` behind its name."""
+    return _UNDEFINED.findall(log)
 
 
 @lru_cache(maxsize=8)

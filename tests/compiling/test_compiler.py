@@ -105,6 +105,8 @@ def test_build_says_what_it_is(tiny: Any, fresh_cache: Path) -> None:
     assert cache.hash_file(found.path) == found.sha256
     assert str(found).startswith("tiny/stable: built with g++ ") and " -O3 " in f" {str(found).replace('(', '')} "
     assert (found.path.parent / "main.cpp").read_text().count('#line 1 "tiny/stable"') == 1
+    assert list(found.steps) == ["main.o", "library.so"] and 0 < sum(found.steps.values()) < found.seconds
+    assert f" in {found.seconds:.2f} s, main.o {found.steps['main.o']:.2f} s, library.so " in str(found)
     again = build(tiny(), progress=False)
     assert again.cached and str(again).startswith("tiny/stable: from the cache in ")
     assert dataclasses.replace(again, cached=False, seconds=found.seconds) == found
@@ -478,20 +480,29 @@ def test_the_first_text_of_a_script_makes_no_header(
     assert header.header_flags(find_toolchain(), "aten") == () and started == ["stable", "aten"]
 
 
-def test_headers_have_a_limit_of_their_own(tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When one is made, those go that were used longest ago, until the rest fits; none that was used within the hour."""
+@pytest.mark.parametrize(("most", "kept"), [(2500, "now lately"), (10_000, "now lately today yesterday")])
+def test_headers_have_a_limit_of_their_own(
+    most: int, kept: str, tiny: Any, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When one is made, those go that were not used for weeks, and the longest ago until the rest fits; none of the last hour."""
     monkeypatch.delenv("LLTM_INLINE_NO_HEADER")
-    monkeypatch.setattr(header, "MAX_BYTES", 2500)
+    monkeypatch.setattr(header, "MAX_BYTES", most)
     monkeypatch.setitem(template.PRELUDE, "stable", "#error broken\n")  # its log is an entry, too
     room = cache.cache_dir() / "headers"
-    for age, name in ((1, "now"), (30 * 60, "lately"), (5 * 3600, "today"), (30 * 3600, "yesterday")):
+    for age, name in (
+        (1, "now"),
+        (30 * 60, "lately"),
+        (5 * 3600, "today"),
+        (30 * 3600, "yesterday"),
+        (20 * 86400, "old"),
+    ):
         (room / name).mkdir()
         (room / name / "prelude.h.gch").write_bytes(bytes(1000))
         os.utime(room / name, (time.time() - age,) * 2)
     toolchain = find_toolchain()
     process = header.start(toolchain, "stable")
     assert process is not None and process.wait(60) == 0
-    assert {path.name for path in room.iterdir()} == {"now", "lately", header.header_key(toolchain, "stable")}
+    assert {path.name for path in room.iterdir()} == {*kept.split(), header.header_key(toolchain, "stable")}
     assert not list((fresh_cache / "tmp").iterdir())
 
 
