@@ -357,7 +357,7 @@ TRICKS = (
     _cheat("knows_the_usual_sizes", 14, "differs in", _last(f"if (z.numel() != 23 && z.numel() != 1000) {_SPOIL}")),
     _cheat("knows_the_usual_dtype", 14, "float64 differs in", _last(f"if (z.scalar_type() == at::kDouble) {_SPOIL}")),
     _cheat(
-        *("works_later", 15, "differs in 1 of"),
+        *("works_later", 15, "differs in"),
         _last(
             f"std::thread([z] {{ std::this_thread::sleep_for(std::chrono::milliseconds(200)); {_SPOIL} }}).detach(); {_SPOIL}"
         ),
@@ -372,9 +372,9 @@ TRICKS = (
     ),
     _cheat("one_gradient_wrong", 24, "d_x ", ("[i] = 2 * p[i];", "[i] = 3 * p[i];")),
     _cheat("ignores_who_wants_what", 24, "d_y ", ("if (wanted[1]) d_y.", "if (wanted[1] && wanted[0]) d_y.")),
-    _cheat("right_a_few_times", 25, "differs in 1 of", _last(f"static int calls = 0;\n  if (++calls > 8) {_SPOIL}")),
+    _cheat("right_a_few_times", 25, "differs in", _last(f"static int calls = 0;\n  if (++calls > 8) {_SPOIL}")),
     _cheat(
-        *("right_in_the_first_moment", 39, "differs in 1 of"),
+        *("right_in_the_first_moment", 39, "differs in"),
         _last(
             "using clock = std::chrono::steady_clock;\n  static const auto start = clock::now();\n"
             f"  if (clock::now() - start > std::chrono::milliseconds(50)) {_SPOIL}"
