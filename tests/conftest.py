@@ -59,9 +59,11 @@ unsigned heavy = All<100>::value;
 
 @pytest.fixture(scope="session", autouse=True)
 def _ctrl_c() -> None:
-    """Have Ctrl-C interrupt also where a shell has started the tests in the background, and so told them to ignore it."""
+    """Have Ctrl-C and Ctrl-\\ arrive also where a shell has started the tests in the background, and so told them to ignore both."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGQUIT) == signal.SIG_IGN:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 #: No example has a time limit: the machine may be busy.
