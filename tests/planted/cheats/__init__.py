@@ -147,8 +147,8 @@ class Cheat:
 
 _RETURN, _LOOP = "  return z;", "r[i] = 2 * p[i] + q[i];"
 _WRONG = (_LOOP, "r[i] = 3 * p[i] + q[i];")
-#: Makes the first element of the result wrong.
-_SPOIL = "if (z.numel()) static_cast<unsigned char*>(z.mutable_data_ptr())[3] ^= 0x40;"
+#: Makes the first element of the result wrong; not of a single one, of which it would be said that "its one element" differs.
+_SPOIL = "if (z.numel() > 1) static_cast<unsigned char*>(z.mutable_data_ptr())[3] ^= 0x40;"
 _PYTHON = """extern "C" {
 __attribute__((weak)) int PyGILState_Ensure();
 __attribute__((weak)) void PyGILState_Release(int);
@@ -357,7 +357,7 @@ TRICKS = (
     _cheat("knows_the_usual_sizes", 14, "differs in", _last(f"if (z.numel() != 23 && z.numel() != 1000) {_SPOIL}")),
     _cheat("knows_the_usual_dtype", 14, "float64 differs in", _last(f"if (z.scalar_type() == at::kDouble) {_SPOIL}")),
     _cheat(
-        *("works_later", 15, "differs in"),
+        *("works_later", 15, "differs in 1 of"),
         _last(
             f"std::thread([z] {{ std::this_thread::sleep_for(std::chrono::milliseconds(200)); {_SPOIL} }}).detach(); {_SPOIL}"
         ),
@@ -372,9 +372,9 @@ TRICKS = (
     ),
     _cheat("one_gradient_wrong", 24, "d_x ", ("[i] = 2 * p[i];", "[i] = 3 * p[i];")),
     _cheat("ignores_who_wants_what", 24, "d_y ", ("if (wanted[1]) d_y.", "if (wanted[1] && wanted[0]) d_y.")),
-    _cheat("right_a_few_times", 25, "differs in", _last(f"static int calls = 0;\n  if (++calls > 8) {_SPOIL}")),
+    _cheat("right_a_few_times", 25, "differs in 1 of", _last(f"static int calls = 0;\n  if (++calls > 8) {_SPOIL}")),
     _cheat(
-        *("right_in_the_first_moment", 39, "differs in"),
+        *("right_in_the_first_moment", 39, "differs in 1 of"),
         _last(
             "using clock = std::chrono::steady_clock;\n  static const auto start = clock::now();\n"
             f"  if (clock::now() - start > std::chrono::milliseconds(50)) {_SPOIL}"
