@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,12 +118,23 @@ def test_results_can_be_changed_in_place() -> None:
 
 
 @pytest.mark.parametrize("restart", [False, True], ids=["warm", "fresh"])
-def test_what_was_removed_from_the_cache_is_built_again(restart: bool) -> None:
+def test_what_was_removed_from_the_cache_is_built_again(
+    restart: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was built is remembered; that must not outlive the files."""
     x = torch.ones(3)
+    (good,) = executor.prepare([GOOD], Setting())
+    assert good.library
+    # In a copy of the cache: in that of the whole run, other tests have just the same recorder.
+    for one in (good.library, *good.helpers.values()):
+        shutil.copytree(one.path.parent, tmp_path / "cache" / "kernels" / one.digest)
+    for place in (tmp_path / "cache", tmp_path / "cache" / "kernels"):
+        place.chmod(0o700)
+    monkeypatch.setenv("LLTM_INLINE_CACHE", str(tmp_path / "cache"))
     li.call(GOOD, x)
     (good,) = executor.prepare([GOOD], Setting())
     recorder = good.helpers["recorder"].path
+    assert good.library and good.library.cached and recorder.is_relative_to(tmp_path)
     shutil.rmtree(recorder.parent)
     if restart:
         li.worker.restart()
