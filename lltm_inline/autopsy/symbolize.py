@@ -126,10 +126,10 @@ def own_name(path: str) -> str | None:
     """Return the `#line` name behind a file's path; None for a file that is one.
 
     The name is relative, `op/variant`, so the tools put the directory in which the compiler ran in front. A header is
-    there to be opened; the file around the user's text is gone, and its name ends in .cpp.
+    there to be opened; the file around the user's text is gone, and its name ends in .cpp. That of a precompiled header is `<stdin>`.
     """
     name = "/".join(path.split("/")[-2:])
-    is_file = name == "??" or name.endswith((".cpp", ".cu")) or os.path.exists(path)
+    is_file = name == "??" or name.endswith((".cpp", ".cu", "<stdin>")) or os.path.exists(path)
     return None if is_file else name
 
 

@@ -35,6 +35,7 @@ from ..source.signature import own_text
 from ..workers import steps
 from .derivatives import derivatives
 from .explain import explain, findings_of
+from .follow import follow
 from .interface import copied_in, interface, is_dense
 from .large import large_numbers
 from .opcheck import is_operator, opcheck
@@ -351,7 +352,10 @@ def _parity(runner: Runner, cases: Sequence[Case], last: Iterable[Case], matrix:
 def _safety(runner: Runner, sizes: Sequence[Size] | None) -> Part:
     part = safety(runner, sizes, trust=not steps.in_worker())
     steps.monitor.end()
-    return part
+    if runner.follower is None or not steps.in_worker():
+        return part
+    races = follow(runner, runner.follower, sizes)
+    return Part(part.cases + races.cases, [*part.findings, *races.findings], [*part.skipped, *races.skipped])
 
 
 def _report(

@@ -215,10 +215,13 @@ class Guard:
 
     def find(self, address: int) -> tuple[str, int] | None:
         """Return the name of the tensor that an address lies in or near, and the distance from its start in bytes."""
+        region = self.region(address)
+        return region and (region.name.decode(errors="replace"), address - region.base)
+
+    def region(self, address: int) -> RegionRecord | None:
+        """Return what is known of the tensor that an address lies in or near."""
         region = RegionRecord()
-        if not self._library.guard_find(address, ctypes.byref(region)):
-            return None
-        return region.name.decode(errors="replace"), address - region.base
+        return region if self._library.guard_find(address, ctypes.byref(region)) else None
 
 
 def _either(names: Sequence[str]) -> str:

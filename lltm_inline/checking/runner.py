@@ -224,6 +224,8 @@ class Runner:
 
     #: Whether the kernel runs in this process, whose memory tells what it leaves.
     here = True
+    #: The same kernel in the library in which each load and store is followed.
+    follower: Built | None = None
 
     def __init__(self, function: Function, guard: Build | None = None) -> None:
         self.function, self.guard = function, guard
@@ -584,7 +586,9 @@ def _memory(tensor: Tensor) -> int:
 
 def runner_of(built: Built) -> Runner:
     """Load a kernel, to be run on cases."""
-    return Runner(load_built(built), built.helpers.get("guard"))
+    runner = Runner(load_built(built), built.helpers.get("guard"))
+    runner.follower = built.follower
+    return runner
 
 
 def matrix_of(op: Op, columns: Sequence[str]) -> Matrix:

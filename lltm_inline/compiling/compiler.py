@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
@@ -224,7 +224,7 @@ def run_jobs(
     """Build all jobs, in parallel where the cache does not have them; Ctrl-C stops the compilers and leaves no trace.
 
     Args:
-        jobs: what to build.
+        jobs: what to build. Of those that are to spare, what fails is left out of the result.
         progress: as for `build`.
         meanwhile: called once, in this thread, while the compilers run; not called where there is nothing to compile.
         seconds: how long each may take to compile, `BUILD_SECONDS` unless given; waiting for another process does not count.
@@ -233,14 +233,20 @@ def run_jobs(
     missing: dict[str, Job] = {}
     for job in jobs:
         started = time.perf_counter()
-        cached = _cached(job, started, warn=True)
-        if cached is None:
-            missing[job.key] = job
-        else:
-            builds[job.key] = cached
+        with _spared(job):
+            cached = _cached(job, started, warn=True)
+            if cached is None:
+                missing[job.key] = job
+            else:
+                builds[job.key] = cached
     if missing:
         builds |= _compile_all(missing, progress, meanwhile, BUILD_SECONDS if seconds is None else seconds)
-    return [builds[job.key] for job in jobs]
+    return [builds[job.key] for job in jobs if job.key in builds]
+
+
+def _spared(job: Job) -> AbstractContextManager[None]:
+    """Enter a context that a job which is to spare may leave by failing."""
+    return suppress(BuildError) if job.spare else nullcontext()
 
 
 def _compile_all(
@@ -256,6 +262,7 @@ def _compile_all(
     ):
         bindings = {one.key: one for one in map(_binding_of, jobs.values()) if one}
         futures = {key: pool.submit(_build_one, job, stop, attempts) for key, job in {**jobs, **bindings}.items()}
+        needed = [futures[key] for key, job in jobs.items() if not job.spare]
         try:
             if meanwhile is not None:
                 meanwhile()
@@ -264,6 +271,9 @@ def _compile_all(
             while pending:  # in short steps, so that Ctrl-C is taken at once
                 raise_if_stopped()
                 pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION).not_done
+                if not pending.intersection(needed):
+                    for future in needed:  # where one has failed, nobody waits for what is to spare
+                        future.result()
                 rounds += 1
                 if rounds % 5 == 0:
                     enforce(attempts, seconds, BUILD_BYTES)
@@ -277,7 +287,11 @@ def _compile_all(
                     kill_compilers(attempt.directory)
                 wait(futures.values(), timeout=0.05)
             raise
-    return {key: futures[key].result() for key in jobs}
+    builds = {}
+    for key, job in jobs.items():
+        with _spared(job):
+            builds[key] = futures[key].result()
+    return builds
 
 
 def _workers() -> int:

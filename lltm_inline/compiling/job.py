@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import native
 from ..base.device import CHECKS
 from ..base.flags import for_host
-from ..cpp.masks import mask
+from ..cpp.masks import mask, unquoted
 from ..diagnosis.diagnostics import Diagnostic, excerpt_of
 from ..errors import SignatureError
 from ..model.registry import Kernel, fit, registry
@@ -45,6 +45,7 @@ class Job:
         interface: of the text of a kernel; None for a helper of ours.
         host: the other C++ file, whose object file is linked: an edit of `text` alone leaves it as it is.
         parts: `text` in two, as `Rendered` has it.
+        spare: one can do without what it makes: where it fails, that is not there, and nothing else.
     """
 
     label: str
@@ -60,6 +61,7 @@ class Job:
     interface: Interface | None = None
     host: Job | None = None
     parts: tuple[str, str] | None = None
+    spare: bool = False
 
     @property
     def name(self) -> str:
@@ -230,13 +232,15 @@ def compile_checks(jobs: Sequence[Job]) -> list[Job]:
 
 _HELPERS = {
     "bridge": "autograd bridge",
+    "follow": "memory follower",
     "guard": "memory guard",
     "meter": "memory meter",
     "recorder": "crash recorder",
     "roofs": "measure of the machine's roofs",
 }
 # -fno-plt: what a signal handler calls is looked up when the library is loaded, not while the process dies.
-_CFLAGS = {"recorder": ("-fno-plt", *native.layout.LIMITS)}
+# -O2: the follower is called at each load and store.
+_CFLAGS = {"recorder": ("-fno-plt", *native.layout.LIMITS), "follow": ("-O2",)}
 # load_inline links with torch, which the recorder has no use for.
 _LDFLAGS = {"recorder": ("-Wl,--as-needed",)}
 
@@ -249,3 +253,31 @@ def helper_job(name: str, toolchain: Toolchain) -> Job:
     chosen = find_toolchain(toolchain.compiler, flags)
     chosen = replace(chosen, ldflags=(*_LDFLAGS.get(name, ()), *chosen.ldflags))
     return Job(_HELPERS[name], native.text(f"{name}.cpp"), None, {}, chosen)
+
+
+#: With which each load and store calls the follower, which is linked in place of the library that these calls are meant for. What
+#: the compiler says of itself then, a macro or a feature, would keep it from reading the precompiled header, which is the same.
+_FOLLOWED = {
+    "gcc": ("-O1", "-fsanitize=thread", "-U__SANITIZE_THREAD__"),
+    "clang": ("-O1", "-fsanitize=thread", "-Xclang", "-fno-validate-pch"),
+}
+
+
+def follower_job(job: Job) -> Job | None:
+    """Return the job of a kernel's second library, in which each load and store is followed; None for a text that runs on one thread.
+
+    Args:
+        job: of the kernel, for the CPU.
+    """
+    if job.toolchain.device.name != "cpu" or not any("parallel" in unquoted(text) for text in job.sources.values()):
+        return None
+    # OpenMP is the follower's: of what it has not, the linker says so.
+    ldflags = tuple(flag for flag in job.toolchain.ldflags if flag != "-fopenmp")
+    return replace(
+        job,
+        toolchain=replace(job.toolchain, ldflags=ldflags),
+        flags=(*job.flags, *_FOLLOWED[job.toolchain.kind]),
+        host=replace(helper_job("follow", job.toolchain), only="object"),
+        parts=None,
+        spare=True,
+    )

@@ -1,6 +1,6 @@
 """What Python and the C++ beside it share: structures, for ctypes, and the numbers in them.
 
-`Region` is in `region.h`, `Damage` in `guard_blocks.h`, and all of the record in `recorder_record.h`.
+`Region` is in `region.h`, `Damage` in `guard_blocks.h`, `Race` in `follow.cpp`, and all of the record in `recorder_record.h`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,22 @@ class DamageRecord(ctypes.Structure):
         ("elements", ctypes.c_int64),
         ("was", ctypes.c_ubyte * 16),
         ("is", ctypes.c_ubyte * 16),
+    )
+
+
+class RaceRecord(ctypes.Structure):
+    """`struct Race`: two accesses to one place, of which nothing tells which comes first; of each pair the later one is the first."""
+
+    _fields_ = (
+        ("address", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint64),
+        ("offset", ctypes.c_uint64 * 2),
+        ("kind", ctypes.c_uint32 * 2),
+        ("thread", ctypes.c_uint32 * 2),
+        ("base", ctypes.c_uint64),
+        ("nbytes", ctypes.c_uint64),
+        ("where", ctypes.c_uint32),
+        ("times", ctypes.c_uint32),
     )
 
 

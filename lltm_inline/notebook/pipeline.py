@@ -98,7 +98,7 @@ def _build(order: Order, how: Mapping[str, Any]) -> Build:
         return build(kernel, compile_only=True, progress=setting.progress, **how)
     require_device(setting.device, kernel)
     with noting([kernel]):
-        [built] = prepare([kernel], setting) if order.runs else build_all([kernel], setting)
+        [built] = prepare([kernel], setting, followed=order.check) if order.runs else build_all([kernel], setting)
     library = built.library
     assert library is not None  # it has a text
     return library

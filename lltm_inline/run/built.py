@@ -10,7 +10,7 @@ from typing import Any
 from ..base.device import DEVICES
 from ..compiling import cache, environment
 from ..compiling.compiler import Build, make_job, run_jobs
-from ..compiling.job import Job, helper_job
+from ..compiling.job import Job, follower_job, helper_job
 from ..compiling.nvcc import require_gpu
 from ..compiling.toolchain import find_toolchain
 from ..model.registry import Kernel, Op, registry
@@ -30,6 +30,7 @@ class Built:
         job: from which the library was made; None for a Python kernel.
         library: None for a Python kernel.
         helpers: our own libraries by name, see `lltm_inline.native`.
+        follower: the same kernel in a library in which each load and store is followed, where that was asked for and could be made.
     """
 
     kernel: Kernel
@@ -38,11 +39,13 @@ class Built:
     job: Job | None = None
     library: Build | None = None
     helpers: Mapping[str, Build] = field(default_factory=dict)
+    follower: Built | None = None
 
     @property
     def stamps(self) -> list[_Stamp]:
         """The stamps of all its files."""
-        return [_stamp_of(one) for one in (*self.helpers.values(), self.library) if one is not None]
+        own = [_stamp_of(one) for one in (*self.helpers.values(), self.library) if one is not None]
+        return [*own, *(self.follower.stamps if self.follower else [])]
 
 
 def _stamp_of(library: Build) -> _Stamp:
@@ -54,9 +57,9 @@ def _stamp_of(library: Build) -> _Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-#: What was built in this process, with its stamps, by kernel, setting and environment: to look into the cache again would
-#: cost milliseconds.
-_known: dict[tuple[Any, ...], tuple[Built, list[_Stamp]]] = {}
+#: What was built in this process, with its stamps and whether a follower was asked for, by kernel, setting and environment: to look
+#: into the cache again would cost milliseconds.
+_known: dict[tuple[Any, ...], tuple[Built, list[_Stamp], bool]] = {}
 _helpers: dict[tuple[str, Path, str], tuple[Build, _Stamp]] = {}
 
 
@@ -64,6 +67,8 @@ def build_all(
     kernels: Sequence[Kernel],
     setting: Setting,
     meanwhile: Callable[[], None] | None = None,
+    *,
+    followed: bool = False,
 ) -> tuple[Built, ...]:
     """Build kernels in parallel, with what they need beside them.
 
@@ -73,6 +78,7 @@ def build_all(
         kernels: what to build.
         setting: with what, and where they are to run.
         meanwhile: called while a compiler runs, if one does.
+        followed: with the library in which each load and store is followed, of those that run on several threads.
 
     Raises:
         BuildError, SignatureError, ToolchainError, CacheError: as for `build`.
@@ -80,29 +86,34 @@ def build_all(
     names = ("bridge",) if setting.here else ("bridge", "recorder", "guard")
     how = (setting.device, setting.compiler, setting.cflags, names, environment.of_builds())
     keys = [(kernel, kernel.label, *how) for kernel in kernels]
-    found = [_remembered(key) for key in keys]
+    found = [_remembered(key, followed) for key in keys]
     missing = [index for index, built in enumerate(found) if built is None]
     if missing:
-        new = _build([kernels[index] for index in missing], setting, names, meanwhile)
+        new = _build([kernels[index] for index in missing], setting, names, meanwhile, followed)
         for index, built in zip(missing, new, strict=True):
             found[index] = built
             assert built.library is not None
             again = replace(built, library=replace(built.library, cached=True, seconds=0.0))
-            _known[keys[index]] = again, again.stamps
+            _known[keys[index]] = again, again.stamps, followed
     return tuple(built for built in found if built is not None)
 
 
-def _remembered(key: tuple[Any, ...]) -> Built | None:
+def _remembered(key: tuple[Any, ...], followed: bool) -> Built | None:
     kernel, device = key[0], key[2]
     op = registry.op_of(kernel)
     if kernel.python is not None:
         return Built(kernel, op, device)
-    known, stamps = _known.get(key, (None, []))
-    return known if known is not None and known.op is op and known.stamps == stamps else None
+    known, stamps, asked = _known.get(key, (None, [], False))
+    current = known is not None and known.op is op and known.stamps == stamps and asked >= followed
+    return known if current else None
 
 
 def _build(
-    kernels: Sequence[Kernel], setting: Setting, names: Sequence[str], meanwhile: Callable[[], None] | None
+    kernels: Sequence[Kernel],
+    setting: Setting,
+    names: Sequence[str],
+    meanwhile: Callable[[], None] | None,
+    followed: bool,
 ) -> list[Built]:
     toolchain = find_toolchain(setting.compiler, setting.cflags, setting.device)
     jobs = [make_job(kernel, toolchain) for kernel in kernels]
@@ -110,15 +121,20 @@ def _build(
     remembered = {name: _helpers[*place, name] for name in names if (*place, name) in _helpers}
     helpers = {name: helper for name, (helper, stamp) in remembered.items() if _stamp_of(helper) == stamp}
     absent = [name for name in names if name not in helpers]
-    wanted = [*jobs, *(helper_job(name, toolchain) for name in absent)]
-    builds = run_jobs(wanted, setting.progress, meanwhile)
-    for name, helper in zip(absent, builds[len(jobs) :], strict=True):  # verified where it is loaded
-        helpers[name] = helper
-        _helpers[*place, name] = helper, _stamp_of(helper)
-    return [
-        Built(kernel, registry.op_of(kernel), setting.device, job, library, helpers)
-        for kernel, job, library in zip(kernels, jobs, builds, strict=False)
-    ]
+    more = [helper_job(name, toolchain) for name in absent]
+    followers = [follower_job(job) if followed else None for job in jobs]
+    wanted = [*jobs, *more, *(job for job in followers if job)]
+    builds = {one.digest: one for one in run_jobs(wanted, setting.progress, meanwhile)}
+    for name, job in zip(absent, more, strict=True):  # verified where it is loaded
+        helpers[name] = builds[job.key]
+        _helpers[*place, name] = helpers[name], _stamp_of(helpers[name])
+
+    def built(kernel: Kernel, job: Job, follower: Job | None) -> Built:
+        second = built(kernel, follower, None) if follower and follower.key in builds else None
+        op = registry.op_of(kernel)
+        return Built(kernel, op, setting.device, job, replace(builds[job.key], kernel=job.label), helpers, second)
+
+    return [built(*one) for one in zip(kernels, jobs, followers, strict=True)]
 
 
 def build_helper(name: str, compiler: str | None = None, progress: Any = None) -> Build:

@@ -43,11 +43,13 @@ def prepare(
     kernels: Sequence[Kernel],
     setting: Setting,
     meanwhile: Callable[[], None] | None = None,
+    *,
+    followed: bool = False,
 ) -> tuple[Built, ...]:
     """Build kernels while the worker starts, if they are to run there; see `build_all`."""
     if not setting.here:
         worker.warm()
-    return build_all(kernels, setting, meanwhile)
+    return build_all(kernels, setting, meanwhile, followed=followed)
 
 
 def run(
