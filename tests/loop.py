@@ -73,6 +73,7 @@ model/own_file.py      test_registry extension/test_files extension/test_exporte
 model/reserved.py      properties/test_definitions test_signature
 model/shapes.py        test_shapes run/test_sizes properties/test_definitions
 native                 run/test_guard run/worker/test_recorder run/test_load test_roofline
+native/follow.cpp      run/test_follow
 native/guard.cpp       run/test_guard run/test_safety
 native/guard_blocks.h  run/test_guard run/test_safety
 native/bridge.cpp      run/test_load run/test_operator* run/test_gradients*
@@ -122,7 +123,8 @@ checking               run/test_check_rare run/test_check run/test_contract run/
 checking/check_many.py run/test_check ops/test_axpy test_cli
 checking/derivatives.py  run/test_check_rare run/test_check run/test_gradients* ops/test_cube ops/test_sin_add run/test_sizes
 checking/explain.py    run/test_check_rare run/test_check run/test_contract run/test_check_first_kernel run/test_pictures ops/test_axpy
-checking/guard.py      run/test_guard run/test_safety
+checking/guard.py      run/test_guard run/test_safety run/test_follow
+checking/follow.py     run/test_follow
 checking/interface.py  run/test_check_rare run/test_check run/test_contract run/test_check_first_kernel ops/test_conv2d ops/test_bad_input
 checking/large.py      run/test_check_rare run/test_check_hog run/test_safety
 checking/opcheck.py    run/test_check_rare run/test_check run/test_gradients* run/test_operator*

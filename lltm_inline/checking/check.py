@@ -171,7 +171,7 @@ def require_right(
 def _report(kernel: Kernel, sizes: list[Size] | None, setting: Setting, *, gradients_only: bool) -> Report:
     """Build a kernel, have it examined, and make a report also of one that crashes."""
     # What opcheck needs is imported while the compiler runs; a worker was forked with it.
-    (built,) = prepare([kernel], setting, warm_up if setting.here else None, followed=not setting.here)
+    (built,) = prepare([kernel], setting, warm_up if setting.here else None, followed=True)
     with showing(f"{'gradcheck of' if gradients_only else 'checking'} {kernel.label}", setting.progress) as show:
         so_far = _Unfinished(built, show)
         try:

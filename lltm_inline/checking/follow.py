@@ -8,31 +8,31 @@ is the faster one. What it finds becomes a finding of the section `safety`, at l
 from __future__ import annotations
 
 import ctypes
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple
-
-import torch
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from ..autopsy.symbolize import Place, lines_of
 from ..compiling.compiler import Build
+from ..model.registry import Op
 from ..native.layout import RaceRecord
 from ..run.built import Built
-from ..run.cases.case import THREADS, Case, Size, dtypes_of, prime_size
+from ..run.cases.case import THREADS, Case, Size, dtypes_of, elements, prime_size
 from ..run.cases.expectation import expect
 from ..run.cases.tried import size_cases
 from ..run.library import load_built
 from .guard import Guard, Trial
 from .report import Finding
-from .runner import Part, Runner, one_line
+from .runner import Part, Runner, one_line, threads
 from .safety import obtain
 
 #: As many as the follower runs, whatever the machine has.
 _THREADS = 3
 _MOST = 64
 _DONE = ("read", "written", "changed by an atomic")
-_ELSEWHERE, _VARIABLE, _STATIC, _ALLOCATED = range(4)
+_ATOMIC = 2
+#: `enum Where`, but for what lies elsewhere: in a tensor, or in the memory of others.
+_VARIABLE, _STATIC, _ALLOCATED = 1, 2, 3
 _FUNCTIONS = {
     "follow_start": (None,),
     "follow_stop": (
@@ -44,17 +44,72 @@ _FUNCTIONS = {
 }
 
 
-class _Race(NamedTuple):
-    """A race as the follower has it.
+@dataclass(frozen=True)
+class Race:
+    """Two accesses to one place in no certain order.
 
     Attributes:
-        record: what the follower has written down.
-        thing, name: the variable, tensor or memory that it is about, and the words for the element; nothing for memory of others.
+        record: as the follower has written it down.
+        thing, name: the variable, tensor or memory that it is about, and the words for the element.
+        places: the lines of the later access and of the earlier one, None where they are not known.
     """
 
     record: RaceRecord
     thing: object
     name: str
+    places: tuple[Place | None, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """`race: y[0] is written by thread 0 at lltm/mine:14 and read by thread 1 at lltm/mine:14, in no certain order`."""
+        earlier, later = (
+            f"{_DONE[self.record.kind[i]]} by thread {self.record.thread[i]} at "
+            + (f"{place.file}:{place.line}" if (place := self.places[i]) else "a line that is not known")
+            for i in (1, 0)
+        )
+        return f"race: {self.name} is {earlier} and {later}, in no certain order"
+
+    @property
+    def cure(self) -> str:
+        """What to do."""
+        if _ATOMIC in [*self.record.kind]:
+            return "make all accesses to it atomic, or none"
+        return "let each thread write places of its own and put them together afterwards, or make it atomic"
+
+
+class Follower:
+    """A library in which each load and store is followed; it is loaded.
+
+    Args:
+        built: of `follower_job`.
+    """
+
+    def __init__(self, built: Build) -> None:
+        self._path, self._library = built.path, ctypes.CDLL(str(built.path))
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            getattr(self._library, name).restype, getattr(self._library, name).argtypes = result, arguments
+
+    @contextmanager
+    def following(self, guard: Guard) -> Iterator[list[Race]]:
+        """Enter a context that finds the races of what is called in it, one for each thing that they are about.
+
+        Args:
+            guard: in a context of which this is, gives tensors memory by which they are known.
+        """
+        found: list[Race] = []
+        self._library.follow_start()
+        try:
+            with threads(_THREADS):
+                yield found
+        finally:
+            records, count = (RaceRecord * _MOST)(), ctypes.c_uint64()
+            self._library.follow_stop(records, _MOST, ctypes.byref(count))
+            races = [race for record in records[: count.value] if (race := _named(record, guard))]
+            # A call's return address belongs to the instruction after it.
+            lines = lines_of({offset - 1 for race in races for offset in race.record.offset}, self._path)
+            things = {race.thing: race for race in reversed(races)}
+            for race in reversed(things.values()):
+                found.append(replace(race, places=tuple(lines.get(offset - 1) for offset in race.record.offset)))
 
 
 def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
@@ -66,100 +121,59 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
         sizes: in place of the corner sizes.
 
     Returns:
-        A finding for each pair of lines between which there is a race.
+        A finding for each variable or tensor about which there is a race, in the first case that has any.
     """
-    assert built.library is not None
-    guard, why = obtain(runner)  # gives tensors memory by which they are known
+    if built.library is None:
+        return Part(0, [], ["races: the text does not compile so that each load and store is followed"])
+    guard, why = obtain(runner)
     if guard is None:
-        return Part(0, [], [f"races, for want of {why}"])
+        return Part(0, [], [f"races, which are found between {why}"])
     second = runner.of(runner.op)
     second.function, second.threads = load_built(built), _THREADS
-    library = _loaded(built.library)
-    findings: dict[object, Finding] = {}
-    count, skipped = 0, []
-    for case in _cases(runner, sizes):
+    follower, findings, count = Follower(built.library), list[Finding](), 0
+    for case in _cases(runner.op, sizes):
+        if findings:  # of more elements the same would be told
+            break
         if runner.untried(case) or runner.takes_too_long(case):
             continue
         try:
             trial = Trial(second, case, expect(runner.op, case))
         except Exception as error:
-            skipped.append(f"{case.describe(runner.op)}: the reference refuses it ({one_line(error)})")
-            continue
-        with guard.at_end(case.dtype):
-            library.follow_start()
-            try:
-                trial.run(guard)
-            finally:
-                found = (RaceRecord * _MOST)()
-                number = ctypes.c_uint64()
-                library.follow_stop(found, _MOST, ctypes.byref(number))
-            races = [race for record in found[: number.value] if (race := _named(record, guard)).name]
+            return Part(count, findings, [f"{case.describe(runner.op)}: the reference refuses it ({one_line(error)})"])
+        with guard.at_end(case.dtype), follower.following(guard) as races:
+            trial.run(guard)
         count += 1
-        lines = lines_of({offset for race in races for offset in _offsets(race)}, built.library.path)
         for race in races:
-            places = [lines.get(offset) for offset in _offsets(race)]
-            findings.setdefault(race.thing, _finding(second, case, race, places))
-        if findings:  # of more elements the same would be told
-            break
-    return Part(count, list(findings.values()), skipped)
+            made = race.thing if isinstance(race.thing, str) and " " not in race.thing else "forward"
+            findings.append(runner.finding("safety", made, race.text, case, race.cure, smallest=case.size))
+    return Part(count, findings, [])
 
 
-def _cases(runner: Runner, sizes: Sequence[Size] | None) -> Iterator[Case]:
-    """List a small case and those of many elements: a text shares out its work from some number of elements on."""
-    op = runner.op
+def _cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
+    """List a small case and one of as many elements as are tried: a text shares out its work from some number of them on."""
+    narrow, wide = dtypes_of(op)[0], dtypes_of(op)[-1]
     if sizes:
-        yield from (Case(THREADS, tuple(size), dtypes_of(op)[-1]) for size in sizes)
-        return
-    yield Case(THREADS, prime_size(op), dtypes_of(op)[0])
-    many = {case.size: replace(case, group=THREADS) for case in size_cases(op, None) if case.threaded}
-    yield from (case for size, case in many.items() if math.prod(size) > 1)
+        return [Case(THREADS, tuple(size), wide) for size in sizes]
+    many = [case.size for case in size_cases(op, None) if case.threaded]
+    largest = max(many, key=lambda size: elements(op, size), default=prime_size(op))
+    return [Case(THREADS, prime_size(op), narrow), Case(THREADS, largest, wide)]
 
 
-def _loaded(build: Build) -> ctypes.CDLL:
-    """Return what a kernel's second library offers beside the kernel; it is loaded already."""
-    library = ctypes.CDLL(str(build.path))
-    for name, (result, *arguments) in _FUNCTIONS.items():
-        getattr(library, name).restype, getattr(library, name).argtypes = result, arguments
-    return library
-
-
-def _offsets(race: _Race) -> list[int]:
-    # A call's return address belongs to the instruction after it.
-    return [offset - 1 for offset in race.record.offset]
-
-
-def _named(record: RaceRecord, guard: Guard) -> _Race:
-    """Name what a race is about; nothing where that is the memory of others, as of the C library."""
+def _named(record: RaceRecord, guard: Guard) -> Race | None:
+    """Name what a race is about; None where that is the memory of others, as of the C library."""
     address = record.address
     if record.where == _VARIABLE:
-        return _Race(record, address, "a variable of the caller, which all threads share,")
+        return Race(record, address, "a variable of the caller, which all threads share,")
     if record.where == _STATIC:
-        return _Race(record, address, "a static variable, which all threads share,")
+        return Race(record, address, "a static variable, which all threads share,")
     if record.where == _ALLOCATED:
-        return _Race(record, record.base, f"byte {address - record.base} of {record.nbytes} that the text has allocated")
+        return Race(record, record.base, f"byte {address - record.base} of {record.nbytes} that the text has allocated")
     region = guard.region(address)
     if region is None or not region.base <= address < region.base + region.nbytes:
-        return _Race(record, None, "")
+        return None
     name = region.name.decode(errors="replace").removesuffix(", after it was freed")
     number, index = (address - region.base) // region.itemsize, list[int]()
     for extent in reversed(region.shape[: region.ndim]):
         index.insert(0, number % extent)
         number //= extent
-    return _Race(record, name, f"element {index} of {name}" if " " in name else f"{name}{index}")
-
-
-def _finding(runner: Runner, case: Case, race: _Race, places: Sequence[Place | None]) -> Finding:
-    """Say what two threads do to one place, where, and what to do."""
-    kinds, threads = race.record.kind, race.record.thread
-    what = [
-        f"{_DONE[kind]} by thread {thread} at {f'{place.file}:{place.line}' if place else 'a line that is not known'}"
-        for kind, thread, place in zip(kinds, threads, places, strict=True)
-    ]
-    text = f"race: {race.name} is {what[1]} and {what[0]}, in no certain order"
-    cure = (
-        "make all accesses to it atomic, or none"
-        if _DONE.index("changed by an atomic") in [*kinds]
-        else "let each thread write places of its own and put them together afterwards, or make it atomic"
-    )
-    made = race.thing if isinstance(race.thing, str) and " " not in race.thing else "forward"
-    return runner.finding("safety", made, text, case, cure, smallest=case.size)
+    return Race(record, name, f"element {index} of {name}" if " " in name else f"{name}{index}")

@@ -216,7 +216,7 @@ class Guard:
     def find(self, address: int) -> tuple[str, int] | None:
         """Return the name of the tensor that an address lies in or near, and the distance from its start in bytes."""
         region = self.region(address)
-        return region and (region.name.decode(errors="replace"), address - region.base)
+        return (region.name.decode(errors="replace"), address - region.base) if region else None
 
     def region(self, address: int) -> RegionRecord | None:
         """Return what is known of the tensor that an address lies in or near."""

@@ -258,8 +258,8 @@ def helper_job(name: str, toolchain: Toolchain) -> Job:
 #: With which each load and store calls the follower, which is linked in place of the library that these calls are meant for. What
 #: the compiler says of itself then, a macro or a feature, would keep it from reading the precompiled header, which is the same.
 _FOLLOWED = {
-    "gcc": ("-O1", "-fsanitize=thread", "-U__SANITIZE_THREAD__"),
-    "clang": ("-O1", "-fsanitize=thread", "-Xclang", "-fno-validate-pch"),
+    "gcc": ("-Og", "-fsanitize=thread", "-U__SANITIZE_THREAD__"),
+    "clang": ("-O0", "-fsanitize=thread", "-Xclang", "-fno-validate-pch"),
 }
 
 

@@ -123,7 +123,7 @@ def benchmark(
     total = len(chosen) * (1 + check) + len(cases) * len(wanted) * TICKS
     with showing(f"benchmark of {op.name}", setting.progress, total) as show:
         with noting(chosen):
-            built = prepare(chosen, replace(setting, progress=show))
+            built = prepare(chosen, replace(setting, progress=show), followed=check)
         with noting(chosen):
             lacking = require_right(chosen, setting, show, forward=True) if check else []
             if lacking and "forward" not in wanted:

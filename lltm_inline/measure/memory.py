@@ -104,7 +104,7 @@ def memory(
     total = len(chosen) * (1 + check) + len(cases) * len(chosen)
     with showing(f"memory of {op.name}", setting.progress, total) as show:
         with noting(chosen):
-            built = prepare(chosen, replace(setting, progress=show))
+            built = prepare(chosen, replace(setting, progress=show), followed=check)
         meter = None if DEVICES[setting.device].needs_gpu else build_helper("meter", setting.compiler, show)
         if check:
             require_right(chosen, setting, show, done="measured")

@@ -97,7 +97,7 @@ def sweep(
     total = 1 + len(kernels) + _TICKS + _CONFIRM_TICKS
     with showing(f"sweep of {base.label}", setting.progress, total) as show, registry.no_notes():
         setting = replace(setting, progress=False)
-        built, problems = _build([base, *kernels], setting, show)
+        built, problems = _build([base, *kernels], setting, show, check)
         for one in built:
             show(f"comparing {one.kernel.label} with the reference", 1)
             try:
@@ -161,7 +161,9 @@ def _kernels_of(base: Kernel, values: Mapping[str, Sequence[int | float]]) -> li
     return [base.replace(params=params) for params in chosen]
 
 
-def _build(kernels: Sequence[Kernel], setting: Setting, show: Show) -> tuple[tuple[Built, ...], dict[str, str]]:
+def _build(
+    kernels: Sequence[Kernel], setting: Setting, show: Show, followed: bool
+) -> tuple[tuple[Built, ...], dict[str, str]]:
     """Build a kernel as it stands and its points; return what was built, and of each of the others why not.
 
     Raises:
@@ -172,7 +174,7 @@ def _build(kernels: Sequence[Kernel], setting: Setting, show: Show) -> tuple[tup
     while True:
         show(f"building {len(left)} points")
         try:
-            return prepare(list(left.values()), setting), problems
+            return prepare(list(left.values()), setting, followed=followed), problems
         except BuildError as error:
             if error.kernel == kernels[0].label or error.kernel not in left:
                 raise

@@ -108,11 +108,12 @@ struct Self {
 thread_local Self self;
 
 struct Busy {
-  Busy() {
-    ++self.busy;
+  Self& mine;
+  explicit Busy(Self& mine = self) : mine(mine) {
+    ++mine.busy;
   }
   ~Busy() {
-    --self.busy;
+    --mine.busy;
   }
 };
 
@@ -215,11 +216,12 @@ Cell& cell_at(uintptr_t address) {
 }
 
 void access(const void* what, size_t size, Kind kind, const void* from) {
-  const Busy busy;
-  const int me = self.number;
-  settle();
+  Self& mine = self;  // asked for once: that takes a call
   char* const address = static_cast<char*>(const_cast<void*>(what));
-  if (address >= self.low && address < self.high) return;
+  if (mine.number < 0 || mine.busy || (address >= mine.low && address < mine.high)) return;
+  const Busy busy(mine);
+  const int me = mine.number;
+  settle();
   const uint32_t offset = uint32_t(static_cast<const char*>(from) - image_low);
   const bool store = kind != kRead;
   const uint32_t* const clock = clocks[me];
@@ -250,12 +252,15 @@ void access(const void* what, size_t size, Kind kind, const void* from) {
         break;
       }
     }
-    // Another moment, other bytes: what is known of the bytes before is forgotten, not dated anew.
-    const bool again = cell.moment[store][me] == clock[me] && cell.atomic[store][me] == (kind == kAtomic);
-    cell.bytes[store][me] = uint8_t(again ? cell.bytes[store][me] | bytes : bytes);
-    cell.moment[store][me] = clock[me], cell.offset[store][me] = offset;
-    cell.atomic[store][me] = kind == kAtomic;
-    if (store && !again) cell.changed[me] = kind == kAtomic || size > sizeof last.value;
+    // At another moment, what is known of the one before is forgotten, not dated anew. At the same one, what was no atomic
+    // stays so.
+    const bool again = cell.moment[store][me] == clock[me];
+    if (!again || !(kind == kAtomic && !cell.atomic[store][me])) {
+      cell.bytes[store][me] = uint8_t(again ? cell.bytes[store][me] | bytes : bytes);
+      cell.moment[store][me] = clock[me], cell.offset[store][me] = offset;
+      cell.atomic[store][me] = kind == kAtomic;
+      if (store && !again) cell.changed[me] = kind == kAtomic || size > sizeof last.value;
+    }
     if (last.address == address && last.count < 5) last.cells[last.count++] = &cell;
     at += count;
   }
@@ -413,9 +418,9 @@ PUBLIC uint64_t follow_stop(Race* found, uint64_t capacity, uint64_t* count) {
 // ---- What the compiler calls ----
 
 #define FROM __builtin_return_address(0)
-#define ACCESS(name, size, kind)                      \
-  OURS void __tsan_##name(void* address) {            \
-    if (follows()) access(address, size, kind, FROM); \
+#define ACCESS(name, size, kind)           \
+  OURS void __tsan_##name(void* address) { \
+    access(address, size, kind, FROM);     \
   }
 ACCESS(read1, 1, kRead)
 ACCESS(read2, 2, kRead)
@@ -445,13 +450,13 @@ OURS void __tsan_func_exit() {
   settle();
 }
 OURS void __tsan_vptr_update(void* address, void*) {
-  if (follows()) access(address, 8, kWrite, FROM);
+  access(address, 8, kWrite, FROM);
 }
 OURS void __tsan_read_range(void* address, size_t bytes) {
-  if (follows()) access(address, bytes, kRead, FROM);
+  access(address, bytes, kRead, FROM);
 }
 OURS void __tsan_write_range(void* address, size_t bytes) {
-  if (follows()) access(address, bytes, kWrite, FROM);
+  access(address, bytes, kWrite, FROM);
 }
 
 // Calls of the C library that the compiler leaves as they are, or gives names of its own.
@@ -461,12 +466,12 @@ void* (*real_memmove)(void*, const void*, size_t);
 void* (*real_memset)(void*, int, size_t);
 
 void* move(void* to, const void* source, size_t bytes, const void* from) {
-  if (follows() && bytes) access(source, bytes, kRead, from), access(to, bytes, kWrite, from);
+  if (bytes) access(source, bytes, kRead, from), access(to, bytes, kWrite, from);
   return real(real_memmove, "memmove")(to, source, bytes);
 }
 
 void* fill(void* to, int value, size_t bytes, const void* from) {
-  if (follows() && bytes) access(to, bytes, kWrite, from);
+  if (bytes) access(to, bytes, kWrite, from);
   return real(real_memset, "memset")(to, value, bytes);
 }
 
@@ -501,8 +506,8 @@ namespace {
 template <class T>
 void atomic(const volatile void* what, int order, bool loads, bool stores, const void* from) {
   if (!follows()) return;
-  const Busy busy;
   access(const_cast<const void*>(what), sizeof(T), kAtomic, from);
+  const Busy busy;
   const bool acquires = order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE;
   const bool releases = order != __ATOMIC_RELAXED && order != __ATOMIC_ACQUIRE && order != __ATOMIC_CONSUME;
   maybe_let_others();
@@ -872,20 +877,25 @@ OURS double omp_get_wtime() {
 
 // ---- Torch's threads, as torch/csrc/stable/c/shim.h declares them ----
 
+// Libtorch's own: `at::get_thread_num()` gives what was set.
+extern "C" __attribute__((weak)) void set_thread_num(int) asm("_ZN2at8internal14set_thread_numEi");
+
 OURS int32_t torch_parallel_for(int64_t begin, int64_t end, int64_t grain, void (*work)(int64_t, int64_t, void*), void* data) {
   if (begin >= end) return 0;
   const int64_t size = end - begin, most = grain > 0 ? (size + grain - 1) / grain : size;
-  const int count = size <= grain ? 1 : int(std::min<int64_t>(kThreads, most));
+  const int count = size <= grain || !on || team != nullptr ? 1 : int(std::min<int64_t>(kThreads, most));
   const int64_t chunk = (size + count - 1) / count;
   bool failed = false;
   run_team(count, [&](int number) {
     const int64_t first = begin + number * chunk;
     if (first >= end) return;
+    if (set_thread_num != nullptr && count > 1) set_thread_num(number);
     try {
       work(first, count == 1 ? end : std::min(end, first + chunk), data);
     } catch (...) {
       failed = true;
     }
+    if (set_thread_num != nullptr && count > 1) set_thread_num(0);
   });
   return failed;
 }

@@ -30,7 +30,8 @@ class Built:
         job: from which the library was made; None for a Python kernel.
         library: None for a Python kernel.
         helpers: our own libraries by name, see `lltm_inline.native`.
-        follower: the same kernel in a library in which each load and store is followed, where that was asked for and could be made.
+        follower: the same kernel in a library in which each load and store is followed, where that was asked for and it runs on several
+            threads; without a library where that could not be made.
     """
 
     kernel: Kernel
@@ -57,9 +58,9 @@ def _stamp_of(library: Build) -> _Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-#: What was built in this process, with its stamps and whether a follower was asked for, by kernel, setting and environment: to look
-#: into the cache again would cost milliseconds.
-_known: dict[tuple[Any, ...], tuple[Built, list[_Stamp], bool]] = {}
+#: What was built in this process, with its stamps, by kernel, setting and environment: to look into the cache again would
+#: cost milliseconds.
+_known: dict[tuple[Any, ...], tuple[Built, list[_Stamp]]] = {}
 _helpers: dict[tuple[str, Path, str], tuple[Build, _Stamp]] = {}
 
 
@@ -86,26 +87,35 @@ def build_all(
     names = ("bridge",) if setting.here else ("bridge", "recorder", "guard")
     how = (setting.device, setting.compiler, setting.cflags, names, environment.of_builds())
     keys = [(kernel, kernel.label, *how) for kernel in kernels]
-    found = [_remembered(key, followed) for key in keys]
+    found = [_remembered(key) for key in keys]
     missing = [index for index, built in enumerate(found) if built is None]
     if missing:
         new = _build([kernels[index] for index in missing], setting, names, meanwhile, followed)
         for index, built in zip(missing, new, strict=True):
             found[index] = built
-            assert built.library is not None
-            again = replace(built, library=replace(built.library, cached=True, seconds=0.0))
-            _known[keys[index]] = again, again.stamps, followed
-    return tuple(built for built in found if built is not None)
+            _remember(keys[index], built)
+    if not followed:
+        return tuple(built for built in found if built is not None)
+    done = _with_followers([built for built in found if built is not None], setting.progress)
+    for key, before, built in zip(keys, found, done, strict=True):
+        if built is not before:
+            _remember(key, built)
+    return tuple(done)
 
 
-def _remembered(key: tuple[Any, ...], followed: bool) -> Built | None:
+def _remembered(key: tuple[Any, ...]) -> Built | None:
     kernel, device = key[0], key[2]
     op = registry.op_of(kernel)
     if kernel.python is not None:
         return Built(kernel, op, device)
-    known, stamps, asked = _known.get(key, (None, [], False))
-    current = known is not None and known.op is op and known.stamps == stamps and asked >= followed
-    return known if current else None
+    known, stamps = _known.get(key, (None, []))
+    return known if known is not None and known.op is op and known.stamps == stamps else None
+
+
+def _remember(key: tuple[Any, ...], built: Built) -> None:
+    assert built.library is not None
+    again = replace(built, library=replace(built.library, cached=True, seconds=0.0))
+    _known[key] = again, again.stamps
 
 
 def _build(
@@ -121,20 +131,26 @@ def _build(
     remembered = {name: _helpers[*place, name] for name in names if (*place, name) in _helpers}
     helpers = {name: helper for name, (helper, stamp) in remembered.items() if _stamp_of(helper) == stamp}
     absent = [name for name in names if name not in helpers]
-    more = [helper_job(name, toolchain) for name in absent]
-    followers = [follower_job(job) if followed else None for job in jobs]
-    wanted = [*jobs, *more, *(job for job in followers if job)]
-    builds = {one.digest: one for one in run_jobs(wanted, setting.progress, meanwhile)}
-    for name, job in zip(absent, more, strict=True):  # verified where it is loaded
-        helpers[name] = builds[job.key]
-        _helpers[*place, name] = helpers[name], _stamp_of(helpers[name])
+    wanted = [*jobs, *(helper_job(name, toolchain) for name in absent)]
+    followers = [job for one in jobs if followed and (job := follower_job(one))]  # while the processors are at it
+    builds = run_jobs([*wanted, *followers], setting.progress, meanwhile)
+    for name, helper in zip(absent, builds[len(jobs) : len(wanted)], strict=True):  # verified where it is loaded
+        helpers[name] = helper
+        _helpers[*place, name] = helper, _stamp_of(helper)
+    return [
+        Built(kernel, registry.op_of(kernel), setting.device, job, library, helpers)
+        for kernel, job, library in zip(kernels, jobs, builds, strict=False)
+    ]
 
-    def built(kernel: Kernel, job: Job, follower: Job | None) -> Built:
-        second = built(kernel, follower, None) if follower and follower.key in builds else None
-        op = registry.op_of(kernel)
-        return Built(kernel, op, setting.device, job, replace(builds[job.key], kernel=job.label), helpers, second)
 
-    return [built(*one) for one in zip(kernels, jobs, followers, strict=True)]
+def _with_followers(found: Sequence[Built], progress: Any) -> list[Built]:
+    """Add their followers to kernels that have none yet and run on several threads."""
+    jobs = [follower_job(one.job) if one.job and one.follower is None else None for one in found]
+    builds = {one.digest: one for one in run_jobs([job for job in jobs if job], progress)}
+    return [
+        replace(one, follower=replace(one, job=job, library=builds.get(job.key))) if job else one
+        for one, job in zip(found, jobs, strict=True)
+    ]
 
 
 def build_helper(name: str, compiler: str | None = None, progress: Any = None) -> Build:

@@ -49,7 +49,7 @@ def prepare(
     """Build kernels while the worker starts, if they are to run there; see `build_all`."""
     if not setting.here:
         worker.warm()
-    return build_all(kernels, setting, meanwhile, followed=followed)
+    return build_all(kernels, setting, meanwhile, followed=followed and not setting.here)
 
 
 def run(

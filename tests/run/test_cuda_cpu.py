@@ -7,7 +7,6 @@ import itertools
 import re
 import subprocess
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,8 @@ from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.source.template import CUDA_PRELUDE, prelude_text, render
 from tests.conftest import UCONTEXT, Watched
 from tests.needs import need, needs
+from tests.planted.together import Planted
+from tests.planted.together import together as put_together
 from tests.quick import QUICK
 from tests.tiny import forget
 
@@ -34,55 +35,17 @@ ORDER = "::cuda_cpu::thread_order = which / 1000;"
 HEADERS = "#include <ATen/ATen.h>\n#include <torch/types.h>\n#include <cuda_runtime.h>\n#include <vector>\n"
 
 
-@dataclass(frozen=True)
-class Planted:
-    """A CUDA text, what its comments say of it, its number in the text of all, and where it begins there."""
-
-    kind: str
-    name: str
-    text: str
-    number: int
-    first: int
-
-    def said(self, key: str) -> str:
-        found = re.search(rf"^// {key}(?: =|:) (.+)$", self.text, re.MULTILINE)
-        assert found, f"{self.name} does not say {key}"
-        return found[1]
-
-    @property
-    def x(self) -> torch.Tensor:
-        """The input."""
-        torch.manual_seed(0)
-        return eval(self.said("x"))
-
-    @property
-    def lines(self) -> list[int]:
-        """The lines of the text of all at which it may be reported."""
-        rows = self.text.split("\n")
-        return [self.first + index for index, row in enumerate(rows) if row.endswith("// <-")]
-
-
 #: A text of all costs a compiler little more than one of a few: half of its time goes to what stands around them.
 EVERY = ("right", "teaching", "wrong")
 
 
 def together(*kinds: str, names: Collection[str] = ()) -> tuple[list[Planted], str]:
-    """Put texts of some kinds, or all, into one, which compiles once: each in a namespace, all behind one `forward`.
+    """Put texts of some kinds, or all, into one.
 
     `which` is the number of a text, and a thousand times the order in which its threads run.
     """
-    found = [path for kind in kinds for path in sorted((PLACE / kind).glob("*.cu"))]
-    paths = [path for path in found if not names or path.stem in names]
-    include = re.compile(r"^#include.*$", re.MULTILINE)
-    planted, text = [], HEADERS + "".join(f"{row}\n" for path in paths for row in include.findall(path.read_text()))
-    for number, path in enumerate(paths):
-        text += f"namespace {path.stem} {{\n"
-        one = Planted(path.parent.name, path.stem, include.sub("", path.read_text()), number, text.count("\n") + 1)
-        planted.append(one)
-        text += one.text + "}\n"
-    calls = "".join(f"  if (which == {one.number}) return {one.name}::run(x);\n" for one in planted)
-    head = f"at::Tensor forward(const at::Tensor& x, int64_t which) {{\n  {ORDER}\n  which %= 1000;\n"
-    return planted, f"{text}{head}{calls}  return x;\n}}\n"
+    paths = [path for kind in kinds for path in sorted((PLACE / kind).glob("*.cu"))]
+    return put_together(paths, HEADERS, f"  {ORDER}\n", names)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,191 @@
+"""Races on the CPU are found each time, by lines, element and variable; what is in order is left alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import lltm_inline as li
+from lltm_inline.checking.follow import Follower
+from lltm_inline.checking.guard import Guard
+from lltm_inline.compiling.compiler import make_job, run_jobs
+from lltm_inline.compiling.job import follower_job
+from lltm_inline.compiling.toolchain import find_toolchain
+from lltm_inline.errors import BuildError
+from lltm_inline.model.registry import Kernel, Op, registry
+from lltm_inline.run.built import build_all
+from lltm_inline.run.library import load_built
+from lltm_inline.run.setting import Setting
+from tests.planted.together import Planted, together
+from tests.quick import QUICK
+from tests.tiny import forget
+
+PLACE = Path(__file__).parents[1] / "planted" / "threads"
+HEAD = (
+    "".join(
+        f"#include <{name}>\n"
+        for name in ("torch/extension.h", "ATen/Parallel.h", "atomic", "mutex", "vector", "cstring")
+    )
+    + "#ifdef _OPENMP\n#include <omp.h>\n#endif\n"
+)
+#: clang++ is not told of OpenMP here: its threads are others than torch's.
+COMPILERS = [QUICK, pytest.param("g++", marks=pytest.mark.long)]
+
+
+@pytest.fixture(scope="module")
+def op() -> Iterator[Op]:
+    """An op that hands a tensor to one of many texts."""
+    made = Op(
+        "planted",
+        "(Tensor x, int which) -> Tensor y",
+        lambda x, which: x,
+        {"x": "...", "y": "..."},
+        inputs=lambda randn, N: (randn(N), 0),
+        dtypes=("float32",),
+    )
+    registry.register(made)
+    yield made
+    forget("planted")
+
+
+def planted(kind: str, compiler: str) -> tuple[list[Planted], str]:
+    """The texts of a kind that a compiler takes for parallel ones."""
+    paths = [path for path in sorted((PLACE / kind).glob("*.cpp")) if compiler != QUICK or "omp" not in path.stem]
+    return together(paths, HEAD)
+
+
+def followed(text: str, compiler: str) -> tuple[Any, Follower]:
+    """Build a text for the follower, and load it."""
+    (built,) = build_all([Kernel("planted/all", cpp=text)], Setting(compiler=compiler), followed=True)
+    assert built.follower and built.follower.library
+    function = load_built(built.follower)
+    return lambda x, which: function(x, which), Follower(built.follower.library)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.falls(*(path.stem for path in sorted((PLACE / "wrong").glob("*.cpp"))))
+def test_races(op: Op, compiler: str) -> None:
+    """Each is found, ten times of ten, at its lines and by the name of what it is about."""
+    texts, text = planted("wrong", compiler)
+    function, follower = followed(text, compiler)
+    guard, missed = Guard(progress=False), {}
+    for one in texts * 10:
+        with guard.at_end(torch.float32), follower.following(guard) as races:
+            guard.expect("forward", {})
+            x = guard.place("x", one.x)
+            guard.name("y", function(x, one.number))
+        told = [race for race in races if re.search(one.said("report"), race.text)]
+        lines = {place.line for race in told for place in race.places if place}
+        if not lines or not lines <= {*one.lines}:
+            missed[one.name] = f"{[race.text for race in races]}; want {one.lines}"
+    assert not missed, "\n".join(f"{name}: {what}" for name, what in missed.items())
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_what_is_in_order(op: Op, compiler: str) -> None:
+    """Nothing is told of it, and it gives what PyTorch gives: three times, as one part may leave something to the next."""
+    texts, text = planted("right", compiler)
+    function, follower = followed(text, compiler)
+    guard, told = Guard(progress=False), {}
+    for one in texts * 3:
+        x = one.x
+        with guard.at_end(torch.float32), follower.following(guard) as races:
+            y = function(guard.place("x", x), one.number)
+        if races:
+            told[one.name] = [race.text for race in races]
+        torch.testing.assert_close(y, eval(one.said("y"), {"x": x, "torch": torch}), msg=one.name)
+    assert not told, "\n".join(f"{name}: {what}" for name, what in told.items())
+
+
+SUM = """
+#include <torch/extension.h>
+torch::Tensor f(torch::Tensor x) {
+  const float* p = x.data_ptr<float>();
+  float total = 0;
+  at::parallel_for(0, x.numel(), 1, [&](int64_t a, int64_t b) {
+    float own = 0;
+    for (int64_t i = a; i < b; ++i) own += p[i];
+    total += own;
+  });
+  return at::full({1}, total, x.options());
+}
+"""
+
+
+def snippet(text: str) -> Kernel:
+    """A snippet that sums its input."""
+    return li.from_load_inline(
+        "e", text, functions=["f"], reference=lambda x: x.sum().reshape(1), inputs=(torch.rand(37),)
+    )
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_a_check_tells_the_race() -> None:
+    """Though every number is right: the finding has element, threads, lines, and what to do."""
+    report = li.check(snippet(SUM), progress=False)
+    (found,) = report["safety"].findings
+    assert re.fullmatch(
+        r"race: a variable of the caller, which all threads share, is written by thread 0 at f/inline:9 and "
+        r"(?:read|written) by thread 1 at f/inline:9, in no certain order",
+        found.text,
+    )
+    assert found.hints == (
+        "let each thread write places of its own and put them together afterwards, or make it atomic",
+    )
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_a_check_of_what_is_in_order_follows_it_too() -> None:
+    """It is right, and its cases are counted."""
+    text = (
+        SUM.replace("{1}, total", "{1}, total.load()")
+        .replace("float total = 0", "std::atomic<float> total{0}")
+        .replace(
+            "total += own", "for (float before = total; !total.compare_exchange_weak(before, before + own);) continue"
+        )
+    )
+    serial = SUM.replace("at::parallel_for(0, x.numel(), 1, [&]", "const auto all = ([&]").replace(
+        "});", "}); all(0, x.numel());"
+    )
+    report, without = (li.check(snippet(one), progress=False) for one in ("#include <atomic>\n" + text, serial))
+    assert report.ok and without.ok
+    assert report["safety"].cases > without["safety"].cases
+
+
+def test_what_runs_on_one_thread_is_not_compiled_twice() -> None:
+    """A comment that speaks of parallel loops makes no difference."""
+    text = SUM.replace("at::parallel_for(0, x.numel(), 1, [&]", "// parallel_for\n const auto all = ([&]")
+    toolchain = find_toolchain(QUICK)
+    assert follower_job(make_job(snippet(text), toolchain)) is None
+    assert follower_job(make_job(snippet(SUM), toolchain)) is not None
+
+
+def test_a_text_that_fails_fails_by_itself() -> None:
+    """The error is that of the text as it is compiled for the user; and one that cannot be followed is checked without."""
+    (built,) = build_all([snippet(SUM)], Setting(compiler=QUICK), followed=True)
+    assert built.job
+    job = follower_job(built.job)
+    assert job
+    broken = replace(job, text=f"{job.text}\nint f() {{ return nothing; }}\n")
+    assert run_jobs([broken], progress=False) == []
+    assert run_jobs([broken], progress=False) == [], "as it is remembered"
+    with pytest.raises(BuildError, match="nothing"):
+        run_jobs([replace(broken, spare=False)], progress=False)
+
+
+@pytest.mark.usefixtures("quick_compiler")
+def test_a_text_that_cannot_be_followed_is_checked_without() -> None:
+    """The report says so."""
+    text = SUM.replace("torch::Tensor f(", "#if __has_feature(thread_sanitizer)\n#error no\n#endif\ntorch::Tensor f(")
+    text = text.replace("float total", "std::atomic<float> total").replace("{1}, total", "{1}, total.load()")
+    report = li.check(
+        snippet(text.replace("= 0;\n  at", "{0};\n  at").replace("total += own", "own += 0")), progress=False
+    )
+    assert "races: the text does not compile so that each load and store is followed" in report["safety"].skipped
+    assert "race" not in str(report["safety"].findings)
