@@ -168,16 +168,24 @@ def require_right(
     return lacking
 
 
-def _report(kernel: Kernel, sizes: list[Size] | None, setting: Setting, *, gradients_only: bool) -> Report:
+def _report(
+    kernel: Kernel, sizes: list[Size] | None, setting: Setting, *, gradients_only: bool, followed: bool = True
+) -> Report:
     """Build a kernel, have it examined, and make a report also of one that crashes."""
     # What opcheck needs is imported while the compiler runs; a worker was forked with it.
     (built,) = prepare([kernel], setting, warm_up if setting.here else None, followed=True)
+    if not followed and built.follower:
+        built = replace(built, follower=replace(built.follower, library=None))
     with showing(f"{'gradcheck of' if gradients_only else 'checking'} {kernel.label}", setting.progress) as show:
         so_far = _Unfinished(built, show)
         try:
             result = run(Examination((built,), sizes, gradients_only), setting, so_far.take)
             report = replace(result.value, output=result.output)
         except Died as died:
+            if (
+                so_far.followed
+            ):  # in the library that is followed: what waits in ways of its own may wait for ever there
+                return _report(kernel, sizes, setting, gradients_only=gradients_only, followed=False)
             show(f"{kernel.label} crashed: looking for the smallest size")
             report = so_far.report_of(died, setting)
         asked = setting.here or gradients_only or report.crash is not None or is_safe(kernel, setting.device)
@@ -200,6 +208,7 @@ class _Unfinished:
     plan: tuple[str, ...] = ()
     section: str = ""
     case: Case | None = None
+    followed: bool = False
     sections: dict[str, Section] = field(default_factory=dict)
     matrix: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -208,7 +217,7 @@ class _Unfinished:
             self.show(*event.values)
         elif event.kind == "plan":
             # The worker may begin anew: what an earlier one told is forgotten.
-            self.plan, self.section, self.case = event.values[0], "", None
+            self.plan, self.section, self.case, self.followed = event.values[0], "", None, False
             self.sections, self.matrix = {}, {}
         elif event.kind == "section":
             self.section, self.case = event.values[0], None
@@ -216,6 +225,8 @@ class _Unfinished:
             self.case, column, cells = event.values
             for quantity, cell in cells.items():
                 self.matrix.setdefault(quantity, {})[column] = cell
+        elif event.kind == "follow":
+            self.followed = True
         elif event.kind == "finished":
             section, self.matrix = event.values
             self.sections[section.name] = section

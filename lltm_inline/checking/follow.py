@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ..autopsy.symbolize import Place, lines_of
+from ..base.progress import emit
 from ..compiling.compiler import Build
 from ..model.registry import Op
 from ..native.layout import RaceRecord
@@ -35,12 +36,7 @@ _ATOMIC = 2
 _VARIABLE, _STATIC, _ALLOCATED = 1, 2, 3
 _FUNCTIONS = {
     "follow_start": (None,),
-    "follow_stop": (
-        ctypes.c_uint64,
-        ctypes.POINTER(RaceRecord),
-        ctypes.c_uint64,
-        ctypes.POINTER(ctypes.c_uint64),
-    ),
+    "follow_stop": (ctypes.c_uint64, ctypes.POINTER(RaceRecord), ctypes.c_uint64),
 }
 
 
@@ -102,9 +98,9 @@ class Follower:
             with threads(_THREADS):
                 yield found
         finally:
-            records, count = (RaceRecord * _MOST)(), ctypes.c_uint64()
-            self._library.follow_stop(records, _MOST, ctypes.byref(count))
-            races = [race for record in records[: count.value] if (race := _named(record, guard))]
+            records = (RaceRecord * _MOST)()
+            count = self._library.follow_stop(records, _MOST)
+            races = [race for record in records[:count] if (race := _named(record, guard))]
             # A call's return address belongs to the instruction after it.
             lines = lines_of({offset - 1 for race in races for offset in race.record.offset}, self._path)
             things = {race.thing: race for race in reversed(races)}
@@ -124,12 +120,15 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
         A finding for each variable or tensor about which there is a race, in the first case that has any.
     """
     if built.library is None:
-        return Part(0, [], ["races: the text does not compile so that each load and store is followed"])
+        return Part(
+            0, [], ["races: the text does not compile, or does not come back, where each load and store is followed"]
+        )
     guard, why = obtain(runner)
     if guard is None:
         return Part(0, [], [f"races, which are found between {why}"])
     second = runner.of(runner.op)
     second.function, second.threads = load_built(built), _THREADS
+    emit("follow")
     follower, findings, count = Follower(built.library), list[Finding](), 0
     for case in _cases(runner.op, sizes):
         if findings:  # of more elements the same would be told
@@ -163,11 +162,13 @@ def _named(record: RaceRecord, guard: Guard) -> Race | None:
     """Name what a race is about; None where that is the memory of others, as of the C library."""
     address = record.address
     if record.where == _VARIABLE:
-        return Race(record, address, "a variable of the caller, which all threads share,")
+        return Race(record, address, "a local variable that all threads share")
     if record.where == _STATIC:
-        return Race(record, address, "a static variable, which all threads share,")
+        return Race(record, address, "a static variable that all threads share")
     if record.where == _ALLOCATED:
-        return Race(record, record.base, f"byte {address - record.base} of {record.nbytes} that the text has allocated")
+        return Race(
+            record, record.base, f"byte {address - record.base} of {record.nbytes} bytes that the text allocates"
+        )
     region = guard.region(address)
     if region is None or not region.base <= address < region.base + region.nbytes:
         return None

@@ -94,7 +94,6 @@ struct Store {  // the last one, whose value is not there yet
 bool on = false;
 Team* team = nullptr;
 uint32_t clocks[kThreads][kThreads];
-uint64_t parts = 0;                                      // parallel parts that have been followed
 const char *stack_low = nullptr, *stack_high = nullptr;  // the caller's
 const char *image_low = nullptr, *image_high = nullptr;
 Store last;
@@ -357,7 +356,6 @@ void run_team(int count, const F& work, const Share& first = {}) {
     sem_init(&mine.turn[i], 0, i == 0);
   }
   join_all();
-  ++parts;
   own_stack(stack_low, stack_high);
   self.low = stack_low, self.high = static_cast<const char*>(__builtin_frame_address(0));
   stack_low = self.high;  // the variables of those who called
@@ -399,20 +397,19 @@ int extend_image(dl_phdr_info* info, size_t, void* inside) {
 PUBLIC void follow_start() {
   if (image_low == nullptr) dl_iterate_phdr(extend_image, &on);
   races.clear();
-  parts = 0;
   on = true;
 }
 
-// Return how many parallel parts there were; `found` and `count` are the races.
-PUBLIC uint64_t follow_stop(Race* found, uint64_t capacity, uint64_t* count) {
+// Return how many races were found, and write them down.
+PUBLIC uint64_t follow_stop(Race* found, uint64_t capacity) {
   on = false;
-  *count = std::min<uint64_t>(capacity, races.size());
-  std::copy_n(races.begin(), *count, found);
+  const uint64_t count = std::min<uint64_t>(capacity, races.size());
+  std::copy_n(races.begin(), count, found);
   races.clear();
   for (const auto& [number, page] : pages) std::free(page);
   pages.clear(), page = nullptr;
   published.clear(), locks.clear();
-  return parts;
+  return count;
 }
 
 // ---- What the compiler calls ----

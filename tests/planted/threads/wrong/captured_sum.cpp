@@ -1,6 +1,6 @@
 // A captured variable that every chunk adds to.
 // x = torch.rand(40)
-// report: a variable of the caller
+// report: a local variable
 at::Tensor run(const at::Tensor& x) {
   const float* p = x.data_ptr<float>();
   float total = 0;

@@ -1,6 +1,6 @@
 // An atomic on one side and none on the other.
 // x = torch.rand(90)
-// report: a variable of the caller.*atomic
+// report: a local variable .*atomic
 at::Tensor run(const at::Tensor& x) {
   int64_t count = 0;
   at::parallel_for(0, x.numel(), 8, [&](int64_t begin, int64_t end) {

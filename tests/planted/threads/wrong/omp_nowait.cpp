@@ -1,6 +1,6 @@
 // What a loop writes is read before all have come to its end.
 // x = torch.rand(40)
-// report: that the text has allocated
+// report: that the text allocates
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = at::zeros({1}, x.options());
   const float* p = x.data_ptr<float>();

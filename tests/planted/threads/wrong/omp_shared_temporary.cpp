@@ -1,6 +1,6 @@
 // A variable ahead of the loop that each iteration sets.
 // x = torch.rand(40)
-// report: a variable of the caller
+// report: a local variable
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = at::empty_like(x);
   const float* p = x.data_ptr<float>();

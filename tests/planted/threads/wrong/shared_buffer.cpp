@@ -1,6 +1,6 @@
 // Scratch memory of the text itself that all chunks use.
 // x = torch.rand(90)
-// report: that the text has allocated
+// report: that the text allocates
 at::Tensor run(const at::Tensor& x) {
   at::Tensor y = at::empty_like(x);
   const float* p = x.data_ptr<float>();

@@ -1,6 +1,6 @@
 // Two locks for one variable.
 // x = torch.rand(90)
-// report: a variable of the caller
+// report: a local variable
 at::Tensor run(const at::Tensor& x) {
   std::mutex odd, even;
   double total = 0;
