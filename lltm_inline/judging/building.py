@@ -21,9 +21,9 @@ from ..base.flags import for_host
 from ..base.progress import emit
 from ..compiling.compiler import Build, run_jobs, verify
 from ..compiling.job import Job
-from ..compiling.toolchain import ALL_DEFINED, find_toolchain
+from ..compiling.toolchain import ALL_DEFINED, Toolchain, find_toolchain
 from ..cpp.masks import mask
-from ..cuda_cpu import on_cpu, rewrite
+from ..cuda_cpu import rewrite
 from ..extension.classic import flags_of
 from ..extension.example import tensors_in
 from ..extension.inline import Snippet, joined
@@ -49,6 +49,8 @@ auto looked_at(R (*f)(A...), const char* name) {
 }
 }  // namespace judged
 """
+#: The headers of most texts with kernels.
+ON_CPU = "python cuda-cpu"
 #: Headers of libraries of CUDA's of which nothing is called.
 _UNUSED = {
     "cublas": "cublas",
@@ -89,8 +91,8 @@ class Builder:
         dry: build nothing, for a file of which only the reference is asked.
     """
 
-    def __init__(self, stem: str, device: str) -> None:
-        self.stem, self.device = "".join(c if c.isalnum() else "_" for c in stem), device
+    def __init__(self, device: str) -> None:
+        self.device = device
         self.used: set[str] = set()
         self.failure: Exception | None = None
         self.texts: list[Text] = []
@@ -154,12 +156,11 @@ class Builder:
         extra_cuda_cflags: Any,
         extra_include_paths: Any,
     ) -> Job:
-        label = f"{self.stem}/{'cuda' if snippet.cuda else 'cpp'}" + f"{len(self.texts) + 1}" * bool(self.texts)
+        label = f"judged/{'cuda' if snippet.cuda else 'cpp'}" + f"{len(self.texts) + 1}" * bool(self.texts)
         text = _without_unused(snippet.text)
         self.texts.append(Text(label, snippet.text))
         has_gpu = DEVICES[device].needs_gpu
-        toolchain = find_toolchain(None, DEVICES[device].check_flags or None, device)
-        toolchain = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag != ALL_DEFINED))
+        toolchain = toolchain_for(device)
         own = flags_of(tuple(extra_cflags or ()), tuple(extra_cuda_cflags or ()), bool(snippet.cuda))
         flags = (
             *(for_host(own) if snippet.cuda and not has_gpu else own),
@@ -173,7 +174,7 @@ class Builder:
             for one in {*module.functions.values()}:
                 inner = inner.replace(f"&{one}", f'judged::looked_at(&{one}, "{one}")')
             text = text[: module.start] + inner + text[module.end :]
-        text = rewrite(text, label, "cuda") if watched else text if has_gpu else on_cpu(text)
+        text = rewrite(text, label, "cuda") if watched else text
         of = (lambda one: f'judged::looked_at(&{one}, "{one}")') if watched else "&{}".format
         defined = " ".join(f'm.def("{name}", {of(what)});' for name, what in bound.items())
         binding = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {defined} }}"
@@ -181,7 +182,7 @@ class Builder:
         prelude = (
             "extension" if "torch/extension.h" in text or "torch/all.h" in text or "torch/torch.h" in text else "python"
         )
-        prelude += " cuda-cpu" * watched
+        prelude = ON_CPU if watched and prelude == "python" else prelude + " cuda-cpu" * watched
         lines = [
             f'#line 1 "{label}"',
             text if not has_gpu else snippet.cpp,
@@ -194,6 +195,12 @@ class Builder:
             cuda = f'#include <torch/types.h>\n#line 1 "{label}"\n{snippet.cuda}'
             return Job(label, whole, None, {label: snippet.text}, toolchain, (), True, cuda=cuda)
         return Job(label, whole, None if flags else prelude, {label: snippet.text}, toolchain, flags, True)
+
+
+def toolchain_for(device: str) -> Toolchain:
+    """Return the compilers for a module of Python's: who loads it defines the rest, and each step of a launch is looked at."""
+    found = find_toolchain(None, DEVICES[device].check_flags or None, device)
+    return replace(found, ldflags=tuple(flag for flag in found.ldflags if flag != ALL_DEFINED))
 
 
 def _without_unused(text: str) -> str:

@@ -6,7 +6,7 @@ import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from os.path import commonpath
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -141,9 +141,11 @@ def _other(path: Path, names: set[str]) -> str:
                 found.append(one)
         except (SyntaxError, InputError):
             continue
-    # `relu_new.py` belongs to `relu.py` and not to `relu6.py`.
-    found.sort(key=lambda one: (-len(commonpath([one.stem, path.stem])), len(one.stem)))
-    alike = [one for one in found if commonpath([one.stem, path.stem]) in (one.stem, path.stem)]
+    # `relu_new.py` belongs to `relu.py`, and `relu6_new.py` to `relu6.py`.
+    found.sort(key=lambda one: (-len(one.stem), one.stem))
+    alike = [one for one in found if path.stem.startswith(one.stem)] or [
+        one for one in found if one.stem.startswith(path.stem)
+    ]
     if not alike and len(found) != 1:
         what = "Model and get_inputs" if wanted == _MODEL else _NEW
         raise InputError(
@@ -161,7 +163,7 @@ def _tests_of(folder: Path) -> list[Mapping[str, Any]]:
     """Read the tests of a task: of its `task.yml`, or of `test_cases/*.txt`, a line `size: 128; seed: 3` for each."""
     if (folder / "task.yml").is_file():
         try:
-            import yaml
+            yaml = import_module("yaml")
         except ImportError:
             raise InputError("task.yml needs a reader of YAML: pip install pyyaml") from None
         try:

@@ -93,7 +93,7 @@ def _of_error(error: Exception, runner: Runner, form: Form, text: str) -> list[F
         return found or [Finding("does not build", str(cause).partition("\n")[0], file, line)]
     said = str(cause).strip().partition("\n")[0]
     if isinstance(cause, TemplateError):
-        return [Finding("refused", said, file, line_in(cause, text, runner) or line)]
+        return [Finding("refused", said, file, line_in(said, text, runner) or line)]
     if isinstance(cause, InputError | DefinitionError):
         return [Finding("refused", said, file, line)]
     if isinstance(cause, ModuleNotFoundError):
@@ -159,7 +159,11 @@ class Snippet:
         bound = (
             None if "PYBIND11_MODULE" in self.text or "TORCH_LIBRARY" in self.text else [meant_of(self.text, path.name)]
         )
-        given = {"name": path.stem, "cuda_sources" if cuda else "cpp_sources": self.text, "functions": bound}
+        given: dict[str, Any] = {
+            "name": path.stem,
+            "cuda_sources" if cuda else "cpp_sources": self.text,
+            "functions": bound,
+        }
         return _listed(from_load_inline(**given, reference=reference, inputs=tuple(inputs)))
 
     def _reference(self, word: str) -> Callable[..., Any]:

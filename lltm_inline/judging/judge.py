@@ -17,13 +17,14 @@ from ..autopsy.crash import Crash, explain
 from ..autopsy.symbolize import symbolize
 from ..base.arguments import path_of
 from ..base.progress import Event, showing
+from ..compiling import header
 from ..errors import InputError, LltmInlineError
 from ..lab.grading import pool
 from ..run.built import build_helper
 from ..workers.client import worker
 from ..workers.limits import Limits
 from ..workers.outcome import Died
-from .building import place_in
+from .building import ON_CPU, place_in, toolchain_for
 from .forms import Form, forms_in, python_of, read_form
 from .inside import judge_here
 from .verdict import Finding, Verdict
@@ -69,8 +70,8 @@ def judge(
     except InputError as error:
         return verdict("", "refused", (Finding("refused", str(error)),))
     except SyntaxError as error:
-        found = Finding("does not build", f"no Python: {error.msg}", os.path.basename(str(given)), error.lineno or 0)
-        return verdict("", "does not build", (found,))
+        said = Finding("does not build", f"no Python: {error.msg}", os.path.basename(str(given)), error.lineno or 0)
+        return verdict("", "does not build", (said,))
     with showing(f"judging {given}", progress) as show:
         texts: dict[str, tuple[str, str]] = {}
 
@@ -84,16 +85,18 @@ def judge(
         device = "cuda" if torch.cuda.is_available() else "cuda-cpu"
         try:
             recorder = build_helper("recorder", progress=False)
+            if device == "cuda-cpu":  # started here, as what the worker starts ends with it
+                header.header_flags(toolchain_for(device), ON_CPU)
             limits = limits or _LIMITS
             result = worker.run(
                 judge_here, form, device, limits=limits, recorder=recorder, on_event=on_event, fresh=True
             )
-            found = result.value
+            found: dict[str, Any] = result.value
         except Died as died:
             found = _crashed(died, form, texts, limits or _LIMITS)
         except (LltmInlineError, OSError) as error:
-            said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-            found = {"form": form.name, "word": "our fault", "findings": [{"kind": "our fault", "text": said}]}
+            fault = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            found = {"form": form.name, "word": "our fault", "findings": [{"kind": "our fault", "text": fault}]}
         finally:
             worker.renew()  # nothing that a file has changed in its process is there for the next one
     return Verdict.from_dict({"path": str(given), "seconds": time.perf_counter() - began, **found})

@@ -52,7 +52,7 @@ class OnCpu(TorchFunctionMode):
             return args[0]
         if func is Tensor.is_cuda.__get__:  # type: ignore[attr-defined]
             return True
-        if func is Tensor.device.__get__:  # type: ignore[attr-defined]
+        if func is Tensor.device.__get__:
             return torch.device("cuda", 0)
         kwargs = {name: _moved(value) for name, value in (kwargs or {}).items() if name != "pin_memory"}
         return func(*map(_moved, args), **kwargs)
@@ -138,7 +138,7 @@ class Runner:
 
     def __init__(self, label: str, device: str) -> None:
         self.label, self.on_cpu = label, device == "cuda-cpu"
-        self.builder = Builder(label, device)
+        self.builder = Builder(device)
         self.paths: set[str] = set()
         if self.on_cpu:
             _pretend()
@@ -212,7 +212,7 @@ class Runner:
             sys.path.insert(0, folder)
         tree = ast.parse(python_of(Path(path)), path)
         if knobs:
-            tree = ast.fix_missing_locations(_Turned(knobs).visit(tree))
+            tree = _turned(tree, knobs)
         module = types.ModuleType(name or Path(path).stem.replace(".", "_"))
         module.__file__ = path
         sys.modules[module.__name__] = module
@@ -250,44 +250,60 @@ class Runner:
         return found
 
 
-class _Turned(ast.NodeTransformer):
-    """Puts other values in the place of the numbers that a file assigns to names at its top level, and of those in its functions."""
+#: The functions of a file by which its sizes are given.
+_SIZING = ("get_inputs", "get_init_inputs")
 
-    def __init__(self, knobs: Mapping[str, Any]) -> None:
-        self.knobs = knobs
 
-    def visit_Module(self, node: ast.Module) -> ast.Module:
-        for one in node.body:
-            if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
-                name = one.targets[0].id
-                if name in self.knobs:
-                    one.value = ast.copy_location(ast.parse(repr(self.knobs[name]), mode="eval").body, one.value)
-        return node
+def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr, Callable[[ast.expr], None]]]:
+    """List what a file assigns to names at its top level, `M, K = 2, 3` too: the name, the value, and what puts another there."""
+    for node in tree.body:
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name):
+            yield target.id, value, partial(setattr, node, "value")
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for place, one in enumerate(target.elts):
+                if isinstance(one, ast.Name):
+                    yield one.id, value.elts[place], partial(value.elts.__setitem__, place)
+
+
+def _sizing(tree: ast.Module) -> Iterator[ast.AST]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in _SIZING:
+            yield from ast.walk(node)
+
+
+def _turned(tree: ast.Module, knobs: Mapping[str, Any]) -> ast.Module:
+    """Put other values in the place of the numbers by which the sizes of a file are given."""
+    for name, value, put in list(_assigned(tree)):
+        if name in knobs:
+            put(ast.copy_location(ast.parse(repr(knobs[name]), mode="eval").body, value))
+    for one in _sizing(tree):
+        if isinstance(one, ast.Constant) and isinstance(one.value, int) and str(one.value) in knobs:
+            one.value = knobs[str(one.value)]
+    return ast.fix_missing_locations(tree)
 
 
 def knobs_of(path: str) -> dict[str, Any]:
-    """Return the whole numbers, and lists of them, of a file's top level by which `get_inputs` and `get_init_inputs` are sized.
+    """Return the numbers, and lists of them, by which `get_inputs` and `get_init_inputs` are sized: by name, or by what they are.
 
     Raises:
         InputError: as for `python_of`.
     """
     tree = ast.parse(python_of(Path(path)), path)
     values, names = {}, {}
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            names[name] = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
-            with suppress(ValueError):
-                values[name] = ast.literal_eval(node.value)
-    asked = set[str]()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "get_init_inputs"):
-            asked |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    for name, value, _ in _assigned(tree):
+        names[name] = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+        with suppress(ValueError):
+            values[name] = ast.literal_eval(value)
+    asked = {one.id for one in _sizing(tree) if isinstance(one, ast.Name)}
     for _ in range(3):  # what those are made of
         asked |= {other for name in asked & {*names} for other in names[name]}
-    return {
-        name: value for name, value in values.items() if name in asked and any(is_extent(one) for one in _flat(value))
-    }
+    known = {name: value for name, value in values.items() if name in asked}
+    numbers = [one.value for one in _sizing(tree) if isinstance(one, ast.Constant) and is_extent(one.value)]
+    known |= {str(one): one for one in numbers if isinstance(one, int) and one > _SMALL}
+    return {name: value for name, value in known.items() if any(is_extent(one) for one in _flat(value))}
 
 
 def _flat(value: Any) -> list[Any]:

@@ -96,7 +96,7 @@ class Subject(ABC):
         """Make a case, without the solution if only the reference is asked."""
 
     @abstractmethod
-    def sizes(self) -> list[Mapping[str, Any]]:
+    def sizes(self) -> Sequence[Mapping[str, Any]]:
         """Return the sizes that the file itself names, the first one first."""
 
     def watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -125,7 +125,7 @@ class Subject(ABC):
         most = MOST[self.runner.builder.device if self.runner.builder.used != {"cpu"} else "cpu"]
         seen: list[Mapping[str, Any]] = []
         for given in self.sizes():
-            fitting = None
+            fitting: Mapping[str, Any] | None = None
             for halvings in range(_MOST_HALVINGS, -1, -1):
                 size = {name: value if name == "seed" else smaller(value, halvings) for name, value in given.items()}
                 if size == fitting:
@@ -184,7 +184,7 @@ def each_tensor(value: Any, change: Callable[[Tensor], Any]) -> Any:
 class KernelBench(Subject):
     """`Model` and `ModelNew`."""
 
-    def sizes(self) -> list[Mapping[str, Any]]:
+    def sizes(self) -> Sequence[Mapping[str, Any]]:
         return [knobs_of(self.form.reference)]
 
     def case(self, size: Mapping[str, Any], solution: bool) -> Case:
@@ -245,7 +245,7 @@ def copy_parameters(old: torch.nn.Module, new: torch.nn.Module) -> Iterator[str]
 class KernelBot(Subject):
     """`custom_kernel`, and `ref_kernel`, `generate_input` and `check_implementation` beside it."""
 
-    def sizes(self) -> list[Mapping[str, Any]]:
+    def sizes(self) -> Sequence[Mapping[str, Any]]:
         reference = self._reference()
         tests = [dict(one) for one in self.form.tests]
         if not tests:
@@ -274,7 +274,7 @@ class KernelBot(Subject):
         if "reference" not in self.__dict__:
             self.reference = self.runner.load(self.form.reference, name="reference")
             self.own = require(self.reference, "ref_kernel", self.form.reference)
-            self.reference.ref_kernel = self.watched(self.own)
+            vars(self.reference)["ref_kernel"] = self.watched(self.own)
         return self.reference
 
     def _solution(self) -> Callable[..., Any]:

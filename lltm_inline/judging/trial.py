@@ -20,8 +20,10 @@ from .building import place_in
 from .forms import Form
 from .running import Runner
 from .subjects import Case, Subject, each_tensor, flat, tensors
-from .verdict import Finding
+from .verdict import CHEATS, Finding
 
+_REMEMBERED, _RECOGNISED, _CALLED, _ALIASED, _LEFT, _CLOCKED = CHEATS
+_ANEW = "compute each call anew"
 #: A thread that is left behind is given so long to show.
 _LATER_SECONDS = 0.1
 #: What the checks of `cuda-cpu` call what they see, ahead of its words; and the line that they name.
@@ -30,6 +32,7 @@ _SEEN = re.compile(
     r"|too much shared memory): |Nobody has asked cudaGetLastError"
 )
 _LINE = re.compile(r"\bline (\d+)|:(\d+)\b")
+_OF_SOURCE = re.compile(r"(?:line )?judged/\w+:\d+")
 _STREAM = re.compile(r"\b(?:cudaStreamCreate\w*|getStreamFromPool)\s*\(|\btorch\.cuda\.Stream\s*\(")
 _WAITS = re.compile(
     r"\b(?:cuda(?:Stream|Device|Event)Synchronize|cudaStreamWaitEvent|wait_stream|wait_event)\b|\.\s*(?:synchronize|block|wait)\s*\("
@@ -184,10 +187,25 @@ class Trial:
     def _add(
         self, kind: str, text: str, at: str = "", *, line: int = 0, cause: str = "", cure: str = "", cheat: str = ""
     ) -> None:
+        text = _OF_SOURCE.sub(lambda found: f"line {line_in(found[0], self.text, self.runner)}", text)
         self.findings.append(Finding(kind, text, os.path.basename(self.form.solution), line, cause, cure, cheat, at))
 
     def _cheat(self, cheat: str, text: str, at: str, cure: str, line: int = 0) -> None:
         self._add("cheats", text, at, cheat=cheat, cure=cure, line=line)
+
+    def _settled(self, case: Case, inputs: Any, got: Any) -> str:
+        """Say what is wrong with a result that stays wrong; one that becomes right was given out too early."""
+        wrong = self._wrong(case, inputs, got)
+        if wrong:
+            time.sleep(_LATER_SECONDS)
+            if not self._wrong(case, inputs, got):
+                self._late(case)
+                return ""
+        return wrong
+
+    def _late(self, case: Case) -> None:
+        if not any(one.cheat == _LEFT for one in self.findings):
+            self._cheat(_LEFT, "its output changes after it has returned", case.at, "wait for all that it starts")
 
     def _cheats(self, case: Case) -> None:
         """Look for each cheat; all calls are at one size."""
@@ -200,71 +218,35 @@ class Trial:
         seen = copied(first)
         time.sleep(_LATER_SECONDS)
         if not _same(first, seen):
-            self._cheat(
-                "stream or thread left running",
-                "its output changes after it has returned",
-                case.at,
-                "wait for all that it starts",
-            )
-        if subject.calls_reference:
-            line = next(
-                (
-                    n
-                    for n, row in enumerate(self.text.split("\n"), 1)
-                    if "ref_kernel" in row or "super().forward" in row or "Model(" in row
-                ),
-                0,
-            )
-            self._cheat(
-                "reference called",
-                f"it calls the reference itself, {plural(subject.calls_reference, 'time')}",
-                case.at,
-                "compute it",
-                line,
-            )
-        elif builder.calls == before:
-            why = f": its kernel raises {builder.raised}, and Python goes on without it" if builder.raised else ""
-            self._cheat(
-                "reference called",
-                f"no function of its extension comes back in a call, so torch computes all of it{why}",
-                case.at,
-                "call the kernel",
-            )
+            self._late(case)
+            seen = copied(first)
         second = self._call(case, copied(two))
-        wrong = self._wrong(case, two, second)
+        wrong = self._settled(case, two, second)
         if wrong and _same(second, seen):
-            self._cheat(
-                "result remembered",
-                "other inputs of the same sizes get the result of the first ones",
-                case.at,
-                "compute each call anew",
-            )
+            self._cheat(_REMEMBERED, "other inputs of the same sizes get the result of the first ones", case.at, _ANEW)
         elif wrong:
             self._cheat(
-                "inputs recognised",
-                f"right for the inputs that it was tried with, and not for others of the same sizes: {wrong}",
-                case.at,
-                "compute each call anew",
+                _RECOGNISED, f"right for the inputs that it was tried with, and not for others: {wrong}", case.at, _ANEW
             )
+        elif subject.calls_reference:
+            calls = ("ref_kernel", "super().forward", "Model.", "Model(")
+            line = next((n for n, row in self._rows() if any(word in row for word in calls)), 0)
+            times = plural(subject.calls_reference, "time")
+            self._cheat(_CALLED, f"it calls the reference itself, {times} in two calls", case.at, "compute it", line)
+        elif builder.calls == before:
+            why = f": its kernel raises {builder.raised}, and Python goes on without it" if builder.raised else ""
+            said = f"no function of its extension comes back in a call, so torch computes all of it{why}"
+            self._cheat(_CALLED, said, case.at, "call the kernel")
         if not _same(first, seen):
-            if not any(f.cheat == "stream or thread left running" for f in self.findings):
-                self._cheat(
-                    "output aliased",
-                    "the result of one call changes when it is called again",
-                    case.at,
-                    "return a tensor that is made in the call",
-                )
+            if not any(f.cheat == _LEFT for f in self.findings):
+                said = "the result of one call changes when it is called again"
+                self._cheat(_ALIASED, said, case.at, "return a tensor that is made in the call")
         elif not wrong:
             for mine, new in zip(tensors(held), tensors(two), strict=True):  # the same tensors, with other values
                 mine.copy_(new)
-            third = self._call(case, held)
-            if self._wrong(case, two, third):
-                self._cheat(
-                    "result remembered",
-                    "the same tensors with other values in them get the result of the old ones",
-                    case.at,
-                    "compute each call anew",
-                )
+            if self._settled(case, two, self._call(case, held)):
+                said = "the same tensors with other values in them get the result of the old ones"
+                self._cheat(_REMEMBERED, said, case.at, _ANEW)
             else:
                 self._shifted(case, two)
         mine = {t.untyped_storage().data_ptr() for t in tensors(held) if t.numel()}
@@ -276,7 +258,7 @@ class Trial:
         }
         if ours & mine and not own:
             self._cheat(
-                "output aliased",
+                _ALIASED,
                 "its output is the memory of an input, and that of the reference is not",
                 case.at,
                 "return a tensor of its own",
@@ -286,14 +268,14 @@ class Trial:
         more = [t for t in threading.enumerate() if t is not threading.main_thread() and not t.daemon]
         if left and _busy(left):
             self._cheat(
-                "stream or thread left running",
+                _LEFT,
                 f"{plural(len(left), 'thread')} of it still compute when it has returned",
                 case.at,
                 "join all threads",
             )
         elif more:
             self._cheat(
-                "stream or thread left running",
+                _LEFT,
                 f"{plural(len(more), 'thread')} of Python's is left running",
                 case.at,
                 "join all threads",
@@ -316,7 +298,7 @@ class Trial:
             wrong = f"it raises {type(error).__name__}: {error}"
         if wrong:
             self._cheat(
-                "inputs recognised",
+                _RECOGNISED,
                 f"right for the values that are drawn, and not for x * 1.5 - 0.25 of these: {wrong}",
                 case.at,
                 "compute what the reference does, for all values",
@@ -325,14 +307,14 @@ class Trial:
     def _spoiled(self, case: Case, inputs: Any) -> None:
         """With NaN in the place of what its kernels return, it cannot be right."""
         builder = self.runner.builder
-        if not builder.calls or any(f.cheat == "reference called" for f in self.findings):
+        if not builder.calls or any(f.cheat == _CALLED for f in self.findings):
             return
         builder.spoil = True
         try:
             got = self._call(case, copied(inputs))
             if builder.spoilt and not self._wrong(case, inputs, got):
                 self._cheat(
-                    "reference called",
+                    _CALLED,
                     "what its kernels return is not used: it is right with NaN in their place",
                     case.at,
                     "use it",
@@ -346,9 +328,9 @@ class Trial:
         """What no run on the CPU shows: streams, and the clock."""
         if touched := self.runner.touched():
             what = touched[0].rpartition(".")[2]
-            line = next((n for n, row in enumerate(self.text.split("\n"), 1) if what in row and "=" in row), 0)
+            line = next((n for n, row in self._rows() if what in row and "=" in row), 0)
             self._cheat(
-                "clock touched",
+                _CLOCKED,
                 f"it puts something else in the place of {', '.join(touched)}",
                 "",
                 "leave them alone",
@@ -359,7 +341,7 @@ class Trial:
         for code in codes:
             if found := _CLOCK.search(code):
                 self._cheat(
-                    "clock touched",
+                    _CLOCKED,
                     f"its C++ defines {found[1]}, which times are taken with",
                     "",
                     "leave it alone",
@@ -368,15 +350,19 @@ class Trial:
         made = next((found[0] for code in codes if (found := _STREAM.search(code))), "")
         if made and not any(_WAITS.search(code) for code in codes):
             self._cheat(
-                "stream or thread left running",
+                _LEFT,
                 f"{made.rstrip('( ')} makes a stream, and nothing waits for it",
                 "",
                 "synchronise it, or have the current stream wait for it",
                 self._row(made),
             )
 
+    def _rows(self) -> list[tuple[int, str]]:
+        """List the lines of the file with their numbers, without its comments."""
+        return [(n, row) for n, row in enumerate(self.text.split("\n"), 1) if not row.startswith("# ")]
+
     def _row(self, word: str) -> int:
-        return next((n for n, row in enumerate(self.text.split("\n"), 1) if word.rstrip("( ") in row), 0)
+        return next((n for n, row in self._rows() if word.rstrip("( ") in row), 0)
 
     def speed(self) -> str:
         """Time both in turns at the first case, where a time means something."""

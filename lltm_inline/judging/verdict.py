@@ -123,7 +123,8 @@ class Verdict(Shown):
             for name, v in values.items()
             if name in cls.__dataclass_fields__
         }
-        return cls(**known | {"findings": tuple(Finding(**one) for one in values["findings"])})
+        known["findings"] = tuple(Finding(**one) for one in values["findings"])
+        return cls(**known)
 
 
 def sarif(verdicts: Sequence[Verdict]) -> dict[str, Any]:
