@@ -49,6 +49,7 @@ auto looked_at(R (*f)(A...), const char* name) {
 }
 }  // namespace judged
 """
+_BOUND = (("PYBIND11", "PY_BIND_11"), ("pybind11::", "py_bind_11::"), ("py::", "p_y::"))
 #: The headers of most texts with kernels.
 ON_CPU = "python cuda-cpu"
 #: Headers of libraries of CUDA's of which nothing is called.
@@ -178,7 +179,11 @@ class Builder:
         of = (lambda one: f'judged::looked_at(&{one}, "{one}")') if watched else "&{}".format
         defined = " ".join(f'm.def("{name}", {of(what)});' for name, what in bound.items())
         binding = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ {defined} }}"
+        for plain, hidden in _BOUND:  # what binds a module is among our headers, too
+            text = text.replace(plain, hidden)
         text = lighter(text)
+        for plain, hidden in _BOUND:
+            text = text.replace(hidden, plain)
         prelude = (
             "extension" if "torch/extension.h" in text or "torch/all.h" in text or "torch/torch.h" in text else "python"
         )

@@ -46,7 +46,11 @@ def judge_here(form: Form, device: str) -> dict[str, Any]:
     """
     path = Path(form.solution)
     text = python_of(path)
-    runner = Runner(path.stem, device)
+    beside = Path(form.reference)
+    of_cuda = "cuda" in text.lower() or (
+        beside.suffix == ".py" and beside.is_file() and "cuda" in python_of(beside).lower()
+    )
+    runner = Runner(path.stem, device, of_cuda or path.suffix in (".cu", ".cuh"))
     made: Any = Snippet(runner, form, text)
     if form.name in _SUBJECTS:
         made = Trial(runner, _SUBJECTS[form.name](runner, form), form, text)
@@ -119,7 +123,9 @@ class Snippet:
 
     def run(self) -> None:
         """Make kernels of the snippets, and check them."""
-        for kernel in self._of_source() if self.form.name == "source" else self._of_file():
+        kernels = self._of_source() if self.form.name == "source" else self._of_file()
+        self.runner.end_pretence()  # for torch's own checks
+        for kernel in kernels:
             device = self.runner.builder.device if kernel.cuda else usual_device(kernel)
             device = "cpu" if not kernel.cuda else device
             self.runner.builder.used.add(device)

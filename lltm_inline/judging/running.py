@@ -44,15 +44,19 @@ def _moved(value: Any) -> Any:
     return "cpu" if isinstance(value, str) and value.partition(":")[0] == "cuda" else value
 
 
+#: How torch tells a mode that one of these is asked for.
+_IS_CUDA, _DEVICE = Tensor.is_cuda.__get__, Tensor.device.__get__  # type: ignore[attr-defined]
+
+
 class OnCpu(TorchFunctionMode):
     """Lets Python that asks for tensors on a GPU have them on the CPU: they say that they are where they were asked for."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is Tensor.cuda:
             return args[0]
-        if func is Tensor.is_cuda.__get__:  # type: ignore[attr-defined]
+        if func == _IS_CUDA:
             return True
-        if func is Tensor.device.__get__:
+        if func == _DEVICE:
             return torch.device("cuda", 0)
         kwargs = {name: _moved(value) for name, value in (kwargs or {}).items() if name != "pin_memory"}
         return func(*map(_moved, args), **kwargs)
@@ -90,8 +94,8 @@ class _Stream:
     wait_stream = wait_event = wait = synchronize
 
 
-def _pretend() -> None:
-    """Let `torch.cuda` answer as if there were a GPU, on which all is done at once."""
+def _pretend() -> Callable[[], None]:
+    """Let `torch.cuda` answer as if there were a GPU, on which all is done at once; return what ends that."""
     nothing: Callable[..., None] = lambda *_, **__: None  # noqa: E731
     answers: dict[str, Any] = dict.fromkeys(
         (
@@ -120,11 +124,17 @@ def _pretend() -> None:
     }
     answers |= {"get_device_capability": lambda *_: (9, 0), "get_device_name": lambda *_: "the CPU, as a GPU"}
     answers["device"] = _Stream
-    for name, answer in answers.items():
-        setattr(torch.cuda, name, answer)
+    before = {name: getattr(torch.cuda, name) for name in answers}
+    vars(torch.cuda).update(answers)
     generator, set_default = torch.Generator, torch.set_default_device
-    torch.Generator = lambda device="cpu": generator(_moved(device))  # type: ignore
-    torch.set_default_device = lambda device: set_default(_moved(device))
+    vars(torch)["Generator"] = lambda device="cpu": generator(_moved(device))
+    vars(torch)["set_default_device"] = lambda device: set_default(_moved(device))
+
+    def end() -> None:
+        vars(torch.cuda).update(before)
+        vars(torch).update(Generator=generator, set_default_device=set_default)
+
+    return end
 
 
 class Runner:
@@ -136,12 +146,11 @@ class Runner:
         on_cpu: whether tensors on a GPU are made on the CPU.
     """
 
-    def __init__(self, label: str, device: str) -> None:
-        self.label, self.on_cpu = label, device == "cuda-cpu"
+    def __init__(self, label: str, device: str, of_cuda: bool) -> None:
+        self.label, self.on_cpu = label, device == "cuda-cpu" and of_cuda
         self.builder = Builder(device)
         self.paths: set[str] = set()
-        if self.on_cpu:
-            _pretend()
+        self.end_pretence = _pretend() if self.on_cpu else lambda: None
         torchs = cpp_extension.load_inline
 
         def load_inline(name: str = "", *rest: Any, **named: Any) -> Any:

@@ -290,6 +290,7 @@ class KernelBot(Subject):
 
     def _of_source(self, path: Path) -> Callable[..., Any]:
         """Make `custom_kernel` of a CUDA file: as CS149's own script does where it is there; else by its one function of tensors."""
+        path = path.resolve()
         script = next(path.parent.glob("wrap_*submission.py"), None)
         text = path.read_text(encoding="utf-8")
         if script:

@@ -161,7 +161,9 @@ class Trial:
         said = str(error).strip().partition("\n")[0]
         if self.runner.builder.failure is not None or steps.is_out_of_memory(error):
             raise error
-        own = not _SEEN.search(said) and (isinstance(error, ValueError | NotImplementedError) or self._says(str(error)))
+        own = not _SEEN.search(said) and (
+            isinstance(error, ValueError | NotImplementedError | AssertionError) or self._says(str(error))
+        )
         if own and not is_first:
             self.subject.not_tried.append(f"{case.at}: it refuses them ({said})")
             return True
@@ -182,7 +184,7 @@ class Trial:
     def _says(self, said: str) -> bool:
         """Tell whether the file itself has the words of an error, as those of a TORCH_CHECK or assert."""
         words = [one[1] or one[2] for one in _WORD.finditer(self.text)]
-        return any(one.strip() in said for one in words if len(one.strip()) > 5) or said == ""
+        return any(one.strip() in said for one in words if len(one.strip()) > 5)
 
     def _add(
         self, kind: str, text: str, at: str = "", *, line: int = 0, cause: str = "", cure: str = "", cheat: str = ""
@@ -249,20 +251,11 @@ class Trial:
                 self._cheat(_REMEMBERED, said, case.at, _ANEW)
             else:
                 self._shifted(case, two)
-        mine = {t.untyped_storage().data_ptr() for t in tensors(held) if t.numel()}
         theirs_in = copied(one)
         theirs = case.want(theirs_in, False)
-        ours = {t.untyped_storage().data_ptr() for t in tensors(first) if t.numel()}
-        own = {t.untyped_storage().data_ptr() for t in tensors(theirs_in)} & {
-            t.untyped_storage().data_ptr() for t in tensors(theirs)
-        }
-        if ours & mine and not own:
-            self._cheat(
-                _ALIASED,
-                "its output is the memory of an input, and that of the reference is not",
-                case.at,
-                "return a tensor of its own",
-            )
+        if _memory(first) & _memory(held) and not _memory(theirs_in) & _memory(theirs):
+            said = "its output is the memory of an input, and that of the reference is not"
+            self._cheat(_ALIASED, said, case.at, "return a tensor of its own")
         self._spoiled(case, two)
         left = _threads() - threads
         more = [t for t in threading.enumerate() if t is not threading.main_thread() and not t.daemon]
@@ -276,7 +269,7 @@ class Trial:
         elif more:
             self._cheat(
                 _LEFT,
-                f"{plural(len(more), 'thread')} of Python's is left running",
+                f"{plural(len(more), 'thread')} of Python's left running",
                 case.at,
                 "join all threads",
             )
@@ -293,7 +286,7 @@ class Trial:
         except Exception:  # of a probability, say
             return
         try:
-            wrong = self._wrong(case, other, self._call(case, copied(other)))
+            wrong = self._settled(case, other, self._call(case, copied(other)))
         except Exception as error:
             wrong = f"it raises {type(error).__name__}: {error}"
         if wrong:
@@ -394,6 +387,11 @@ def line_in(said: str, text: str, runner: Runner) -> int:
 def copied(value: Any) -> Any:
     """Copy the tensors of a value."""
     return each_tensor(value, lambda one: one.clone())
+
+
+def _memory(value: Any) -> set[int]:
+    """Return where the memory of tensors begins."""
+    return {one.untyped_storage().data_ptr() for one in tensors(value) if one.numel()}
 
 
 def _same(one: Any, other: Any) -> bool:

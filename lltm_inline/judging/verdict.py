@@ -118,7 +118,7 @@ class Verdict(Shown):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
         """Make a verdict of what `to_dict` returned, before or after JSON."""
-        known = {
+        known: dict[str, Any] = {
             name: tuple(v) if isinstance(v, list) else v
             for name, v in values.items()
             if name in cls.__dataclass_fields__

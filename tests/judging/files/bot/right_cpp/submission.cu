@@ -1,5 +1,5 @@
 // verdict: right
-// says: columns=125
+// says: columns=173
 #include <torch/extension.h>
 
 __global__ void row_sums(const float* x, float* out, int columns) {
