@@ -38,17 +38,21 @@ def _judge(given: Namespace) -> Iterator[Any]:
 def _verdicts(given: Namespace) -> Iterator[Verdict]:
     from .judge import judge, judge_many
 
-    path = Path(given.path)
-    is_task = any((path / name).is_file() for name in ("submission.py", "submission.cu"))
-    if path.is_dir() and not is_task:
-        yield from judge_many(path, jobs=given.jobs, resume=given.resume)
-    else:
-        yield judge(path, reference=given.reference or "", inputs=given.inputs or ())
+    for path in map(Path, given.paths):
+        is_task = any((path / name).is_file() for name in ("submission.py", "submission.cu"))
+        if path.is_dir() and not is_task:
+            yield from judge_many(path, jobs=given.jobs, resume=given.resume)
+        else:
+            yield judge(path, reference=given.reference or "", inputs=given.inputs or ())
+
+
+def _skill(_: Namespace) -> Iterator[str]:
+    yield (Path(__file__).with_name("SKILL.md")).read_text(encoding="utf-8").rstrip("\n")
 
 
 TABLE = (
     Verb("judge", "say whether a file of KernelBench, KernelBot, load_inline or CUDA is right, and does not cheat", _judge, (
-        Option("path", "PATH", "a file, a notebook, a task's folder, or a folder of all of these", needed=True),
+        Option("paths", "PATH ...", "a file, a notebook, a task's folder, or a folder of all of these", needed=True),
     ), (
         Option("--reference", "WHERE", "the file with Model; of C++ or CUDA FILE.py:FUNCTION or MODULE:FUNCTION"),
         Option("--inputs", "EXPRESSION ...", "of C++ or CUDA: the arguments of one call, 'torch.randn(7, 5)' 2.0"),
@@ -57,4 +61,5 @@ TABLE = (
         Option("--jobs", "N", "of a folder: how many at a time (default 1)", read=count, default=1),
         Option("--resume", "", "of a folder: go on where verdicts.jsonl in it ends"),
     )),
+    Verb("skill", "print a SKILL.md for programs that write kernels", _skill),
 )  # fmt: skip

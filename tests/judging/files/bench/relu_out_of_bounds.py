@@ -1,6 +1,6 @@
 # verdict: wrong
 # says: out of bounds
-# line: if (i <= rows
+# line: float v = x[i]
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
