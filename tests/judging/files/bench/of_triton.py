@@ -1,5 +1,5 @@
 # verdict: refused
-# says: it needs triton_of_somebody
+# says: triton_of_somebody
 import torch
 import torch.nn as nn
 import triton_of_somebody
