@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..base.above import Shown, printable
+from ..base.above import printable
 from ..version import __version__
 
 #: Of the JSON; `verdict.schema.json` beside this file says what is in it.
@@ -54,7 +54,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Verdict(Shown):
+class Verdict:
     """What a file comes to; `print(verdict)` reads as plain text, and is the same each time but for `seconds` and `speed`.
 
     Attributes:
