@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from .checking.check import check, gradcheck
     from .checking.report import Report
     from .extension.inline import from_load_inline
+    from .judging.judge import judge
+    from .judging.verdict import Verdict
     from .lesson import self_check
     from .measure.benchmark import benchmark
     from .measure.counts import counts
@@ -81,6 +83,7 @@ _LAZY = {
     "gradcheck": "checking.check",
     "Function": "run.function",
     "from_load_inline": "extension.inline",
+    "judge": "judging.judge",
     "load": "calling",
     "Crash": "autopsy.crash",
     "Limits": "workers.limits",
@@ -95,6 +98,7 @@ _LAZY = {
     "Sweep": "tables.sweep",
     "sweep": "measure.sweep",
     "Timings": "tables.timings",
+    "Verdict": "judging.verdict",
 }
 
 __all__ = [
@@ -116,6 +120,7 @@ __all__ = [
     "Setting",
     "Sweep",
     "Timings",
+    "Verdict",
     "assembly",
     "benchmark",
     "build",
@@ -128,6 +133,7 @@ __all__ = [
     "export",
     "from_load_inline",
     "gradcheck",
+    "judge",
     "lab",
     "live_benchmark",
     "load",

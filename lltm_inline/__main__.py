@@ -112,6 +112,7 @@ def _without_torch(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from .judging.command import TABLE as JUDGING
     from .lab.command import VERBS as LAB
     from .notebook.verbs import TABLE
 
@@ -125,6 +126,8 @@ def _parser() -> argparse.ArgumentParser:
     for verb in TABLE:
         if verb.only != MAGIC:
             verb.add_to(verbs).set_defaults(printer=_PRINTERS.get(verb.name, _print))
+    for verb in JUDGING:
+        verb.add_to(verbs).set_defaults(printer=_judge)
     for name, said, those, printer in (
         ("cache", "show, prune or clear the build cache", _CACHE, _print),
         ("lab", "exercises: make them, hand them out, grade a class", LAB, _lab),
@@ -207,6 +210,15 @@ def _lab(options: argparse.Namespace) -> int:
     found = options.verb.run(options)
     print(found, flush=True)
     return WRONG if failed(found) else FINE
+
+
+def _judge(options: argparse.Namespace) -> int:
+    """Print verdicts as they come; the exit code is that of the worst."""
+    code = FINE
+    for one in options.verb.run(options):
+        print(one, flush=True)
+        code = max(code, getattr(one, "code", FINE))
+    return code
 
 
 def _doctor(options: argparse.Namespace) -> int:

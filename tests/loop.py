@@ -177,6 +177,7 @@ notebook/panel/js      notebook/test_bundle notebook/test_bundle_editor* noteboo
 notebook/pipeline.py   notebook/test_panel_session* notebook/test_magics run/test_once
 notebook/plot.py       notebook/test_plot notebook/test_plot_counts notebook/test_plot_memory notebook/test_plot_sweep
 notebook/roofs.py      test_roofline notebook/test_plot
+judging                judging/test_judge* judging/test_agents
 lab                    lab/test_grading lab/test_judge lab/test_lab_folder lab/test_submissions lab/test_reports lab/test_selftest
 lab/doctor.py          lab/test_enclosure lab/test_defences
 lab/enclosure.py       lab/test_enclosure lab/test_locked

@@ -64,6 +64,7 @@ VALUES = {
         li.Memory((_MEMORY,), "axpy/cpp"),
         li.Counts((_COUNTED,), "axpy/cuda"),
         li.Assembly("axpy/cpp", "g++ 12", "text", (_ROUTINE,), remarks=(_REMARK,), hot=_HOT),
+        li.Verdict("a.py", "KernelBench", "right", tried=("N=7: right",)),
         li.Setting("cuda-cpu", cflags=("-O1",), trust=True),
         li.Roofline(li.Timings((_ROW,), "axpy/cpp"), (_ROOFS,)),
         *(_REMARK, _HOT, _ROOFS, _ROOFS.levels[0]),

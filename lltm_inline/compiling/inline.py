@@ -41,6 +41,11 @@ def _fresh_namespace(key: str) -> str:
 _NAMESPACE = re.compile(r"li_[0-9a-f]{24}_[0-9a-f]{6}")
 
 
+def is_ours(name: str) -> bool:
+    """Tell whether a module of this name is built by this package."""
+    return bool(_NAMESPACE.fullmatch(name))
+
+
 def compile_job(job: Job, directory: Path, objects: Sequence[Path] = ()) -> tuple[str, str]:
     """Make the result of a job in `directory`; return the namespace of a library, and the command that was run with what it printed.
 
@@ -376,7 +381,7 @@ def _enter(job: Job) -> None:
 
 def _import_others(load: Callable[..., Any]) -> Callable[..., Any]:
     """Leave the libraries of this package alone; what another thread builds with `load_inline` is loaded as ever."""
-    return lambda name, *rest: None if _NAMESPACE.fullmatch(name) else load(name, *rest)
+    return lambda name, *rest: None if is_ours(name) else load(name, *rest)
 
 
 def _heard(run: Callable[..., None]) -> Callable[..., None]:

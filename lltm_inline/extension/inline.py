@@ -195,8 +195,8 @@ no_implicit_headers: accepted, without effect.
                 f"{where}: extra_ldflags={shown(flag)} links another library: a kernel is linked with torch's libraries alone. "
                 "Leave it out, and write what it is needed for in C++ or with torch's own functions"
             )
-    snippet = _Snippet(
-        where, name, _joined("cpp_sources", cpp_sources, where), _joined("cuda_sources", cuda_sources, where)
+    snippet = Snippet(
+        where, name, joined("cpp_sources", cpp_sources, where), joined("cuda_sources", cuda_sources, where)
     )
     if (found := python_line(snippet.text)) is not None:
         raise InputError(f"{where}: line {found[0]} of the text is Python: {shown(found[1].strip())}. Want C++ or CUDA")
@@ -223,7 +223,7 @@ no_implicit_headers: accepted, without effect.
     return made[0] if len(made) == 1 else tuple(made)
 
 
-def _joined(name: str, sources: Any, where: str) -> str:
+def joined(name: str, sources: Any, where: str) -> str:
     """Put sources behind each other, as `load_inline` does, with plain line ends."""
     parts = (sources,) if isinstance(sources, str) else strings(name, sources or (), where=where)
     return "\n".join(parts).replace("\r\n", "\n")
@@ -273,7 +273,7 @@ def _of(what: str, given: Any, pairs: Mapping[str, str], where: str) -> Callable
 
 
 @dataclass(frozen=True)
-class _Snippet:
+class Snippet:
     """The texts of a snippet.
 
     Attributes:
@@ -388,7 +388,7 @@ class Reference:
 
 
 def _made(
-    snippet: _Snippet, key: str, names: Mapping[str, str], given: Any, inputs: Any, flags: tuple[str, ...]
+    snippet: Snippet, key: str, names: Mapping[str, str], given: Any, inputs: Any, flags: tuple[str, ...]
 ) -> Kernel:
     """Make the op and the kernel of one function, bound as `key`, with its backward, and register them."""
     where, forward = f"{snippet.where}, {key!r}", names["forward"]
@@ -735,7 +735,7 @@ def _require_whole_letters(known: Example, shapes: Mapping[str, str], where: str
         raise DefinitionError(f"{where}: inputs() {has} as an extent, so nothing tells it from the inputs. {cure}")
 
 
-def _op_name(snippet: _Snippet, key: str, forward: str) -> str:
+def _op_name(snippet: Snippet, key: str, forward: str) -> str:
     """Name the op after its function; no op of a module goes away for it."""
     stems = (_FORWARD.sub("", key), _FORWARD.sub("", forward), snippet.name, forward)
     name = re.sub(r"\W", "_", next(filter(None, stems)).lower()).strip("_")

@@ -253,7 +253,10 @@ def judge(
     timed = {exercise.grade_id for exercise in lab.exercises if any(map(speed_of, exercise.points))}
     later = [job for job in jobs if job.exercise in timed]
     total = len(first) + sum((job.key, True) not in known for job in later)
-    with _pool(workers, scheduler) as each, showing(f"grading {lab.name}", progress_of(progress), total) as show:
+    with (
+        pool(workers, scheduler, outcome_of, _lost) as each,
+        showing(f"grading {lab.name}", progress_of(progress), total) as show,
+    ):
         for outcome in each(first, (lab, run, trust, compiler)):
             keep(outcome)
             show(plural(total, "text"), 1)
@@ -269,15 +272,27 @@ def _is_full(outcome: Outcome | None) -> bool:
     return outcome is not None and not outcome.not_graded and all(mark.points == mark.of for mark in outcome.marks)
 
 
-#: Judges some jobs and yields their outcomes as they come.
-Each = Callable[[Sequence[Job], tuple[Lab, str, bool, str | None]], Iterator[Outcome]]
+#: Judges some jobs, each with the same further arguments, and yields their outcomes as they come.
+Each = Callable[[Sequence[Any], tuple[Any, ...]], Iterator[Any]]
+
+
+def _lost(job: Job, error: Exception) -> Outcome:
+    return Outcome(job.key, job.timed, (), f"the grader failed: {type(error).__name__}: {error}")
 
 
 @contextmanager
-def _pool(workers: int, scheduler: str | None) -> Iterator[Each]:
-    """Give what judges jobs: a loop here, or processes of dask."""
+def pool(
+    workers: int, scheduler: str | None, work: Callable[..., Any], lost: Callable[[Any, Exception], Any]
+) -> Iterator[Each]:
+    """Give what judges jobs: a loop here, or processes of dask.
+
+    Args:
+        workers, scheduler: as for `grade`.
+        work: called with a job and what goes along.
+        lost: the outcome of a job that took its process with it.
+    """
     if scheduler is None and workers == 1:
-        yield lambda jobs, how: (outcome_of(job, *how) for job in jobs)
+        yield lambda jobs, how: (work(job, *how) for job in jobs)
         return
     try:
         dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
@@ -298,28 +313,30 @@ def _pool(workers: int, scheduler: str | None) -> Iterator[Each]:
             host="127.0.0.1", protocol="tls://", scheduler_kwargs={"dashboard": False},
         )  # fmt: skip
         with local as cluster, distributed.Client(scheduler or cluster) as client:
-            yield lambda jobs, how: _by_dask(client, distributed, jobs, how)
+            yield lambda jobs, how: _by_dask(client, distributed, jobs, how, work, lost)
 
 
-def _by_dask(client: Any, distributed: Any, jobs: Sequence[Job], how: tuple[Any, ...]) -> Iterator[Outcome]:
+def _by_dask(
+    client: Any,
+    distributed: Any,
+    jobs: Sequence[Any],
+    how: tuple[Any, ...],
+    work: Callable[..., Any],
+    lost: Callable[..., Any],
+) -> Iterator[Any]:
     """Judge jobs on the workers of dask; one that takes its workers with it is not graded, and holds up no other.
 
     The lab goes along with each job: what was sent to a worker ahead is gone when that is killed.
     """
     # What is timed has all machines to itself.
-    batches = [[job] for job in jobs] if jobs and jobs[0].timed else [jobs]
+    batches = [[job] for job in jobs] if jobs and getattr(jobs[0], "timed", False) else [jobs]
     for batch in batches:
-        futures = {client.submit(outcome_of, job, *how, pure=False): job for job in batch}
+        futures = {client.submit(work, job, *how, pure=False): job for job in batch}
         for future in distributed.as_completed(futures):
             try:
                 yield future.result()
             except Exception as error:  # the worker's end, or what keeps a result from coming back
-                yield Outcome(
-                    futures[future].key,
-                    futures[future].timed,
-                    (),
-                    f"the grader failed: {type(error).__name__}: {error}",
-                )
+                yield lost(futures[future], error)
             future.release()
 
 

@@ -93,10 +93,14 @@ PRELUDE = {
         "vector",
     ),
     "extension": _includes("torch/extension.h", _C_INTERFACE, "array", "tuple"),
+    # A module of Python's own that is bound by pybind11, without the rest of torch/extension.h.
+    "python": "",
     "stable": _includes(
         "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", _C_INTERFACE, "array", "cmath", "string", "tuple"
     ),
 }
+
+PRELUDE["python"] = PRELUDE["types"] + _includes("torch/csrc/utils/pybind.h")
 
 #: The kinds for which torch's headers are light, see `compiling/light.py`; and what stands behind the name of one for which they are
 #: whole all the same, or of torch's functions have those alone that a text names.
@@ -148,11 +152,11 @@ _OF_WHOLE = re.compile(
 )
 
 
-def _lighter(text: str) -> str:
+def lighter(text: str) -> str:
     """Include <torch/types.h> in the place of all of torch, where a text needs no more of it.
 
     Example:
-        >>> _lighter("#include <torch/extension.h>\\ntorch::Tensor f(torch::Tensor x);")
+        >>> lighter("#include <torch/extension.h>\\ntorch::Tensor f(torch::Tensor x);")
         '#include <torch/types.h>\\ntorch::Tensor f(torch::Tensor x);'
     """
     return text if _OF_WHOLE.search(mask(text)) else _WHOLE.sub(r"\1types.h", text)
@@ -206,7 +210,7 @@ def render(kernel: Kernel, op: Op, device: str = "cpu") -> Rendered:
     """
     require_text(kernel, device)
     body, where = _BODIES[device](kernel, op), DEVICES[device]
-    body = replace(body, host=_lighter(body.host), cuda=_lighter(body.cuda))
+    body = replace(body, host=lighter(body.host), cuda=lighter(body.cuda))
     binding_name = f"{kernel.name} (binding)"
     if kernel.binding in BINDINGS:
         fits = not body.interface.problems

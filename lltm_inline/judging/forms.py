@@ -1,0 +1,206 @@
+"""What a file is, by what it defines: read as text alone, nothing of it runs here."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+
+#: What a file of each form defines.
+_MODEL, _NEW = {"Model", "get_inputs"}, "ModelNew"
+_KERNEL, _SUBMISSION = "custom_kernel", ("submission.py", "submission.cu")
+#: Under which names a reference lies beside a snippet, and the arguments of one call.
+REFERENCES = ("reference", "ref_kernel", "reference_impl", "torch_reference")
+INPUTS = ("inputs", "get_inputs", "example_inputs", "make_inputs", "generate_input")
+_SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".cuh")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A file that can be judged.
+
+    Attributes:
+        name: `KernelBench`, `KernelBot`, `load_inline` or `source`.
+        solution: the file with the kernel.
+        reference: the file with what it is held against; of a `source` also `FILE:FUNCTION` or `MODULE:FUNCTION`.
+        inputs: of a `source`, expressions of Python.
+        tests: of KernelBot, the arguments of `generate_input`.
+    """
+
+    name: str
+    solution: str
+    reference: str = ""
+    inputs: tuple[str, ...] = ()
+    tests: tuple[Mapping[str, Any], ...] = ()
+
+
+def read_form(path: Path, reference: str = "", inputs: Sequence[str] = ()) -> Form:
+    """Say what a file, or the folder of one task, is.
+
+    Raises:
+        InputError: it is nothing that can be judged; the message says what it lacks.
+        SyntaxError: it is no Python.
+
+    Example:
+        >>> read_form(Path("kernel.cu"))
+        Traceback (most recent call last):
+            ...
+        lltm_inline.errors.InputError: kernel.cu: no file of that name
+    """
+    if not path.exists():
+        raise InputError(f"{path}: no file of that name")
+    if path.is_dir():
+        found = [path / name for name in _SUBMISSION if (path / name).is_file()]
+        if not found:
+            raise InputError(f"{path}: want a {' or '.join(_SUBMISSION)} in it, or name a file")
+        path = found[0]
+    if path.suffix in _SOURCES:
+        if not reference and (path.parent / "reference.py").is_file() and path.name in _SUBMISSION:
+            return _bot(path, path.parent / "reference.py")
+        if not reference:
+            raise InputError(
+                f"{path.name}: say what it should compute: --reference FILE.py:FUNCTION --inputs 'torch.randn(7, 5)'"
+            )
+        return Form("source", str(path), reference, tuple(inputs))
+    names = names_of(path)
+    if _NEW in names or names >= _MODEL:
+        other = reference or (str(path) if names >= {_NEW, *_MODEL} else _other(path, names))
+        return Form("KernelBench", *((str(path), other) if _NEW in names else (other, str(path))))
+    if _KERNEL in names:
+        beside = Path(reference) if reference else path.parent / "reference.py"
+        if not beside.is_file() and not {"ref_kernel", "generate_input"} <= names:
+            raise InputError(
+                f"{path.name}: it defines custom_kernel, and there is no reference.py beside it with ref_kernel and generate_input"
+            )
+        return _bot(path, beside if beside.is_file() else path)
+    if "load_inline" in names:
+        beside = next(
+            (p for p in (path.with_name(f"{path.stem}_reference.py"), path.with_name("reference.py")) if p.is_file()),
+            path,
+        )
+        if not reference and beside == path and not names & {*REFERENCES}:
+            raise InputError(
+                f"{path.name}: it calls load_inline, and there is no function {REFERENCES[0]!r} in it or in a {REFERENCES[0]}.py beside it"
+            )
+        return Form("load_inline", str(path), reference or str(beside), tuple(inputs))
+    raise InputError(
+        f"{path.name}: nothing here can be judged: no ModelNew (KernelBench), no custom_kernel (KernelBot, CS149), no load_inline"
+    )
+
+
+def names_of(path: Path) -> set[str]:
+    """Name what the top level of a file of Python binds, and `load_inline` if it is called.
+
+    Raises:
+        SyntaxError: it is no Python. InputError: it is no text.
+    """
+    tree = ast.parse(python_of(path), str(path))
+    names = {
+        one.id
+        for node in tree.body
+        for one in ast.walk(node)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+    names |= {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    if any(getattr(one, "id", getattr(one, "attr", "")) == "load_inline" for one in calls):
+        names.add("load_inline")
+    return names
+
+
+def python_of(path: Path) -> str:
+    """Read a file of Python, or the code of a notebook: a line that is a magic becomes a comment.
+
+    Raises:
+        InputError: it is no text, or no notebook.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix != ".ipynb":
+            return text
+        cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise InputError(f"{path.name}: {'no notebook' if path.suffix == '.ipynb' else 'no text'}: {error}") from None
+    lines = [line for cell in cells for line in cell.split("\n")]
+    return "\n".join(f"# {line}" if line.lstrip()[:1] in ("%", "!") else line for line in lines)
+
+
+def _other(path: Path, names: set[str]) -> str:
+    """Find the file with `Model` for one with `ModelNew`, or the other way round: the one whose name is most like it."""
+    wanted = _MODEL if _NEW in names else {_NEW}
+    found = []
+    for one in sorted(path.parent.glob("*.py")):
+        try:
+            if one != path and names_of(one) >= wanted:
+                found.append(one)
+        except (SyntaxError, InputError):
+            continue
+    # `relu_new.py` belongs to `relu.py`, and `relu6_new.py` to `relu6.py`.
+    found.sort(key=lambda one: (-len(one.stem), one.stem))
+    alike = [one for one in found if path.stem.startswith(one.stem)] or [
+        one for one in found if one.stem.startswith(path.stem)
+    ]
+    if not alike and len(found) != 1:
+        what = "Model and get_inputs" if wanted == _MODEL else _NEW
+        raise InputError(
+            f"{path.name}: no file beside it defines {what}{' under a name like its own' * bool(found)}: say --reference FILE.py"
+        )
+    return str((alike or found)[0])
+
+
+def _bot(path: Path, reference: Path) -> Form:
+    tests = _tests_of(path.parent)
+    return Form("KernelBot", str(path), str(reference), tests=tuple(tests))
+
+
+def _tests_of(folder: Path) -> list[Mapping[str, Any]]:
+    """Read the tests of a task: of its `task.yml`, or of `test_cases/*.txt`, a line `size: 128; seed: 3` for each."""
+    if (folder / "task.yml").is_file():
+        try:
+            yaml = import_module("yaml")
+        except ImportError:
+            raise InputError("task.yml needs a reader of YAML: pip install pyyaml") from None
+        try:
+            task = yaml.safe_load((folder / "task.yml").read_text(encoding="utf-8")) or {}
+            return [dict(one) for one in task.get("tests") or task.get("benchmarks") or ()]
+        except (yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
+            raise InputError(f"{folder.name}/task.yml: {error}") from None
+    lines = [
+        line
+        for file in sorted(folder.glob("test_cases/*.txt"))
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
+    rows = [dict(part.split(":", 1) for part in line.split(";") if ":" in part) for line in lines]
+    return [{name.strip(): _value(value.strip()) for name, value in row.items()} for row in rows if row]
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def forms_in(folder: Path) -> Iterator[Path]:
+    """List what can be judged in a folder: the folders of tasks, and files that define a solution, in the order of their names."""
+    for path in sorted(folder.rglob("*")):
+        if any(part.startswith((".", "__")) for part in path.relative_to(folder).parts):
+            continue
+        if path.is_dir() and (path / "reference.py").is_file() and any((path / name).is_file() for name in _SUBMISSION):
+            yield path
+        elif path.suffix in (".py", ".ipynb") and not (
+            path.name in _SUBMISSION and (path.parent / "reference.py").is_file()
+        ):
+            try:
+                names = names_of(path)
+            except (SyntaxError, InputError):
+                yield path
+                continue
+            if names & {_NEW, _KERNEL} or ("load_inline" in names and names & {*REFERENCES}):
+                yield path

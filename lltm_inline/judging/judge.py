@@ -1,0 +1,178 @@
+"""A file is judged: read here, run in the worker, and what ends that is told as a crash. Many are judged as a class is graded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..autopsy.crash import Crash, explain
+from ..autopsy.symbolize import symbolize
+from ..base.arguments import path_of
+from ..base.progress import Event, showing
+from ..compiling import header
+from ..errors import InputError, LltmInlineError
+from ..lab.grading import pool
+from ..run.built import build_helper
+from ..workers.client import worker
+from ..workers.limits import Limits
+from ..workers.outcome import Died
+from .building import ON_CPU, place_in, toolchain_for
+from .forms import Form, forms_in, python_of, read_form
+from .inside import judge_here
+from .verdict import Finding, Verdict
+
+#: The file in a folder that keeps its verdicts.
+KEPT = "verdicts.jsonl"
+#: One call may take so long: where each step of a launch is looked at, it takes a hundred times what it takes otherwise.
+_LIMITS = Limits(seconds=60.0)
+
+
+def judge(
+    path: str | os.PathLike[str],
+    *,
+    reference: str = "",
+    inputs: Sequence[str] = (),
+    limits: Limits | None = None,
+    progress: Any = None,
+) -> Verdict:
+    """Say whether a file of somebody's is right, and whether it is so without computing.
+
+    No line is written for it: what it is, is told by what it defines. `Model` and `ModelNew` (KernelBench), `custom_kernel` with a
+    `reference.py` beside it (KernelBot, CS149), a call of `load_inline` with a `reference`; or C++ or CUDA with both named. Its Python
+    runs in the worker. CUDA source runs on the CPU where there is no GPU, at sizes that take seconds.
+
+    Args:
+        path: a file, a notebook, or the folder of one task.
+        reference: the file with `Model`; of C++ or CUDA `FILE.py:FUNCTION` or `MODULE:FUNCTION`.
+        inputs: of C++ or CUDA, the arguments of one call as expressions of Python: `"torch.randn(7, 5)"`.
+        limits: of time, memory and output in the worker.
+        progress: as for `check`.
+
+    Returns:
+        A Verdict; one of a file that is wrong, does not build or crashes, too.
+
+    Example:
+        >>> judge("nothing.py").word
+        'refused'
+    """
+    given, began = path_of("path", path), time.perf_counter()
+    verdict = partial(Verdict, str(given))
+    try:
+        form = read_form(Path(given), reference, tuple(inputs))
+    except InputError as error:
+        return verdict("", "refused", (Finding("refused", str(error)),))
+    except SyntaxError as error:
+        said = Finding("does not build", f"no Python: {error.msg}", os.path.basename(str(given)), error.lineno or 0)
+        return verdict("", "does not build", (said,))
+    with showing(f"judging {given}", progress) as show:
+        texts: dict[str, tuple[str, str]] = {}
+
+        def on_event(event: Event) -> None:
+            if event.kind == "built":
+                name, source, library = event.values
+                texts[name] = source, library
+            elif event.kind == "progress":
+                show(*event.values)
+
+        device = "cuda" if torch.cuda.is_available() else "cuda-cpu"
+        try:
+            recorder = build_helper("recorder", progress=False)
+            if device == "cuda-cpu":  # started here, as what the worker starts ends with it
+                header.header_flags(toolchain_for(device), ON_CPU)
+            limits = limits or _LIMITS
+            result = worker.run(
+                judge_here, form, device, limits=limits, recorder=recorder, on_event=on_event, fresh=True
+            )
+            found: dict[str, Any] = result.value
+        except Died as died:
+            found = _crashed(died, form, texts, limits or _LIMITS)
+        except (LltmInlineError, OSError) as error:
+            fault = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            found = {"form": form.name, "word": "our fault", "findings": [{"kind": "our fault", "text": fault}]}
+        finally:
+            worker.renew()  # nothing that a file has changed in its process is there for the next one
+    return Verdict.from_dict({"path": str(given), "seconds": time.perf_counter() - began, **found})
+
+
+def _crashed(died: Died, form: Form, texts: dict[str, tuple[str, str]], limits: Limits) -> dict[str, Any]:
+    """Tell of a death as of that of every kernel, with the line of the user's file."""
+    frames = died.evidence.frames[died.evidence.still :] if died.evidence else ()
+    places = next((found for _, library in texts.values() if (found := symbolize(frames, library))), [])
+    sources = {name: source for name, (source, _) in texts.items()}
+    crash: Crash = explain(
+        died.ending, died.state, died.evidence, kernel=form.name, sources=sources, places=places, limits=limits,
+        output=died.output, cpu_share=died.busy, seconds=died.seconds,
+    )  # fmt: skip
+    text = python_of(Path(form.solution))
+    line = next((n for one in places if (n := place_in(text, one.file, one.line, sources))), 0)
+    file = os.path.basename(form.solution)
+    detail = f": {crash.detail}" if crash.detail else ""
+    finding = {
+        "kind": "crashed",
+        "text": f"{crash.sentence}{detail}",
+        "file": file,
+        "line": line,
+        "cause": crash.cause,
+        "at": crash.case,
+    }
+    word = "our fault" if died.from_outside else "crashed"
+    return {"form": form.name, "word": word, "findings": [finding]}
+
+
+def judge_many(folder: Path, *, jobs: int = 1, resume: bool = False) -> Iterator[Verdict]:
+    """Judge all that a folder has, and give each verdict as it comes; `verdicts.jsonl` in it keeps them.
+
+    Args:
+        folder: with files of any form, and folders of tasks.
+        jobs: how many are judged at a time, each by a process of its own.
+        resume: what that file has of a text that is still the same is not judged again.
+    """
+    kept = folder / KEPT
+    known: dict[str, Verdict] = {}
+    if resume and kept.exists():
+        for line in kept.read_text(encoding="utf-8").splitlines():
+            try:
+                row = json.loads(line)
+                known[row["key"]] = Verdict.from_dict(row)
+            except (ValueError, KeyError, TypeError):  # it was being written when the machine went down
+                continue
+    keys = {path: key_of(path) for path in forms_in(folder)}
+    kept.write_text("".join(_line(key, known[key]) for key in keys.values() if key in known), encoding="utf-8")
+    yield from (known[key] for key in keys.values() if key in known)
+    open_ = [path for path, key in keys.items() if key not in known]
+    with pool(jobs, None, _judged, _lost) as each:
+        for verdict in each(open_, ()):
+            with kept.open("a", encoding="utf-8") as file:
+                file.write(_line(keys[Path(verdict.path)], verdict))
+            yield verdict
+
+
+def _line(key: str, verdict: Verdict) -> str:
+    return json.dumps({"key": key, **verdict.to_dict()}) + "\n"
+
+
+def _lost(path: Path, error: Exception) -> Verdict:
+    """Tell of a process of dask's that ended."""
+    return Verdict(str(path), "", "our fault", (Finding("our fault", f"{type(error).__name__}: {error}"),))
+
+
+def _judged(path: Path) -> Verdict:
+    return judge(path, progress=False)
+
+
+def key_of(path: Path) -> str:
+    """Return the digest of a file or a task's folder, and of all Python beside it, as its reference may lie there."""
+    digest = hashlib.sha256(str(path).encode())
+    folder = path if path.is_dir() else path.parent
+    for file in sorted({path, *folder.glob("*.py"), *folder.glob("*.yml")}):
+        if file.is_file():
+            digest.update(str(file).encode() + file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,6 @@
+def twice(x):
+    return 2 * x
+
+
+def thrice(x):
+    return 3 * x
