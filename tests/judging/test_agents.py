@@ -12,6 +12,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lltm_inline.__main__ import main
 from lltm_inline.judging.verdict import CHEATS, CODES
@@ -26,6 +27,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
+@pytest.mark.full
 def test_the_loop_mends_a_kernel(tmp_path: Path) -> None:
     """An index past the end is found, edited by the program, and the file is right; in the lines that the page promises."""
     (loop,) = [block for block in blocks("python") if "improve" in block]
@@ -39,6 +41,7 @@ def test_the_loop_mends_a_kernel(tmp_path: Path) -> None:
     assert "out of bounds" in done.stdout
 
 
+@pytest.mark.full
 def test_the_fixture_lets_a_test_fall_with_the_verdict(tmp_path: Path) -> None:
     """And pass where the file is right; the entry point of the package names it."""
     (fixture,) = [block for block in blocks("python") if "lltm.right" in block]
@@ -67,7 +70,6 @@ def test_the_skill_is_printed_and_names_what_there_is(capsys: pytest.CaptureFixt
 
 def test_the_hook_and_the_step_call_what_there_is(tmp_path: Path) -> None:
     """The commands of both YAML examples end with the exit code of a verdict: of several files the worst."""
-    yaml = pytest.importorskip("yaml")
     hook, step = map(yaml.safe_load, blocks("yaml"))
     entry = hook["repos"][0]["hooks"][0]["entry"]
     (tmp_path / "kernels").mkdir()

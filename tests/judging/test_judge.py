@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import lltm_inline as li
@@ -86,7 +87,6 @@ def test_a_file_comes_to_its_verdict(path: Path) -> None:
 
 def fits_schema(values: dict[str, object]) -> None:
     """Hold JSON against `verdict.schema.json`."""
-    jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((Path(li.__file__).parent / "judging" / "verdict.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(values)
     with pytest.raises(jsonschema.ValidationError):

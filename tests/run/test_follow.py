@@ -35,7 +35,7 @@ HEAD = (
     + "#ifdef _OPENMP\n#include <omp.h>\n#endif\n"
 )
 #: clang++ is not told of OpenMP here: its threads are others than torch's.
-COMPILERS = [QUICK, pytest.param("g++", marks=pytest.mark.long)]
+COMPILERS = [QUICK, pytest.param("g++", marks=pytest.mark.full)]
 
 
 @pytest.fixture(scope="module")
