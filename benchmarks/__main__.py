@@ -10,6 +10,7 @@ from pathlib import Path
 SCRIPTS = (
     "import_time",
     "worker",
+    "followed",
     "watching",
     "call_overhead",
     "export",

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from ..autopsy.symbolize import Place, lines_of
 from ..base.progress import emit
 from ..compiling.compiler import Build
-from ..model.registry import Op
 from ..native.layout import RaceRecord
 from ..run.built import Built
 from ..run.cases.case import THREADS, Case, Size, dtypes_of, elements, prime_size
@@ -30,6 +29,8 @@ from .safety import obtain
 #: As many as the follower runs, whatever the machine has.
 _THREADS = 3
 _MOST = 64
+#: How many times as long a call may take that is followed, of a vectorised loop; and how long it may take.
+_SLOWER, _SECONDS = 100, 8.0
 _DONE = ("read", "written", "changed by an atomic")
 _ATOMIC = 2
 #: `enum Where`, but for what lies elsewhere: in a tensor, or in the memory of others.
@@ -130,7 +131,7 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
     second.function, second.threads = load_built(built), _THREADS
     emit("follow")
     follower, findings, count = Follower(built.library), list[Finding](), 0
-    for case in _cases(runner.op, sizes):
+    for case in _cases(runner, sizes):
         if findings:  # of more elements the same would be told
             break
         if runner.untried(case) or runner.takes_too_long(case):
@@ -148,14 +149,17 @@ def follow(runner: Runner, built: Built, sizes: Sequence[Size] | None) -> Part:
     return Part(count, findings, [])
 
 
-def _cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
-    """List a small case and one of as many elements as are tried: a text shares out its work from some number of them on."""
+def _cases(runner: Runner, sizes: Sequence[Size] | None) -> list[Case]:
+    """List a small case and a large one: a text shares out its work from some number of elements on."""
+    op = runner.op
     narrow, wide = dtypes_of(op)[0], dtypes_of(op)[-1]
     if sizes:
         return [Case(THREADS, tuple(size), wide) for size in sizes]
-    many = [case.size for case in size_cases(op, None) if case.threaded]
-    largest = max(many, key=lambda size: elements(op, size), default=prime_size(op))
-    return [Case(THREADS, prime_size(op), narrow), Case(THREADS, largest, wide)]
+    count, seconds, _ = runner.longest.get("kernel", (1, 0.0, None))
+    most = _SECONDS / _SLOWER * count / max(seconds, 1e-6)
+    many = [case.size for case in size_cases(op, None) if case.threaded and elements(op, case.size) <= most]
+    large = max(many, key=lambda size: elements(op, size), default=prime_size(op))
+    return [Case(THREADS, prime_size(op), narrow), Case(THREADS, large, wide)]
 
 
 def _named(record: RaceRecord, guard: Guard) -> Race | None:
