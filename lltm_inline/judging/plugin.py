@@ -1,4 +1,4 @@
-"""A plugin of pytest: `def test_mine(lltm): lltm.right("kernel.py")`. It is there wherever lltm_inline is installed."""
+"""A plugin of pytest: `def test_mine(lltm): lltm.right("kernel.py")`. A run of pytest that wants it names it."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,14 +42,13 @@ def test_the_loop_mends_a_kernel(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_the_fixture_lets_a_test_fall_with_the_verdict(tmp_path: Path) -> None:
-    """And pass where the file is right; the entry point of the package names it."""
+    """And pass where the file is right."""
     (fixture,) = [block for block in blocks("python") if "lltm.right" in block]
     shutil.copy(BENCH / "relu.py", tmp_path / "relu.py")
     shutil.copy(BENCH / "relu_new.py", tmp_path / "relu_new.py")
     shutil.copy(BENCH / "relu_decoy.py", tmp_path / "relu_decoy.py")
     (tmp_path / "test_it.py").write_text(fixture + fixture.replace("test_mine", "test_other").replace("_new", "_decoy"))
-    plugin = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]["lltm-inline"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", plugin, "-p", "no:cacheprovider", "test_it.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert "1 failed, 1 passed" in done.stdout, done.stdout

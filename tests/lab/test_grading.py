@@ -199,7 +199,7 @@ def test_what_is_timed_has_a_cluster_to_itself(timed: bool, together: list[int])
     client = SimpleNamespace(submit=lambda call, job, *how, pure: _Future(job))
     found: list[int] = []
     distributed = SimpleNamespace(as_completed=lambda futures: found.append(len(futures)) or list(futures))
-    outcomes = list(_by_dask(client, distributed, jobs, ()))
+    outcomes = list(_by_dask(client, distributed, jobs, (), grading.outcome_of, grading._lost))
     assert [one.key for one in outcomes] == [job.key for job in jobs] and found == together
 
 
@@ -450,7 +450,7 @@ def test_nobody_else_gets_work_done_by_the_grader() -> None:
     others = listening()  # of other tests
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distributed.Security, "temporary", lambda: own)
-        with grading._pool(2, None):
+        with grading.pool(2, None, grading.outcome_of, grading._lost):
             ports = listening() - others
             keyed = {port for port in ports if is_heard(port, own.get_connection_args("client")["ssl_context"])}
             assert len(keyed) >= 3  # the scheduler's, and two of workers

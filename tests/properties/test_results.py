@@ -58,6 +58,7 @@ COVERED = {
     "test_assembly": {"assembly", "Assembly"},
     "test_roofline": {"roofline", "Roofline"},
     "extension/test_inline": {"from_load_inline"},
+    "judging/test_judge": {"judge", "Verdict"},
     "results": {"Memory", "Timings", "Report", "doctor", "nn", "plot"},
     "made by the others, or takes nothing": {
         "Build", "BuildError", "CheckError", "Crash", "CrashError", "Function", "Limits", "Sweep", "TimeoutError", "WorkerError",

@@ -24,7 +24,7 @@ from lltm_inline.run.library import load_built
 from lltm_inline.run.setting import Setting
 from tests.planted.together import Planted, together
 from tests.quick import QUICK
-from tests.tiny import forget
+from tests.tiny import registry_as_before
 
 PLACE = Path(__file__).parents[1] / "planted" / "threads"
 HEAD = (
@@ -38,8 +38,15 @@ HEAD = (
 COMPILERS = [QUICK, pytest.param("g++", marks=pytest.mark.full)]
 
 
-@pytest.fixture(scope="module")
-def op() -> Iterator[Op]:
+@pytest.fixture(autouse=True)
+def _registry_as_before() -> Iterator[None]:
+    """Forget the snippets of each test."""
+    with registry_as_before():
+        yield
+
+
+@pytest.fixture
+def op() -> Op:
     """An op that hands a tensor to one of many texts."""
     made = Op(
         "planted",
@@ -49,9 +56,7 @@ def op() -> Iterator[Op]:
         inputs=lambda randn, N: (randn(N), 0),
         dtypes=("float32",),
     )
-    registry.register(made)
-    yield made
-    forget("planted")
+    return registry.register(made)
 
 
 def planted(kind: str, compiler: str) -> tuple[list[Planted], str]:

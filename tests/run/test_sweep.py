@@ -226,7 +226,9 @@ def test_a_best_point_must_be_faster_twice(swept, monkeypatch, first, second, be
     base = li.registry.register(spinning(FAST))
     monkeypatch.setattr(module, "time_built", time_built)
     monkeypatch.setattr(
-        module, "prepare", lambda kernels, _: tuple(Built(one, li.registry.ops["tiny"], "cpu") for one in kernels)
+        module,
+        "prepare",
+        lambda kernels, _, **how: tuple(Built(one, li.registry.ops["tiny"], "cpu") for one in kernels),
     )
     monkeypatch.setattr(module, "run_or_raise", lambda *_: None)
     found = sweep(base, {"SPIN": [1, 2]}, (30,), progress=False)
