@@ -56,10 +56,11 @@ RAISES = "raises"
 #: What is said of a section that had nothing to look at.
 NEVER_BACK = "no call of forward gave a result (see parity)"
 #: What check mode of `cuda-cpu` (`cuda_cpu/checks.h`) and its launches call what they see, ahead of its words.
-_SEEN = re.compile(
-    r"(?:(?:forward|backward) raises )?RuntimeError: (race|out of bounds|unwritten|uninitialised|freed|misaligned|endless|divergent barrier"
-    r"|assertion failed|impossible launch|too much shared memory): "
+SEEN = (
+    "race|out of bounds|unwritten|uninitialised|freed|misaligned|endless|divergent barrier|assertion failed|impossible launch"
+    "|too much shared memory"
 )
+_SEEN = re.compile(rf"(?:(?:forward|backward) raises )?RuntimeError: ({SEEN}): ")
 STRUCTURAL = ("count", "no tensor", "shape", "dtype")
 #: Whether torch demands deterministic algorithms during a check, whether it only warns, and whether it fills memory with NaN.
 DETERMINISTIC = (True, True, True)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..base.arguments import plural
+from ..checking.runner import SEEN
 from ..cpp.masks import mask
 from ..run.cases.tolerance import slack
 from ..run.compare import Tolerance, compare, hints
@@ -26,11 +27,8 @@ _REMEMBERED, _RECOGNISED, _CALLED, _ALIASED, _LEFT, _CLOCKED = CHEATS
 _ANEW = "compute each call anew"
 #: A thread that is left behind is given so long to show.
 _LATER_SECONDS = 0.1
-#: What the checks of `cuda-cpu` call what they see, ahead of its words; and the line that they name.
-_SEEN = re.compile(
-    r"(race|out of bounds|unwritten|uninitialised|freed|misaligned|endless|divergent barrier|assertion failed|impossible launch"
-    r"|too much shared memory): |Nobody has asked cudaGetLastError"
-)
+#: What the checks of `cuda-cpu` say of a call that they end; and the line that they name.
+_SEEN = re.compile(rf"({SEEN}): |Nobody has asked cudaGetLastError")
 _LINE = re.compile(r"\bline (\d+)|:(\d+)\b")
 _OF_SOURCE = re.compile(r"(?:line )?judged/\w+:\d+")
 _STREAM = re.compile(r"\b(?:cudaStreamCreate\w*|getStreamFromPool)\s*\(|\btorch\.cuda\.Stream\s*\(")

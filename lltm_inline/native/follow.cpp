@@ -44,11 +44,11 @@ enum Where : uint32_t { kElsewhere, kVariable, kStatic, kAllocated };
 
 // `layout.py` has the same structure.
 struct Race {
-  uint64_t address, bytes;
+  uint64_t address;
   uint64_t offset[2];  // in this library, of the later access and of the earlier one
   uint32_t kind[2], thread[2];
   uint64_t base, nbytes;  // of what the text has allocated
-  uint32_t where, times;
+  uint32_t where;
 };
 
 // What each thread has last done to four bytes: at which moment, from where, and to which of them.
@@ -180,12 +180,9 @@ Where where_is(const Race& race, uint64_t& base, uint64_t& nbytes) {
 void tell(Race race) {
   race.where = where_is(race, race.base, race.nbytes);
   unsigned same = 0;
-  for (Race& known : races) {
+  for (const Race& known : races) {
     if (known.offset[0] != race.offset[0] || known.offset[1] != race.offset[1] || known.where != race.where) continue;
-    if (race.where != kElsewhere || ++same == 4) {  // of memory elsewhere, only some lies in tensors
-      ++known.times;
-      return;
-    }
+    if (race.where != kElsewhere || ++same == 4) return;  // of memory elsewhere, only some lies in tensors
   }
   if (races.size() < kMost) races.push_back(race);
 }
@@ -244,10 +241,10 @@ void access(const void* what, size_t size, Kind kind, const void* from) {
         if (kind == kAtomic && cell.atomic[stored][other]) continue;
         if (stored && !store && !cell.atomic[stored][other] && !cell.changed[other]) continue;
         conflicts = true;
-        race.address = at, race.bytes = size;
+        race.address = at;
         race.offset[0] = offset, race.offset[1] = cell.offset[stored][other];
         race.kind[0] = kind, race.kind[1] = cell.atomic[stored][other] ? kAtomic : stored ? kWrite : kRead;
-        race.thread[0] = me, race.thread[1] = other, race.times = 1;
+        race.thread[0] = me, race.thread[1] = other;
         break;
       }
     }

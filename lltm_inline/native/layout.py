@@ -52,14 +52,12 @@ class RaceRecord(ctypes.Structure):
 
     _fields_ = (
         ("address", ctypes.c_uint64),
-        ("bytes", ctypes.c_uint64),
         ("offset", ctypes.c_uint64 * 2),
         ("kind", ctypes.c_uint32 * 2),
         ("thread", ctypes.c_uint32 * 2),
         ("base", ctypes.c_uint64),
         ("nbytes", ctypes.c_uint64),
         ("where", ctypes.c_uint32),
-        ("times", ctypes.c_uint32),
     )
 
 

@@ -132,23 +132,29 @@ def _build(
     helpers = {name: helper for name, (helper, stamp) in remembered.items() if _stamp_of(helper) == stamp}
     absent = [name for name in names if name not in helpers]
     wanted = [*jobs, *(helper_job(name, toolchain) for name in absent)]
-    followers = [job for one in jobs if followed and (job := follower_job(one))]  # while the processors are at it
-    builds = run_jobs([*wanted, *followers], setting.progress, meanwhile)
+    followers = [follower_job(job) if followed else None for job in jobs]
+    builds = run_jobs([*wanted, *(job for job in followers if job)], setting.progress, meanwhile)
     for name, helper in zip(absent, builds[len(jobs) : len(wanted)], strict=True):  # verified where it is loaded
         helpers[name] = helper
         _helpers[*place, name] = helper, _stamp_of(helper)
-    return [
+    made = [
         Built(kernel, registry.op_of(kernel), setting.device, job, library, helpers)
         for kernel, job, library in zip(kernels, jobs, builds, strict=False)
     ]
+    return _attached(made, followers, builds)
 
 
 def _with_followers(found: Sequence[Built], progress: Any) -> list[Built]:
     """Add their followers to kernels that have none yet and run on several threads."""
     jobs = [follower_job(one.job) if one.job and one.follower is None else None for one in found]
-    builds = {one.digest: one for one in run_jobs([job for job in jobs if job], progress)}
+    return _attached(found, jobs, run_jobs([job for job in jobs if job], progress))
+
+
+def _attached(found: Sequence[Built], jobs: Sequence[Job | None], builds: Sequence[Build]) -> list[Built]:
+    """Add to kernels what came of the jobs of their followers."""
+    made = {one.digest: one for one in builds}
     return [
-        replace(one, follower=replace(one, job=job, library=builds.get(job.key))) if job else one
+        replace(one, follower=replace(one, job=job, library=made.get(job.key))) if job else one
         for one, job in zip(found, jobs, strict=True)
     ]
 
