@@ -21,6 +21,7 @@ from ..run.cases.values import LOSE_DIGITS
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
 from ..source.signature import own_text
+from .perturb import measured
 from .report import NO_BACKWARD, Finding, Grid
 from .runner import RAISES, STRUCTURAL, CaseResult, Runner
 
@@ -86,7 +87,8 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         if case.values in LOSE_DIGITS or case.numbers
         else hints(mismatch, expect(runner.op, case).wide, runner.run(case).wrong)
     )
-    found = [*(race or patterns), *_of_text(runner, mismatch, case)]
+    why = [] if race or mismatch.wrong is None else measured(runner, quantity, case)
+    found = [*why, *(race or patterns), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
     if not race or set(case.size) != {1}:  # how many threads there were, and neither size nor dtype
         found += (
