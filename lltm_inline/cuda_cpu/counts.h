@@ -336,9 +336,10 @@ extern "C" __attribute__((visibility("default"))) const char* cuda_cpu_counts() 
   return text.c_str();
 }
 
-#define CUDA_CPU_COMPARES_(name, T)                                                                                         \
-  extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN void __sanitizer_cov_trace_##name(T, T) { \
-    cuda_cpu::count_comparison(static_cast<const char*>(__builtin_return_address(0)));                                      \
+#define CUDA_CPU_COMPARES_(name, T)                                                                                       \
+  extern "C" __attribute__((visibility(CUDA_CPU_SEEN), noinline, used)) CUDA_CPU_PLAIN void __sanitizer_cov_trace_##name( \
+      T, T) {                                                                                                             \
+    cuda_cpu::count_comparison(static_cast<const char*>(__builtin_return_address(0)));                                    \
   }
 CUDA_CPU_COMPARES_(cmp1, uint8_t)
 CUDA_CPU_COMPARES_(cmp2, uint16_t)
@@ -350,7 +351,7 @@ CUDA_CPU_COMPARES_(const_cmp4, uint32_t)
 CUDA_CPU_COMPARES_(const_cmp8, uint64_t)
 CUDA_CPU_COMPARES_(cmpf, float)
 CUDA_CPU_COMPARES_(cmpd, double)
-extern "C" __attribute__((visibility("hidden"), noinline, used)) CUDA_CPU_PLAIN void __sanitizer_cov_trace_switch(
+extern "C" __attribute__((visibility(CUDA_CPU_SEEN), noinline, used)) CUDA_CPU_PLAIN void __sanitizer_cov_trace_switch(
     uint64_t, void*) {
   cuda_cpu::count_comparison(static_cast<const char*>(__builtin_return_address(0)));
 }

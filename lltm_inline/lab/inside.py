@@ -11,12 +11,14 @@ and be sooner. Whoever reads that takes every byte for a lie.
 
 from __future__ import annotations
 
+import ctypes
 import encodings.idna  # noqa: F401 (a connection imports it, and behind the locks nothing is imported)
 import json
 import mmap
 import os
 import re
 import resource
+import secrets
 import socket
 import struct
 import warnings
@@ -45,14 +47,21 @@ from ..run.built import Built
 from ..run.cases.drawing import seeded
 from ..run.function import Function, as_tuple
 from ..run.library import _attach, load_built
+from ..source.template import prelude_text
+from ..tables.counts import WHATS
 from ..workers import forkserver
 from ..workers.channel import Reader
 from ..workers.worker import Modes
 from . import sandbox
-from .symbols import complaint_of_code, complaint_of_text, expands_in_headers, own_texts
+from .symbols import complaint_of_code, complaint_of_cuda, complaint_of_text, expands_in_headers, own_texts
 
 #: Memory that both map, for the inputs of calls. Untouched pages cost nothing.
 ARENA = 1 << 29
+#: What a CUDA text's launches have done stands behind it, in pages that only the runtime opens, see `cuda_cpu/book.h`: a head, and
+#: lines of the text.
+BOOK, BOOK_AT = 1 << 17, 1 << 44
+BOOK_HEAD, BOOK_LINE = struct.Struct("<7Q1024s"), struct.Struct("<2I3Q8I")
+BOOK_WHATS = (*WHATS[:6], "divergent branch")
 #: A header is followed by its records, and these by its text.
 MAGIC = b"LLTM"
 HEADER = struct.Struct("<4sIBBHI")
@@ -148,6 +157,8 @@ def main(control: int) -> None:
     find_functions(
         "void f() {}"
     )  # the grammar is imported when it is first used, and behind the locks nothing is imported
+    for apart in (True, False):  # read now: behind the locks there is no file of ours
+        prelude_text("light cuda-cpu", apart)
     torch.get_num_threads()
     LabServer(socket.socket(fileno=control)).run()
 
@@ -189,6 +200,15 @@ _PASSING = re.compile(
 _UNDEFINED = re.compile(
     r"undefined (?:reference|symbol)|multiple definition|duplicate symbol|not defined", re.IGNORECASE
 )
+
+
+#: The runtime's name, in any case of its letters, and what our headers define.
+_RUNTIME = "cuda_cpu"
+_OUR_MACROS = re.compile(r"^(#define (\w+)(?:.*\\\n)*.*)$", re.MULTILINE)
+
+
+class _Closed(Exception):
+    """What a text says is closed to it."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +255,10 @@ class BuildTask:
     def _told(self) -> dict[str, Any]:
         registry.adopt(self.op)
         text = "\n".join(self.kernel.sources.values())
-        if complaint := complaint_of_text(text):
+        complaint = complaint_of_text(text)
+        if not complaint and self.kernel.cuda:
+            complaint = complaint_of_cuda(text)
+        if complaint:
             return {"stage": "forbidden", "reason": complaint}
         try:
             job = make_job(self.kernel, self.toolchain)
@@ -244,6 +267,8 @@ class BuildTask:
             return {"stage": stage, "reason": _first_of(error)}
         try:
             namespace = self._compiled(job)
+        except _Closed as closed:
+            return {"stage": "forbidden", "reason": str(closed)}
         except (RuntimeError, OSError) as error:
             told = self._blamed(job, str(error))
         else:
@@ -258,6 +283,8 @@ class BuildTask:
         of these is compiled without.
         """
         directory = Path(self.directory)
+        if self.kernel.cuda:
+            return light.compiled(job, self._compiled_cuda)
         if job.toolchain.kind == "gcc":
             return inline.compile_job(replace(job, flags=(*job.flags, "-save-temps")), directory)[0]
         return light.compiled(job, self._compiled_by_clang)
@@ -282,6 +309,36 @@ class BuildTask:
         inline.compile_job(replace(job, text=text, flags=flags, prelude=None), directory)
         return namespace
 
+    def _compiled_cuda(self, job: Job) -> str:
+        """Compile a CUDA text as the preprocessor has written it down, in which a name of the runtime is none of the text's.
+
+        All that the rewriter, the binding and our macros say of the runtime they say in a word that nobody knows: what still has the
+        runtime's own name in the end has it of the text, however it was put together. Behind our word, too, there are only names
+        that the rewriter has for it: a macro of the text may have given it another.
+        """
+        directory, word = Path(self.directory), f"w{secrets.token_hex(16)}"
+        ahead = prelude_text(job.prelude or "", apart=True)
+        own = job.text.replace(prelude_text(job.prelude or ""), "", 1)
+        ours = "".join(f"#undef {name}\n{text}\n" for text, name in _OUR_MACROS.findall(ahead) if _RUNTIME in text)
+        given = f"{ours}\n{own}".replace(_RUNTIME, word).replace(_RUNTIME.upper(), word.upper())
+        plain, ahead = f"{word.upper()}_PLAIN", f"{ahead}\n{word}_ CUDA_CPU_PLAIN\n"
+        namespace = inline.preprocess(replace(job, text=ahead + given), directory, _PREPROCESSED)
+        told = self._complaint(job) or next(filter(None, (complaint_of_cuda(t, word) for t in self._own_texts())), "")
+        if told:
+            raise _Closed(told)
+        text, own = self._preprocessed()
+        said = text.partition(f"{word}_ ")[2].partition("\n")[0]
+        text = text.replace(f"{word}_ {said}", "", 1)
+        text, own = (one.replace(plain, said).replace(word, _RUNTIME) for one in (text, own))
+        flags = (*job.flags, "-x", "c++-cpp-output", "-Wno-unused-command-line-argument")
+        precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
+        if precompiled and job.toolchain.kind == "clang":
+            how = (*flags, *(given for flag in precompiled for given in ("-Xclang", flag)))
+            inline.compile_job(replace(job, text=f"#pragma clang optimize off\n{own}", flags=how), directory)
+        else:
+            inline.compile_job(replace(job, text=text, flags=flags, prelude=None), directory)
+        return namespace
+
     def _preprocessed(self) -> tuple[str, str]:
         """Return what the preprocessor has written down, and of that what stands behind our own headers."""
         text = Path(self.directory, _PREPROCESSED).read_bytes().decode(**UTF8)
@@ -299,18 +356,21 @@ class BuildTask:
         said = next((line for line in log.splitlines() if "error" in line or "FAILED" in line), log.strip())
         return {"stage": "machine", "reason": str(passing or said or "nothing was said")[:_REASON]}
 
-    def _complaint(self, job: Job) -> str:
-        """Look at what is no header's as the compiler has had it, if it has come that far."""
+    def _own_texts(self) -> list[str]:
+        """Return what the preprocessor has written down that comes of no header."""
         read = [Path(place).resolve() for place in self.read]
         is_header = lru_cache(maxsize=None)(lambda path: any(map(Path(path).resolve().is_relative_to, read)))
+        return own_texts(self._preprocessed()[1].split("\n"), is_header)
+
+    def _complaint(self, job: Job) -> str:
+        """Look at what is no header's as the compiler has had it, if it has come that far."""
         try:
             _, own = self._preprocessed()
         except FileNotFoundError:
             return ""
         if _DIRECTIVE.search(own):
             return "a directive, or a line that goes on, which is none before macros are expanded, is closed in a lab: leave it out"
-        texts = own_texts(own.split("\n"), is_header)
-        if complaint := next(filter(None, map(complaint_of_code, texts)), ""):
+        if complaint := next(filter(None, map(complaint_of_code, self._own_texts())), ""):
             return complaint
         # A header, too, has whatever words a macro of the text gives it.
         if expands_in_headers(job.text.partition(f'#line 1 "{self.kernel.name}"')[2]) and complaint_of_code(own):
@@ -322,6 +382,21 @@ def _first_of(error: LltmInlineError) -> str:
     """Return the first message of a compiler with its line, else the first line of an error."""
     found = error.diagnostics[0] if isinstance(error, BuildError) and error.diagnostics else None
     return (f"line {found.line}: {found.message}" if found is not None else str(error).partition("\n")[0])[:_REASON]
+
+
+def _lay_book(box: int) -> None:
+    """Map the book where the runtime expects it; nobody can map anything over it behind the locks."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype, libc.mmap.argtypes = (
+        ctypes.c_void_p,
+        (*[ctypes.c_void_p] * 2, *[ctypes.c_int] * 3, ctypes.c_long),
+    )
+    if libc.mmap(BOOK_AT, BOOK, mmap.PROT_READ, mmap.MAP_SHARED | _NOTHING_THERE, box, ARENA) != BOOK_AT:
+        raise OSError(ctypes.get_errno(), "the book of a CUDA text cannot be laid")
+
+
+#: MAP_FIXED_NOREPLACE.
+_NOTHING_THERE = 0x100000
 
 
 @dataclass(frozen=True)
@@ -350,6 +425,9 @@ class RunTask:
         _attach(self.helpers["bridge"])
         guard = Guard(self.helpers["guard"], progress=False)
         memory = mmap.mmap(box, ARENA)
+        if runtime := self.helpers.get("runtime"):
+            _lay_book(box)
+            ctypes.CDLL(str(runtime.path), mode=ctypes.RTLD_GLOBAL)  # ahead of all that the text's library may define
         os.close(box)
         warnings.simplefilter("ignore")
         replace(Modes.here(), threads=1, deterministic=(True, True, True)).apply()
@@ -363,7 +441,9 @@ class RunTask:
         registry.adopt(self.op)
         try:
             job = make_job(self.kernel, self.toolchain)
-            function = load_built(Built(self.kernel, self.op, "cpu", job, self.library, self.helpers))
+            function = load_built(
+                Built(self.kernel, self.op, self.toolchain.device.name, job, self.library, self.helpers)
+            )
         except Exception as error:
             answer(link, 1, RAISED, one_line(error))
             return

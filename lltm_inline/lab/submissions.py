@@ -319,8 +319,8 @@ def _kernel_of(exercise: Exercise, source: str) -> Answer:
     cell = kernel_cell(source, name)
     if cell.options.name != exercise.kernel:
         raise InputError(f"cell {name!r} makes {shown(cell.options.name)}, want {exercise.kernel}")
-    if cell.kind != "cpp":
-        raise InputError(f"cell {name!r} is a {cell.kind} text, want cpp")
+    if cell.kind != exercise.kind:
+        raise InputError(f"cell {name!r} is a {cell.kind} text, want {exercise.kind}")
     if cell.settings != dict(exercise.settings):
         wanted = " ".join(f"--{key} {value}" for key, value in exercise.settings.items()) or "none"
         raise InputError(f"cell {name!r}: its first line has other options than it was handed out with ({wanted})")

@@ -48,6 +48,33 @@ _CONTROL = re.compile(r"[^\t\n -~\x80-\U0010ffff]")
 #: An include that names a header, of the compiler, of torch or of CUDA.
 _PLAIN = re.compile(r"""(?:<(?P<a>[^<>\n]+)>|"(?P<b>[^"\n]+)")\s*(?://.*|/\*.*)?\Z""")
 
+#: What a CUDA text may not say once it is preprocessed: names of what checks and counts it, and what keeps that from looking.
+_OF_CHECKS = re.compile(
+    r"(?P<name>\w*(?:(?i:cuda_cpu)|__(?:tsan|sanitizer|ubsan|asan|wrap|real)_)\w*)|(?P<off>\b_*(?:no_sanitize\w*|"
+    r"disable_sanitizer_instrumentation|no_instrument_function|optnone|optimize|naked)\b)|"
+    r"^[ \t]*#[ \t]*(?P<pragma>pragma\b(?![ \t]*(?:unroll|nounroll|once)\b).*)",
+    re.MULTILINE,
+)
+#: What the rewriter of CUDA texts and our headers' macros say of the runtime; and what of it a text's library may import.
+_SAID = (
+    "Launch|Call|Loaded|Variable|SharedOfFile|OnHeap|Accessor(?:32)?|Pair|named|with_accessors|unwritten|returned|declare_shared|"
+    "dynamic_shared|kernel_\\w+|broken|(?:thread|block)_index|(?:block|grid)_size"
+)
+_OF_RUNTIME = re.compile(
+    r"__(?:tsan|sanitizer_cov|ubsan_handle|wrap_mem)\w+|_ZT\w+8cuda_cpu\w+|_ZNK?8cuda_cpu(?:5apart)?\d+(?:Launch|Call|Block|Apart|lane|"
+    r"last_(?:error|fault)|most_shared|is_loaded|thread_order|note|place|shown|broken|fail_\w+|off_axis|remember_\w+|forget_allocation|"
+    r"name_dynamic_shared|mark_unwritten|require_written|dynamic_shared|kernel_mem\w+|before_\w+|fence)\w*"
+)
+#: Families of functions that a C++ text may call and a CUDA text may not.
+_FAMILIES_OF_CUDA = {
+    "threads of its own are": r"pthread_\w+ thrd_\w+ _ZNSt6thread\w* GOMP_\w+ omp_\w+ __kmpc\w+ _ZN2at8internal\w+",
+    "functions that write where nobody looks are": r"(?:frexp|modf|remquo|sincos)[fl]? lgamma[fl]?_r (?:__)?\w*printf(?:_chk)? \w*scanf "
+    r"(?:__)?str(?!len|n?cmp)\w+ (?:__)?wcs\w+ (?:__)?wmem\w+ (?:__)?mem(?:p?cpy|ccpy|move|set|frob)\w* b(?:copy|zero) qsort(?:_r)? "
+    r"f?write\w* getrandom getentropy mb\w+ wc\w+ iconv\w* \w*longjmp\w* \w*setjmp\w* set(?:v|line)?buf(?:fer)? atexit",
+    "ways to bring values of a tensor to the host are": r"_ZN2at4_ops(?:\d+)(?:item|_local_scalar_dense|is_nonzero|equal|allclose)\w* "
+    r"_ZNK2at6Tensor4item\w* _ZN2at6tensor\w*",
+}
+
 #: Families of functions that no kernel needs, each as patterns of whole names in the table of symbols.
 _FAMILIES = {
     "files are": r"f?open(at|dir)?(64|at2)? creat(64)? freopen(64)? fdopen un?link(at)? rename(at2?)? mkdir(at)? mkn?od\w* f?chmod f?chown "
@@ -65,8 +92,9 @@ _FAMILIES = {
     r"_ZN3c10\d+(?:(?:try_)?make_)?(?:[tT]emp|Fatal|Signal).* _ZN2at\d+\w*MapAllocator.* "
     r"_ZN2at14DynamicLibrary.* aoti_torch_save_\w+ uv_\w+ mz_\w+",
 }
-_CLOSED = tuple(
-    (what, re.compile("|".join(f"(?:{one})" for one in names.split()))) for what, names in _FAMILIES.items()
+_CLOSED, _CLOSED_TO_CUDA = (
+    tuple((what, re.compile("|".join(f"(?:{one})" for one in names.split()))) for what, names in families.items())
+    for families in (_FAMILIES, _FAMILIES_OF_CUDA)
 )
 
 #: What a kernel may take of the libraries of C and C++, of compilers and of vectors, by whole classes; in `_MATHS` without the type.
@@ -197,8 +225,7 @@ def complaint_of_code(text: str) -> str:
     """
     if (count := text.count('R"')) > _RAW:  # each that does not end is looked for through all of the text
         return f"the text has {count} raw strings, want at most {_RAW}"
-    code = _LITERAL.sub(lambda one: re.sub(r"[^\n]", " ", one[0]) if one["no"] or one["text"] else one[0], text)
-    code = re.sub(r"<:(?!:[^:>])", " [", code).replace(":>", " ]")
+    code = re.sub(r"<:(?!:[^:>])", " [", _without_literals(text)).replace(":>", " ]")
     if assembly := _ASSEMBLY.search(code):
         return _told(text, assembly.start(), "inline assembly is closed in a lab: leave it out")
     depth, attributes = 0, list[tuple[int, int]]()  # those that are open: their depth, and where they begin
@@ -215,6 +242,33 @@ def complaint_of_code(text: str) -> str:
             )
             return _told(text, attributes[0][1], said)
     return ""
+
+
+def complaint_of_cuda(text: str, word: str = "") -> str:
+    """Say what a CUDA text says of what checks and counts it; nothing where it says nothing.
+
+    Args:
+        text: as it was handed in, or what the preprocessor has made of it.
+        word: that then stands for the runtime, where the rewriter speaks of it.
+
+    Example:
+        >>> complaint_of_cuda("void f() { cuda_cpu::lane = 0; }")
+        "line 1: it says 'cuda_cpu', a name of what checks and counts it, which is closed in a lab"
+    """
+    code = _without_literals(text if word else uncommented(_whole(text)))
+    if found := _OF_CHECKS.search(code):
+        what = found["name"] or found["off"] or found["pragma"]
+        why = "a name of what checks and counts it" if found["name"] else "which keeps what checks it from looking"
+        return _told(text, found.start(), f"it says {what.strip()[:60]!r}, {why}, which is closed in a lab")
+    if word and (found := re.search(rf"\b{word}\b(?!\s*::\s*(?:{_SAID})\b)", code)):
+        return _told(
+            text, found.start(), "a macro of its own changes what is said to what checks it: give it another name"
+        )
+    return ""
+
+
+def _without_literals(text: str) -> str:
+    return _LITERAL.sub(lambda one: re.sub(r"[^\n]", " ", one[0]) if one["no"] or one["text"] else one[0], text)
 
 
 def own_texts(preprocessed: Iterable[str], is_header: Callable[[str], bool]) -> list[str]:
@@ -250,12 +304,13 @@ def _told(text: str, place: int, what: str) -> str:
     return f"line {ahead.count(chr(10)) + ahead.count(chr(12)) + 1}: {what}"
 
 
-def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:
+def complaint_of_library(path: Path, forbid: Sequence[str], cuda: bool = False) -> str:
     """Say what a library calls that it must not, by name; nothing where all is allowed.
 
     Args:
         path: of the library.
         forbid: `aten`, or names of symbols.
+        cuda: it is of a CUDA text: what runs and checks its kernels is another library.
 
     Raises:
         InfraError: there is no package that reads libraries.
@@ -273,6 +328,12 @@ def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:
             symbols = list(dynamic.iter_symbols())
             chosen = any(symbol["st_info"]["type"] in ("STT_GNU_IFUNC", "STT_LOOS") for symbol in symbols)
             executable = any(s["p_type"] == "PT_GNU_STACK" and s["p_flags"] & 1 for s in elf.iter_segments())
+            every = [
+                symbol
+                for part in elf.iter_sections()
+                if part["sh_type"] in ("SHT_SYMTAB", "SHT_DYNSYM")
+                for symbol in part.iter_symbols()
+            ]
             imported = sorted({symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name})
     except (ELFError, StopIteration, LookupError, ValueError, TypeError, AttributeError) as error:
         return f"its library cannot be read ({type(error).__name__})"
@@ -282,10 +343,19 @@ def complaint_of_library(path: Path, forbid: Sequence[str]) -> str:
         )
     if executable or kinds & {"DT_RPATH", "DT_RUNPATH", "DT_AUDIT", "DT_DEPAUDIT", "DT_TEXTREL"}:
         return "its library asks for what no kernel needs: a stack that can be executed, or paths of its own"
-    return complaint_of_calls(imported, forbid)
+    if cuda:
+        for symbol in every:
+            if symbol["st_shndx"] != "SHN_UNDEF" and _HOOK.match(symbol.name):
+                return f"it defines {symbol.name!r}, a function of what checks and counts it, which is closed in a lab"
+        imported = [name for name in imported if not _OF_RUNTIME.fullmatch(name)]
+    return complaint_of_calls(imported, forbid, cuda)
 
 
-def complaint_of_calls(names: Iterable[str], forbid: Sequence[str]) -> str:
+#: By which compilers tell what checks and counts.
+_HOOK = re.compile(r"__(?:tsan|sanitizer|ubsan|wrap)_")
+
+
+def complaint_of_calls(names: Iterable[str], forbid: Sequence[str], cuda: bool = False) -> str:
     """Say which of the functions that a library calls are closed to it.
 
     Example:
@@ -295,7 +365,7 @@ def complaint_of_calls(names: Iterable[str], forbid: Sequence[str]) -> str:
         'it calls at::mul_Tensor, and this exercise is to be written without ATen'
     """
     names = list(names)
-    for name, (what, closed) in itertools.product(names, _CLOSED):
+    for name, (what, closed) in itertools.product(names, (*_CLOSED, *_CLOSED_TO_CUDA * cuda)):
         if closed.fullmatch(name):
             return f"it calls {_qualified(name)!r}: {what} closed in a lab"
     for name in names:
