@@ -60,7 +60,7 @@ ARENA = 1 << 29
 #: What a CUDA text's launches have done stands behind it, in pages that only the runtime opens, see `cuda_cpu/book.h`: a head, and
 #: lines of the text.
 BOOK, BOOK_AT = 1 << 17, 1 << 44
-BOOK_HEAD, BOOK_LINE = struct.Struct("<7Q1024s"), struct.Struct("<2I3Q8I")
+BOOK_HEAD, BOOK_LINE = struct.Struct("<8Q1024s"), struct.Struct("<2I3Q8I")
 BOOK_WHATS = (*WHATS[:6], "divergent branch")
 #: A header is followed by its records, and these by its text.
 MAGIC = b"LLTM"

@@ -42,6 +42,7 @@ from .timing import below, speedup
 _HIDDEN = "hidden"
 #: How many sizes are drawn, each with one extent of another magnitude up to the largest; of no more elements.
 _HIDDEN_SIZES, _MOST_EXTENT, _MOST_HIDDEN, _TRIES = 12, 1 << 16, 300_000, 50
+_WATCHED_EXTENT, _MOST_WATCHED = 1 << 11, 20_000
 #: The quantities of a finding that are about all gradients.
 _OF_BACKWARD = ("backward", "gradcheck", "second derivative")
 #: What a launch may be ended by on `cuda-cpu`, as `cuda_cpu/checks.h` calls it, and the criterion that says that it must not.
@@ -170,7 +171,7 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
     # This process computes with one thread, and so does a worker of dask; a kernel must be right on several.
     checked.threads = max(2, len(os.sched_getaffinity(0)))
     guard: Any = RemoteGuard(runner)
-    more = hidden_cases(op, seed)
+    more = hidden_cases(op, seed, checked.watched)
     parts, matrix = parts_of(checked, more=more, safety=lambda one, sizes: replay(one, safety_cases(op, sizes), guard))
     sections: dict[str, Section] = {}
     aside: list[Section] = []
@@ -211,10 +212,11 @@ def _checked(exercise: Exercise, runner: Runner, seed: bytes) -> dict[str, str]:
     return faults
 
 
-def hidden_cases(op: Op, seed: bytes) -> list[Case]:
+def hidden_cases(op: Op, seed: bytes, watched: bool = False) -> list[Case]:
     """Draw sizes that nobody knows beforehand, in each dtype and in any layout.
 
-    One extent is of a magnitude of its own in each, and so all magnitudes are there; the others are small.
+    One extent is of a magnitude of its own in each, and so all magnitudes are there; the others are small. Of a kernel that is
+    watched, which takes a thousand times as long, the largest are left out.
 
     Example:
         >>> from ..model.registry import registry
@@ -223,17 +225,18 @@ def hidden_cases(op: Op, seed: bytes) -> list[Case]:
         (24, True, False)
     """
     draw, cases = random.Random(seed), list[Case]()
+    longest, most = (_WATCHED_EXTENT, _MOST_WATCHED) if watched else (_MOST_EXTENT, _MOST_HIDDEN)
     axes = len(size_cases(op, None)[0].size)
     layouts = ("contiguous", *LAYOUTS)
     for number in range(_HIDDEN_SIZES if axes else 0):
         for _ in range(_TRIES):
             size = tuple(int(2 * 16 ** draw.random()) for _ in range(axes))
-            long = int(2 * (_MOST_EXTENT / 2) ** ((number + draw.random()) / _HIDDEN_SIZES))
+            long = int(2 * (longest / 2) ** ((number + draw.random()) / _HIDDEN_SIZES))
             case = Case(_HIDDEN, with_extent(size, draw.randrange(axes), long))
             if op.any_rank:  # the long one among one to four
                 view = (*(draw.randint(1, 5) for _ in range(draw.randrange(4))), long)
                 case = replace(viewed(op, case.size, tuple(draw.sample(view, len(view)))), group=_HIDDEN)
-            if op.allows(case.size) and elements(op, case.size) < _MOST_HIDDEN:
+            if op.allows(case.size) and elements(op, case.size) < most:
                 cases += [
                     replace(case, dtype=dtype, layout=draw.choice(layouts), grads=draw.choice(layouts))
                     for dtype in dtypes_of(op)

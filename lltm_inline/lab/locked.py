@@ -427,9 +427,10 @@ class Locked:
     def _now(self, one: Laid) -> Tensor:
         return torch.frombuffer(self.memory, dtype=torch.uint8, count=one.nbytes, offset=one.offset)
 
-    def open_book(self) -> None:
-        """Have it begin a new page in the book of its launches, see `cuda_cpu/book.h`."""
-        self.memory[ARENA : ARENA + inside.BOOK_HEAD.size] = bytes(inside.BOOK_HEAD.size)
+    def open_book(self, wanted: bool) -> None:
+        """Have it begin a new page in the book of its launches, see `cuda_cpu/book.h`, and count what they do where that is wanted."""
+        head = inside.BOOK_HEAD.pack(wanted, *[0] * 7, b"")
+        self.memory[ARENA : ARENA + len(head)] = head
 
     def book(self) -> bytes:
         """Return what stands in it."""

@@ -247,7 +247,7 @@ class Runner:
         assert self.process is not None
         process = self.process
         started = time.monotonic()
-        process.open_book()
+        process.open_book(self.books is not None)
         process.ask(ask)
         answer = self._receive(ask.number, self.limits.seconds)
         self.spent += time.monotonic() - started
@@ -272,7 +272,7 @@ class Runner:
         """Read what the call has done; places of the library become lines of the text."""
         assert self.process is not None
         data = self.process.book()
-        faults, launches, blocks, warps, barriers, count, lost, said = BOOK_HEAD.unpack_from(data)
+        _, faults, launches, blocks, warps, barriers, count, lost, said = BOOK_HEAD.unpack_from(data)
         rows = [BOOK_LINE.unpack_from(data, BOOK_HEAD.size + i * BOOK_LINE.size) for i in range(count)]
         wanted = (at for row in rows for at in row[5:] if at and self.books is not None)
         places = lines_of(wanted, self._library.build.path)
