@@ -51,7 +51,7 @@ _SEEN = {
     "divergent barrier": "barriers", "uninitialised": "uninitialised", "unwritten": "uninitialised",
 }  # fmt: skip
 #: Of a reason, this much is shown.
-_LONGEST = 400
+_LONGEST = 1000
 #: Runs of calls, and the bytes a call that the C library itself may keep for a while; tried so often before a text is called leaky.
 _RUNS, _CALLS, _KEPT, _TRIED = 4, 10, 16384, 3
 
@@ -297,7 +297,7 @@ def _told(finding: Finding, hidden: Collection[str]) -> str:
     if finding.case in hidden:
         return f"{finding.quantity} is wrong at a size that is not told"
     where = f" (at {finding.case})" if finding.case else ""
-    return "; ".join((f"{finding.text}{where}", *finding.hints[:1]))
+    return "; ".join((f"{finding.text}{where}", *finding.hints))
 
 
 def _shortened(reason: str) -> str:

@@ -13,7 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from ..base.packages import pip_command
 from ..cpp.masks import uncommented
+from ..diagnosis.compiler_log import demangle
 from ..errors import InfraError
 
 #: What the assembler is handed as it stands, and, of attributes, what has a function run before a call.
@@ -319,7 +323,7 @@ def complaint_of_library(path: Path, forbid: Sequence[str], cuda: bool = False) 
         from elftools.common.exceptions import ELFError
         from elftools.elf.elffile import ELFFile
     except ImportError as error:
-        raise InfraError("labs read libraries with pyelftools: pip install 'lltm-inline[lab]'") from error
+        raise InfraError(f"labs read libraries with pyelftools. {pip_command('lltm-inline[lab]')}") from error
     try:
         with path.open("rb") as file:
             elf = ELFFile(file)
@@ -328,12 +332,8 @@ def complaint_of_library(path: Path, forbid: Sequence[str], cuda: bool = False) 
             symbols = list(dynamic.iter_symbols())
             chosen = any(symbol["st_info"]["type"] in ("STT_GNU_IFUNC", "STT_LOOS") for symbol in symbols)
             executable = any(s["p_type"] == "PT_GNU_STACK" and s["p_flags"] & 1 for s in elf.iter_segments())
-            every = [
-                symbol
-                for part in elf.iter_sections()
-                if part["sh_type"] in ("SHT_SYMTAB", "SHT_DYNSYM")
-                for symbol in part.iter_symbols()
-            ]
+            parts: Any = [part for part in elf.iter_sections() if part["sh_type"] in ("SHT_SYMTAB", "SHT_DYNSYM")]
+            every = [symbol for part in parts for symbol in part.iter_symbols()]
             imported = sorted({symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF" and symbol.name})
     except (ELFError, StopIteration, LookupError, ValueError, TypeError, AttributeError) as error:
         return f"its library cannot be read ({type(error).__name__})"
@@ -362,26 +362,42 @@ def complaint_of_calls(names: Iterable[str], forbid: Sequence[str], cuda: bool =
         >>> complaint_of_calls(["tanh", "fork"], [])
         "it calls 'fork': processes and signals are closed in a lab"
         >>> complaint_of_calls(["_ZN2at4_ops10mul_Tensor4callERKNS_6TensorES4_"], ["aten"])
-        'it calls at::mul_Tensor, and this exercise is to be written without ATen'
+        'it calls at::mul, and this exercise is to be written without ATen'
     """
     names = list(names)
     for name, (what, closed) in itertools.product(names, (*_CLOSED, *_CLOSED_TO_CUDA * cuda)):
         if closed.fullmatch(name):
-            return f"it calls {_qualified(name)!r}: {what} closed in a lab"
+            return f"it calls {_as_written(name)!r}: {what} closed in a lab"
     for name in names:
         if name in forbid:
             return f"it calls {name!r}, which this exercise forbids"
         plain = _qualified(name)
         if not _OPEN.fullmatch(name):
             if not _TORCHS.fullmatch(name):
-                return f"it calls {plain!r}, which is no function that a kernel needs: take those of C++ and of torch"
+                return f"it calls {_as_written(name)!r}, which is no function that a kernel needs: take those of C++ and of torch"
             operator = _OPERATOR.fullmatch(plain)
             moves = operator and "native" not in plain and _MOVES.fullmatch(operator[1])
             if "aten" in forbid and not moves and not _TENSORS.fullmatch(plain):
-                return f"it calls {f'at::{operator[1]}' if operator else plain}, and this exercise is to be written without ATen"
+                return f"it calls {_as_written(name)}, and this exercise is to be written without ATen"
         elif "aten" in forbid and name.startswith("_Z") and _FOREIGN.search(name):
-            return f"it calls {plain}<...> of a library, and this exercise is to be written without ATen"
+            return f"it calls {_as_written(name)}<...> of a library, and this exercise is to be written without ATen"
     return ""
+
+
+def _as_written(name: str) -> str:
+    """Write the name of a symbol as a person writes it, without the types of its arguments.
+
+    >>> _as_written("_ZNSo5writeEPKcl"), _as_written("_ZN2at4_ops10add__Tensor4callERNS_6TensorERKS1_"), _as_written("fork")
+    ('std::ostream::write', 'at::add_', 'fork')
+    """
+    plain = _qualified(name)
+    if operator := _OPERATOR.fullmatch(plain):
+        ends = [len(operator[1]), *(i for i in range(len(operator[1]) - 1, 0, -1) if operator[1][i] == "_")]
+        return f"at::{next((operator[1][:i] for i in ends if hasattr(torch.ops.aten, operator[1][:i])), operator[1])}"
+    if plain == name and name.startswith("_Z"):  # the library of C++ has names of its own for what is frequent
+        written = re.sub(r"std::(?:__cxx11::)?basic_(\w+)<char[^<>]*(?:<char ?>[^<>]*)*>", r"std::\1", demangle(name))
+        return written.removeprefix("typeinfo for ").removeprefix("vtable for ").partition("(")[0]
+    return plain
 
 
 def _qualified(name: str) -> str:
