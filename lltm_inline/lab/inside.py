@@ -36,7 +36,7 @@ from ..base.files import UTF8
 from ..checking.guard import Guard
 from ..checking.runner import one_line, threads
 from ..compiling import header, inline, light
-from ..compiling.compiler import Build
+from ..compiling.compiler import Build, verify
 from ..compiling.failures import failure_of, passing_failure
 from ..compiling.job import Job, _platform_identity, make_job
 from ..compiling.toolchain import Toolchain
@@ -426,6 +426,7 @@ class RunTask:
         guard = Guard(self.helpers["guard"], progress=False)
         memory = mmap.mmap(box, ARENA)
         if runtime := self.helpers.get("runtime"):
+            verify(runtime)
             _lay_book(box)
             ctypes.CDLL(str(runtime.path), mode=ctypes.RTLD_GLOBAL)  # ahead of all that the text's library may define
         os.close(box)
