@@ -36,12 +36,7 @@ OF_LABS, OF_WORKERS = {"pyelftools": "elftools"}, {"distributed": "distributed",
 
 
 def missing_of(packages: Mapping[str, str]) -> list[str]:
-    """Name those that are not installed.
-
-    Example:
-        >>> missing_of({"torch": "torch", "nothing": "no_such_module"})
-        ['nothing']
-    """
+    """Name those that are not installed."""
     return [name for name, module in packages.items() if find_spec(module) is None]
 
 

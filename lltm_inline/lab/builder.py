@@ -106,17 +106,10 @@ def toolchain_of(compiler: str | None, kind: str = "cpp") -> Toolchain:
 
 
 def runtime_of(toolchain: Toolchain) -> Build:
-    """Build what runs, checks and counts the kernels of CUDA texts: a library that no text has a part in.
-
-    Raises:
-        InfraError: it cannot be built.
-    """
+    """Build what runs, checks and counts the kernels of CUDA texts: a library that no text has a part in."""
     own = replace(toolchain, ldflags=tuple(flag for flag in toolchain.ldflags if flag not in _WATCHED))
     text = prelude_text(_OF_RUNTIME, apart=True) + runtime_text(_OF_RUNTIME)
-    try:
-        return run_jobs([Job("the runtime of CUDA texts", text, None, {}, own)], False)[0]
-    except LltmInlineError as error:
-        raise InfraError(f"what runs CUDA texts cannot be compiled: {error}") from error
+    return run_jobs([Job("the runtime of CUDA texts", text, None, {}, own)], False)[0]
 
 
 def build(kernel: Kernel, op: Op, toolchain: Toolchain, forbid: Sequence[str], *, trust: bool = False) -> Library:

@@ -202,13 +202,8 @@ _UNDEFINED = re.compile(
 )
 
 
-#: The runtime's name, in any case of its letters, and what our headers define.
+#: The namespace of what runs, checks and counts CUDA texts.
 _RUNTIME = "cuda_cpu"
-_OUR_MACROS = re.compile(r"^(#define (\w+)(?:.*\\\n)*.*)$", re.MULTILINE)
-
-
-class _Closed(Exception):
-    """What a text says is closed to it."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +218,7 @@ class BuildTask:
         memory: bytes that each of its processes may take.
         seconds, file: of a processor that each may take, and bytes of a file that it may write.
         trust: compile also where a lock is missing.
+        word: that stands for the runtime while a CUDA text is looked at.
     """
 
     kernel: Kernel
@@ -234,6 +230,7 @@ class BuildTask:
     seconds: int
     file: int
     trust: bool = False
+    word: str = field(default_factory=lambda: f"w{secrets.token_hex(16)}")
 
     def run(self, link: socket.socket, reader: Reader, box: int) -> None:
         """Render, look at the text, compile, and say what came of it."""
@@ -267,8 +264,6 @@ class BuildTask:
             return {"stage": stage, "reason": _first_of(error)}
         try:
             namespace = self._compiled(job)
-        except _Closed as closed:
-            return {"stage": "forbidden", "reason": str(closed)}
         except (RuntimeError, OSError) as error:
             told = self._blamed(job, str(error))
         else:
@@ -316,20 +311,20 @@ class BuildTask:
         runtime's own name in the end has it of the text, however it was put together. Behind our word, too, there are only names
         that the rewriter has for it: a macro of the text may have given it another.
         """
-        directory, word = Path(self.directory), f"w{secrets.token_hex(16)}"
+        directory, word, shout = Path(self.directory), self.word, self.word.upper()
         ahead = prelude_text(job.prelude or "", apart=True)
         own = job.text.replace(prelude_text(job.prelude or ""), "", 1)
-        ours = "".join(f"#undef {name}\n{text}\n" for text, name in _OUR_MACROS.findall(ahead) if _RUNTIME in text)
-        given = f"{ours}\n{own}".replace(_RUNTIME, word).replace(_RUNTIME.upper(), word.upper())
-        plain, ahead = f"{word.upper()}_PLAIN", f"{ahead}\n{word}_ CUDA_CPU_PLAIN\n"
-        namespace = inline.preprocess(replace(job, text=ahead + given), directory, _PREPROCESSED)
-        told = self._complaint(job) or next(filter(None, (complaint_of_cuda(t, word) for t in self._own_texts())), "")
-        if told:
-            raise _Closed(told)
+        macros = (one.partition("\n")[0] for one in ahead.replace("\\\n", "").split("\n#define ")[1:])
+        ours = "".join(f"#undef {one.split('(')[0]}\n#define {one}\n" for one in macros if _RUNTIME in one)
+        given = f"{ours}\n{own}".replace(_RUNTIME, word).replace(_RUNTIME.upper(), shout)
+        whole = f"{ahead}\n{word}_ CUDA_CPU_PLAIN\n{given}"
+        namespace = inline.preprocess(replace(job, text=whole), directory, _PREPROCESSED)
+        if self._complaint(job):
+            return ""
         text, own = self._preprocessed()
         said = text.partition(f"{word}_ ")[2].partition("\n")[0]
         text = text.replace(f"{word}_ {said}", "", 1)
-        text, own = (one.replace(plain, said).replace(word, _RUNTIME) for one in (text, own))
+        text, own = (one.replace(f"{shout}_PLAIN", said).replace(word, _RUNTIME) for one in (text, own))
         flags = (*job.flags, "-x", "c++-cpp-output", "-Wno-unused-command-line-argument")
         precompiled = header.header_flags(job.toolchain, job.prelude) if job.prelude else ()
         if precompiled and job.toolchain.kind == "clang":
@@ -356,21 +351,21 @@ class BuildTask:
         said = next((line for line in log.splitlines() if "error" in line or "FAILED" in line), log.strip())
         return {"stage": "machine", "reason": str(passing or said or "nothing was said")[:_REASON]}
 
-    def _own_texts(self) -> list[str]:
-        """Return what the preprocessor has written down that comes of no header."""
-        read = [Path(place).resolve() for place in self.read]
-        is_header = lru_cache(maxsize=None)(lambda path: any(map(Path(path).resolve().is_relative_to, read)))
-        return own_texts(self._preprocessed()[1].split("\n"), is_header)
-
     def _complaint(self, job: Job) -> str:
         """Look at what is no header's as the compiler has had it, if it has come that far."""
+        read = [Path(place).resolve() for place in self.read]
+        is_header = lru_cache(maxsize=None)(lambda path: any(map(Path(path).resolve().is_relative_to, read)))
         try:
             _, own = self._preprocessed()
         except FileNotFoundError:
             return ""
         if _DIRECTIVE.search(own):
             return "a directive, or a line that goes on, which is none before macros are expanded, is closed in a lab: leave it out"
-        if complaint := next(filter(None, map(complaint_of_code, self._own_texts())), ""):
+        found = [
+            complaint_of_code(text) or (self.kernel.cuda and complaint_of_cuda(text, self.word))
+            for text in own_texts(own.split("\n"), is_header)
+        ]
+        if complaint := next(filter(None, found), ""):
             return complaint
         # A header, too, has whatever words a macro of the text gives it.
         if expands_in_headers(job.text.partition(f'#line 1 "{self.kernel.name}"')[2]) and complaint_of_code(own):
@@ -386,17 +381,10 @@ def _first_of(error: LltmInlineError) -> str:
 
 def _lay_book(box: int) -> None:
     """Map the book where the runtime expects it; nobody can map anything over it behind the locks."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype, libc.mmap.argtypes = (
-        ctypes.c_void_p,
-        (*[ctypes.c_void_p] * 2, *[ctypes.c_int] * 3, ctypes.c_long),
-    )
-    if libc.mmap(BOOK_AT, BOOK, mmap.PROT_READ, mmap.MAP_SHARED | _NOTHING_THERE, box, ARENA) != BOOK_AT:
-        raise OSError(ctypes.get_errno(), "the book of a CUDA text cannot be laid")
-
-
-#: MAP_FIXED_NOREPLACE.
-_NOTHING_THERE = 0x100000
+    lay, (address, most) = ctypes.CDLL(None).mmap, map(ctypes.c_void_p, (BOOK_AT, BOOK))
+    lay.restype, flags = ctypes.c_void_p, mmap.MAP_SHARED | 0x100000  # MAP_FIXED_NOREPLACE
+    if lay(address, most, mmap.PROT_READ, flags, box, ctypes.c_long(ARENA)) != BOOK_AT:
+        raise OSError("the book of a CUDA text cannot be laid")
 
 
 @dataclass(frozen=True)

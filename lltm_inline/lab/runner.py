@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import random
-import re
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
+from string import hexdigits
 from typing import Any, NamedTuple
 
 import torch
@@ -57,15 +58,7 @@ class _Held(NamedTuple):
 
 
 class Book(NamedTuple):
-    """What the launches of one call have done, as the runtime has written it where a text cannot.
-
-    Attributes:
-        faults: how often it has found something; `said` is the first.
-        launches, blocks, warps, barriers: of all launches.
-        lost: how many places of the text had no room.
-        sums: for each of `BOOK_WHATS` how often, the transactions, and those at best.
-        worst: for each, the line of the text of most transactions beyond those at best.
-    """
+    """What the launches of one call have done: how often each of `BOOK_WHATS`, its transactions, and those at best; its worst line."""
 
     faults: int
     said: str
@@ -292,17 +285,14 @@ class Runner:
 
     def _with_lines(self, said: str) -> str:
         """Write lines of the text in the place of addresses of its library."""
-        marks = re.findall(r"line @([0-9a-f]{1,8})\b", said)
-        places = lines_of((int(mark, 16) for mark in marks), self._library.build.path) if marks else {}
-        for mark in marks:
-            place = places.get(int(mark, 16))
-            told = (
-                f"line {place.line}"
-                if place and place.file == self._library.kernel.name
-                else "a line that is not known"
-            )
-            said = said.replace(f"line @{mark}", told)
-        return said
+        first, *parts = said.split("line @")
+        at = [int("".join(takewhile(hexdigits.__contains__, part))[:8] or "0", 16) for part in parts]
+        own = {at: place.line for at, place in lines_of(at, self._library.build.path).items()}
+        told = (
+            f"line {own.get(one, 'that is not known')}{part.lstrip(hexdigits)}"
+            for one, part in zip(at, parts, strict=True)
+        )
+        return "".join((first, *told))
 
     def next_number(self) -> int:
         """Return the number of the next request."""

@@ -50,7 +50,7 @@ _HEADER = re.compile(rf"{_AT_START}(?:include|import)", re.MULTILINE)
 #: Where a compiler and a reader may see other lines: clang takes a carriage return alone for the end of one.
 _CONTROL = re.compile(r"[^\t\n -~\x80-\U0010ffff]")
 #: An include that names a header, of the compiler, of torch or of CUDA.
-_PLAIN = re.compile(r"""(?:<(?P<a>[^<>\n]+)>|"(?P<b>[^"\n]+)")\s*(?://.*|/\*.*)?\Z""")
+_PLAIN = re.compile(r"""(?:<(?P<a>[\w./+-]+)>|"(?P<b>[\w./+-]+)")\s*(?://.*|/\*.*)?\Z""")
 
 #: What a CUDA text may not say once it is preprocessed: names of what checks and counts it, and what keeps that from looking.
 _OF_CHECKS = re.compile(
@@ -59,16 +59,18 @@ _OF_CHECKS = re.compile(
     r"^[ \t]*#[ \t]*(?P<pragma>pragma\b(?![ \t]*(?:unroll|nounroll|once)\b).*)",
     re.MULTILINE,
 )
-#: What the rewriter of CUDA texts and our headers' macros say of the runtime; and what of it a text's library may import.
+#: What the rewriter of CUDA texts and our headers' macros say of the runtime; what else of it a text's library may import; and how
+#: the names begin by which compilers call it.
 _SAID = (
-    "Launch|Call|Loaded|Variable|SharedOfFile|OnHeap|Accessor(?:32)?|Pair|named|with_accessors|unwritten|returned|declare_shared|"
-    "dynamic_shared|kernel_\\w+|broken|(?:thread|block)_index|(?:block|grid)_size"
+    " Launch Call Loaded Variable SharedOfFile OnHeap Accessor Accessor32 Pair named with_accessors unwritten returned declare_shared "
+    "dynamic_shared kernel_memcpy kernel_memset kernel_malloc kernel_free broken thread_index block_index block_size grid_size "
 )
-_OF_RUNTIME = re.compile(
-    r"__(?:tsan|sanitizer_cov|ubsan_handle|wrap_mem)\w+|_ZT\w+8cuda_cpu\w+|_ZNK?8cuda_cpu(?:5apart)?\d+(?:Launch|Call|Block|Apart|lane|"
-    r"last_(?:error|fault)|most_shared|is_loaded|thread_order|note|place|shown|broken|fail_\w+|off_axis|remember_\w+|forget_allocation|"
-    r"name_dynamic_shared|mark_unwritten|require_written|dynamic_shared|kernel_mem\w+|before_\w+|fence)\w*"
+_IMPORTED = (
+    " Block Apart lane last_error last_fault most_shared is_loaded thread_order note place shown fail_shuffle fail_unasked off_axis "
+    "remember_tensor remember_shared remember_variable remember_shared_of_file remember_allocation forget_allocation mark_unwritten "
+    "name_dynamic_shared require_written before_atomic before_copy fence "
 )
+_HOOKS = ("__tsan_", "__sanitizer_", "__ubsan_", "__wrap_mem")
 #: Families of functions that a C++ text may call and a CUDA text may not.
 _FAMILIES_OF_CUDA = {
     "threads of its own are": r"pthread_\w+ thrd_\w+ _ZNSt6thread\w* GOMP_\w+ omp_\w+ __kmpc\w+ _ZN2at8internal\w+",
@@ -192,7 +194,7 @@ def complaint_of_text(text: str) -> str:
         said = (match[1] or match[2] or "").strip()
         name = _PLAIN.match(said)
         path = (name["a"] or name["b"]) if name else ""
-        if not name or path.startswith("/") or ".." in path.split("/") or not re.fullmatch(r"[\w./+-]+", path):
+        if not name or path.startswith("/") or ".." in path.split("/"):
             return _told(plain, match.end(), f"it includes {said[:60]!r}: want the plain name of a header, <cmath>")
     for number, row in enumerate(plain.split("\n"), 1):
         if _PRAGMA.search(row.partition("ragma")[2]):
@@ -264,10 +266,11 @@ def complaint_of_cuda(text: str, word: str = "") -> str:
         what = found["name"] or found["off"] or found["pragma"]
         why = "a name of what checks and counts it" if found["name"] else "which keeps what checks it from looking"
         return _told(text, found.start(), f"it says {what.strip()[:60]!r}, {why}, which is closed in a lab")
-    if word and (found := re.search(rf"\b{word}\b(?!\s*::\s*(?:{_SAID})\b)", code)):
-        return _told(
-            text, found.start(), "a macro of its own changes what is said to what checks it: give it another name"
-        )
+    for ahead, said in itertools.pairwise(code.split(word)) if word else ():
+        scope, name = said.lstrip()[:2], said.lstrip()[2:].translate(dict.fromkeys(map(ord, "(<{"), " ")).split()[:1]
+        if said[:1] != "_" and (scope != "::" or f" {''.join(name)} " not in _SAID):
+            why = "a macro of its own changes what is said to what checks it: give it another name"
+            return _told(text, len(ahead), why)
     return ""
 
 
@@ -345,14 +348,15 @@ def complaint_of_library(path: Path, forbid: Sequence[str], cuda: bool = False) 
         return "its library asks for what no kernel needs: a stack that can be executed, or paths of its own"
     if cuda:
         for symbol in every:
-            if symbol["st_shndx"] != "SHN_UNDEF" and _HOOK.match(symbol.name):
+            if symbol["st_shndx"] != "SHN_UNDEF" and symbol.name.startswith(_HOOKS):
                 return f"it defines {symbol.name!r}, a function of what checks and counts it, which is closed in a lab"
-        imported = [name for name in imported if not _OF_RUNTIME.fullmatch(name)]
+        imported = [name for name in imported if not name.startswith(_HOOKS) and not _is_of_runtime(name)]
     return complaint_of_calls(imported, forbid, cuda)
 
 
-#: By which compilers tell what checks and counts.
-_HOOK = re.compile(r"__(?:tsan|sanitizer|ubsan|wrap)_")
+def _is_of_runtime(name: str) -> bool:
+    parts = [part for part in _qualified(name).split("::") if part != "apart"]
+    return parts[:1] == ["cuda_cpu"] and f" {''.join(parts[1:2])} " in _SAID + _IMPORTED
 
 
 def complaint_of_calls(names: Iterable[str], forbid: Sequence[str], cuda: bool = False) -> str:
@@ -395,8 +399,12 @@ def _as_written(name: str) -> str:
         ends = [len(operator[1]), *(i for i in range(len(operator[1]) - 1, 0, -1) if operator[1][i] == "_")]
         return f"at::{next((operator[1][:i] for i in ends if hasattr(torch.ops.aten, operator[1][:i])), operator[1])}"
     if plain == name and name.startswith("_Z"):  # the library of C++ has names of its own for what is frequent
-        written = re.sub(r"std::(?:__cxx11::)?basic_(\w+)<char[^<>]*(?:<char ?>[^<>]*)*>", r"std::\1", demangle(name))
-        return written.removeprefix("typeinfo for ").removeprefix("vtable for ").partition("(")[0]
+        plain, depth = "", 0
+        for letter in demangle(name).partition("(")[0].replace("__cxx11::", ""):
+            depth += letter == "<"
+            plain += letter * (not depth)
+            depth -= letter == ">"
+        return plain.replace("std::basic_", "std::")
     return plain
 
 
