@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,14 @@ from typing import Any
 import pytest
 
 import lltm_inline as li
+from lltm_inline.base import packages
+from lltm_inline.checking.report import Finding
+from lltm_inline.doctor import packages_of_labs
+from lltm_inline.errors import InputError
 from lltm_inline.lab import Exercise, Lab
 from lltm_inline.lab.builder import Refused, build, toolchain_of
-from lltm_inline.lab.judge import grade_text
+from lltm_inline.lab.grading import workers_of
+from lltm_inline.lab.judge import _told, grade_text
 from lltm_inline.model.registry import Kernel
 from lltm_inline.workers.limits import Limits
 from tests.needs import needs
@@ -53,7 +59,18 @@ def test_a_right_kernel_has_all_points() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", REFUSED)
+#: Those that take no compiler, or show that all that comes after it is looked at; the others take minutes.
+QUICKLY = {"turns_the_checks_off", "puts_the_name_together", "declares_the_counters", "defines_what_looks", "switches_it_off",
+           "switches_it_off_by_a_pragma", "lets_a_launch_be_another", "swallows_what_is_found"}  # fmt: skip
+LATER = [pytest.mark.full, pytest.mark.long]
+
+
+def marked(names: Iterable[str]) -> list[Any]:
+    """Leave what takes long to the full run."""
+    return [pytest.param(name, marks=[] if name in QUICKLY else LATER) for name in names]
+
+
+@pytest.mark.parametrize("name", marked(REFUSED))
 def test_what_is_refused(name: str) -> None:
     """Before anything of it runs, with what it has tried."""
     source, says = REFUSED[name]
@@ -62,9 +79,33 @@ def test_what_is_refused(name: str) -> None:
     assert says in caught.value.reason
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", marked(FOUND))
 def test_what_is_found_out(name: str) -> None:
     """While it runs, by the criterion that it was about."""
     source, criterion, says = FOUND[name]
     reason = reasons(source)[criterion]
     assert reason and re.search(says if "|" in says else re.escape(says), reason)
+
+
+@pytest.mark.parametrize(
+    ("gone", "workers", "says"),
+    [
+        ({"elftools"}, 1, "not installed: pyelftools. pip install"),
+        ({"distributed"}, 2, "not installed: distributed, which 2 workers need; workers=1 goes without. pip install"),
+    ],
+)
+def test_packages_are_asked_for_first(gone: set[str], workers: int, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first trial, with the command; and the doctors name them."""
+    find = packages.find_spec
+    monkeypatch.setattr(packages, "find_spec", lambda name: None if name in gone else find(name))
+    with pytest.raises(InputError, match=re.escape(says)):
+        workers_of(workers, None, None, False)
+    assert (workers > 1 and workers_of(1, None, None, False) == 1) or "elftools" in gone
+    found = packages_of_labs("missing")
+    assert found.state == ("missing" if "elftools" in gone else "optional") and "lltm-inline[lab]" in found.cure
+
+
+def test_all_hints_are_told() -> None:
+    """A wrong stride may read "it is transposed" in the first one, and something else in the next."""
+    told = _told(Finding("a/b", "parity", "y", "y differs", hints=("it is transposed", "strides are ignored")), set())
+    assert told == "y differs; it is transposed; strides are ignored"
