@@ -68,7 +68,7 @@ _SAID = (
 _IMPORTED = (
     " Block Apart lane last_error last_fault most_shared is_loaded thread_order note place shown fail_shuffle fail_unasked off_axis "
     "remember_tensor remember_shared remember_variable remember_shared_of_file remember_allocation forget_allocation mark_unwritten "
-    "name_dynamic_shared require_written before_atomic before_copy fence "
+    "name_dynamic_shared require_written before_wait before_atomic before_copy fence "
 )
 _HOOKS = ("__tsan_", "__sanitizer_", "__ubsan_", "__wrap_mem")
 #: Families of functions that a C++ text may call and a CUDA text may not.
@@ -404,8 +404,7 @@ def _as_written(name: str) -> str:
             depth += letter == "<"
             plain += letter * (not depth)
             depth -= letter == ">"
-        return plain.replace("std::basic_", "std::")
-    return plain
+    return plain.replace("std::basic_", "std::")
 
 
 def _qualified(name: str) -> str:

@@ -120,7 +120,7 @@ def test_a_field_that_is_wrong(tmp_path: Path, old: str, new: str, says: str) ->
             "// safety: no points\nint x;",
             "line 1: .* Those that have points: builds, parity, gradient x",
         ),
-        ("wrong__other_dot_a_dot_cpp", "// parity: no\n", "want the name GRADE_ID.NAME.cpp. Exercises: axpy"),
+        ("wrong__other_dot_a_dot_cpp", "// parity: no\n", "want the name GRADE_ID.NAME.cpp, or .cu. Exercises: axpy"),
         ("op_dot_py", "OP = 3\n", "op.py defines no op"),
         ("op_dot_py", "OP = li.Op()\n", "NameError: name 'li' is not defined. It must run by itself"),
     ],
