@@ -123,13 +123,14 @@ run/setting.py         run/test_setting properties/test_verbs run/test_isolated 
 checking               run/test_check_rare run/test_check run/test_contract run/test_safety run/test_sizes run/test_check_hog
 checking/check_many.py run/test_check ops/test_axpy test_cli
 checking/derivatives.py  run/test_check_rare run/test_check run/test_gradients* ops/test_cube ops/test_sin_add run/test_sizes
-checking/explain.py    run/test_check_rare run/test_check run/test_contract run/test_check_first_kernel run/test_pictures ops/test_axpy
+checking/explain.py    run/test_check_rare run/test_check run/test_contract run/test_check_first_kernel run/test_perturb extension/test_declared
 checking/guard.py      run/test_guard run/test_safety run/test_follow
 checking/follow.py     run/test_follow
 checking/interface.py  run/test_check_rare run/test_check run/test_contract run/test_check_first_kernel ops/test_conv2d ops/test_bad_input
 checking/large.py      run/test_check_rare run/test_check_hog run/test_safety
 checking/opcheck.py    run/test_check_rare run/test_check run/test_gradients* run/test_operator*
 checking/postmortem.py run/test_check_hog run/test_safety run/test_isolated run/worker/test_crashes
+checking/perturb.py    run/test_perturb run/test_check_rare
 checking/purity.py     run/test_check_rare run/test_check run/test_contract ops/test_axpy ops/test_conv_bn ops/test_d_sigmoid
 checking/safety.py     run/test_safety run/test_guard run/test_check
 measure                run/test_benchmark run/test_timings run/test_watch* run/test_sweep
@@ -153,7 +154,7 @@ export/reference.py    export/test_reference export/test_python
 export/write.py        export/test_write export/test_arguments
 extension              extension/test_inline extension/test_matching extension/test_reading extension/test_exported extension/test_files
 extension/classic.py   extension/test_classic extension/test_matching extension/test_setup_py
-extension/inline.py    extension/test_inline
+extension/inline.py    extension/test_inline extension/test_declared
 extension/matching.py  extension/test_matching extension/test_classic
 extension/reading.py   extension/test_reading extension/test_matching
 extension/setup_py.py  extension/test_setup_py extension/test_classic

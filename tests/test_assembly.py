@@ -1272,7 +1272,6 @@ NESTED = (
 
 
 @pytest.mark.full
-@pytest.mark.long
 @pytest.mark.parametrize(("loop", "how", "help"), NESTED, ids=["stride", "sum", "bytes"])
 def test_the_inner_loop_is_told_and_not_the_one_around_it(loop: str, how: str, help: str) -> None:
     """What is true of the inner loop alone is not said of the outer one."""

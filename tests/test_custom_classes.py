@@ -108,7 +108,7 @@ for kernel in (KERNEL, KERNEL.edit("at::tanh(new_cell) *", "at::tanh(-new_cell) 
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("how", ["shipped", pytest.param("unchecked", marks=pytest.mark.long)])
+@pytest.mark.parametrize("how", ["shipped", "unchecked"])
 def test_a_type_that_two_libraries_share_ends_the_process(how: str, tmp_path: Path) -> None:
     """Two revisions are loaded where the class is in the build's namespace; where it is not, the second is the end."""
     environment = {**os.environ, "LLTM_INLINE_NO_HEADER": "1"}

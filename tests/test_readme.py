@@ -46,7 +46,7 @@ def test_there_are_examples() -> None:
     ("page", "compiler"),
     [
         *(pytest.param(page, {"CXX": QUICK}, id=page) for page in EXAMPLES),
-        pytest.param("README", {}, id="README as its users do", marks=pytest.mark.long),
+        pytest.param("README", {}, id="README as its users do"),
     ],
 )
 def test_examples_run(page: str, compiler: dict[str, str], tmp_path: Path) -> None:

@@ -16,12 +16,7 @@ TESTS = """
 import pytest
 
 @pytest.mark.full
-@pytest.mark.long
 @pytest.mark.parametrize("n", range(40))
-def test_long(n): pass
-
-@pytest.mark.full
-@pytest.mark.parametrize("n", range(12))
 def test_full(n): pass
 
 def test_quick(): pass
@@ -30,7 +25,7 @@ def test_quick(): pass
 
 def run(folder: Path, *options: str) -> str:
     """Run the tests of a folder with the option."""
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  full\n  long\n")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  full\n")
     (folder / "test_some.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-p", "tests.turns", "-p", "xdist", "-rA", *options, str(folder)]
     done = subprocess.run(
@@ -50,39 +45,35 @@ def passed(output: str) -> list[str]:
 
 
 def test_a_run_takes_its_turns(tmp_path: Path) -> None:
-    """An eighth of the long tests, a quarter of the other full ones, all that are not full; and how many these were is said."""
+    """An eighth of the full tests, all that are not full; and how many these were is said."""
     ran = passed(run(tmp_path, "--eighth=12"))
-    turns = {f"test_long[{n}]": "long" for n in range(40)} | {f"test_full[{n}]": "full" for n in range(12)}
-    want = [name for name, mark in turns.items() if takes(12, f"test_some.py::{name}", mark)]
+    want = [name for name in (f"test_full[{n}]" for n in range(40)) if takes(12, f"test_some.py::{name}")]
     assert ran == sorted([*want, "test_quick"])
-    long, full = (sum(word in name for name in ran) for word in ("long", "full"))
-    said = f"--eighth=12 took {long} of 40 tests marked long (part 4 of 8) and {full} of 12 tests marked full (part 0 of 4)"
-    assert said in run(tmp_path, "--eighth=12", "-q").splitlines() and 0 < long < 10 and 0 < full < 8
+    full = len(ran) - 1
+    said = f"--eighth=12 took {full} of 40 tests marked full (part 4 of 8)"
+    assert said in run(tmp_path, "--eighth=12", "-q").splitlines() and 0 < full < 10
 
 
 def test_workers_take_the_same(tmp_path: Path) -> None:
     """A run in two processes takes what a run in one takes, and says so once."""
-    one, two = run(tmp_path, "--eighth=3", "-m", "long"), run(tmp_path, "--eighth=3", "-m", "long", "-n", "2")
+    one, two = run(tmp_path, "--eighth=3", "-m", "full"), run(tmp_path, "--eighth=3", "-m", "full", "-n", "2")
     assert passed(two) == passed(one)
     (said,) = (line for line in one.splitlines() if line.startswith("--eighth=3 took "))
-    assert two.splitlines().count(said) == 1 and "full" not in said
+    assert two.splitlines().count(said) == 1
 
 
 def test_without_the_option_all_run(tmp_path: Path) -> None:
     """`make test-all` leaves nothing out, and says nothing of turns."""
     output = run(tmp_path)
-    assert len(passed(output)) == 53 and "--eighth" not in output
+    assert len(passed(output)) == 41 and "--eighth" not in output
 
 
-@pytest.mark.parametrize("mark", SHARES)
-def test_shares_are_even(mark: str) -> None:
+def test_shares_are_even() -> None:
     """A part is no twice as large as another, also of names that differ in one character; and a name's number never changes."""
     names = [f"tests/ops/test_axpy.py::test_parity[{n}-cpu]" for n in range(800)]
-    parts = [sum(takes(run, name, mark) for name in names) for run in range(SHARES[mark])]
+    parts = [sum(takes(run, name) for name in names) for run in range(SHARES)]
     assert sum(parts) == 800 and max(parts) < 2 * min(parts)
-    assert {sum(takes(run, name, mark) for run in range(5, 13)) for name in names} <= {1, 2, 3}, (
-        "eight in a row have all"
-    )
+    assert {sum(takes(run, name) for run in range(5, 13)) for name in names} == {1}, "eight in a row have all"
     assert number("tests/test_turns.py::test_shares_are_even[long]") == 6496045436577267067
 
 

@@ -1,8 +1,8 @@
 """Runs that take turns: `--eighth=N` leaves most of what takes long to other runs, and any eight in a row have each test.
 
-Of the tests marked `long` a run takes an eighth, of the others marked `full` a quarter, and of all others all: those whose own number
-has the same rest as N when divided by the shares. A test's number is a digest of its name, the same on every machine and whatever
-else is collected. The last lines of a run say how many of each kind it took.
+Of the tests marked `full` a run takes an eighth, of all others all: those whose own number has the same rest as N when divided by
+eight. A test's number is a digest of its name, the same on every machine and whatever else is collected. The last lines of a run
+say how many it took.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-#: In how many parts the tests of a mark are divided. Eight runs in a row have all parts of both.
-SHARES = {"long": 8, "full": 4}
-#: By mark, how many tests this run takes and of how many: filled where tests are collected, in a run of many by its workers.
-_TAKEN = pytest.StashKey[dict[str, list[int]]]()
+#: In how many parts the tests marked `full` are divided.
+SHARES = 8
+#: How many of them this run takes, and of how many: filled where tests are collected, in a run of many by its workers.
+_TAKEN = pytest.StashKey[list[int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,8 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--eighth",
         type=int,
         metavar="N",
-        help="run an eighth of the tests marked `long` and a quarter of the others marked `full`, those whose turn is in run N; "
-        "any eight numbers in a row have all",
+        help="run an eighth of the tests marked `full`, those whose turn is in run N; any eight numbers in a row have all",
     )
 
 
@@ -34,9 +33,9 @@ def number(nodeid: str) -> int:
     return int.from_bytes(hashlib.sha256(nodeid.encode()).digest()[:8], "big")
 
 
-def takes(run: int, nodeid: str, mark: str) -> bool:
-    """Whether a test with this mark has its turn in a run."""
-    return number(nodeid) % SHARES[mark] == run % SHARES[mark]
+def takes(run: int, nodeid: str) -> bool:
+    """Whether a test marked `full` has its turn in a run."""
+    return number(nodeid) % SHARES == run % SHARES
 
 
 @pytest.hookimpl(trylast=True)
@@ -45,16 +44,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     run = config.getoption("eighth")
     if run is None:
         return
-    taken: dict[str, list[int]] = {mark: [0, 0] for mark in SHARES}
-    kept, left = [], []
-    for item in items:
-        mark = next((mark for mark in SHARES if item.get_closest_marker(mark)), None)
-        on = mark is None or takes(run, item.nodeid, mark)
-        (kept if on else left).append(item)
-        if mark is not None:
-            taken[mark][0] += on
-            taken[mark][1] += 1
-    items[:] = kept
+    full = [item for item in items if item.get_closest_marker("full")]
+    left = [item for item in full if not takes(run, item.nodeid)]
+    taken, away = [len(full) - len(left), len(full)], set(left)
+    items[:] = [item for item in items if item not in away]
     config.hook.pytest_deselected(items=left)
     config.stash[_TAKEN] = taken
     if hasattr(config, "workeroutput"):
@@ -70,12 +63,9 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Say what the run took, and how it is repeated."""
-    taken, run = config.stash.get(_TAKEN, {}), config.getoption("eighth")
-    if run is None or not taken:
+    taken, run = config.stash.get(_TAKEN, None), config.getoption("eighth")
+    if run is None or taken is None:
         return
-    parts = [
-        f"{here} of {all_of_it} tests marked {mark} (part {run % SHARES[mark]} of {SHARES[mark]})"
-        for mark, (here, all_of_it) in taken.items()
-        if all_of_it
-    ]
-    terminalreporter.write_line(f"--eighth={run} took {' and '.join(parts) or 'all tests'}")
+    here, all_of_it = taken
+    parts = f"{here} of {all_of_it} tests marked full (part {run % SHARES} of {SHARES})" if all_of_it else "all tests"
+    terminalreporter.write_line(f"--eighth={run} took {parts}")

@@ -18,6 +18,7 @@ from ..model.op import of_dtype
 from ..model.registry import Op
 from ..run.cases.case import Case, Size, dtypes_of, edge_axis, elements, prime_size, with_extent
 from ..run.cases.drawing import seeded
+from ..run.cases.pairs import pair_cases
 from ..run.cases.tolerance import tolerance
 from ..run.cases.tried import (
     LONG,
@@ -34,7 +35,7 @@ from ..run.executor import Task
 from ..source.signature import own_text
 from ..workers import steps
 from .derivatives import derivatives
-from .explain import explain, findings_of
+from .explain import explain, findings_of, refuses_what_it_declares
 from .follow import follow
 from .interface import copied_in, interface, is_dense
 from .large import large_numbers
@@ -203,7 +204,11 @@ def _narrowed(runner: Runner) -> Runner:
     if op.corners or op.first.dtype:
         return runner
     found = {name: _refusal(runner, getattr(torch, name).to_real()) for name in op.dtypes[1:]}
-    untaken = {name: f"the kernel refuses it ({said})" for name, said in found.items() if said}
+    untaken = {
+        name: f"the kernel refuses it ({said})"
+        for name, said in found.items()
+        if said and not refuses_what_it_declares(runner.kernel, said)
+    }
     if "float64" in op.dtypes[1:] and "float64" not in untaken and _is_single(runner):
         untaken["float64"] = "the text computes it in single precision, so it is compared in float32 alone"
     if not untaken or _refusal(runner, _own_dtype(op)):
@@ -289,11 +294,13 @@ def parts_of(
     if sizes:  # and no others, such as one row
         layouts = [case for case in layouts if case.size == layouts[0].size]
     cases = [*size_cases(op, sizes), *layouts, *subset_cases(op, small), *more]
+    cases += pair_cases(op, layouts[0].size, layouts[0].view) if not sizes else []
     cases += [*given_cases(op), *other_numbers(op), *wide_integers(op)] if not sizes else []
     if runner.watched:  # a row may be a block of threads there, and 65,539 of them take longer than all else
         cases = [case for case in cases if case.group != LONG_AXIS or len(case.size) == 1 or case.size[0] <= LONG[2]]
+        cases = [case for case in cases if case.group != LONG_AXIS or not case.values]
     if is_dense(runner):  # of vectors that are loaded at once it takes for granted where they begin
-        cases = [case for case in cases if "misaligned" not in (case.layout, case.grads)]
+        cases = [case for case in cases if "misaligned" not in (case.layout, case.grads, *dict(case.laid).values())]
     # What a small case shows is told of that; and what it takes tells whether a larger one would come to an end.
     cases.sort(key=lambda case: (case.threaded, elements(op, case.size) if case.group == LONG_AXIS else 0))
     columns = [*dict.fromkeys(case.group for case in cases), "called twice", *["gradcheck"] * bool(op.gradients)]

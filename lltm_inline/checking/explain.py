@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..base.device import DEVICES
 from ..cpp.masks import mask
+from ..model.registry import Kernel
 from ..run.cases.case import DEVIATIONS, VIEW, Case, Evidence, Size, edge_axis, with_extent
 from ..run.cases.expectation import expect
 from ..run.cases.layouts import place
@@ -20,13 +21,35 @@ from ..run.cases.values import LOSE_DIGITS
 from ..run.compare import Mismatch, dtype_name, hints
 from ..run.function import differentiable
 from ..source.signature import own_text
+from .perturb import measured
 from .report import NO_BACKWARD, Finding, Grid
-from .runner import STRUCTURAL, CaseResult, Runner
+from .runner import RAISES, STRUCTURAL, CaseResult, Runner
 
 #: Extents tried, smallest first, when the smallest failing size is looked for.
 SMALLER = (*range(1, 20), 31, 32, 33, 63, 64, 65, 127, 128)
-_WRONG_DTYPE = re.compile(r"expected scalar type (Float|Double) but found (Float|Double)")
+_WRONG_DTYPE = re.compile(r"expected scalar type (\w+) but found (\w+)")
 _DTYPES = {"Float": torch.float32, "Double": torch.float64}
+#: How a text may write the dtype that torch calls so.
+_WRITTEN = {
+    "Byte": ("uint8_t",),
+    "Char": ("int8_t",),
+    "Short": ("int16_t", "short"),
+    "Int": ("int32_t", "int"),
+    "Long": ("int64_t", "long"),
+    "Half": ("at::Half", "c10::Half"),
+    "BFloat16": ("at::BFloat16", "c10::BFloat16"),
+    "Float": ("float",),
+    "Double": ("double",),
+    "Bool": ("bool",),
+}
+#: A tensor of which a text takes a pointer or an accessor, and the dtype that it names.
+_TAKEN = re.compile(
+    r"\b(\w+)\s*\.\s*((?:const_|mutable_)?data_ptr|(?:packed_)?accessor\w*)\s*<\s*((?:at::|c10::)?\w+)\b"
+)
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.){6,})"')
+#: A tensor by which a text chooses its dtype, and one that is made like another.
+_DISPATCHED = re.compile(r"\bAT_DISPATCH_\w+\s*\(\s*(\w+)\s*\.\s*(?:scalar_type|dtype|type)\b")
+_LIKE = re.compile(r"\b(\w+)\s*=[^;=]*?\b(?:\w+_like\s*\(\s*(\w+)|(\w+)\s*\.\s*(?:contiguous|clone|options)\s*\()")
 #: Of a grid, down and across.
 _MOST_CELLS = 32
 _WIDTHS = (2, 4, 8, 16, 32, 64)
@@ -54,6 +77,7 @@ def findings_of(runner: Runner, cases: Sequence[Case], structural: bool) -> list
 
 def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, case: Case) -> Finding:
     """Make the finding for one quantity that is wrong in `case`."""
+    case = _plainest(runner, quantity, case)
     mismatch = runner.run(case).wrong[quantity]
     race = _race(runner, quantity, case)
     # What an error looks like is told of ordinary numbers: others are there for the digits that they lose in any precision.
@@ -63,7 +87,8 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         if case.values in LOSE_DIGITS or case.numbers
         else hints(mismatch, expect(runner.op, case).wide, runner.run(case).wrong)
     )
-    found = [*(race or patterns), *_of_text(runner, mismatch, case)]
+    why = [] if race or mismatch.wrong is None else measured(runner, quantity, case)
+    found = [*why, *(race or patterns), *_of_text(runner, mismatch, case)]
     smallest = smallest_size(runner, quantity, case)
     if not race or set(case.size) != {1}:  # how many threads there were, and neither size nor dtype
         found += (
@@ -71,6 +96,16 @@ def explain(runner: Runner, cases: Sequence[Case], section: str, quantity: str, 
         )
     finding = runner.finding(section, quantity, mismatch.text, case, *found, smallest=smallest)
     return replace(finding, grid=_picture(runner, mismatch))
+
+
+def _plainest(runner: Runner, quantity: str, case: Case) -> Case:
+    """Leave out of a case that differs in many ways what it is wrong without."""
+    for one in case.laid:
+        fewer = replace(case, laid=tuple(other for other in case.laid if other != one))
+        case = fewer if fails(runner, quantity, fewer) else case
+    for fewer in (replace(case, mode=""), replace(case, values="", only="")) if case.laid or case.mode else ():
+        case = fewer if fails(runner, quantity, fewer) else case
+    return case
 
 
 def _picture(runner: Runner, mismatch: Mismatch) -> Grid | None:
@@ -200,8 +235,8 @@ def _least(runner: Runner, quantity: str, case: Case, axis: int) -> Size:
 
 def _of_text(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
     """Say what the kernel's own text lacks, where a message or a missing gradient tells."""
-    if mismatch.cell == "raises":
-        return _one_dtype(runner, mismatch, case)
+    if mismatch.cell == RAISES:
+        return _one_dtype(runner, mismatch, case) or _where_it_is_said(runner.kernel, mismatch.sentence)
     if mismatch.cell == "missing" and mismatch.quantity in runner.gradients and lacks_backward(runner, case):
         return [NO_BACKWARD]
     return []
@@ -211,13 +246,17 @@ def _one_dtype(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
     """Explain PyTorch's complaint when a text takes pointers to one dtype and is given another."""
     said = _WRONG_DTYPE.search(mismatch.sentence)
     kernel = runner.kernel
-    if said is None or kernel.api == "stable" or _DTYPES[said[2]] != case.dtype:
+    places = [*_taken(kernel, said[1])] if said else []
+    if said is None or not places:
         return []
-    written, text = said[1].lower(), "\n".join(kernel.sources.values())
-    if not re.search(rf"\b(data_ptr|const_data_ptr|mutable_data_ptr|(packed_)?accessor\w*)\s*<\s*{written}\b", text):
-        return []
-    given = zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True)
-    first = next(argument.name for argument, value in given if differentiable(value))
+    written = _WRITTEN[said[1]][0]
+    if inside := [place for place, name in places if name in _dispatched(kernel)]:
+        return [f"{inside[0]}, and its dtype is what the text dispatches over: write scalar_t for {written} there"]
+    if kernel.api == "stable" or {said[1], said[2]} != {*_DTYPES} or _DTYPES[said[2]] != case.dtype:
+        given = _WRITTEN.get(said[2], (said[2],))[0]
+        return [f"{' or '.join(dict.fromkeys(place for place, _ in places))}, and it is given {given}"]
+    pairs = zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True)
+    first = next(argument.name for argument, value in pairs if differentiable(value))
     if mismatch.quantity == "backward":
         first = f"d_{runner.outputs[0]}"
     return [
@@ -225,6 +264,50 @@ def _one_dtype(runner: Runner, mismatch: Mismatch, case: Case) -> list[str]:
         f'AT_DISPATCH_FLOATING_TYPES({first}.scalar_type(), "{runner.op.name}", [&] {{ ... }}), and write scalar_t for '
         f"{written} in it"
     ]
+
+
+def _where_it_is_said(kernel: Kernel, said: str) -> list[str]:
+    """Name the line of a text in which the words stand that a call raised with."""
+    found = [
+        (len(words[1]), _line(text, words.start()))
+        for text in kernel.sources.values()
+        for words in _STRING.finditer(text)
+        if words[1] in said.replace(kernel.label, "")
+    ]
+    return [f"line {max(found)[1]} of the text raises it"] if found else []
+
+
+def _taken(kernel: Kernel, written: str) -> Iterator[tuple[str, str]]:
+    """Find where a text takes a pointer to what torch calls so, or an accessor of it: place and words, and the tensor of which it does."""
+    for text in kernel.sources.values():
+        for found in _TAKEN.finditer(mask(text)):
+            if found[3] in _WRITTEN.get(written, ()):
+                yield f"line {_line(text, found.start())} takes {found[1]}.{found[2]}<{found[3]}>", found[1]
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def _dispatched(kernel: Kernel) -> set[str]:
+    """List the tensors of whose dtype a text says that it takes several: it dispatches over it, or they are made like one such."""
+    code = "\n".join(mask(text) for text in kernel.sources.values())
+    names = {found[1] for found in _DISPATCHED.finditer(code)}
+    made = [(found[1], found[2] or found[3]) for found in _LIKE.finditer(code)]
+    for name, model in [*made, *reversed(made)]:  # x_c = x.contiguous() stands ahead of the one that is dispatched over
+        names |= {name, model} if {name, model} & names else set()
+    return names
+
+
+def refuses_what_it_declares(kernel: Kernel, said: str) -> bool:
+    """Tell whether a dtype is refused by a pointer of a tensor over whose dtype the text dispatches: it has said that it takes it.
+
+    Args:
+        kernel: whose text it is.
+        said: how the call was refused.
+    """
+    found = _WRONG_DTYPE.search(said)
+    return found is not None and any(name in _dispatched(kernel) for _, name in _taken(kernel, found[1]))
 
 
 def lacks_backward(runner: Runner, case: Case) -> bool:
@@ -286,10 +369,10 @@ def _size_rule(runner: Runner, quantity: str, case: Case, plain: list[Case]) -> 
 
 def _is_contiguous(runner: Runner, case: Case) -> bool:
     """Tell whether all inputs are contiguous in the layout of a case: of one row or column the stride tells nothing."""
-    named = enumerate(zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True))
+    named = zip(runner.op.signature.inputs, expect(runner.op, case).inputs, strict=True)
     laid = [
-        place(value, case.layout_of(argument.name, index), "cpu").tensor
-        for index, (argument, value) in named
+        place(value, case.layout_of(argument.name), "cpu").tensor
+        for argument, value in named
         if isinstance(value, Tensor)
     ]
     return all(one.is_contiguous() for one in laid)

@@ -8,6 +8,7 @@ is the faster one. What it finds becomes a finding of the section `safety`, at l
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -155,8 +156,8 @@ def _cases(runner: Runner, sizes: Sequence[Size] | None) -> list[Case]:
     narrow, wide = dtypes_of(op)[0], dtypes_of(op)[-1]
     if sizes:
         return [Case(THREADS, tuple(size), wide) for size in sizes]
-    count, seconds, _ = runner.longest.get("kernel", (1, 0.0, None))
-    most = _SECONDS / _SLOWER * count / max(seconds, 1e-6)
+    took = runner.longest.get("kernel")
+    most = _SECONDS / _SLOWER * took.count / max(took.seconds, 1e-6) if took else math.inf
     many = [case.size for case in size_cases(op, None) if case.threaded and elements(op, case.size) <= most]
     large = max(many, key=lambda size: elements(op, size), default=prime_size(op))
     return [Case(THREADS, prime_size(op), narrow), Case(THREADS, large, wide)]

@@ -280,7 +280,7 @@ class Trial:
 
         outputs = self._call(guard, "forward", leaves, runner.outputs, forward)
         named = zip(runner.outputs, expected.grads, strict=True)
-        grads = [put(f"d_{name}", grad, case.grads) for name, grad in named]
+        grads = [put(f"d_{name}", grad, case.layout_of_grad(name)) for name, grad in named]
         if any(isinstance(output, Tensor) and output.requires_grad for output in outputs):
             names = [runner.gradients[i] for i in runner.wanted(leaves)]
             backward = partial(runner.differentiate, case, expected.used, leaves, outputs, grads)

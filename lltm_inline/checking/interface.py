@@ -53,7 +53,7 @@ def is_dense(runner: Runner) -> bool:
 
 def copied_in(runner: Runner, case: Case) -> tuple[str, ...]:
     """List the quantities for which what makes this case never reaches the text: the adapter has made contiguous what is not."""
-    if case.layout != "contiguous":
+    if case.layout != "contiguous" or case.laid:
         return (*runner.outputs, *runner.gradients) if is_dense(runner) else ()
     return (*runner.gradients,) if case.grads not in ("contiguous", "misaligned") and _is_adapted(runner) else ()
 

@@ -33,6 +33,7 @@ _COLUMNS = {
     "grads expanded": "incoming gradients of stride 0",
     "grads strided": "incoming ones that are not contiguous",
     "digits": "inputs that cost digits",
+    "pairs": "several layouts, values and modes at once",
     "subsets": "some gradients are not wanted",
     "long": "one long axis",
     "many": "many elements on several threads",

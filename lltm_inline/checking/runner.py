@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import locale
+import math
 import os
 import re
 import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -37,11 +38,12 @@ from ..workers import steps
 from ..workers.worker import Modes
 from .report import COPIED, RIGHT, Finding
 
-#: What takes so many seconds may take till the limit of time for more elements, by the square of these; and how much is too much.
-_LONG, _PATIENCE = 0.02, 40.0
+#: What takes so many seconds may take till the limit of time for more elements; and how many seconds are too much for one case, where
+#: it is known how they grow; and where it is not, so that the square of the elements is what may be: a backward often takes that.
+_LONG, _PATIENCE, _OF_A_SQUARE = 0.02, 5.0, {"reference": 40.0, "kernel": 40.0, "backward": 8.0}
 #: Cases of fewer elements are run, however long they take: the first ones have set torch up, and say little. Of a kernel that is
 #: watched more are, as its time grows with their number alone.
-_MANY = {"reference": 1_000, "kernel": 10_000}
+_MANY = {"reference": 1_000, "kernel": 10_000, "backward": 10_000}
 #: So many elements tell how long more take.
 _TELLING = 100
 #: How torch refuses to look at a tensor in another shape.
@@ -79,6 +81,43 @@ class Part(NamedTuple):
     findings: list[Finding]
     skipped: list[str]
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Took:
+    """How long the largest case so far has taken.
+
+    Attributes:
+        count: of its elements.
+        seconds: of the processor.
+        case: which that is.
+        before: count and seconds of the largest one until then; None where there was none.
+    """
+
+    count: int
+    seconds: float
+    case: Case
+    before: tuple[int, float] | None = None
+
+    def is_too_long(self, count: int, of_a_square: float) -> bool:
+        """Tell whether so many elements would take too long, as the seconds grow: s / s0 = (n / n0)^p.
+
+        Args:
+            count: of the elements.
+            of_a_square: the most seconds where p is not known, and 2 is taken for it.
+
+        Example:
+            >>> Took(1000, 0.2, None, (100, 0.02)).is_too_long(16_000, 40), Took(1000, 0.2, None).is_too_long(16_000, 40)
+            (False, True)
+        """
+        if self.seconds < _LONG:
+            return False
+        ratio = count / self.count
+        if self.before is None or self.before[1] < _LONG:
+            return self.seconds * ratio**2 >= of_a_square
+        count_before, seconds_before = self.before
+        power = math.log(self.seconds / seconds_before) / math.log(self.count / count_before)
+        return self.seconds * ratio ** max(power, 1.0) >= _PATIENCE
 
 
 @dataclass(eq=False)
@@ -215,6 +254,12 @@ def _raises(error: BaseException) -> str:
     return f"raises {one_line(error)}{f' ({steps.NO_EXCEPTION})' if steps.is_unknown(error) else ''}"
 
 
+def _mode(case: Case) -> AbstractContextManager[Any]:
+    """Enter the mode in which a case is run."""
+    modes = {"": nullcontext, "no_grad": torch.no_grad, "inference_mode": torch.inference_mode}
+    return modes[case.mode]()
+
+
 class Runner:
     """One loaded kernel, its op, and the result of every case it was run on.
 
@@ -239,8 +284,8 @@ class Runner:
         self.settings, self.handlers = settings(), handlers()
         #: Cases for which the memory was not enough.
         self.exhausted: list[Case] = []
-        #: Of reference and kernel, the largest case so far: its elements, and the seconds that it took.
-        self.longest: dict[str, tuple[int, float, Case]] = {}
+        #: Of reference, kernel and its backward, the largest case so far.
+        self.longest: dict[str, Took] = {}
         self.untaken: list[str] = []
         #: Of sizes that the reference takes apart and the text does not: what came of such a case, and what is said of it.
         self.apart: tuple[CaseResult, Finding] | None = None
@@ -305,7 +350,8 @@ class Runner:
             placed[name] = place(value, layout, self.device)
             return placed[name].tensor.detach()
 
-        leaves = self.leaves(case, expected.inputs, put)
+        with _mode(case):  # of inference mode the tensors are, too
+            leaves = self.leaves(case, expected.inputs, put)
         return Call(case, expected, placed, leaves)
 
     def leaves(self, case: Case, inputs: Sequence[Any], put: Callable[[str, Tensor, str], Tensor]) -> list[Any]:
@@ -318,9 +364,9 @@ class Runner:
         """
         wanted = iter(case.wanted or (True,) * len(self.gradients))
         leaves = []
-        for index, (argument, value) in enumerate(zip(self.op.signature.inputs, inputs, strict=True)):
-            want = next(wanted) if argument in self.op.gradients else False
-            leaf, layout = value, case.layout_of(argument.name, index)
+        for argument, value in zip(self.op.signature.inputs, inputs, strict=True):
+            want = next(wanted) and not case.mode if argument in self.op.gradients else False
+            leaf, layout = value, case.layout_of(argument.name)
             if isinstance(value, Tensor):
                 leaf = put(argument.name, value, layout)
             elif argument.is_list:
@@ -336,20 +382,22 @@ class Runner:
 
     def _took(self, who: str, seconds: float, case: Case) -> None:
         """Note how long a case took; of one size what takes least, as the first call of a kind sets torch up."""
-        count = elements(self.op, case.size)
-        known, least = self.longest.get(who, (0, 0.0))[:2]
-        if count > known or (count == known and seconds < least):
-            self.longest[who] = count, seconds, case
+        count, known = elements(self.op, case.size), self.longest.get(who)
+        if known is None or count > known.count:
+            before = (known.count, known.seconds) if known is not None and known.count else None
+            self.longest[who] = Took(count, seconds, case, before)
+        elif count == known.count and seconds < known.seconds:
+            self.longest[who] = replace(known, seconds=seconds, case=case)
 
     def takes_too_long(self, case: Case) -> str:
         """Say why a case of very many elements is left out: a loop in Python, or a kernel that is watched, would not come to an end."""
         many = elements(self.op, case.size)
-        for who, (count, seconds, before) in self.longest.items():
-            if many < _MANY[who] or (count < _TELLING and many < _MANY["kernel"]):
+        for who, took in self.longest.items():
+            if many < _MANY[who] or (took.count < _TELLING and many < _MANY["kernel"]):
                 continue
-            if seconds >= _LONG and seconds * (many / count) ** 2 >= _PATIENCE:
-                took = f"it took {seconds:.2g} s at {before.describe(self.op)}"
-                return f"{case.describe(self.op)}: the {who} would take too long; {took}"
+            if took.is_too_long(many, _OF_A_SQUARE[who]):
+                told = f"it took {took.seconds:.2g} s at {took.case.describe(self.op)}"
+                return f"{case.describe(self.op)}: the {who} would take too long; {told}"
         return ""
 
     def note_error(self, case: Case, error: Exception) -> None:
@@ -360,7 +408,12 @@ class Runner:
     def forward(self, call: Call, result: CaseResult) -> bool:
         """Call the kernel and compare its outputs; False when there is nothing to go on with."""
         try:
-            with threads(self.threads_for(call.case)), self.step("forward", call), seeded(self.device):
+            with (
+                threads(self.threads_for(call.case)),
+                self.step("forward", call),
+                seeded(self.device),
+                _mode(call.case),
+            ):
                 began = time.process_time()
                 call.outputs = results_of(self.op, self.function(*call.leaves), call.leaves)
             self._took("kernel", time.process_time() - began, call.case)
@@ -392,7 +445,7 @@ class Runner:
             return not _SEEN.match(said)
         if self.op.corners:
             return False
-        strided = (case.layout, case.grads) != ("contiguous", "contiguous")
+        strided = bool(case.laid) or (case.layout, case.grads) != ("contiguous", "contiguous")
         other = case.size != self.op.check_size or bool(case.numbers)
         return (strided and _NO_VIEW in said) or (other and self.refuses(said))
 
@@ -438,11 +491,15 @@ class Runner:
                 if output.requires_grad:
                     result.wrong[name] = Mismatch(name, f"{name} requires grad although no input does", "requires grad")
             return []
-        call.grads = [place(grad, case.grads, self.device) for grad in expected.grads]
+        named = zip(self.outputs, expected.grads, strict=True)
+        call.grads = [place(grad, case.layout_of_grad(name), self.device) for name, grad in named]
         try:
             with self.step("backward", call):
+                began = time.process_time()
                 grads = [grad.tensor for grad in call.grads]
                 found = self.differentiate(case, expected.used, call.leaves, call.outputs, grads)
+            # Of a kernel that is watched the time grows as that of forward does.
+            self._took("kernel" if self.watched else "backward", time.process_time() - began, case)
         except Exception as error:
             self.note_error(call.case, error)
             if self.may_refuse(call.case, one_line(error)):

@@ -76,6 +76,7 @@ _IN_PLACE = re.compile(r"\.\s*\w*[a-z]_\s*\(|[-+*/]=")
 _DENSE = re.compile(
     r"\b(?:const_|mutable_)?data_ptr\b|\.\s*data\s*<|is_contiguous|\brandn?(?:_like)?\b|\bbernoulli|\b(?:normal|uniform)_\b"
 )
+_STRIDES = re.compile(r"\b\w+\s*\.\s*strides?\s*\(")
 _EXTENT = re.compile(r"\b(\w+)\s*\.\s*(?:size|sizes|numel)\s*\(\s*([^()]*?)\s*\)\s*(?:\[([^\]]*)\])?")
 #: What has the extents of another tensor.
 _COPY = re.compile(
@@ -403,12 +404,14 @@ def _made(
     called = _called(own, used, found["forward"], arguments, given)
     op_of = partial(_op, _op_name(snippet, key, forward), found, arguments, used, given, values, maker, where, called)
 
+    dense = _wants_dense(mask(own), values or ())
+
     def kernel_of(op: Op) -> Kernel:
         bound = {"forward": names["forward"]} if op.signature.outputs == COUNTS else names
         match = match_functions(op, bound, code, where, space, counted=True)
         taken_names = {one.name for one in at_file_scope(code)} & {"forward", "backward"}
         called = ("called_forward", "called_backward") if taken_names else ("forward", "backward")
-        text = "\n\n".join([own.rstrip(), _IMPLICIT, adapter_text(op, match, bool(_DENSE.search(own)), called)])
+        text = "\n\n".join([own.rstrip(), _IMPLICIT, adapter_text(op, match, dense, called)])
         kind = "cuda" if snippet.cuda else "cpp"
         texts: dict[str, Any] = {kind: escaped(text)}
         return Kernel(
@@ -426,6 +429,17 @@ def _made(
     _tell_of_the_one_before(op, where)
     registry.register(op)
     return registry.register(kernel_of(op))
+
+
+def _wants_dense(code: str, values: Sequence[Any]) -> bool:
+    """Tell whether a text goes by memory, and so is given contiguous inputs, as nobody says that it takes others.
+
+    One that asks for strides has said so, unless it refuses what is not contiguous; and so has an example that is strided.
+    """
+    tensors = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    if any(isinstance(one, Tensor) and not one.is_contiguous() for one in tensors):
+        return False
+    return bool(_DENSE.search(code)) and ("is_contiguous" in code or not _STRIDES.search(code))
 
 
 def _tell_of_the_one_before(op: Op, where: str) -> None:

@@ -56,10 +56,8 @@ def test_corpus_is_wide() -> None:
 
 
 def marks_of(mistake: Mistake, compiler: str) -> list[pytest.MarkDecorator]:
-    """What is common is tried with the first compiler at once; CI tries students' mistakes with the two in turns."""
-    turn = COMPILERS[STUDENTS.index(mistake) % len(COMPILERS)] if mistake in STUDENTS else compiler
-    is_later = mistake in STUDENTS or compiler != COMPILERS[0]
-    return [pytest.mark.full] * is_later + [pytest.mark.long] * (compiler != turn)
+    """What is common is tried with the first compiler at once; the rest, and students' mistakes, have their turn."""
+    return [pytest.mark.full] * (mistake in STUDENTS or compiler != COMPILERS[0])
 
 
 @pytest.mark.parametrize(

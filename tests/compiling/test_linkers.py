@@ -16,8 +16,6 @@ from tests.needs import need
 
 #: A Debian has bfd alone.
 LINKERS = ("bfd", "gold", "lld", "mold")
-#: Which took names for undefined that it finds with g++.
-FOUND_WANTING = ("clang++", "bfd")
 #: A library of ours in a process that has torch, as it is when a kernel is loaded; every name is looked up at once.
 LOAD = "import ctypes, os, sys, torch; [ctypes.CDLL(path, os.RTLD_NOW) for path in sys.argv[1:]]"
 
@@ -31,11 +29,7 @@ def linked_by(job: Job, linker: str) -> Job:
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("compiler", "linker"),
-    [
-        pytest.param(compiler, linker, marks=() if (compiler, linker) == FOUND_WANTING else pytest.mark.long)
-        for compiler in ("g++", "clang++")
-        for linker in LINKERS
-    ],
+    [(compiler, linker) for compiler in ("g++", "clang++") for linker in LINKERS],
 )
 def test_what_kernels_need_links_and_loads(compiler: str, linker: str) -> None:
     """Bridge, guard and recorder have no name that a linker refuses, or that the interpreter with torch does not have."""

@@ -75,7 +75,7 @@ def entries(path: Path) -> list[str]:
     [
         "lltm/cuda_extern",
         pytest.param("lltm/cuda_accessor", marks=pytest.mark.full),
-        *(pytest.param(name, marks=(pytest.mark.full, pytest.mark.long)) for name in ("lltm/cuda", "axpy/cuda")),
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("lltm/cuda", "axpy/cuda")),
     ],
 )
 def test_shipped_kernels_compile_for_float_and_double(name: str) -> None:

@@ -118,8 +118,7 @@ def test_the_environment_does_not_know_us(shell: Shell) -> None:
     assert "No module named 'lltm_inline'" in shell.run("python -c 'import torch, lltm_inline' 2>&1 || true")
 
 
-@pytest.mark.full
-@pytest.mark.long  # `kind_sgd` and lesson 15's are installed in this way, too
+@pytest.mark.full  # `kind_sgd` and lesson 15's are installed in this way, too
 @pytest.mark.parametrize(
     ("kernel", "environment"),
     [
@@ -233,9 +232,7 @@ def kinds() -> Iterator[None]:
 
 @pytest.mark.full
 @pytest.mark.usefixtures("kinds")
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "kind_sgd" else pytest.mark.long) for name in KINDS]
-)
+@pytest.mark.parametrize("name", KINDS)
 def test_kinds(shell: Shell, name: str) -> None:
     """Ops of every kind that a schema can say are built, and what their packages test of them is right."""
     kernel = registry[f"{name}/cpp"]
@@ -250,7 +247,6 @@ def test_kinds(shell: Shell, name: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long
 @pytest.mark.usefixtures("kinds")
 def test_a_kind_that_is_loaded(shell: Shell) -> None:
     """The package of such an op compiles itself, too."""

@@ -35,7 +35,7 @@ from tests.quick import QUICK
 from tests.wild import KINDS, Wild, every, has_backward, table, table_of_kinds
 
 SNIPPETS = {snippet.name: snippet for snippet in every()}
-#: One of each kind, which a third of the CI runs tries, and of these what `make test` runs; the others are marked `long`.
+#: One of each kind, and of these what `make test` runs; the others are marked `full`.
 FIRST = (
     *("sin_add", "mean_last_dim", "sgd_step_", "softmax_forward", "embedding_forward", "add_noise", "quantize_rows"),
     *("fake_quant", "gumbel_argmax"),
@@ -105,12 +105,7 @@ def test_what_the_snippets_become() -> None:
 
 @pytest.mark.parametrize(
     "snippet",
-    [
-        pytest.param(
-            one, id=name, marks=[*[pytest.mark.full] * (name not in AT_ONCE), *[pytest.mark.long] * (name not in FIRST)]
-        )
-        for name, one in SNIPPETS.items()
-    ],
+    [pytest.param(one, id=name, marks=[pytest.mark.full] * (name not in AT_ONCE)) for name, one in SNIPPETS.items()],
 )
 def test_each_is_told_right_from_wrong(snippet: Wild) -> None:
     """A snippet that is right is called right, and with a mistake in it wrong; what cannot go in is refused by name."""

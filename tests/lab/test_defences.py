@@ -53,7 +53,7 @@ FIRST = {
     "makes_shared_memory",
     "takes_a_signal",
 }
-FULL = [pytest.mark.full, pytest.mark.long]
+FULL = [pytest.mark.full]
 
 
 def test_every_row_is_planted() -> None:
@@ -86,7 +86,6 @@ def test_a_cheat_works_against_a_simple_grader(cheat: Cheat) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long
 @pytest.mark.parametrize(("how", "text"), [("grade", WRONG), ("ahead", WRONG), ("next", RIGHT), ("speed", SLOW)])
 def test_a_simple_grader_can_tell(how: str, text: str) -> None:
     """What does not cheat has no points there where it should not: a grader that gives them to all would show nothing."""

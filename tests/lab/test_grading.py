@@ -365,7 +365,6 @@ def test_the_same_seed_for_a_class(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long
 def test_gradescope_grades(tmp_path: Path) -> None:
     """What `make` packs grades a submission where Gradescope mounts it; without a grade there is no results.json."""
     lab = ready(lab_in(tmp_path / "lab"))
@@ -393,7 +392,6 @@ def test_gradescope_grades(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long
 def test_workers_that_are_killed(tmp_path: Path) -> None:
     """A scheduler of one's own serves as well; a text that takes its worker with it again and again is not graded, and nothing waits."""
     import distributed

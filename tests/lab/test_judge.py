@@ -89,7 +89,7 @@ FALLS = {
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("criterion", ["memory", *(pytest.param(n, marks=pytest.mark.long) for n in [*FALLS][1:])])
+@pytest.mark.parametrize("criterion", [*FALLS])
 def test_each_criterion_has_its_reason(criterion: str) -> None:
     """A mistake costs the points of its own criterion; what keeps a text from being run costs all."""
     (old, new), forbid, says = FALLS[criterion]
@@ -102,7 +102,7 @@ def test_each_criterion_has_its_reason(criterion: str) -> None:
 
 
 def _planted(rows: tuple[Cheat, ...] | tuple[Act, ...]) -> list[object]:
-    full = [pytest.mark.full, pytest.mark.long]
+    full = [pytest.mark.full]
     return [pytest.param(row, id=row.name, marks=[] if row.name in FIRST else full) for row in rows]
 
 

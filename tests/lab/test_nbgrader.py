@@ -33,7 +33,6 @@ def nbgrader(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.full
-@pytest.mark.long
 def test_nbgrader_validates_and_cuts(tmp_path: Path, nbgrader: Path) -> None:
     """The source notebook passes `nbgrader validate`; `generate_assignment` hands out what `make` hands out, and no secret beside it."""
     lab_in(tmp_path / "source" / "axpy")

@@ -45,7 +45,6 @@ def grade(label: str, text: str, seed: bytes, compiler: str) -> Sequence[Mark]:
 
 
 @pytest.mark.full
-@pytest.mark.long
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 @pytest.mark.parametrize("label", SHIPPED)
 def test_a_right_kernel_has_all_points_for_every_seed(label: str, compiler: str) -> None:
@@ -99,7 +98,6 @@ def _survivors(label: str, text: str, most: int) -> tuple[int, list[Mutant]]:
 
 
 @pytest.mark.full
-@pytest.mark.long
 @pytest.mark.parametrize(("label", "text"), [("axpy/cpp", RIGHT), ("lltm/fused", registry["lltm/fused"].cpp)])
 def test_mutants_fall(label: str, text: str) -> None:
     """At least 95 of 100, and the others are named."""

@@ -145,7 +145,6 @@ def _tried(lab: Lab) -> dict[str, bool]:
 
 
 @pytest.mark.full
-@pytest.mark.long
 def test_a_lab_with_a_gap(tmp_path: Path) -> None:
     """A wrong kernel that falls by nothing, or by another criterion, is told, and the lab grades nobody; mended, it does."""
     text = KERNEL.partition("\n")[2]
@@ -164,7 +163,6 @@ def test_a_lab_with_a_gap(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_the_labs_that_ship_are_green(tmp_path: Path, name: str) -> None:
     """Their solutions get all points, their starters and wrong kernels fall as they say, hardly a mutant survives.
@@ -181,7 +179,6 @@ def test_the_labs_that_ship_are_green(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in CUDA])
 def test_no_cheat_of_the_catalogue_passes(name: str) -> None:
     """Each loses points for the reason that it names, or by what it computes, and none because it merely does not compile."""
@@ -212,7 +209,6 @@ def test_no_cheat_of_the_catalogue_passes(name: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long
 def test_teaching_with_this(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make, break, hand out, collect, grade, report: every cell of the notebook runs, and its claims are asserted in it."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -627,13 +627,9 @@ def test_03_3() -> None:
     hold(judged, right, {"It is right, and still makes more than one matrix product": wrong})
 
 
-def first_at_once(*answers: tuple[Any, ...]) -> list[Any]:
-    """Leave answers to `make test-all`, since each has to be built, and all but the first to one that takes its time."""
-    later = pytest.mark.full, pytest.mark.long
-    return [
-        pytest.param(*answers[0], marks=pytest.mark.full),
-        *(pytest.param(*answer, marks=later) for answer in answers[1:]),
-    ]
+def at_leisure(*answers: tuple[Any, ...]) -> list[Any]:
+    """Leave answers to `make test-all`, since each has to be built."""
+    return [pytest.param(*answer, marks=pytest.mark.full) for answer in answers]
 
 
 @pytest.fixture
@@ -688,7 +684,7 @@ NEG = "load(z + s).neg()"
 @pytest.mark.full
 @pytest.mark.parametrize(
     "change",
-    first_at_once(
+    at_leisure(
         (lambda row: fast_row(),),
         (lambda row: fast_row((LOOP, LOOP.replace("s < S;", "s + V::size() <= S;"))).replace("for (", "int64_t s = 0;\n  for (", 1)
             .replace("int64_t s = 0; s +", "; s +") + row.replace("int64_t s = 0;", ";"),),
@@ -716,7 +712,7 @@ SLOW = "It is right, but not four times as fast as the loop"
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    first_at_once(
+    at_leisure(
         (lambda row: row.replace("const T i =", "using V = at::vec::Vectorized<T>;\n    const T i ="), SLOW),
         (lambda row: row, "'cell/mine' still says what 'cell/loop' says."),
         (lambda row: f"  // at::vec::Vectorized<T>\n{row}", "'cell/mine' still says what 'cell/loop' says."),
@@ -760,7 +756,7 @@ at::parallel_for(0, pieces, 1, [&](int64_t first, int64_t last) {
 @pytest.mark.full
 @pytest.mark.parametrize(
     "body",
-    first_at_once(
+    at_leisure(
         (SHARED("std::max<int64_t>(1, GRAIN / std::max<int64_t>(1, S))"),),
         (SHARED("GRAIN / (S + 1)"),),
         (SHARED("at::divup(GRAIN, S + !S)"),),
@@ -791,7 +787,7 @@ SMALL, ALONE, FIXED = (
 
 @pytest.mark.parametrize(
     ("body", "said"),
-    first_at_once(
+    at_leisure(
         (SHARED("GRAIN"), ALONE),
         (SERIAL, "'cell/mine' still says what 'cell/loop' says."),
         (f"  // at::parallel_for(0, B, GRAIN / S, f)\n{SERIAL}", "'cell/mine' still says what 'cell/loop' says."),
@@ -880,7 +876,7 @@ NARROW = "It is right and calls nothing, but takes one float at a time."
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    first_at_once(
+    at_leisure(
         (RATE_OF_TURN, "rate * new_m[i]", SOLVED),
         (f"{RATE_OF_TURN} / new_u[i]", "new_m[i] / new_u[i] * rate", SOLVED),
         (RATE_OF_TURN, "std::min(rate, 1.0f) * new_m[i]", SOLVED),
@@ -1041,7 +1037,7 @@ BLOCKS = f"""
 
 @pytest.mark.parametrize(
     ("body", "said"),
-    first_at_once(
+    at_leisure(
         (ALONG, SOLVED),
         (ALONG.replace("std::vector<float> state(S, 0.0f);", "std::vector<float> all(S); float* __restrict state = all.data();"), SOLVED),
         ("for (int64_t n = 0; n < T * S; ++n) y[n] = 0.1f * x[n];\n"
@@ -1079,7 +1075,7 @@ OWN_PART = "{ const float *from = x_p + part * n / parts, *to = x_p + (part + 1)
 
 @pytest.mark.parametrize(
     ("body", "said"),
-    first_at_once(
+    at_leisure(
         (f"{{ float sum = 0; {EACH} sum += x_p[i] * x_p[i]; sums[part] = sum; }}", SOLVED),
         (f"{{ float sum = 0;\n#pragma omp simd reduction(+:sum)\n{EACH} sum += x_p[i] * x_p[i]; sums[part] = sum; }}", SOLVED),
         (f"sums[part] = [=] {{ float sum = 0; {EACH} sum += x_p[i] * x_p[i]; return sum; }}();", SOLVED),
@@ -1259,7 +1255,7 @@ EMPTY = (
 
 @pytest.mark.parametrize(
     "changes",
-    first_at_once(
+    at_leisure(
         (LEAN,),
         ((*LEAN, (Z, "return at::silu(x) * y;")),),
         ((*LEAN, (Z, "at::Tensor z = at::sigmoid(x);\n  z.mul_(x).mul_(y);\n  return z;")),),
@@ -1297,7 +1293,7 @@ PRODUCTS = (
 
 @pytest.mark.parametrize(
     ("changes", "saves", "said"),
-    first_at_once(
+    at_leisure(
         ((("& s, std", "&, std"), AGAIN_S), (), STILL_HOLDS),
         ((), (), "'gate/mine' still says what 'gate/keeps' says."),
         (PRODUCTS, (), STILL_HOLDS),
@@ -1358,7 +1354,7 @@ def from_z(z: str, *more: tuple[str, str]) -> li.Kernel:
 
 @pytest.mark.parametrize(
     "make",
-    first_at_once(
+    at_leisure(
         (lambda: once(),),
         (lambda: once((TAKES, TAKES.replace("& x,", "& y,").replace("& y, const at::Tensor& s", "& x, const at::Tensor& s")),
                       saves=("y", "w", "x")),),
@@ -1393,7 +1389,7 @@ EXTRA = (TAKES, TAKES.replace("statistics,", "statistics, const at::Tensor& extr
 
 @pytest.mark.parametrize(
     ("make", "said"),
-    first_at_once(
+    at_leisure(
         (lambda: from_z("const auto again = &convolution;\n  const at::Tensor d_z = again(x, w), z = d_z;"), STILL),
         (lambda: mine(FUSED), "'conv_bn/mine' still says what 'conv_bn/fused' says."),
         (lambda: mine(FUSED, (AGAIN, f"{AGAIN}  // no convolution any more")), "'conv_bn/mine' still says"),
@@ -1615,7 +1611,7 @@ OTHER = "answer.pt is not the new_h of the trained cell."
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    first_at_once(
+    at_leisure(
         ("", "", SOLVED),
         ("import lltm_mine\n", "import lltm_mine, lltm_inline\n", UNSAVED),
         ("new_cell", "_", SOLVED),

@@ -19,13 +19,13 @@ from lltm_inline.errors import CheckError, LltmInlineError
 from lltm_inline.model.registry import Kernel, Op, registry
 from lltm_inline.tables.counts import Counts
 from tests.notebooks.player import exercises
-from tests.notebooks.test_answers import NOTEBOOKS, NOTHING_YET, conditions, first_at_once, hold, taught, told
+from tests.notebooks.test_answers import NOTEBOOKS, NOTHING_YET, at_leisure, conditions, hold, taught, told
 from tests.tiny import forget
 
 pytestmark = pytest.mark.usefixtures("quick_compiler")
 
 #: CI takes some answers of each exercise.
-SOME = pytest.mark.parametrize("step", [pytest.param(6, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)])
+SOME = pytest.mark.parametrize("step", [pytest.param(6, id="some"), pytest.param(1, id="all")])
 
 _INCLUDE = re.compile(r"^#include .*\n", re.MULTILINE)
 
@@ -609,7 +609,7 @@ LAUNCHERS: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("want", "cuda", "cpp"), first_at_once(*LAUNCHERS))
+@pytest.mark.parametrize(("want", "cuda", "cpp"), at_leisure(*LAUNCHERS))
 def test_10_3(want: str, cuda: list[tuple[str, str]], cpp: list[tuple[str, str]]) -> None:
     """A launch function of any name, order and size of blocks; what it leaves out is found where it matters."""
     names = taught("10.1", "scale", "KERNEL", "BACKWARD", "code", "copies", re=re, li=li)

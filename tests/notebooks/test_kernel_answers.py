@@ -27,7 +27,6 @@ from tests.tiny import forget
 
 pytestmark = [
     pytest.mark.full,
-    pytest.mark.long,
     pytest.mark.usefixtures("quick_compiler", "ops_of_lesson_13", "shift"),
 ]
 

@@ -26,7 +26,6 @@ def test_shipped_kernel_is_right(name: str) -> None:
     assert_right(name)
 
 
-@pytest.mark.long
 @needs("clang++")
 @pytest.mark.parametrize("name", LOOPS)
 def test_clang_makes_the_same_of_it(name: str) -> None:

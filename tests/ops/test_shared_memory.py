@@ -37,7 +37,7 @@ def test_shipped_kernels_are_right(name: str) -> None:
 
 @pytest.mark.full
 @needs("nvcc")
-@pytest.mark.parametrize("with_widths", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.parametrize("with_widths", [False, True])
 def test_nvcc_takes_the_same_texts(with_widths: bool) -> None:
     """The very texts compile for a GPU, with all widths that their docstrings name."""
     base = {name: li.registry[name] for name in NAMES}
@@ -64,7 +64,7 @@ def test_softmax_does_not_overflow() -> None:
         pytest.param(
             one,
             id=one.name,
-            marks=() if one.name == "block_sum:missing_barrier" else (pytest.mark.full, pytest.mark.long),
+            marks=() if one.name == "block_sum:missing_barrier" else pytest.mark.full,
         )
         for one in PLANTED.values()
     ],

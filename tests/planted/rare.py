@@ -24,6 +24,11 @@ def product_and_sum(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     return x * w, x + w
 
 
+def bytes_of(randn: Callable[..., Tensor], N: int) -> tuple[Tensor]:
+    """Make bytes that are small."""
+    return (randn(N).abs().mul(9).to(torch.uint8),)
+
+
 def growth(x: Tensor) -> Tensor:
     """Compute (exp(x) - 1) / x, which is 1 at 0."""
     some = torch.where(x == 0, torch.ones_like(x), x)
@@ -50,6 +55,16 @@ OPS = {
             "(Tensor x, Tensor w) -> Tensor y",
             lambda x, w: torch.hypot(x * w, torch.ones_like(x)),
             dict.fromkeys("xwy", "..."),
+        ),
+        Op("rare_maximum", "(Tensor x, Tensor w) -> Tensor y", torch.maximum, dict.fromkeys("xwy", "...")),
+        Op("rare_largest", "(Tensor x) -> Tensor y", lambda x: x.amax(1), {"x": "B F", "y": "B"}),
+        Op(
+            "rare_bytes",
+            "(Tensor[uint8] x) -> Tensor[float32] y",
+            lambda x: x.float().sum(),
+            {"x": "N", "y": ""},
+            inputs=bytes_of,
+            differentiable=False,
         ),
         Op("rare_image", "(Tensor x) -> Tensor y", lambda x: 2 * x, dict.fromkeys("xy", "N C H W")),
         Op(
@@ -466,6 +481,41 @@ class _TwoOfFour(_Training):
     wrong_when = (True, True, False, False)
 
 
+class _OneRowOfGradients(torch.autograd.Function):
+    """Take the gradient for one that has a stride of 0 everywhere, as `y.sum()` makes it, where `y.sum(0)` has made it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Compute 2 x."""
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx: Any, d_y: Tensor) -> Tensor:
+        """Give the gradient of one column to all, where the first axis is expanded."""
+        first = d_y if d_y.stride(0) else d_y[:, :1].expand(d_y.shape)
+        return 2 * first.contiguous()
+
+
+def drops_nan_of_x(x: Tensor, w: Tensor) -> Tensor:
+    """Compare as C++ does: NaN is not larger than anything."""
+    return torch.where(x > w, x, w)
+
+
+def not_in_inference(x: Tensor) -> Tensor:
+    """Take another way where nothing is recorded."""
+    return x.square() if torch.is_inference_mode_enabled() else 2 * x
+
+
+def leaves_out_the_end(x: Tensor) -> Tensor:
+    """Take the largest of a long row in blocks of eight."""
+    return x[:, : x.shape[1] // 8 * 8].amax(1) if x.shape[1] > 60_000 else x.amax(1)
+
+
+def sum_of_bytes(x: Tensor) -> Tensor:
+    """Add up in 12 bits."""
+    return (x.int().sum() % (1 << 12)).float() if x.numel() < 20 else x.float().sum()
+
+
 def two_in_one(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """Compute both results into one tensor."""
     y, z = torch.stack(product_and_sum(x, w)).unbind()
@@ -582,7 +632,15 @@ _ALL = (
     _rare("rare_triple", whole_in_double, "integers in double", "parity", "y", "large whole numbers", "want 182040237569502153"),
     _rare("rare_keys", keys_in_double, "keys in double", "parity", "y", "wrong with whole numbers beyond 2^31 and 2^53", "want 27021"),
     _rare("rare_keys", keys_in_int, "keys of 32 bits", "parity", "y", "wrong with whole numbers beyond 2^31 and 2^53", "int64_t"),
-    _rare("rare_pair", strides_of_the_other, "two layouts", "parity", "y", "wrong when inputs together are laid out differently"),
+    _rare("rare_pair", strides_of_the_other, "two layouts", "parity", "y", "where all tensors are contiguous, wrong when "),
+    _rare(
+        "rare_rows", _OneRowOfGradients.apply, "an expanded axis", "parity", "d_x", "d_y is expanded along its first axis",
+        name="one_row_of_gradients",
+    ),
+    _rare("rare_maximum", drops_nan_of_x, "NaN in one input", "parity", "y", "nan among x"),
+    _rare("rare_rows", not_in_inference, "no gradient wanted", "parity", "y", "wrong under torch.inference_mode()"),
+    _rare("rare_largest", leaves_out_the_end, "the largest is the last", "parity", "y", "the largest numbers in the last row"),
+    _rare("rare_bytes", sum_of_bytes, "bytes overflow", "parity", "y", "wrong with bytes all 255", "take them as int"),
     _rare("rare_rows", stride_for_length, "the stride of one row", "parity", "y", "B=1", "take lengths from size()"),
     _rare("rare_rows", share_of_nothing, "fewer rows than threads", "parity", "y", "the share of a thread is 0"),
     _rare("rare_affine", _TwoOfFour.apply, "two gradients of four", "parity", "d_w", "wrong when only d_x, d_w", name="two_of_four"),

@@ -2,7 +2,7 @@
 
     python -m tests.platforms                all of them; each is written down in results.json and docs/platforms.md
     python -m tests.platforms Colab oldest   these alone
-    python -m tests.platforms --ci           those that CI tries in each run; nothing is written down
+    python -m tests.platforms --ci 5         that one of CI's that has its turn in run 5; nothing is written down
     --keep DIR                               leaves the environments there, some 5 GB each, for the next time
 
 It ends with 1 where a cell is not as it must be, or where an install has changed what Colab or Kaggle has.
@@ -180,22 +180,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Try the environments, two at a time."""
     parser = argparse.ArgumentParser(prog="python -m tests.platforms", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(each.name for each in ENVIRONMENTS)}")
-    parser.add_argument("--ci", action="store_true", help="those that CI tries")
+    parser.add_argument("--ci", type=int, metavar="N", help="that one of CI's that has its turn in run N")
     parser.add_argument("--keep", metavar="DIR", type=Path, help="leave the environments there")
     options = parser.parse_args(arguments)
     unknown = set(options.names) - {each.name for each in ENVIRONMENTS}
     if unknown:
         parser.error(f"no environment {', '.join(sorted(unknown))}")
-    chosen = [
-        each for each in ENVIRONMENTS if (each.ci if options.ci else not options.names or each.name in options.names)
-    ]
+    chosen = [each for each in ENVIRONMENTS if not options.names or each.name in options.names]
+    if options.ci is not None:
+        turns = [each for each in ENVIRONMENTS if each.ci]
+        chosen = [turns[options.ci % len(turns)]]
     with tempfile.TemporaryDirectory(prefix="lltm_inline-platforms-") as scratch:
         directory = options.keep or Path(scratch)
         wheel = wheel_of(Path(scratch))
         with ThreadPoolExecutor(2) as pool:
             tried = [pool.submit(try_out, each, wheel, directory, keep=bool(options.keep)) for each in chosen]
             for each in as_completed(tried):
-                if each.exception() is None and not options.ci:
+                if each.exception() is None and options.ci is None:
                     write_down(each.result())
     failures = [str(each.exception()) for each in tried if each.exception() is not None]
     trials = [each.result() for each in tried if each.exception() is None]

@@ -28,7 +28,7 @@ class Environment:
         compiler: the name that CXX has; empty where the first one that is found serves.
         how: `"kernel"` or `"shell"`, as `walk` takes it.
         untouched: an install must not change what is there, as others use it.
-        ci: it is tried in each run of CI.
+        ci: CI tries it, each run one of these in turn.
         floors: each dependency is installed in the oldest version that pyproject.toml allows.
         notebook: a notebook below `notebooks` whose cells run, too.
     """

@@ -118,7 +118,7 @@ def test_dtypes_of_single_tensors_are_held() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["kind_rows", pytest.param("kind_reduce", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["kind_rows", "kind_reduce"])
 def test_pybind11_binds_them_too(name: str) -> None:
     """The classic binding takes and returns the same types, and is held to the same dtypes and shapes."""
     report = li.check(registry[f"{name}/cpp"].replace(binding="pybind11"), progress=False)

@@ -100,7 +100,7 @@ WRONG_SOME = (
 #: With other compilers, and with the library's own way from stack to stack: names of kernels, none for all, and flags.
 OTHERWISE = [
     pytest.param(QUICK, False, (), id="clang++ some"),
-    pytest.param(QUICK, True, (), id="clang++", marks=pytest.mark.long),
+    pytest.param(QUICK, True, (), id="clang++"),
     pytest.param(QUICK, False, (UCONTEXT,), id="ucontext"),
     pytest.param("g++-11", True, (), id="g++-11"),  # it does not tell of branches; Colab has it
 ]
@@ -114,7 +114,6 @@ def test_right_kernels(op: Op) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long
 @pytest.mark.parametrize(("compiler", "is_all", "flags"), OTHERWISE)
 def test_right_kernels_otherwise(op: Op, compiler: str | None, is_all: bool, flags: tuple[str, ...]) -> None:
     """The same with another compiler, and with another way to change stacks."""
@@ -202,7 +201,6 @@ def require_reports(planted: list[Planted], run: Callable[[torch.Tensor, int], t
 
 @pytest.mark.full
 @needs("nvcc")
-@pytest.mark.long
 @pytest.mark.parametrize("kind", ["right", "teaching"])
 def test_right_kernels_compile_for_a_gpu(op: Op, kind: str) -> None:
     """nvcc takes the same texts."""
@@ -228,7 +226,6 @@ def test_right_kernels_on_a_gpu(op: Op, kind: str) -> None:
     assert not wrong, wrong
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("compiler", "run"),
     [
@@ -510,7 +507,6 @@ at::Tensor forward(const at::Tensor& x, int64_t which) {
 
 
 @pytest.mark.full
-@pytest.mark.long
 def test_revisions_of_a_torch_free_text_side_by_side(op: Op, watched: Watched) -> None:
     """The second compiles one file, and each is a library of its own; what the compiler says of either file is kept."""
     kernel, flags = Kernel("planted/free", **TORCH_FREE), ["-O0"]

@@ -12,7 +12,7 @@ from ...base.arguments import REAL_DTYPES, plural
 from ...model.registry import Op
 from ...tables.words import ONLY
 from ..compare import dtype_name
-from .layouts import CHANNELS_LAST, UNLIKE, UNLIKE_EACH
+from .layouts import CHANNELS_LAST, EXPANDED
 from .values import VALUES
 
 Size = tuple[int, ...]
@@ -24,6 +24,8 @@ EDGES = (7, 16, 19, 127, 128, 129)
 #: The groups of the cases that are large enough for several threads, and run on as many as torch has; those of the second
 #: are run again and again, as threads do not get in each other's way every time.
 MANY, THREADS = "many", "threads"
+#: How a call is made: as in training, and as where no gradient is wanted.
+MODES = ("", "no_grad", "inference_mode")
 #: More than an integer of 32 bits holds: there the last is 0, and the others are of the other sign.
 LARGE = (2**31 + 1, -(2**31) - 1, 2**40)
 
@@ -48,6 +50,8 @@ class Case:
         members: of each list no more than so many.
         view: shape of the tensors that may have any; None for one axis.
         given: the very inputs of the example that the op was made of.
+        laid: layouts of inputs, and of incoming gradients (`d_y`), by name; the others are contiguous.
+        mode: one of `MODES`: with another than the first no gradient is wanted.
     """
 
     group: str = field(compare=False)
@@ -65,6 +69,13 @@ class Case:
     members: int | None = None
     view: tuple[int, ...] | None = None
     given: bool = False
+    laid: tuple[tuple[str, str], ...] = ()
+    mode: str = ""
+
+    @property
+    def has_ties(self) -> bool:
+        """True where equal numbers may stand among the inputs, so that the largest, say, is not one alone."""
+        return bool(self.values) or any(layout in EXPANDED for _, layout in self.laid)
 
     @property
     def plain(self) -> bool:
@@ -81,11 +92,17 @@ class Case:
         """True where a number is among `LARGE`."""
         return any(number in LARGE for _, number in self.numbers)
 
-    def layout_of(self, name: str, index: int) -> str:
-        """Return how an input lies in memory, the op's first or a later one."""
+    def layout_of(self, name: str) -> str:
+        """Return how an input lies in memory."""
+        if self.laid:
+            return dict(self.laid).get(name, "contiguous")
         if self.only not in ("", name):
             return "contiguous"
-        return UNLIKE_EACH[index % len(UNLIKE_EACH)] if self.layout == UNLIKE else self.layout
+        return self.layout
+
+    def layout_of_grad(self, name: str) -> str:
+        """Return how the incoming gradient of a result lies in memory."""
+        return dict(self.laid).get(f"d_{name}", self.grads)
 
     def describe(self, op: Op) -> str:
         """`B=3, F=17, S=5, float64, inputs transposed`."""
@@ -141,9 +158,12 @@ _PLAIN = Case("", ())
 _STRIDES = "it ignores strides: call .contiguous() first (and keep the result in a variable), or index with them"
 _OF_ONE = "the stride of an axis of one element is anything, .contiguous() or not: take lengths from size(), not from stride()"
 _OF_LAYOUT = {
-    **dict.fromkeys(("transposed", "strided", "padded", CHANNELS_LAST, UNLIKE), _STRIDES),
+    **dict.fromkeys(("transposed", "strided", "padded", CHANNELS_LAST), _STRIDES),
     "misaligned": "it relies on alignment: use unaligned vector loads",
     "expanded": "a gradient from .sum() has stride 0: call .contiguous() on it before reading through a pointer",
+    **dict.fromkeys(
+        EXPANDED, "an axis that .sum() or expand made has stride 0: call .contiguous(), or index with strides"
+    ),
 }
 
 
@@ -155,6 +175,17 @@ def _of_layout(case: Case, seen: Evidence) -> str:
     who = f"{' or '.join(guilty)} is" if guilty else "inputs together are"
     advice = _OF_ONE if case.layout == "transposed" and seen.contiguous else _OF_LAYOUT[case.layout]
     return f"right for contiguous inputs, wrong when {who} {case.layout}: {advice}"
+
+
+def _laid(case: Case) -> str:
+    return ", ".join(f"{name} {layout}" for name, layout in case.laid)
+
+
+def _of_laid(case: Case, seen: Evidence) -> str:
+    """Name the tensors without whose layout it is right: all others lie plainly by then."""
+    advice = dict.fromkeys(_OF_LAYOUT[layout] for _, layout in case.laid)
+    named = " and ".join(f"{name} is {layout}" for name, layout in case.laid)
+    return f"right where all tensors are contiguous, wrong when {named}: {'; '.join(advice)}"
 
 
 def _of_values(case: Case, seen: Evidence) -> str:
@@ -199,6 +230,12 @@ DEVIATIONS = (
     ),
     VIEW,
     LAYOUT,
+    Deviation("laid", lambda case, op: _laid(case), _of_laid),
+    Deviation(
+        "mode",
+        lambda case, op: f"under torch.{case.mode}()",
+        lambda case, seen: f"right where gradients are recorded, wrong under torch.{case.mode}()",
+    ),
     Deviation(
         "gain",
         lambda case, op: f"inputs times {case.gain:g}",

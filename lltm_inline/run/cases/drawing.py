@@ -19,6 +19,7 @@ from ...model.registry import Op
 from ..compare import dtype_name
 from ..function import differentiable, each
 from .case import Case
+from .layouts import alike
 from .values import VALUES, takes
 
 #: A seed that no kernel uses: one that reseeds torch with it would draw the reference's numbers.
@@ -85,7 +86,8 @@ def make_inputs(op: Op, case: Case) -> tuple[Any, ...]:
             )
         elif case.values and case.only in ("", argument.name) and takes(argument, case.values, case.dtype):
             value = each(value, partial(_with_values, name=case.values, signed=op.corners))
-        made.append(value)
+        laid = dict(case.laid).get(argument.name, "")
+        made.append(each(value, partial(alike, layout=laid)) if laid else value)
     return tuple(made)
 
 
@@ -119,6 +121,8 @@ def _with_values(value: Tensor, name: str, signed: bool) -> Tensor:
     if value.dtype not in values.dtypes or (not (signed or value.is_complex()) and is_yes_or_no(value)):
         return value
     parts = torch.view_as_real(value) if value.is_complex() else value
+    if values.last and not callable(values.numbers):
+        return _with_last(value, values.numbers[0])
     flat = parts.clone().flatten()
     places = slice(1 if values.mixed and flat.numel() > 1 else 0, None, 2 if values.mixed else 1)
     found = values.numbers(flat.dtype, flat.numel()) if callable(values.numbers) else values.numbers
@@ -132,6 +136,16 @@ def _with_values(value: Tensor, name: str, signed: bool) -> Tensor:
     return torch.view_as_complex(filled) if value.is_complex() else filled
 
 
+def _with_last(value: Tensor, times: float) -> Tensor:
+    """Have the largest or the least number of all in the last row and column; of shares and the like it stays among the others."""
+    if not value.numel() or not value.dim():
+        return value
+    most = times * value.abs().max() if _is_any(value) else value.max() if times > 0 else value.min()
+    value = value.clone()
+    value[-1] = value[..., -1] = most
+    return value
+
+
 def make_grads(op: Op, case: Case, outputs: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> tuple[Tensor, ...]:
     """Make the incoming gradients of a case; expanded ones hold one value each."""
     draw = generator(op.name, case.size, "grads")
@@ -139,4 +153,5 @@ def make_grads(op: Op, case: Case, outputs: Sequence[Tensor], dtypes: Sequence[t
         pairs = enumerate(zip(outputs, dtypes, strict=True))
         return tuple(torch.full(output.shape, 0.75 + number, dtype=dtype) for number, (output, dtype) in pairs)
     grads = (torch.randn(output.shape, dtype=torch.float64, generator=draw) for output in outputs)
-    return tuple(grad.to(dtype) for grad, dtype in zip(grads, dtypes, strict=True))
+    laid = [case.layout_of_grad(result.name) for result in op.signature.results]
+    return tuple(alike(grad.to(dtype), how) for grad, dtype, how in zip(grads, dtypes, laid, strict=True))

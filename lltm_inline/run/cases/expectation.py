@@ -19,6 +19,7 @@ from ...workers import steps
 from ..function import as_tuple, differentiable, each, gradients_of
 from .case import Case
 from .drawing import SECRET, SEED, make_grads, make_inputs, seeded
+from .layouts import EXPANDED
 from .values import FINITE_IS_RIGHT, LOSE_DIGITS
 
 _WIDE = {
@@ -219,8 +220,10 @@ def expect(op: Op, case: Case) -> Expected:
         Exception: whatever the reference raises for this size.
     """
     grads = case.grads if case.grads == "expanded" else "contiguous"
-    # The reference sees all tensors contiguous, and computes all gradients.
-    seen = replace(case, layout="contiguous", grads=grads, only=case.only if case.values else "", wanted=())
+    # The reference sees all tensors contiguous, and computes all gradients; of layouts those count that make elements equal.
+    laid = tuple(one for one in case.laid if one[1] in EXPANDED)
+    only = case.only if case.values else ""
+    seen = replace(case, layout="contiguous", laid=laid, mode="", grads=grads, only=only, wanted=())
     key = (op.name, op.schema, op.differentiable, op.reference, op.inputs, seen, SECRET.get())
     known = _expected.get(key)
     if known is None:

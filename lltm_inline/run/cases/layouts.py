@@ -13,8 +13,18 @@ from ..function import differentiable
 
 LAYOUTS = ("transposed", "strided", "padded", "misaligned")
 CHANNELS_LAST = "channels last"
-#: Each input in the next of these layouts: a kernel that takes the strides of one for those of another is right where all are alike.
-UNLIKE, UNLIKE_EACH = "laid out differently", ("transposed", "padded", "strided")
+#: All rows, or all columns, are one: the stride of that axis is 0, as `y.sum(0)` and `expand` make it. By name, which axis that is.
+EXPANDED = {"expanded along its first axis": 0, "expanded along its last axis": -1}
+
+
+def alike(value: Tensor, layout: str) -> Tensor:
+    """Make all rows or columns of a tensor one, where the layout wants it: of numbers that add up exactly, none of them 0 or 1."""
+    if layout not in EXPANDED or not value.dim() or not value.numel():
+        return value
+    one = value.narrow(EXPANDED[layout], 0, 1)
+    if one.is_floating_point() and not bool(((one == 0) | (one == 1)).all()):
+        one = torch.where(one.isfinite() & (one != 0), ((8 * one).floor() + 0.5) / 8, one)
+    return one.expand(value.shape).clone()
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +51,11 @@ def place(value: Tensor, layout: str, device: str) -> Placed:
         storage = value.new_full((value.numel() + 64,), filler)
         storage[0] = value.flatten()[0]
         tensor = storage[0].expand(shape)
+    elif layout in EXPANDED and value.dim() and value.numel():
+        storage = value.narrow(EXPANDED[layout], 0, 1).clone()
+        tensor = storage.expand(shape)
+        if not torch.equal(tensor.nan_to_num(), value.nan_to_num()):  # an op whose inputs are made of each other
+            return place(value, "contiguous", device)
     elif layout == CHANNELS_LAST and value.dim() >= 4:
         storage = value.movedim(1, -1).contiguous().flatten().clone()
         tensor = storage.view(shape[0], *shape[2:], shape[1]).movedim(-1, 1)

@@ -91,13 +91,13 @@ def _rounds_otherwise(known: Expected, name: str, got: Tensor) -> Tensor:
     found, open_ = got == known.narrow[name], (others != known.wide[name]).any(0)
     if open_.sum() <= max(1, _FEW * open_.numel()):  # it is rare, or the least change changes all
         found |= open_ & (others == got).any(0)
-    elif known.case.values and not known.op.corners:  # the indices of equal ones stand in any order
+    elif known.case.has_ties and not known.op.corners:  # the indices of equal ones stand in any order
         found |= open_
     return found
 
 
 def _jumps(known: Expected, name: str, got: Tensor) -> Tensor | bool:
-    if not known.case.values:
+    if not known.case.has_ties:
         return False
     want = known.wide[name]
     limit = max(_JUMP * want.abs().max().item(), _LEAST_JUMP) if want.numel() else 0.0
@@ -109,7 +109,7 @@ def _in_another_order(known: Expected, name: str, got: Tensor) -> bool:
     """Excuse a result with the right elements elsewhere, if the reference has them elsewhere at the least change, too."""
     want, near = known.wide[name], partial(torch.allclose, rtol=_JUMP, atol=_LEAST_JUMP, equal_nan=True)
     if (
-        not known.case.values
+        not known.case.has_ties
         or want.is_complex()
         or not near(*(one.to(want.dtype).flatten().sort().values for one in (got, want)))
     ):

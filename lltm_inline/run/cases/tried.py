@@ -21,8 +21,8 @@ from ..function import differentiable
 from .case import EDGES, MANY, THREADS, Case, Size, dtypes_of, edge_axis, elements, prime_size, with_extent
 from .drawing import make_inputs, seeded
 from .expectation import Expected, as_finite, expect, leaves_of
-from .layouts import CHANNELS_LAST, LAYOUTS, UNLIKE
-from .values import INTEGERS, MASKS, OF_CORNERS, VALUES, WIDE, takes
+from .layouts import CHANNELS_LAST, LAYOUTS
+from .values import INTEGERS, LAST, MASKS, OF_CORNERS, VALUES, WIDE, takes
 
 #: What is tried of an argument that is no tensor, by its type.
 _NUMBERS = {"float": (0.0, 1.0, -1.0, 0.1), "int": (0, 1, -1), "bool": (False, True)}
@@ -83,6 +83,8 @@ def size_cases(op: Op, sizes: Sequence[Size] | None) -> list[Case]:
         for extents, dtype in ((LONG, both[-1]), (BLOCKS, both[0]))
         if (size := _first(op, [with_extent(small, axis, extent) for extent in extents], _MOST_ELEMENTS))
     ]
+    longest = [case for case in cases if case.group == LONG_AXIS and max(case.size) in LONG]
+    cases += [replace(case, values=values) for case in longest for values in LAST]
     # Enough for the parallel paths: above the grain of a block, and above one in the number of rows.
     if count > 1:
         first = with_extent(with_extent(small, edge, 129), 0, MANY_ROWS)
@@ -121,15 +123,13 @@ def layout_cases(op: Op, size: Size) -> list[Case]:
     outputs = [output.name for output in op.signature.outputs]
     if len(outputs) > 1 and op.gradients:
         cases += [Case("one output", size, used=(name,)) for name in outputs]
-    cases = [replace(case, dtype=dtype) for case in cases for dtype in both]
+    # Each in one dtype: in the other they are among the pairs.
+    cases = [replace(case, dtype=both[number % len(both)]) for number, case in enumerate(cases)]
     if not op.signature.changed:  # an input that is changed must not share its elements
         cases += [Case("strided", size, both[0], layout="expanded", values="1")]
     if any(len(shape.dims) > 3 for shape in op.shape_of.values()):
         cases += [Case("strided", size, both[0], layout=CHANNELS_LAST)]
         cases += [Case("grads strided", size, both[0], grads=CHANNELS_LAST)] if op.gradients else []
-    if len(tensors) > 1:  # one alone, when a kernel asks the first whether all are contiguous
-        cases += [Case("strided", size, both[0], layout="transposed", only=name) for name in tensors]
-        cases += [Case("strided", size, both[0], layout=UNLIKE)]
     # Of one row or column the stride is anything, and the tensor contiguous all the same.
     flat = [with_extent(size, axis, 1) for axis in range(len(size)) if len(size) > 1]
     cases += [Case("strided", one, both[0], layout="transposed") for one in flat if op.allows(one)]
@@ -137,7 +137,7 @@ def layout_cases(op: Op, size: Size) -> list[Case]:
     cases += [
         Case(VALUES[values].group, size, dtype, values=values)
         for values in VALUES
-        if values != WIDE
+        if values not in (WIDE, *LAST)
         for dtype in (both[:1] if values in MASKS else both)
         if (op.corners or values not in OF_CORNERS) and any(takes(one, values, dtype) for one in op.signature.inputs)
     ]

@@ -28,6 +28,7 @@ class Values:
         magnitude: by how much they amplify rounding; none for those that are not finite.
         mixed: whether every second element keeps its ordinary value.
         rows: whether whole rows have one number, where there are several rows.
+        last: whether the last row and column alone have one, so many times the largest number.
     """
 
     words: str
@@ -40,6 +41,7 @@ class Values:
     magnitude: float = 1
     mixed: bool = True
     rows: bool = False
+    last: bool = False
 
 
 def _extremes(dtype: torch.dtype, count: int) -> tuple[float, ...]:
@@ -62,6 +64,7 @@ def _large_integers(dtype: torch.dtype, count: int) -> tuple[int, ...]:
 
 
 _AT_ZERO = "the reference has an answer for 0, too: where is something divided by it, or its logarithm taken?"
+_AT_THE_END = "the end of the axis is left out: look at what is left over after whole vectors or blocks"
 _AT_INFINITY = "the reference has an answer for infinity, too"
 #: Where something is divided by an input; where exp() overflows in float32 (100) and in float64 (1e4), where squares and products
 #: do; and what is no number. The first that shows a mistake is told: what overflows loses digits, too.
@@ -126,6 +129,14 @@ VALUES = {
     ),
     "no": Values("masks all False", (0.0,), "nothing is masked there", "masks", (torch.bool,), mixed=False),
     "yes": Values("masks all True", (1.0,), "everything is masked there", "masks", (torch.bool,), mixed=False),
+    "255": Values(
+        "bytes all 255",
+        (255,),
+        "a sum or product of bytes overflows: take them as int or float first",
+        "digits",
+        (torch.uint8,),
+        mixed=False,
+    ),
     "integers": Values(
         "large whole numbers among the inputs",
         _large_integers,
@@ -141,6 +152,12 @@ VALUES = {
         (torch.int64,),
     ),
 }
+#: Of one long axis: a reduction that leaves out the end is right wherever the extreme is not there.
+LAST = {
+    "last": Values("the largest numbers in the last row and column", (1.5,), _AT_THE_END, "long", last=True),
+    "-last": Values("the least numbers in the last row and column", (-1.5,), _AT_THE_END, "long", last=True),
+}
+VALUES |= LAST
 #: For masks, for integers, and for 64 bits that hold data, one input at a time: see `wide_integers`.
 MASKS, WHOLE, WIDE = ("no", "yes"), "integers", "wide"
 NOT_FINITE, ZEROS = ("inf", "-inf", "-infs", "nan"), ("0", "0s")

@@ -1,0 +1,233 @@
+"""Why a result is wrong, in measured words: something that goes in is changed, and kernel and reference each answer.
+
+For a change d of an input, an incoming gradient or a number, the answers are
+
+    K = kernel(x + d) - kernel(x)        R = reference(x + d) - reference(x)
+
+What matters to the reference and not to the kernel (R != 0, K = 0) is not read, or is multiplied by nothing; what changes elements
+that it should not (K != 0 where R = 0) goes to another place; and K = c R says that it counts c times as much as it should.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..model.registry import Op
+from ..run.cases.case import Case, elements
+from ..run.cases.expectation import Expected, expect, quantities, results_of, run_reference, widen
+from ..run.function import differentiable
+from .runner import Call, Runner
+
+#: Of more elements it is not tried, and of so many from an end on it is told from where.
+_MOST, _FAR = 20_000, 64
+#: How far a number is moved; what of the reference's answer is too little to tell; and what of it the kernel may miss.
+_STEP, _LITTLE, _ROUNDING = 1e-2, 1e-5, 2e-2
+#: What of the reference's largest answer is none.
+_NOTHING = 1e-9
+#: How many times something may count, or one in so many; and how near to such a number it has to be.
+_TIMES, _NEAR = range(1, 9), 5e-3
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What is changed.
+
+    Attributes:
+        words: `x[:, M-1]`.
+        inputs, grads: with the change.
+    """
+
+    words: str
+    inputs: tuple[Any, ...]
+    grads: tuple[Tensor, ...]
+
+
+class _Trial:
+    """A kernel and its reference, in a case, and what both give for one quantity."""
+
+    def __init__(self, runner: Runner, case: Case, quantity: str) -> None:
+        self.runner, self.case, self.quantity, self.known = runner, case, quantity, expect(runner.op, case)
+        plain = _Change("", self.known.inputs, self.known.grads)
+        self.kernel, self.reference = self._kernel(plain), self._reference(plain)
+
+    def _kernel(self, change: _Change) -> Tensor:
+        runner = self.runner
+        leaves = runner.leaves(self.case, change.inputs, lambda name, value, layout: value.clone())
+        with runner.step("forward", Call(self.case, self.known, {}, leaves)):
+            outputs = results_of(runner.op, runner.function(*leaves), leaves)
+            named = dict(zip(runner.outputs, outputs, strict=True))
+            if self.quantity not in named:
+                grads = [grad.clone() for grad in change.grads]
+                found = runner.differentiate(self.case, self.known.used, leaves, outputs, grads)
+                named = {runner.gradients[at]: got for at, got in zip(runner.wanted(leaves), found, strict=True)}
+        return _double(named[self.quantity])
+
+    def _reference(self, change: _Change) -> Tensor:
+        inputs, grads = [*map(widen, change.inputs)], [*map(widen, change.grads)]
+        outputs, gradients = run_reference(self.runner.op, inputs, grads, self.known.used)
+        named = dict(zip(quantities(self.runner.op), (*outputs, *gradients), strict=True))
+        return _double(named[self.quantity])
+
+    def answers(self, change: _Change) -> tuple[Tensor, Tensor]:
+        """Return how much kernel and reference answer."""
+        pairs = (self._kernel(change), self.kernel), (self._reference(change), self.reference)
+        kernel, reference = ((after - before).nan_to_num(0.0, 0.0, 0.0) for after, before in pairs)
+        return kernel, reference
+
+    def ignores(self, change: _Change) -> bool:
+        """Tell whether the reference answers, and the kernel does not."""
+        kernel, reference = self.answers(change)
+        most = _most(reference)
+        return most > _LITTLE * max(_most(self.reference), 1e-30) and _most(kernel) < _ROUNDING * most
+
+
+def measured(runner: Runner, quantity: str, case: Case) -> list[str]:
+    """Say to what a wrong quantity does not answer as the reference does; nothing where it does, or where that cannot be tried.
+
+    Args:
+        runner: of the kernel.
+        quantity: a result or gradient whose values are wrong.
+        case: in which they are; of one that differs otherwise than by size, that difference is the reason.
+    """
+    known, plain = expect(runner.op, case), replace(case, used=(), wanted=()).plain
+    if known.random or elements(runner.op, case.size) > _MOST or not plain:
+        return []
+    try:
+        trial = _Trial(runner, replace(case, group=""), quantity)
+        changes = [*_wholes(runner.op, known, quantity)]
+        ignored = [change.words for change in changes if trial.ignores(change)]
+        if len(ignored) == len(changes) > 1:
+            return [f"nothing that goes in changes anything in {quantity}"]
+        if ignored:
+            return [f"{' and '.join(ignored)} {'changes' if len(ignored) == 1 else 'change'} nothing in {quantity}"]
+        return [*_slices(trial, known)][:1] or [*_shares(trial, known)][:1] or [*_places(trial, known)][:1]
+    except Exception:  # what raises for other numbers is no reason: nothing is said
+        return []
+
+
+def _double(value: Tensor | None) -> Tensor:
+    if value is None:
+        return torch.zeros(())
+    return value.detach().to("cpu", torch.complex128 if value.is_complex() else torch.float64)
+
+
+def _most(value: Tensor) -> float:
+    return value.abs().max().item() if value.numel() else 0.0
+
+
+def _moved(value: Tensor, place: Any = ...) -> Tensor:
+    """Move numbers by a hundredth, the next one by another: shares stay shares, and what was in order stays so."""
+    moved = value.clone()
+    part = moved[place]
+    steps = 1 + torch.arange(part.numel(), dtype=torch.float64).remainder(3).reshape(part.shape)
+    moved[place] = (part + _STEP * steps * (1 - part.abs() if bool((part.abs() <= 1).all()) else part)).to(value.dtype)
+    return moved
+
+
+def _with(known: Expected, words: str, at: int, value: Any) -> _Change:
+    inputs = (*known.inputs[:at], value, *known.inputs[at + 1 :])
+    return _Change(words, inputs, known.grads)
+
+
+def _tensors(op: Op, known: Expected) -> Iterator[tuple[int, str, Tensor]]:
+    for at, (argument, value) in enumerate(zip(op.signature.inputs, known.inputs, strict=True)):
+        if isinstance(value, Tensor) and differentiable(value) and value.numel():
+            yield at, argument.name, value
+
+
+def _wholes(op: Op, known: Expected, quantity: str) -> Iterator[_Change]:
+    """Change one of all that goes in: an input, a number, an incoming gradient."""
+    for at, name, value in _tensors(op, known):
+        yield _with(known, name, at, _moved(value))
+    for at, (argument, value) in enumerate(zip(op.signature.inputs, known.inputs, strict=True)):
+        if isinstance(value, float):
+            yield _with(known, argument.name, at, value + 0.5)
+    for at, (result, grad) in enumerate(zip(op.signature.results, known.grads, strict=True)):
+        if quantity.startswith("d_") and differentiable(grad) and grad.numel():
+            grads = (*known.grads[:at], _moved(grad), *known.grads[at + 1 :])
+            yield _Change(f"d_{result.name}", known.inputs, grads)
+
+
+def _slices(trial: _Trial, known: Expected) -> Iterator[str]:
+    """Say which rows or columns at an end of an input change nothing."""
+    op = trial.runner.op
+    for at, name, value in _tensors(op, known):
+        for axis, extent in enumerate(value.shape):
+
+            def ignored(index: int, at: int = at, value: Tensor = value, axis: int = axis) -> bool:
+                place = (*[slice(None)] * axis, index)
+                return trial.ignores(_with(known, "", at, _moved(value, place)))
+
+            if extent < 2:
+                continue
+            before = ", ".join([":"] * axis + [""]) if axis else ""
+            after = ", :" * (value.dim() - axis - 1)
+            if ignored(extent - 1):
+                first = extent - 1
+                while first > max(1, extent - _FAR) and ignored(first - 1):
+                    first -= 1
+                letter = _letter(op, name, axis) or str(extent)
+                spot = f"{letter}-1" if first == extent - 1 else f"{first}:"
+                yield f"{name}[{before}{spot}{after}] changes nothing in {trial.quantity}"
+            elif ignored(0):
+                yield f"{name}[{before}0{after}] changes nothing in {trial.quantity}"
+
+
+def _letter(op: Op, name: str, axis: int) -> str:
+    """Return what the op calls an extent of a tensor; nothing where it has no letter."""
+    shape = op.shapes.get(name)
+    words = shape.split() if isinstance(shape, str) else []
+    return words[axis] if axis < len(words) and words[axis].isidentifier() else ""
+
+
+def _shares(trial: _Trial, known: Expected) -> Iterator[str]:
+    """Say which inputs count another number of times than they should; where all do it is no matter of one of them."""
+    counted = {}
+    for change in _wholes(trial.runner.op, known, trial.quantity):
+        kernel, reference = trial.answers(change)
+        clear = reference.abs() > 0.05 * _most(reference)
+        if kernel.shape != reference.shape or not clear.any():
+            continue
+        shares = (kernel / reference)[clear]
+        counted[change.words] = _share(shares)
+    others = {words: share for words, share in counted.items() if share}
+    if len(counted) > len(others):
+        for words, share in others.items():
+            yield f"{words} counts {share} as much in {trial.quantity} as it should"
+
+
+def _share(shares: Tensor) -> str:
+    """`-1 times`, `1/2 times`; empty where it counts as it should, or by no such number."""
+    if shares.is_complex():
+        return ""
+    numbers = {
+        f"{sign}{part}{times}": float(f"{sign}1") * (times if not part else 1 / times)
+        for times in _TIMES
+        for part in ("", "1/")
+        for sign in ("", "-")
+    }
+    near = [words for words, number in numbers.items() if (shares - number).abs().max() < _NEAR * abs(number)]
+    return f"{near[0]} times" if near and near[0] != "1" else ""
+
+
+def _places(trial: _Trial, known: Expected) -> Iterator[str]:
+    """Say where one element of an input arrives that should arrive elsewhere."""
+    for at, name, value in _tensors(trial.runner.op, known):
+        spot = tuple(min(1 + axis, extent - 1) for axis, extent in enumerate(value.shape))
+        kernel, reference = trial.answers(_with(known, "", at, _moved(value, spot)))
+        if kernel.shape != reference.shape or not _most(reference):
+            continue
+        got, want = kernel.abs() > _ROUNDING * _most(kernel), reference.abs() > _NOTHING * _most(reference)
+        if got.any() and bool((got & ~want).any()) and want.sum() < want.numel():
+            words = f"{name}{[*spot]}"
+            also = "too" if bool((got & want).any()) else f"and not {_first(trial.quantity, want)}"
+            yield f"{words} changes {_first(trial.quantity, got & ~want)}, {also}"
+
+
+def _first(name: str, places: Tensor) -> str:
+    return f"{name}{torch.nonzero(places)[0].tolist()}" if places.dim() else name

@@ -1,0 +1,93 @@
+"""Why a result is wrong, in measured words: to what a kernel does not answer as its reference does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import lltm_inline as li
+from lltm_inline.model.registry import Kernel, Op, registry
+from tests import tiny
+
+#: What is wrong, the quantity, and what is measured; nothing where that is no answer to any one change.
+Row = tuple[Callable[..., Any], str, str]
+
+
+def normalised(x: Tensor, w: Tensor, b: Tensor, eps: float) -> Tensor:
+    """Normalise rows."""
+    mean, variance = x.mean(1, keepdim=True), x.var(1, correction=0, keepdim=True)
+    return (x - mean) / (variance + eps).sqrt() * w + b
+
+
+def first_columns(x: Tensor, w: Tensor, b: Tensor, eps: float) -> Tensor:
+    """Leave the last column out of the sum."""
+    mean, variance = x[:, :-1].mean(1, keepdim=True).detach(), x[:, :-1].var(1, correction=0, keepdim=True)
+    y = (x - mean) / (variance + eps).sqrt() * w + b
+    return torch.cat([y[:, :-1], b[:-1].mean().expand(x.shape[0], 1)], 1)
+
+
+class NoGradient(torch.autograd.Function):
+    """Forget the incoming gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor, b: Tensor, eps: float) -> Tensor:
+        """Normalise rows."""
+        ctx.save_for_backward(x, w, b)
+        ctx.eps = eps
+        return normalised(x, w, b, eps)
+
+    @staticmethod
+    def backward(ctx: Any, d_y: Tensor) -> tuple[Any, ...]:
+        """Return right gradients but the last."""
+        with torch.enable_grad():
+            leaves = [one.detach().requires_grad_() for one in ctx.saved_tensors]
+            found = torch.autograd.grad(normalised(*leaves, ctx.eps), leaves, d_y)
+        return (*found[:2], torch.full_like(leaves[2], len(d_y)), None)
+
+
+WRONG: dict[str, Row] = {
+    "a_fixed_epsilon": (lambda x, w, b, eps: normalised(x, w, b, 1e-5), "y", "eps changes nothing in y"),
+    "no_weight": (lambda x, w, b, eps: normalised(x, w**0, b, eps), "y", "w changes nothing in y"),
+    "one_weight": (lambda x, w, b, eps: normalised(x, w[:1].expand_as(w), b, eps), "y", "w[1:] changes nothing in y"),
+    "one_row": (lambda x, *more: normalised(x[:1].expand_as(x), *more), "y", "x[1:, :] changes nothing in y"),
+    "the_last": (first_columns, "y", "x[:, M-1] changes nothing in y"),
+    "a_sign": (lambda x, w, b, eps: normalised(x, w, -b, eps), "y", "b counts -1 times as much in y as it should"),
+    "twice": (lambda x, w, b, eps: normalised(x, w, b, eps) + b, "y", "b counts 2 times as much in y as it should"),
+    "by_one": (lambda x, w, b, eps: normalised(x, w, b.roll(1), eps), "y", "b[1] changes y[0, 2], and not y[0, 1]"),
+    "no_gradient": (NoGradient.apply, "d_b", "d_y changes nothing in d_b"),
+    "all_signs": (lambda *given: -normalised(*given), "y", ""),
+}
+
+#: Those that `make test` tries.
+AT_ONCE = ("a_fixed_epsilon", "the_last", "twice")
+
+
+@pytest.fixture(autouse=True)
+def _op() -> Iterator[None]:
+    with tiny.registry_as_before():
+        shapes = {"x": "N M", "w": "M", "b": "M", "y": "N M"}
+
+        def inputs(randn: Callable[..., Tensor], N: int, M: int) -> tuple[Any, ...]:
+            return randn(N, M), randn(M), randn(M), 0.01
+
+        registry.register(
+            Op("tiny_norm", "(Tensor x, Tensor w, Tensor b, float eps) -> Tensor y", normalised, shapes, inputs=inputs)
+        )
+        yield
+
+
+@pytest.mark.filterwarnings("ignore:var")  # of one column
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] * (name not in AT_ONCE)) for name in WRONG]
+)
+def test_a_mistake_is_measured(name: str) -> None:
+    """The first hint is what was measured; none is said where nothing is."""
+    function, quantity, says = WRONG[name]
+    report = li.check(Kernel(f"tiny_norm/{name}", python=function), progress=False, trust=True)
+    finding = next(one for one in report["parity"].findings if one.quantity == quantity)
+    told = [hint for hint in finding.hints if "changes" in hint or "counts" in hint]
+    assert told == ([says] if says else []) and finding.hints[: bool(says)] == tuple(told), report
