@@ -123,7 +123,7 @@ run/setting.py         run/test_setting properties/test_verbs run/test_isolated 
 checking               run/test_check_rare run/test_check run/test_contract run/test_safety run/test_sizes run/test_check_hog
 checking/check_many.py run/test_check ops/test_axpy test_cli
 checking/derivatives.py  run/test_check_rare run/test_check run/test_gradients* ops/test_cube ops/test_sin_add run/test_sizes
-checking/explain.py    run/test_check_rare run/test_check run/test_contract run/test_check_first_kernel run/test_perturb extension/test_declared
+checking/explain.py    run/test_check_rare run/test_check run/test_contract run/test_perturb extension/test_declared
 checking/guard.py      run/test_guard run/test_safety run/test_follow
 checking/follow.py     run/test_follow
 checking/interface.py  run/test_check_rare run/test_check run/test_contract run/test_check_first_kernel ops/test_conv2d ops/test_bad_input

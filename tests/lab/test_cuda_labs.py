@@ -64,7 +64,7 @@ def test_a_right_kernel_has_all_points() -> None:
 #: Those that take no compiler, or show that all that comes after it is looked at; the others take minutes.
 QUICKLY = {"turns_the_checks_off", "puts_the_name_together", "declares_the_counters", "defines_what_looks", "switches_it_off",
            "switches_it_off_by_a_pragma", "lets_a_launch_be_another", "swallows_what_is_found"}  # fmt: skip
-LATER = [pytest.mark.full, pytest.mark.long]
+LATER = [pytest.mark.full]
 
 
 def marked(names: Iterable[str]) -> list[Any]:
